@@ -1,8 +1,8 @@
 """What a program needs that shows results to people, beside the results themselves.
 
 Public: names of groups and statuses, words for numbers, flips and crossings of a run,
-and the records that the verbs return. Importing this module imports nothing heavy;
-each name is loaded when it is first used.
+bins of confidences, and the records that the verbs return. Importing this module
+imports nothing heavy; each name is loaded when it is first used.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from evalkit.comparing.conclusions import show_p as show_p
     from evalkit.examples.samples import ExampleSample as ExampleSample
     from evalkit.examples.samples import sample_examples as sample_examples
+    from evalkit.inference.confidence_bins import CONFIDENCE_BINS as CONFIDENCE_BINS
+    from evalkit.inference.confidence_bins import confidence_bins as confidence_bins
+    from evalkit.inference.confidence_bins import confidence_edges as confidence_edges
     from evalkit.inference.draw_counts import DRAWS_BY_METHOD as DRAWS_BY_METHOD
     from evalkit.inference.intervals import INTERVAL_RULES as INTERVAL_RULES
     from evalkit.inference.levels import check_confidence as check_confidence
@@ -42,6 +45,9 @@ else:
             "base.wording": "count_of",
             "comparing.conclusions": "show_p",
             "examples.samples": "ExampleSample sample_examples",
+            "inference.confidence_bins": (
+                "CONFIDENCE_BINS confidence_bins confidence_edges"
+            ),
             "inference.draw_counts": "DRAWS_BY_METHOD",
             "inference.intervals": "INTERVAL_RULES",
             "inference.levels": "check_confidence",

@@ -1,4 +1,4 @@
-"""How often predictions are right that a model gave a probability: bins of ten."""
+"""How often predictions are right that a model gave a probability, by bins of it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from evalkit_commands_report.gathering import Shown
 if TYPE_CHECKING:
     import polars as pl
 
-BINS = 10
 PROBABILITIES = "prob"
 """The field of responses that holds a probability for each label."""
 
 
 class Bin(NamedTuple):
-    """The predictions whose probability is in one tenth."""
+    """The predictions whose probability is in one bin, as `ece` has them."""
 
     low: float
     high: float
@@ -80,13 +79,16 @@ def _given(examples: pl.DataFrame) -> pl.DataFrame:
 def _bins(given: pl.DataFrame) -> tuple[Bin, ...]:
     import polars as pl
 
-    place = (pl.col("said") * BINS).floor().clip(0, BINS - 1).cast(pl.Int64)
+    from evalkit.reporting import confidence_bins, confidence_edges
+
+    edges = confidence_edges().tolist()
+    place = pl.Series("place", confidence_bins(given["said"].to_numpy()))
     found = (
-        given.group_by(place.alias("place"))
+        given.group_by(place)
         .agg(pl.len(), pl.col("said").mean(), pl.col("right").mean())
         .sort("place")
     )
     return tuple(
-        Bin(place / BINS, (place + 1) / BINS, n, said, right)
+        Bin(edges[place], edges[place + 1], n, said, right)
         for place, n, said, right in found.iter_rows()
     )

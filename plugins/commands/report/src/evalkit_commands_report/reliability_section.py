@@ -52,7 +52,7 @@ def _figure(run: Shown, known: Reliability) -> Markup:
     caption = f"{run.label}: {predictions} with a probability{rest}"
     rows = [
         [
-            f"{bin_.low:.1f} to {bin_.high:.1f}",
+            f"{100 * bin_.low:.1f} to {100 * bin_.high:.1f} %",
             _number(run, bin_, "n", str(bin_.n)),
             _number(run, bin_, "mean", f"{100 * bin_.mean:.1f} %"),
             _number(run, bin_, "right", f"{100 * bin_.right:.1f} %"),

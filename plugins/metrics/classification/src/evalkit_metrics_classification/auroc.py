@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from evalkit_metrics_classification.averages import Numbers, ratio
-from evalkit_metrics_classification.ranked_labels import RankingMetric, Rankings
+from evalkit_metrics_classification.ranked_labels import RankingMetric
+from evalkit_metrics_classification.rankings import Rankings
 
 
 class AUROC(RankingMetric):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from evalkit_metrics_classification.averages import Numbers, ratio
-from evalkit_metrics_classification.ranked_labels import RankingMetric, Rankings
+from evalkit_metrics_classification.ranked_labels import RankingMetric
+from evalkit_metrics_classification.rankings import Rankings
 
 
 class AveragePrecision(RankingMetric):

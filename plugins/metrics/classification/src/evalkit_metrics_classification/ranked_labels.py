@@ -7,19 +7,24 @@ which are sorted once.
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
 from evalkit import Metric, MetricContext, MetricError
-from evalkit_metrics_classification.averages import Numbers, Places, totals
-from evalkit_metrics_classification.confusion import check_labels, first_rows
+from evalkit_metrics_classification.averages import Numbers
+from evalkit_metrics_classification.confusion import check_labels
 from evalkit_metrics_classification.per_class import ClassParameters
 from evalkit_metrics_classification.probabilities import (
     NO_PROBABILITIES,
     Probabilities,
     probabilities_of,
+)
+from evalkit_metrics_classification.rankings import (
+    Rankings,
+    rankings_of_groups,
+    rankings_of_samples,
 )
 
 NOT_AMONG_THEM = "the answer has no probability among those of the response (`prob`)"
@@ -31,32 +36,6 @@ class RankedParameters(ClassParameters):
     label: str | None = None
     """The class whose probability ranks the examples; without it, the score is the
     mean over the classes."""
-
-
-class Rankings(NamedTuple):
-    """Counts of examples by probability, for one class in each of some samples.
-
-    The samples stand one after the other; in each, probabilities go from high to low.
-    """
-
-    positives: Numbers
-    """Examples of the class with a probability."""
-    negatives: Numbers
-    """The other examples with it."""
-    starts: Places
-    """Where each sample begins."""
-
-    def totals(self, numbers: Numbers) -> Numbers:
-        """Add up the numbers of each sample."""
-        return totals(numbers, self.starts) if len(self.starts) else numbers
-
-    def running(self, counts: Numbers) -> Numbers:
-        """Return the counts of the probabilities up to each in its sample, added up."""
-        # exact, as counts are whole numbers
-        sums = np.cumsum(counts)
-        before = np.where(self.starts > 0, sums[self.starts - 1], 0.0)
-        lengths = np.diff(self.starts, append=len(counts))
-        return sums - np.repeat(before, lengths)
 
 
 class RankingMetric(Metric):
@@ -145,7 +124,8 @@ class RankingMetric(Metric):
 
     def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
         """Score every group."""
-        names, rankings = _rankings(sums)
+        keys = ("group", "label")
+        names, rankings = rankings_of_groups(sums, keys, "probability", "is_gold")
         scores = pl.Series("value", self.class_scores(rankings), nan_to_null=True)
         found = names.with_columns(scores)
         value = pl.col("value")
@@ -169,7 +149,7 @@ class RankingMetric(Metric):
         """Score every sample."""
         labels = cells["label"].unique().sort()
         scores = np.column_stack(
-            [self.class_scores(_of_samples(counts, cells, label)) for label in labels]
+            [self._of_samples(counts, cells, label) for label in labels]
         )
         is_known = np.isfinite(scores)
         size = is_known.sum(axis=1)
@@ -177,6 +157,15 @@ class RankingMetric(Metric):
         total = np.where(is_known, scores, 0.0).sum(axis=1)
         values[size > 0] = total[size > 0] / size[size > 0]
         return {"": values}
+
+    def _of_samples(self, counts: Numbers, cells: pl.DataFrame, label: str) -> Numbers:
+        """Return the score of a class in every sample."""
+        chosen = (cells["label"] == label).to_numpy()
+        part = cells.filter(chosen)
+        numbers, is_gold = part["probability"].to_numpy(), part["is_gold"].to_numpy()
+        return self.class_scores(
+            rankings_of_samples(counts[:, chosen], numbers, is_gold)
+        )
 
 
 _NO_ROWS = pl.DataFrame(
@@ -203,37 +192,3 @@ def _why_not(has_any: bool, has_answer: bool) -> str | None:
     if not has_any:
         return NO_PROBABILITIES
     return None if has_answer else NOT_AMONG_THEM
-
-
-def _rankings(sums: pl.DataFrame) -> tuple[pl.DataFrame, Rankings]:
-    """Return `group` and `label` of every class of every group, and the counts."""
-    count, is_gold = pl.col("count").cast(pl.Float64), pl.col("is_gold")
-    keys = ("group", "label", "probability")
-    ordered = (
-        sums.group_by(keys)
-        .agg(
-            positives=count.filter(is_gold).sum(),
-            negatives=count.filter(~is_gold).sum(),
-        )
-        .sort(keys, descending=[False, False, True])
-    )
-    starts = first_rows(ordered, ["group", "label"])
-    positives, negatives = (
-        ordered[name].to_numpy() for name in ("positives", "negatives")
-    )
-    names = ordered.select("group", "label")[starts]
-    return names, Rankings(positives, negatives, starts)
-
-
-def _of_samples(counts: Numbers, cells: pl.DataFrame, label: str) -> Rankings:
-    """Return the counts of a class in every sample."""
-    chosen = np.flatnonzero((cells["label"] == label).to_numpy())
-    part = cells[chosen]
-    known, place = np.unique(-part["probability"].to_numpy(), return_inverse=True)
-    is_gold = part["is_gold"].to_numpy()
-    positives = np.zeros((len(counts), len(known)))
-    negatives = np.zeros((len(counts), len(known)))
-    positives[:, place[is_gold]] = counts[:, chosen[is_gold]]
-    negatives[:, place[~is_gold]] = counts[:, chosen[~is_gold]]
-    starts = np.arange(len(counts), dtype=np.int64) * len(known)
-    return Rankings(positives.ravel(), negatives.ravel(), starts)

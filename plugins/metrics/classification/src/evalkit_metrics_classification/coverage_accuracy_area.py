@@ -1,0 +1,56 @@
+"""Area under the curve of accuracy by coverage."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evalkit_metrics_classification.averages import Numbers
+from evalkit_metrics_classification.confidence_ranking import ConfidenceRanking
+from evalkit_metrics_classification.rankings import Rankings
+
+
+class CoverageAccuracyArea(ConfidenceRanking):
+    """Mean over k of the accuracy of the k most confident predictions.
+
+    With k from 1 to n: near 1 where the wrong predictions are those of which the model
+    is least sure; accuracy, on average, where confidence says nothing. Confidence is
+    the probability of the predicted label. Predictions of equal confidence stand in no
+    order: for each k the mean accuracy over all their orders is taken. A response that
+    gives its label no probability is not scored; a missing prediction that counts is
+    sure and wrong. Range 0 to 1, in %, higher is better; a bootstrap interval.
+
+    Source: HELM's `selective_cov_acc_area`, but for ties, which are in the order of the
+    examples there; 1 minus the area under the risk-coverage curve of Geifman et al.,
+    Bias-Reduced Uncertainty Estimation for Deep Neural Classifiers, 2019.
+
+    Example:
+        >>> import evalkit
+        >>> prob = [{"a": p, "b": 1 - p} for p in (0.9, 0.8, 0.7, 0.6, 0.55)]
+        >>> gold = ["a", "a", "b", "a", "b"]
+        >>> name = "coverage-accuracy-area"
+        >>> found = evalkit.score(name, ["a"] * 5, gold, fields={"prob": prob})
+        >>> round(found[name].value, 6)
+        0.803333
+    """
+
+    def sample_scores(self, rankings: Rankings) -> Numbers:
+        """Return the mean accuracy, over all orders of what is equally confident."""
+        right, wrong, _ = rankings
+        counts = right + wrong
+        taken, hits = rankings.running(counts), rankings.running(right)
+        before, hits_before = taken - counts, hits - right
+        share = np.divide(right, counts, out=np.zeros(len(counts)), where=counts > 0)
+        # the sum over j of (hits + j share) / (before + j), from 1 to the count
+        harmonic = _harmonic(int(taken.max(initial=0)))
+        steps = harmonic[taken.astype(np.int64)] - harmonic[before.astype(np.int64)]
+        areas = right + (hits_before - share * before) * steps
+        alone = counts == 1
+        areas[alone] = hits[alone] / taken[alone]
+        area: Numbers = rankings.totals(areas) / rankings.totals(counts)
+        return area
+
+
+def _harmonic(most: int) -> Numbers:
+    """Return the harmonic numbers from 0 to the given one."""
+    numbers: Numbers = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, most + 1))])
+    return numbers

@@ -46,14 +46,22 @@ OF_CLASS: Mapping[str, Any] = {"labels": LABELS}
 RANKED: Mapping[str, Any] = {"examples": ranked}
 # the prediction is not looked at, so that a right one is not the best score
 PROBABLE: Mapping[str, Any] = {"examples": probable, "perfect": None}
+SETS: Mapping[str, Any] = {
+    "examples": st.tuples(*[st.lists(st.sampled_from(LABELS), max_size=3)] * 2),
+    "answer_kind": "all-of",
+    "labels": LABELS,
+}
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "auroc": PROBABLE,
     "average-precision": PROBABLE,
     "brier": PROBABLE,
     "coverage-accuracy-area": PROBABLE,
     "ece": PROBABLE,
+    "exact-set-match": SETS,
+    "hamming": SETS,
     "log-loss": PROBABLE,
     "mce": PROBABLE,
+    "multilabel-f1": SETS,
     "pass-at-k": RANKED,
     "pass-hat-k": RANKED,
     "selective-accuracy": PROBABLE,
@@ -73,6 +81,8 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "average-precision:label=yes": PROBABLE,
     "ece:bins=3,binning=mass": PROBABLE,
     "selective-accuracy:coverage=0.3": PROBABLE,
+    "cohen-kappa:weights=quadratic": OF_CLASS,
+    "multilabel-f1:labels=seen": SETS,
     "f1:label=yes": OF_CLASS,
     "precision:label=yes": OF_CLASS,
     "recall:label=yes": OF_CLASS,

@@ -145,14 +145,22 @@ def make_table(
     return ScoringTable(frame, ids, numbers, context)
 
 
+def _are_lists_of_texts(values: Sequence[Any]) -> bool:
+    return all(
+        isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
+        for value in values
+        if value is not None
+    )
+
+
 def _plain_pair(
     predictions: Sequence[Any], targets: Sequence[Any], kind: AnswerKind
 ) -> tuple[pl.Series, pl.Series]:
-    is_texts = kind in _LIST_KINDS and all(
-        isinstance(item, str) for target in targets for item in target
-    )
+    is_texts = kind in _LIST_KINDS and _are_lists_of_texts(targets)
     target = (list_column if is_texts else to_series)("target", targets)
-    prediction = to_series("prediction", predictions)
+    # lists of which all are empty have no type of their own
+    are_alike = is_texts and kind != "any-of" and _are_lists_of_texts(predictions)
+    prediction = (list_column if are_alike else to_series)("prediction", predictions)
     if prediction.null_count() == len(predictions) and not is_texts:
         # without values it has no type of its own to compare with the targets'
         prediction = prediction.cast(target.dtype)

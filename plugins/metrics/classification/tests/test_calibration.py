@@ -159,11 +159,12 @@ def test_helm_has_the_same_values(oracles: Path) -> None:
     five = list(zip(small["probs"], map(bool, small["correct"]), strict=True))
     for rows, expected in ((hundred, golden["calibration_100"]), (five, small)):
         area, tenth = expected["sel"]
+        names = [name for name in expected if name.startswith("ece_10")]
         for name, value in {
             "ece:binning=mass,bins=10": expected.get(
                 "ece_10_bin", expected.get("ece_10")
             ),
-            "ece:bins=1": expected.get("ece_1_bin", expected.get("ece_1")),
+            "ece:bins=1": expected[names[0].replace("10", "1")],
             "coverage-accuracy-area": area,
             "selective-accuracy:coverage=0.1": tenth,
         }.items():

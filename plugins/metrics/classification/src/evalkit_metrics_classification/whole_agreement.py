@@ -55,7 +55,7 @@ class WholeAgreement(ConfusionMetric):
         """Return what is divided and by what; where that is 0 it is undefined."""
         raise TypeError(f"{type(self).__name__} does not define agreement")
 
-    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+    def finalize(self, sums: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
         """Score every group."""
         counts = class_counts(sums)
         starts = first_rows(counts, ["group"])

@@ -26,6 +26,7 @@ MEMBERS = {
     "evalkit-datasets-med": "plugins/datasets/med",
     "evalkit-metrics-classification": "plugins/metrics/classification",
     "evalkit-metrics-generation": "plugins/metrics/generation",
+    "evalkit-metrics-statistics": "plugins/metrics/statistics",
     "evalkit-metrics-text": "plugins/metrics/text",
     "evalkit-perturbations-text": "plugins/perturbations/text",
     "evalkit-schemas-standard": "plugins/schemas/standard",

@@ -14,6 +14,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 MEMBERS = {
     "evalkit-core": "core",
     "evalkit-cli": "cli",
+    "evalkit-adapters-extraction": "plugins/adapters/extraction",
     "evalkit-adapters-json": "plugins/adapters/json",
     "evalkit-adapters-peers": "plugins/adapters/peers",
     "evalkit-commands-cite": "plugins/commands/cite",

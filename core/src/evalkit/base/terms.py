@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -30,6 +31,11 @@ text; a `ranked` list; a `number`; `none` where there is no right answer, as in 
 conversation. A list given where the task says `one` is `any-of`. An empty list is an
 answer for `all-of` and `spans`.
 """
+
+
+Extractors = str | Sequence[str | Mapping[str, Any]]
+"""How extractors are written: `after:Answer:|choice`, or a list of stages, each a text
+or an object with `kind` and `configuration`."""
 
 
 Weight = Literal["original", "copy"]

@@ -14,6 +14,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 MEMBERS = {
     "evalkit-core": "core",
     "evalkit-cli": "cli",
+    "evalkit-adapters-extraction": "plugins/adapters/extraction",
     "evalkit-adapters-json": "plugins/adapters/json",
     "evalkit-adapters-peers": "plugins/adapters/peers",
     "evalkit-commands-cite": "plugins/commands/cite",
@@ -25,6 +26,8 @@ MEMBERS = {
     "evalkit-datasets-gsm8k": "plugins/datasets/gsm8k",
     "evalkit-datasets-med": "plugins/datasets/med",
     "evalkit-metrics-classification": "plugins/metrics/classification",
+    "evalkit-metrics-generation": "plugins/metrics/generation",
+    "evalkit-metrics-statistics": "plugins/metrics/statistics",
     "evalkit-metrics-text": "plugins/metrics/text",
     "evalkit-perturbations-text": "plugins/perturbations/text",
     "evalkit-schemas-standard": "plugins/schemas/standard",

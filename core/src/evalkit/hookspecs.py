@@ -19,8 +19,8 @@ implementation names, as pluggy would, because a call through pluggy costs more 
 most of them.
 
 What touches a response, in this order: adapters that a user names, `adapt_response` of
-the data set, `adapt_response` of the task, the check of `Output` and `verify_response`,
-`pred_field_converter`, annotators.
+the data set, `adapt_response` of the task, the extractor, the check of `Output` and
+`verify_response`, `pred_field_converter`, annotators.
 
 Each field of a task's `Input` and `Output` has one type as a column, which follows
 from its annotation, whichever way the rows came. Metrics see columns of these types:
@@ -49,6 +49,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pluggy
 
 from evalkit.base.terms import AnswerKind as AnswerKind
+from evalkit.base.terms import Extractors as Extractors
 from evalkit.base.terms import IntervalKind as IntervalKind
 from evalkit.base.terms import MergeKind as MergeKind
 
@@ -110,6 +111,9 @@ class TaskIOAttributes:
     perturb_fields: Sequence[str]
     """Fields of the input that a perturbation changes by default: texts, lists of
     texts, and paths to texts in a field (`context.title`, `messages[].content`)."""
+    extract: Extractors | None
+    """What takes the answer out of a response's text, where neither the data set nor
+    the user says it: `after:Answer:|choice`, or a list of stages; None for nothing."""
     content_warning: str | None
     """What a reader of any data of this task should be warned of."""
 
@@ -253,6 +257,9 @@ class DatasetAttributes:
     """Adapters that the rows of `load` go through, in order, before anything else looks
     at them: `{"kind": "Rename", "configuration": {"text": "statement"}}`. A run records
     them. Rows of perturbed copies were adapted when these were made."""
+    extract: Extractors | None
+    """What takes the answer out of a response's text, unless a user names another
+    (`--extract`): `after:Answer:|choice`, or a list of stages; None for the task's."""
 
 
 class DatasetSpec:
@@ -885,13 +892,21 @@ class AdapterAttributes:
 
     version: str
     """Raised when the same rows become others."""
+    needs: Sequence[Literal["choices", "labels"]]
+    """What an extractor cannot do without: each example's own options, or labels that
+    are declared. May depend on its parameters."""
 
 
 class AdapterSpec:
     """Hooks of an adapter, which changes rows before they are checked.
 
-    It sits on the rows of a data set or on predictions, alone or as a stage of a
-    pipeline. Its `Parameters`, a pydantic model (`evalkit.adapters.AdapterSettings`
+    An adapter of rows implements `adapt_row`. An extractor is an adapter of one field:
+    it takes the answer out of a response's text, and implements `extract_text`, at
+    column speed `extract_texts`, or, to choose among several answers, `choose_answer`.
+    It never sees the right answer.
+
+    An adapter of rows sits on the rows of a data set or on predictions, alone or as a
+    stage of a pipeline. Its `Parameters`, a pydantic model (`evalkit.adapters.AdapterSettings`
     forbids unknown keys), read the `configuration`; they may be a pydantic `RootModel`.
     It sees one row at a time, which it must not change, and keeps nothing from one row
     to the next. Raise `evalkit.AdapterError(problem, field=NAME)` where a row or the
@@ -959,6 +974,60 @@ class AdapterSpec:
         Returns:
             Its rows, each as `adapt_row` gets it; a table; or None for a file that
             evalkit is to read itself.
+        """
+
+    @hookspec(firstresult=True)
+    def extract_text(
+        self,
+        text: str,
+        choices: Sequence[str] | None,
+        labels: Sequence[str] | None,
+    ) -> str | Unparsed | None:
+        """Take the answer out of one text.
+
+        Args:
+            text: What the model wrote, or what the stage before made of it; never
+                blank.
+            choices: The example's own options, in their order; None where the task has
+                none.
+            labels: The data set's labels, or the task's; None where it has none.
+
+        Returns:
+            The answer, or what the next stage is to look at. `evalkit.Unparsed(reason)`
+            or None where there is none, with a reason that quotes nothing. Raise
+            `evalkit.AdapterError(problem)` for a text that is broken.
+        """
+
+    @hookspec(firstresult=True)
+    def extract_texts(
+        self,
+        texts: pl.Series,
+        choices: pl.Series | None,
+        labels: Sequence[str] | None,
+    ) -> pl.DataFrame:
+        """Take the answers out of a column of texts, in place of `extract_text`.
+
+        Args:
+            texts: Texts, none of them null or blank.
+            choices: Lists of texts of the same height, as for `extract_text`.
+            labels: As for `extract_text`.
+
+        Returns:
+            `value` (text, null for none) and optionally `reason` (text, why there is
+            none) and `failed` (boolean, whether the text is broken), in the order of
+            `texts`. What becomes of a text must not depend on the others.
+        """
+
+    @hookspec(firstresult=True)
+    def choose_answer(self, answers: Sequence[str | None]) -> str | Unparsed | None:
+        """Choose among the answers of a response that gives several (`responses`).
+
+        Args:
+            answers: What the stages before made of each, the best ranked first; None
+                where there is nothing. A response with one answer is not asked about.
+
+        Returns:
+            As `extract_text`.
         """
 
 

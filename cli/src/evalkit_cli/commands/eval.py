@@ -23,6 +23,7 @@ from evalkit_cli.options.choices import (
     chosen_dataset,
     cluster_option,
     data_options,
+    extract_option,
     map_option,
     map_predictions_option,
     normalise_option,
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
 @map_option
 @map_predictions_option
 @normalise_option
+@extract_option
 @adapter_option
 @metric_options
 @cluster_option

@@ -13,6 +13,7 @@ from evalkit_cli.options.choices import (
     chosen_dataset,
     cluster_option,
     data_options,
+    extract_option,
     map_option,
     map_predictions_option,
     normalise_option,
@@ -54,6 +55,7 @@ _SHOWN = 5
 @map_option
 @map_predictions_option
 @normalise_option
+@extract_option
 @adapter_option
 @cluster_option
 @policy_options

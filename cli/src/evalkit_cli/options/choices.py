@@ -170,6 +170,18 @@ normalise_option = click.option(
 """The parameter `normalise` of `evalkit.evaluate`."""
 
 
+extract_option = click.option(
+    "--extract",
+    metavar="NAME[:…]|…",
+    envvar="EVALKIT_EXTRACT",
+    help="What takes the answer out of a response's text: extractors, one after "
+    "another ('after:Answer:|choice', labels, final-number; see `evalkit list "
+    "adapters`), or a file with a list of them; in place of what the data set "
+    "declares, `none` for none of it.",
+)
+"""The parameter `extract` of `evalkit.evaluate`."""
+
+
 def read_names(given: str | None) -> list[str] | None:
     """Read names that are joined by commas; None for none."""
     if given is None:

@@ -19,7 +19,7 @@ def evaluation_options(
 
     Args:
         given: The values of `data_options`, `map_option`, `map_predictions_option`,
-            `normalise_option`,
+            `normalise_option`, `extract_option`,
             `adapter_option`, `cluster_option`, `policy_options`, `scoring_options`,
             `--weight`, `--no-examples`, `--keep` and `--observer`, by the names of
             their parameters.
@@ -51,7 +51,7 @@ def validation_options(given: Mapping[str, Any]) -> EvaluationOptions:
 
     Args:
         given: The values of `data_options`, `map_option`, `map_predictions_option`,
-            `normalise_option`,
+            `normalise_option`, `extract_option`,
             `adapter_option`, `cluster_option` and `policy_options`, by the names of
             their parameters.
 
@@ -72,5 +72,6 @@ def validation_options(given: Mapping[str, Any]) -> EvaluationOptions:
         adapters=read_adapters(given["adapters"]),
         map=read_map(given["mapped"], "--map"),
         normalise=given["normalise"],
+        extract=given["extract"],
         map_predictions=read_map(given["mapped_predictions"], "--map-predictions"),
     )

@@ -42,7 +42,7 @@ def read_pipeline(path: str | Path, registry: Registry | None = None) -> Pipelin
         PluginError: An adapter is unknown or broken.
     """
     path = Path(path)
-    stages = _read(path)
+    stages = read_stages(path)
     try:
         return pipeline([stages] if isinstance(stages, dict) else stages, registry)
     except AdapterError as error:
@@ -159,7 +159,7 @@ def named_pipeline(text: str, registry: Registry | None = None) -> Pipeline:
     model = getattr(import_component(component), "Parameters", None)
     configuration: Mapping[str, Any] = reference.parameters
     if inspect.isclass(model) and issubclass(model, BaseModel):
-        configuration = _listed(model, as_meant(model, configuration))
+        configuration = listed(model, as_meant(model, configuration))
     stage: dict[str, Any] = {"kind": text.partition(":")[0].strip()}
     if configuration:
         stage |= {"configuration": configuration}
@@ -169,8 +169,13 @@ def named_pipeline(text: str, registry: Registry | None = None) -> Pipeline:
         raise AdapterError(f"{text}: {error.problem}", field=error.field) from error
 
 
-def _listed(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values of which a single text for a list is a list of one."""
+def listed(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values of which a single text for a list is a list of one.
+
+    Args:
+        model: The parameters of an adapter.
+        values: What was given, by name.
+    """
     found = dict(values)
     for name, value in values.items():
         field = model.model_fields.get(name)
@@ -181,7 +186,19 @@ def _listed(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]
     return found
 
 
-def _read(path: Path) -> Any:
+def read_stages(path: str | Path) -> Any:
+    """Read what a file of YAML or JSON says of stages.
+
+    Args:
+        path: The file.
+
+    Returns:
+        Values of JSON: a list of stages, or one stage.
+
+    Raises:
+        AdapterError: The file cannot be read.
+    """
+    path = Path(path)
     try:
         with path.open("rb") as stream:
             content = stream.read(MOST_BYTES + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -32,6 +33,11 @@ answer for `all-of` and `spans`.
 """
 
 
+Extractors = str | Sequence[str | Mapping[str, Any]]
+"""How extractors are written: `after:Answer:|choice`, or a list of stages, each a text
+or an object with `kind` and `configuration`."""
+
+
 Weight = Literal["original", "copy"]
 """Whether every original or every perturbed copy counts the same."""
 
@@ -50,7 +56,9 @@ MergeKind = Literal["sum", "min", "max", "moments", "values"]
 """How a statistic of several examples becomes one.
 
 `sum`, `min`, `max`; `moments` gives three columns, `<name>_count`, `<name>_mean` and
-`<name>_m2` (the centred second moment, the sum of squared distances from the mean);
+`<name>_m2` (the centred second moment, the sum of squared distances from the mean), and
+for each pair of such columns, in alphabetical order, `<one>_<other>_comoment` (the sum
+of products of their distances from the means);
 `values` gives the list of all values, whose memory grows with the examples; their order
 depends on what they are and not on the order of the examples, and is the same in all
 columns.

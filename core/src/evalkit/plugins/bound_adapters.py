@@ -1,4 +1,4 @@
-"""Calls the hooks of an adapter."""
+"""Calls the hooks of an adapter of rows, or of an extractor."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalkit.base.terms import Unparsed
 from evalkit.base.violations import shorten
 from evalkit.errors import AdapterError
 from evalkit.hookspecs import AdapterAttributes
@@ -42,6 +43,44 @@ def _rows(found: Any, rule: str) -> Iterable[Any]:
     return found
 
 
+def _one(function: Any, **given: Any) -> tuple[str | None, str | None, bool]:
+    """Return value, reason and failure of one call."""
+    try:
+        found = function(**given)
+    except AdapterError as error:
+        return None, error.problem, True
+    if isinstance(found, Unparsed):
+        return None, found.reason, False
+    if not (found is None or isinstance(found, str)):
+        raise TypeError(
+            f"it must return a text, evalkit.Unparsed or None, not {shorten(found)}"
+        )
+    return found, None, False
+
+
+def _table(made: Sequence[tuple[str | None, str | None, bool]]) -> pl.DataFrame:
+    import polars as pl
+
+    types = {"value": pl.String, "reason": pl.String, "failed": pl.Boolean}
+    return pl.DataFrame(made, schema=types, orient="row")
+
+
+def _checked(found: Any, height: int) -> pl.DataFrame:
+    import polars as pl
+
+    if not isinstance(found, pl.DataFrame) or found.height != height:
+        raise TypeError(f"extract_texts must return a DataFrame of {height} rows")
+    if found.schema.get("value") != pl.String:
+        raise TypeError("extract_texts must return the column 'value', of texts")
+    lacking = {"reason": pl.lit(None, pl.String), "failed": pl.lit(False)}
+    added = {name: each for name, each in lacking.items() if name not in found.columns}
+    return found.with_columns(**added).select(
+        "value",
+        pl.col("reason").cast(pl.String),
+        pl.col("failed").cast(pl.Boolean).fill_null(False),
+    )
+
+
 class BoundAdapter(Bound, AdapterAttributes):
     """An adapter that is loaded."""
 
@@ -49,6 +88,11 @@ class BoundAdapter(Bound, AdapterAttributes):
     def changed_parameters(self) -> Mapping[str, Any]:
         """Its `configuration`, which may be of any shape; nothing without one."""
         return {} if self.loaded_with is None else self.loaded_with
+
+    @property
+    def is_extractor(self) -> bool:
+        """Whether it takes answers out of texts, and changes no rows."""
+        return not self.has("adapt_row")
 
     def adapt_row(self, row: Any, number: int) -> Iterator[Any]:
         """Yield the rows that a row becomes.
@@ -143,6 +187,54 @@ class BoundAdapter(Bound, AdapterAttributes):
     def _read_rows(self, rows: Iterator[Any]) -> Iterator[Any]:
         with self._own_guard("read_file"):
             yield from rows
+
+    def extract(
+        self,
+        texts: pl.Series,
+        choices: pl.Series | None,
+        labels: Sequence[str] | None,
+    ) -> pl.DataFrame:
+        """Return what an extractor takes out of texts.
+
+        Args:
+            texts: Texts, none of them blank.
+            choices: The options of the example that each answers; None for none.
+            labels: The labels; None for none.
+
+        Returns:
+            `value`, `reason` and `failed`, without other columns.
+
+        Raises:
+            PluginError: It failed.
+        """
+        with self._own_guard("extract_texts" if self._by_column else "extract_text"):
+            if self._by_column:
+                function = self.row_function("extract_texts")
+                given = function(texts=texts, choices=choices, labels=labels)
+                return _checked(given, len(texts))
+            options = [None] * len(texts) if choices is None else choices.to_list()
+            function = self.row_function("extract_text")
+            made = [
+                _one(function, text=text, choices=own, labels=labels)
+                for text, own in zip(texts, options, strict=True)
+            ]
+        return _table(made)
+
+    @property
+    def _by_column(self) -> bool:
+        return self.has("extract_texts")
+
+    def choose(self, answers: Sequence[str | None]) -> tuple[Any, str | None, bool]:
+        """Return the answer that is chosen of several, or why none is.
+
+        Args:
+            answers: What the stages before made of each; None for nothing.
+
+        Raises:
+            PluginError: The extractor failed.
+        """
+        with self._own_guard("choose_answer"):
+            return _one(self.row_function("choose_answer"), answers=answers)
 
     def _own_guard(self, hook: str) -> Guard:
         return Guard(self.component.origin, hook, passes=(AdapterError, GeneratorExit))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from evalkit.base.terms import Source
+from evalkit.base.terms import Extractors, Source
 from evalkit.errors import DataError
 from evalkit.plugins.plugin import Plugin
 from evalkit.plugins.sources import locate
@@ -81,6 +81,7 @@ class TaskIO(Plugin):
     scored_fields: ClassVar[Sequence[str]] = ()
     verify_fields: ClassVar[Sequence[str] | None] = None
     perturb_fields: ClassVar[Sequence[str]] = ()
+    extract: ClassVar[Extractors | None] = None
     content_warning: ClassVar[str | None] = None
 
 
@@ -134,6 +135,7 @@ class Dataset(Plugin):
     files_folder: str | Path | None = None
     example_predictions: ClassVar[Mapping[str, str | Path]] = {}
     adapters: ClassVar[Sequence[Mapping[str, Any]]] = ()
+    extract: ClassVar[Extractors | None] = None
     located_files: Mapping[str, Path] = {}
     """The files that were asked for so far, which the run records."""
 

@@ -36,6 +36,12 @@ class _NoDefaults:
     """Base of kinds whose attributes have no defaults."""
 
 
+class _AdapterDefaults:
+    """What an adapter need not say of itself."""
+
+    needs = ()
+
+
 class _NoAttributes:
     """Attributes of kinds that have none."""
 
@@ -90,8 +96,8 @@ CONTRACTS: Mapping[str, Kind] = {
         "adapter",
         hookspecs.AdapterSpec,
         hookspecs.AdapterAttributes,
-        _NoDefaults,
-        (("adapt_row",),),
+        _AdapterDefaults,
+        (("adapt_row",), ("extract_text",), ("extract_texts",), ("choose_answer",)),
     ),
     "recognisers": Kind(
         "recogniser",

@@ -68,6 +68,9 @@ class Alignment(NamedTuple):
     """The required fields that no row has, and what rows have in their place."""
     causes: tuple[str, ...] = ()
     """What may have made rows unreadable, or their ids unknown."""
+    extracted: pl.DataFrame | None = None
+    """What extractors looked at and made of it (`predictions.extracting.TYPES`), null
+    for what is not scored; None where there were no extractors."""
     place: str = "line"
     """What the numbers of problems count: lines, or elements of a JSON array."""
 
@@ -230,6 +233,7 @@ def _settle(
         collected.unparsed(sources),
         absent=collected.absent(counts["predictions"] + matched.unselected),
         causes=tuple(find_causes(problems, collected.ids)),
+        extracted=collected.extracted(sources),
     )
 
 

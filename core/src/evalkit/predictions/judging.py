@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import polars as pl
 
+from evalkit.adapting.extraction import UNPARSED
 from evalkit.base.columns import all_named, frame_of, join_parts, unstorable_place
 from evalkit.base.ids import (
     REPLICATION_KEY,
@@ -28,6 +30,14 @@ from evalkit.predictions.alternatives import (
     Outcome,
     alternatives_column,
 )
+from evalkit.predictions.extracting import (
+    REASON,
+    RESPONSE,
+    RESPONSES,
+    STATUS,
+    TYPES,
+    FrameExtracted,
+)
 from evalkit.predictions.matching import NOWHERE, IdIndex
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.responses import ResponseReader
@@ -39,6 +49,12 @@ from evalkit.reading.typed_values import MisfitError, typed_series
 
 _MOST_REASONS = 20
 """Reasons why answers could not be extracted that are told apart."""
+
+_EXTRACTED_AT_ONCE = 1_000
+"""Rows that are judged one by one, of which extractors see so many at once."""
+
+_Read = tuple[int, str, str | Violation | None, Adapted]
+"""Line, id, replication and response of a row."""
 
 OTHER_REASONS = "other reasons"
 """Stands for those that are not."""
@@ -82,6 +98,8 @@ class JudgedRows:
         self._fields: dict[str, list[Any]] = {name: [] for name in reader.scored_fields}
         self._alternatives: list[Sequence[Any] | None] = []
         """Predictions of the alternatives; None for a row without any."""
+        self._kept: list[Mapping[str, Any]] = []
+        """What extractors made of the rows that were judged one by one."""
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -100,16 +118,27 @@ class JudgedRows:
         """
         self.undeclared.update(block.undeclared)
         if block.frame.height:
-            accepted = self._reader.accept(block.frame)
+            extracted = self._extract(block.frame)
+            frame = block.frame if extracted is None else extracted.frame
+            accepted = self._reader.accept(frame)
             for name in ("id", REPLICATION_KEY):
-                if name in block.frame.columns:
-                    given = block.frame[name]
+                if name in frame.columns:
+                    given = frame[name]
                     accepted &= (given.str.len_bytes() > 0).fill_null(name != "id")
-            self._add_columns(block, accepted)
-        for row in block.rows:
-            self._add_row(row, counts_keys=True)
+            self._add_columns(block._replace(frame=frame), accepted, extracted)
+            others = (block.row_at(index) for index in (~accepted).arg_true())
+            self._add_rows(others, counts_keys=False)
+        self._add_rows(block.rows, counts_keys=True)
 
-    def _add_columns(self, block: Block, accepted: pl.Series) -> None:
+    def _extract(self, frame: pl.DataFrame) -> FrameExtracted | None:
+        extractor = self._reader.extractor
+        if extractor is None:
+            return None
+        return extractor.of_frame(frame, self._index.result().find(frame["id"]))
+
+    def _add_columns(
+        self, block: Block, accepted: pl.Series, extracted: FrameExtracted | None
+    ) -> None:
         everything = bool(accepted.all())
         frame = block.frame if everything else block.frame.filter(accepted)
         lines = block.lines if everything else block.lines[accepted.to_numpy()]
@@ -122,11 +151,36 @@ class JudgedRows:
         ]
         if REPLICATION_KEY in frame.columns:
             keys.append(frame[REPLICATION_KEY].alias("replication"))
+        if extracted is not None:
+            is_lacking, kept = extracted.is_lacking, extracted.kept
+            if not everything:
+                is_lacking, kept = is_lacking.filter(accepted), kept.filter(accepted)
+            valid = valid.with_columns(
+                pl.when(~is_lacking).then("prediction").alias("prediction")
+            )
+            keys += kept.get_columns()
         self._columns.append(frame_of([*keys, *valid.get_columns()]))
-        for index in (~accepted).arg_true():
-            self._add_row(block.row_at(index), counts_keys=False)
 
-    def _add_row(self, row: Row, counts_keys: bool) -> None:
+    def _add_rows(self, rows: Iterable[Row], counts_keys: bool) -> None:
+        """Judge rows one by one; extractors look at many of them at once."""
+        extractor = self._reader.extractor
+        if extractor is None:
+            for row in rows:
+                if (found := self._read_row(row, counts_keys)) is not None:
+                    self._judge(*found)
+            return
+        waiting = iter(rows)
+        while chunk := list(islice(waiting, _EXTRACTED_AT_ONCE)):
+            read = [self._read_row(row, counts_keys) for row in chunk]
+            known = [found for found in read if found is not None]
+            positions = [self._positions.get(uid, NOWHERE) for _, uid, *_ in known]
+            responses = [adapted.response for *_, adapted in known]
+            made = extractor.of_rows(responses, positions)
+            for (*keys, adapted), (response, kept) in zip(known, made, strict=True):
+                self._judge(*keys, adapted._replace(response=response), kept)
+
+    def _read_row(self, row: Row, counts_keys: bool) -> _Read | None:
+        """Adapt a row; None for one that cannot be read or names no example."""
         given = row.values or {}
         adapted = self._reader.adapt(given)
         response = adapted.response
@@ -146,8 +200,8 @@ class JudgedRows:
             if uid.rule == REQUIRED:
                 self.lacking.update(self._reader.absent_fields(response))
             self.problems.add(Problem("unreadable", row.line, None, (uid,)))
-            return
-        self._judge(row.line, uid, replication, adapted._replace(response=response))
+            return None
+        return row.line, uid, replication, adapted._replace(response=response)
 
     def _judge(
         self,
@@ -155,6 +209,7 @@ class JudgedRows:
         uid: str,
         replication: str | Violation | None,
         adapted: Adapted,
+        kept: Mapping[str, Any] | None = None,
     ) -> None:
         position = self._positions.get(uid, NOWHERE)
         refused, unparsed = adapted.refused, adapted.unparsed
@@ -182,6 +237,8 @@ class JudgedRows:
         self._is_valid.append(not violations)
         self._predictions.append(prediction)
         self._reasons.append(reason)
+        if kept is not None:
+            self._kept.append(kept if not unparsed else {**kept, STATUS: UNPARSED})
         for name, values in self._fields.items():
             values.append(fields.get(name))
         if RESPONSES_KEY not in self._fields:
@@ -250,14 +307,42 @@ class JudgedRows:
             The counts, the most frequent reason first, and the rare ones of many
             together; a cell of which nobody said why is in none.
         """
+        if self._reader.extractor is not None:
+            return _counted(self._kept_column(REASON, sources).drop_nulls().to_list())
         if not any(self._reasons):
             return {}
         first = sum(part.height for part in self._columns)
         places = [place - first for place in sources.drop_nulls() if place >= first]
-        found = Counter(filter(None, (self._reasons[place] for place in places)))
-        counts = sorted(found.items(), key=lambda item: (-item[1], item[0]))
-        rare = sum(count for _, count in counts[_MOST_REASONS:])
-        return dict(counts[:_MOST_REASONS]) | ({OTHER_REASONS: rare} if rare else {})
+        return _counted(filter(None, (self._reasons[place] for place in places)))
+
+    def extracted(self, sources: pl.Series) -> pl.DataFrame | None:
+        """Return what extractors looked at and made of it, of all cells.
+
+        Args:
+            sources: Where each cell's prediction is found; null for none.
+
+        Returns:
+            The columns of `predictions.extracting.TYPES`, null for a cell without a
+            valid response; None where there are no extractors.
+        """
+        if self._reader.extractor is None:
+            return None
+        names = (RESPONSE, STATUS, REASON)
+        columns = [self._kept_column(name, sources) for name in names]
+        if any(kept[RESPONSES] is not None for kept in self._kept):
+            columns.insert(1, self._kept_column(RESPONSES, sources))
+        return pl.DataFrame(columns)
+
+    def _kept_column(self, name: str, sources: pl.Series) -> pl.Series:
+        dtype = TYPES[name]
+        parts = [
+            part[name]
+            if name in part.columns
+            else pl.Series(name, [None] * part.height, dtype=dtype)
+            for part in self._columns
+        ]
+        rows = pl.Series(name, [kept[name] for kept in self._kept], dtype=dtype)
+        return pl.concat([*parts, rows]).rechunk().gather(sources)
 
     def fields(self, sources: pl.Series) -> dict[str, pl.Series]:
         """Return the scored fields of all cells.
@@ -330,6 +415,13 @@ class JudgedRows:
             if typed is not None:
                 return typed
         return alternatives_column(values)
+
+
+def _counted(reasons: Iterable[str]) -> dict[str, int]:
+    """Count reasons, the rare ones of many together."""
+    counts = sorted(Counter(reasons).items(), key=lambda item: (-item[1], item[0]))
+    rare = sum(count for _, count in counts[_MOST_REASONS:])
+    return dict(counts[:_MOST_REASONS]) | ({OTHER_REASONS: rare} if rare else {})
 
 
 def _typed(

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from evalkit.adapting.extraction import Extraction
 from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.progress import Progress
 from evalkit.errors import DataError
@@ -48,6 +49,8 @@ class Prepared(NamedTuple):
     """The ids of all examples, also of those that were not selected."""
     adapters: Pipeline | None = None
     """What the predictions went through before they were checked."""
+    extraction: Extraction | None = None
+    """What took the answers out of them after that."""
 
 
 def default_model(predictions: Predictions) -> str:
@@ -73,6 +76,7 @@ def prepare(
     fields: Collection[str] = (),
     *,
     needs_all: bool = False,
+    extraction: Extraction | None = None,
 ) -> Prepared:
     """Load, read and match.
 
@@ -91,6 +95,7 @@ def prepare(
         fields: What metrics ask for beside prediction and answer, which responses may
             have.
         needs_all: Whether later steps ask for examples that are not selected.
+        extraction: What takes the answers out of texts.
 
     Returns:
         The examples and the outcome of every one of them; where responses name
@@ -114,7 +119,7 @@ def prepare(
     n_examples = examples.frame.height if selected is None else int(selected.sum())
     watchers.tell("after_load", dataset=name, split=split, n_examples=n_examples)
     progress(f"reading the predictions of {model}", 0.2)
-    reader = ResponseReader(task, dataset, examples, fields)
+    reader = ResponseReader(task, dataset, examples, fields, extraction)
     ids = examples.frame["id"]
     file = watched_file(predictions)
     given = identify(predictions)
@@ -131,7 +136,7 @@ def prepare(
     adapters = None
     if isinstance(predictions, AdaptedPredictions):
         adapters = predictions.pipeline
-    return Prepared(examples, alignment, given, ids, adapters)
+    return Prepared(examples, alignment, given, ids, adapters, extraction)
 
 
 def _place(predictions: Predictions) -> str:

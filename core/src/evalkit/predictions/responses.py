@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel, ValidationError
 
+from evalkit.adapting.extraction import Extraction
 from evalkit.base.columns import frame_of
 from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS, RESPONSES_KEY
 from evalkit.base.terms import Unparsed
@@ -31,6 +32,7 @@ from evalkit.predictions.alternatives import (
     read_alternatives,
     read_answers,
 )
+from evalkit.predictions.extracting import AnswerExtractor
 from evalkit.predictions.input_rows import rows_by_id, verified_rows
 from evalkit.predictions.kept_fields import fields_asked_for, types_of_fields
 from evalkit.reading.schemas import ColumnPlan, cell_texts, plan_of
@@ -46,8 +48,10 @@ class ResponseReader:
         examples: Its examples, which `verify_response` may see.
         wanted: Fields that metrics ask for; those that the data does not have are kept
             of responses, whether the task declares them or not.
+        extraction: What takes the answers out of texts; None for nothing.
 
     Attributes:
+        extractor: The same, for these examples.
         scored_fields: Fields of a response kept beside the prediction.
         optional_fields: Those of them that are left out where no response has them.
         declared_keys: Keys of a response that the task declares.
@@ -70,6 +74,7 @@ class ResponseReader:
         dataset: BoundDataset,
         examples: Examples,
         wanted: Iterable[str] = (),
+        extraction: Extraction | None = None,
     ) -> None:
         self._task = task
         self._dataset = dataset
@@ -79,6 +84,9 @@ class ResponseReader:
         self._rows = rows_by_id(dataset, task, examples)
         self._scored = predicted_field(dataset, task) or task.answer_field
         self._adapters = Adapters(dataset, task, self._rows, self._scored)
+        self.extractor: AnswerExtractor | None = None
+        if extraction is not None:
+            self.extractor = AnswerExtractor(extraction, dataset, task, examples)
         self._choices = examples.choices if task.only_choices else None
         self._verifies = task.has("verify_response")
         self._examples = verified_rows(task, examples)
@@ -107,6 +115,7 @@ class ResponseReader:
         self.origin = task.component.origin
         keys = {*RESPONSE_ID_KEYS, REPLICATION_KEY}
         self.text_fields = cell_texts(self.output) | keys
+        self.text_fields |= {self.extractor.field} if self.extractor else set()
         self.answer_field: str | None = task.answer_field
         self.prediction_type = AnswerType(dataset, task).dtype
         self.nullable = [n for n in names if holds_null(self.output, n)]
@@ -307,8 +316,8 @@ class ResponseReader:
         return {name: shaped.get(name) for name in names}
 
     def _unparsed_field(self, response: Mapping[str, Any]) -> str | None:
-        """Name the field by which an adapter says that there is no answer."""
-        if not self._adapters:
+        """Name the field by which somebody says that there is no answer."""
+        if not self._adapters and self.extractor is None:
             return None
         said = (name for name, each in response.items() if isinstance(each, Unparsed))
         return next(said, None)

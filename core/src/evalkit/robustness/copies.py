@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from evalkit.adapting.extraction import Extraction
 from evalkit.base.violations import FirstProblems, few
 from evalkit.errors import AlignmentError, SchemaError
 from evalkit.examples.adapted import adapt_examples
@@ -57,6 +58,8 @@ class Originals(NamedTuple):
     """The model that is evaluated."""
     fields: Collection[str] = ()
     """What metrics ask for beside prediction and answer, which responses may have."""
+    extraction: Extraction | None = None
+    """What takes the answers out of texts."""
 
     @property
     def name(self) -> str:
@@ -167,7 +170,8 @@ def load_copies(
     rows = _given_rows(source, dataset, task)
     examples = load_examples(dataset, task, originals.split, needed, rows)
     placed = place_copies(source, examples, originals)
-    reader = ResponseReader(task, dataset, examples, originals.fields)
+    fields, extraction = originals.fields, originals.extraction
+    reader = ResponseReader(task, dataset, examples, fields, extraction)
     ids = examples.frame["id"]
     blocks = read_responses(source.predictions, reader, ids)
     alignment = align(ids, blocks, reader, on_duplicate, placed.selected)

@@ -41,6 +41,7 @@ def evaluation_id(record: RunRecord, chosen_cluster: Sequence[str]) -> str:
             **({"kept": [*record.kept]} if record.kept else {}),
             **({"cluster": [*chosen_cluster]} if chosen_cluster else {}),
             **({"data_adapters": adapters} if adapters else {}),
+            **_extractors(record),
             "model": record.model,
             "metrics": record.metric_names,
             **_code(record, record.components),
@@ -105,6 +106,12 @@ def has_its_id(record: RunRecord) -> bool:
     return record.run_id in (
         evaluation_id(record, chosen) for chosen in ((), record.cluster)
     )
+
+
+def _extractors(record: RunRecord) -> dict[str, Any]:
+    if record.extraction is None:
+        return {}
+    return {"extract": [each.to_dict() for each in record.extraction.stages]}
 
 
 def _code(

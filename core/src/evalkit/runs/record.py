@@ -60,6 +60,7 @@ class Changes(TypedDict, total=False):
     repeat_of: str | None
     components: tuple[recorded.Component, ...]
     annotations: tuple[recorded.Annotations, ...]
+    extraction: recorded.Extraction | None
     core: recorded.Core
     environment: Mapping[str, str]
     weight: Literal["original", "copy"] | None
@@ -162,6 +163,8 @@ class RunRecord(Part):
     rows."""
     data: recorded.Data = recorded.Data()
     predictions: recorded.Predictions = recorded.Predictions()
+    extraction: recorded.Extraction | None = None
+    """What took the answers out of the texts of responses; null where nothing did."""
     components: tuple[recorded.Component, ...] = Field(
         (), json_schema_extra={"minItems": 3}
     )

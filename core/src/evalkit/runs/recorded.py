@@ -109,6 +109,12 @@ class File(Part):
     sha256: Sha256
 
 
+def _plain(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return "/".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 class Adapter(Part):
     """One adapter of a pipeline."""
 
@@ -122,12 +128,52 @@ class Adapter(Part):
     """Its configuration with defaults."""
 
     @property
+    def text(self) -> str:
+        """Its name with its configuration, for people."""
+        given = self.configuration
+        if not isinstance(given, Mapping):
+            return self.kind
+        named = [f"{key}={_plain(value)}" for key, value in given.items() if value]
+        return f"{self.kind}:{','.join(named)}" if named else self.kind
+
+    @property
     def stage(self) -> dict[str, Any]:
         """What makes the same stage of a pipeline."""
         own = (
             {} if self.configuration is None else {"configuration": self.configuration}
         )
         return {"kind": f"{self.kind}@{self.distribution}", **own}
+
+
+class Extraction(Part):
+    """What took the answers out of the texts of responses, and what came of it.
+
+    responses = ok + empty + unparsed + error, of those that were scored; unparsed of
+    `counts` holds the latter three.
+    """
+
+    stages: tuple[Adapter, ...]
+    """The extractors, in order."""
+    sha256: Sha256
+    """Over the canonical JSON of `stages`."""
+    chosen_by: Literal["user", "data set", "task"]
+    """Who named them."""
+    responses: Count = 0
+    unique: Count = 0
+    """How many different texts these were."""
+    ok: Count = 0
+    """Responses with an answer."""
+    empty: Count = 0
+    """Responses without a text, or of which a stage left nothing."""
+    unparsed: Count = 0
+    """Responses with a text and no answer in it."""
+    error: Count = 0
+    """Responses whose text is broken, or no text."""
+
+    @property
+    def text(self) -> str:
+        """The extractors as a user may write them, where that is possible."""
+        return "|".join(stage.text for stage in self.stages)
 
 
 class Predictions(Part):

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 import polars as pl
 
+from evalkit.adapting.extraction import Extraction
 from evalkit.adapting.pipelines import Pipeline
 from evalkit.annotating.annotations import Annotated
 from evalkit.base.columns import frame_of
@@ -35,6 +36,7 @@ from evalkit.runs.annotations import (
     join_annotations,
     record_annotations,
 )
+from evalkit.runs.extractions import as_kept, record_extraction
 from evalkit.runs.identity import evaluation_id
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.results import Result
@@ -104,6 +106,8 @@ class Parts(NamedTuple):
     perturbed: PerturbedRecord | None = None
     adapters: Pipeline | None = None
     """What the predictions went through before they were checked."""
+    extraction: Extraction | None = None
+    """What took the answers out of them after that."""
 
 
 def make_result(
@@ -216,6 +220,7 @@ def _record(
         kept=examples.kept,
         data=_data(parts),
         predictions=recorded.Predictions.of(given),
+        extraction=record_extraction(parts.extraction, parts.alignment.extracted),
         components=components,
         annotations=record_annotations(
             parts.alignment.annotations,
@@ -280,6 +285,8 @@ def _components(parts: Parts) -> tuple[recorded.Component, ...]:
     pipelines = filter(None, (parts.dataset.pipeline, parts.adapters))
     adapters = [stage.adapter for each in pipelines for stage in each.stages]
     of_copies = () if parts.perturbed is None else parts.perturbed.components
+    extractors = [] if parts.extraction is None else parts.extraction.stages
+    adapters += [stage.adapter for stage in extractors]
     return (*map(recorded_component, (*bound, *adapters)), *of_copies)
 
 
@@ -383,6 +390,8 @@ def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
         *(lists.alias(f"by {name}") for name, lists in parts.crossed.items()),
         *(examples.inputs[name].alias(KEPT + name) for name in examples.kept),
     ]
+    if alignment.extracted is not None and options.include_examples:
+        columns += as_kept(alignment.extracted)
     return with_example_scores(frame_of(columns), parts.scored)
 
 

@@ -179,6 +179,10 @@ def _summed(
     columns = [pl.Series("replicate", first + chosen // len(starts))]
     if rows.keys:
         columns += draws.cells[chosen % len(starts)].get_columns()
+    if len(starts) == 1:  # no reduction by cells: one product for all columns
+        sums = draws.values.T @ drawn.astype(np.float64)
+        columns += map(pl.Series, rows.columns, sums[:, chosen])
+        return frame_of(columns)
     for number, name in enumerate(rows.columns):
         sums = np.add.reduceat(drawn * draws.values[:, number, None], starts, axis=0)
         columns.append(pl.Series(name, sums.T.ravel()[chosen]))

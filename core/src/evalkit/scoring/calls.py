@@ -21,6 +21,7 @@ from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.batch_statistics import RESERVED as RESERVED
 from evalkit.scoring.batch_statistics import batch_statistics
 from evalkit.scoring.batches import AdvanceRows, GrowingSizes, compute_batches
+from evalkit.scoring.moments import pairs_of_moments
 from evalkit.scoring.outcomes import (
     FailureLimit,
     Outcomes,
@@ -109,6 +110,10 @@ def merge_expressions(metric: BoundMetric, columns: Sequence[str]) -> list[pl.Ex
             expressions.append(column.implode().alias(name))
         else:
             expressions.append(getattr(column, merge)())
+    for pair in pairs_of_moments(columns, merges):
+        one, other = (named(name) - named(name).mean() for name in pair)
+        products = (one * other).implode().list.sum()
+        expressions.append(products.alias(f"{pair[0]}_{pair[1]}_comoment"))
     return expressions
 
 

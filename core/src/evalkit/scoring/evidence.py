@@ -100,6 +100,13 @@ class Evidence:
         return all(merges.get(name, "sum") == "sum" for name in self.rows.columns)
 
     @cached_property
+    def has_gradients(self) -> bool:
+        """Whether all statistics change smoothly with the weights of the examples."""
+        merges = self.metric.merges
+        smooth = ("sum", "moments")
+        return all(merges.get(name, "sum") in smooth for name in self.rows.columns)
+
+    @cached_property
     def merges_by_extremes(self) -> bool:
         """Whether a statistic is a least or greatest value."""
         merges = self.metric.merges
@@ -287,7 +294,7 @@ class Evidence:
         return count / (count - 1) * sum_or_infinity(squares)
 
     def _influence_of_rows(self, group: int, score: str) -> RowInfluences | None:
-        if not self.merges_by_sum:
+        if not self.has_gradients:
             return None
         return self._influences.of(group).get(score)
 

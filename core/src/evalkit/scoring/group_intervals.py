@@ -51,7 +51,7 @@ from evalkit.scoring.group_replicates import MOST_KEPT, GroupReplicates
 from evalkit.scoring.records import Advance, bootstrap_method
 
 NO_INTERVAL = "the metric declares no interval"
-NO_SUM = "the metric's statistics do not merge by sum"
+NO_SUM = "the metric's statistics do not merge by sum or moments"
 EXTREMES = (
     "the metric's statistics merge by min or max, of which resampled examples say "
     "nothing"
@@ -186,7 +186,7 @@ class GroupIntervals:
     ) -> Interval:
         """Compute the interval of a smooth function of sums by the delta method."""
         evidence = self._evidence
-        if not evidence.merges_by_sum:
+        if not evidence.has_gradients:
             return without_interval(NO_SUM)
         if evidence.is_simple:
             variance = evidence.variance(group, score)
@@ -252,7 +252,7 @@ class GroupIntervals:
         if evidence.clustered and (evidence.n_clusters(group) or 0) < 2:
             return without_interval(ONE_CLUSTER)
         drawn = replicates.of(group)
-        if drawn is None and not evidence.merges_by_sum:
+        if drawn is None and not evidence.has_gradients:
             return without_interval(MANY_VALUES)
         if drawn is None:
             return self.by_influence(group, score, value, confidence)

@@ -17,9 +17,11 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.columns import all_named
+from evalkit.base.terms import MergeKind
 from evalkit.errors import MetricError
 from evalkit.inference.intervals import Floats
 from evalkit.scoring.finalization import MOST_ROWS, Finalizer
+from evalkit.scoring.moments import added_by_rows
 from evalkit.scoring.statistics_rows import Codes, StatisticsRows
 
 _STEP = 1e-4
@@ -40,18 +42,23 @@ class RowInfluences:
 
     Args:
         rows: The statistics.
-        cells: The keys of the group's sums.
+        merges: How each column merges, where not by `sum`.
+        cells: The group's sums, with their keys.
         gradient: Change of the score by each sum, of shape (cells, columns).
     """
 
     def __init__(
-        self, rows: StatisticsRows, cells: pl.DataFrame, gradient: Floats
+        self,
+        rows: StatisticsRows,
+        merges: Mapping[str, MergeKind],
+        cells: pl.DataFrame,
+        gradient: Floats,
     ) -> None:
-        self._rows, self._cells = rows, cells
+        self._rows, self._merges, self._cells = rows, merges, cells
         self._gradient = gradient
 
     def __getitem__(self, codes: Codes) -> Floats:
-        """Return the gradient times the numbers of some distinct rows.
+        """Return the gradient times what some distinct rows add to the sums.
 
         Args:
             codes: Numbers of the distinct rows, of shape (n,).
@@ -61,11 +68,18 @@ class RowInfluences:
         """
         _, key_of_code = self._rows.numbered_keys
         cells = self._cell_of_key[key_of_code[codes]]
-        terms: Floats = self._rows.values[codes] * self._gradient[cells]
+        terms: Floats = self._added(codes, cells) * self._gradient[cells]
         influences = terms.sum(axis=1)
         # what rows add to numerator and denominator may cancel, as where all are right
         cancel = np.abs(influences) <= _ROUNDING * np.abs(terms).sum(axis=1)
         return np.where(cells < 0, np.nan, np.where(cancel, 0.0, influences))
+
+    def _added(self, codes: Codes, cells: Codes) -> Floats:
+        values = self._rows.values[codes]
+        if "moments" not in self._merges.values():
+            return values
+        by_name = dict(zip(self._rows.columns, values.T, strict=True))
+        return added_by_rows(by_name, self._merges, self._cells, cells)
 
     @cached_property
     def _cell_of_key(self) -> Codes:
@@ -98,7 +112,7 @@ class Influences:
 
     Args:
         finalizer: Makes scores of sums.
-        rows: The statistics; all columns merge by sum.
+        rows: The statistics; all columns merge by sum or moments.
         sums: The sums of the groups.
     """
 
@@ -126,12 +140,14 @@ class Influences:
         self._size *= _GROWTH
         self._found |= {number: {} for number in (group, *chosen)}
         sums = self._sums.filter(pl.col("group").is_in(chosen))
-        for batch in _batches(sums, len(rows.columns)):
-            found = _known_gradients(self._finalizer, batch, rows.columns)
+        merged = [name for name in sums.columns if name not in ("group", *rows.keys)]
+        merges = self._finalizer.metric.merges
+        for batch in _batches(sums, len(merged)):
+            found = _known_gradients(self._finalizer, batch, merged)
             for number, by_score in found.items():
-                cells = batch[number].select(all_named(rows.keys))
+                cells = batch[number]
                 self._found[number] = {
-                    score: RowInfluences(rows, cells, gradient)
+                    score: RowInfluences(rows, merges, cells, gradient)
                     for score, gradient in by_score.items()
                 }
 

@@ -21,6 +21,7 @@ from evalkit.base.columns import all_named, unnamed
 from evalkit.base.terms import MergeKind
 from evalkit.inference.intervals import Floats
 from evalkit.scoring.grouping import Groups
+from evalkit.scoring.moments import pairs_of_moments
 
 Codes = NDArray[np.int64]
 
@@ -217,11 +218,28 @@ def merge_cells(
     )
     if rows.keys:
         merged = merged.hstack(key_frame[together[starts] % key_frame.height])
+    values = {
+        name: rows.distinct[name].to_numpy()[sorted_cells.code] for name in rows.columns
+    }
+    times = sorted_cells.times
     for name in rows.columns:
-        values = rows.distinct[name].to_numpy()[sorted_cells.code]
         merge = merges.get(name, "sum")
         merged = merged.with_columns(
-            _merge_column(name, merge, values, sorted_cells.times, starts)
+            _merge_column(name, merge, values[name], times, starts)
+        )
+    lengths = np.diff(np.append(starts, len(together)))
+    for one, other in pairs_of_moments(rows.columns, merges):
+        with np.errstate(over="ignore", invalid="ignore"):
+            products = np.prod(
+                [
+                    values[name] - np.repeat(merged[f"{name}_mean"], lengths)
+                    for name in (one, other)
+                ],
+                axis=0,
+            )
+        comoments = weighted_sums(products, times, starts)
+        merged = merged.with_columns(
+            pl.Series(f"{one}_{other}_comoment", comoments, dtype=pl.Float64)
         )
     return merged
 

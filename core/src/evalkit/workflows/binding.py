@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from evalkit.adapting.extraction import Extraction
 from evalkit.adapting.pipelines import Pipeline, joined
 from evalkit.examples.clusters import clustered_by
 from evalkit.examples.files import bind_dataset
@@ -21,6 +22,8 @@ class BoundData(NamedTuple):
     task: BoundTask
     adapters: Pipeline | None
     """What predictions go through before they are checked."""
+    extraction: Extraction | None
+    """What takes the answers out of their texts after that."""
 
 
 def bind_data(
@@ -35,8 +38,8 @@ def bind_data(
         options: How it is evaluated.
 
     Returns:
-        The data set with its adapters and chosen columns, its task, and the adapters of
-        predictions.
+        The data set with its adapters and chosen columns, its task, and the adapters
+        and extractors of predictions.
 
     Raises:
         EvalkitError: The data set, the task or an adapter cannot be found, or an option
@@ -51,4 +54,5 @@ def bind_data(
     if options.normalise:
         bound, of_labels = normalised(bound, bound_task, registry)
         adapt = joined(adapt, of_labels)
-    return BoundData(bound, bound_task, adapt)
+    extraction = options.extraction(bound, bound_task, registry)
+    return BoundData(bound, bound_task, adapt, extraction)

@@ -77,6 +77,7 @@ def evaluate(
     map: Mapping[str, str] | None = None,
     map_predictions: Mapping[str, str] | None = None,
     normalise: Sequence[str] | str = (),
+    extract: Any = None,
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> Result:
@@ -146,6 +147,10 @@ def evaluate(
         map_predictions: The same of the predictions.
         normalise: `labels` writes the labels of data and predictions as they are
             declared, where they differ in case, surrounding blanks or Unicode form.
+        extract: What takes the answer out of a response's text: extractors such as
+            `after:Answer:|choice`, a list of them, or a file with such a list
+            (`docs/extraction.md`); in place of what the data set or the task declares,
+            `none` for none of it.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 
@@ -185,6 +190,7 @@ def evaluate(
         map_predictions=map_predictions,
         keep=keep,
         normalise=normalise,
+        extract=extract,
     )
     if predictions is None:
         raise EvalkitError("evaluate needs predictions=")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from evalkit.adapting.extraction import Extraction
 from evalkit.adapting.mapping import mapped_facets
 from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.ids import RESPONSES_KEY
@@ -59,6 +60,8 @@ class Asked:
     """What predictions go through before they are checked."""
     facets: Mapping[str, str] = field(default_factory=dict)
     """The columns that a user made facets of, by the name of the facet."""
+    extraction: Extraction | None = None
+    """What takes the answers out of the texts of predictions."""
 
     @property
     def metric_names(self) -> list[str]:
@@ -98,7 +101,7 @@ def bind(
 ) -> Asked:
     """Find the plugins that are named, and load them."""
     resolver = Resolver(registry)
-    bound, bound_task, adapt = bind_data(resolver, dataset, task, options)
+    bound, bound_task, adapt, extraction = bind_data(resolver, dataset, task, options)
     named = options.metrics
     metrics = resolver.metrics(
         bound,
@@ -119,6 +122,7 @@ def bind(
         _annotators(resolver, bound_task, metrics),
         adapt,
         mapped_facets(options.map or {}),
+        extraction,
     )
 
 
@@ -190,6 +194,7 @@ def match(
         # whoever groups by the answer or the prediction means those that are scored
         asked.fields | (asked.crossed - {"answer", "pred"}),
         needs_all=has_copies,
+        extraction=asked.extraction,
     )
 
 
@@ -210,6 +215,7 @@ def group(asked: Asked, prepared: Prepared) -> Parts:
         None,
         crossed,
         adapters=prepared.adapters,
+        extraction=prepared.extraction,
     )
 
 
@@ -276,6 +282,7 @@ def read_copies(
             prepared.examples,
             model,
             asked.fields,
+            asked.extraction,
         ),
         prepared.alignment,
         asked.options.policies.on_duplicate,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from evalkit.adapting.extraction import Extraction, as_extraction
 from evalkit.adapting.files import check_adapters, with_map
 from evalkit.adapting.normalising import check_normalise
 from evalkit.adapting.pipelines import Pipeline
@@ -13,11 +14,15 @@ from evalkit.base.terms import Weight
 from evalkit.errors import EvalkitError
 from evalkit.examples.selection import Selection
 from evalkit.inference.levels import check_confidence
+from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import OnDuplicate, OnProblem, Policies
 from evalkit.runs.recording import Options
 from evalkit.scoring.crossings import read_crossings
 from evalkit.scoring.records import ScoringSettings
+
+NO_EXTRACTOR = "none"
+"""What a user says who wants none, though the data set or the task declares some."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +59,7 @@ class EvaluationOptions:
     map_predictions: Mapping[str, str] | None = None
     keep: Sequence[str] | str | None = None
     normalise: Sequence[str] | str = ()
+    extract: Any = None
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -92,6 +98,31 @@ class EvaluationOptions:
         """
         mapping = self.map if place == "data" else self.map_predictions
         return with_map((self.adapters or {}).get(place), mapping, registry)
+
+    def extraction(
+        self, dataset: BoundDataset, task: BoundTask, registry: Registry
+    ) -> Extraction | None:
+        """Return what takes the answers out of the texts of responses.
+
+        Args:
+            dataset: The data set, which may declare it.
+            task: The task, which may declare it where the data set does not.
+            registry: Where installed extractors are found.
+
+        Returns:
+            The extractors; None for none, which a user says as `none`.
+
+        Raises:
+            AdapterError: They are written wrongly.
+            PluginError: An extractor is unknown or broken.
+        """
+        if self.extract == NO_EXTRACTOR:
+            return None
+        if self.extract is not None:
+            return as_extraction(self.extract, registry)
+        if dataset.extract is not None:
+            return as_extraction(dataset.extract, registry, "data set")
+        return as_extraction(task.extract, registry, "task")
 
     def for_split(self, split: str) -> Options:
         """Return the options in the form that an evaluation works with and records.

@@ -70,6 +70,7 @@ def validate(
     map: Mapping[str, str] | None = None,
     map_predictions: Mapping[str, str] | None = None,
     normalise: Sequence[str] | str = (),
+    extract: Any = None,
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> Validation:
@@ -94,6 +95,7 @@ def validate(
         map: Columns of the data by field, as for `evaluate`.
         map_predictions: Columns of the predictions by field.
         normalise: As for `evaluate`.
+        extract: As for `evaluate`.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 
@@ -117,6 +119,7 @@ def validate(
         map=map,
         map_predictions=map_predictions,
         normalise=normalise,
+        extract=extract,
     )
     return validate_with(
         chosen_data(dataset, data),
@@ -158,7 +161,7 @@ def validate_with(
     """
     resolver = Resolver(registry or Registry())
     check_adapters(options.adapters or {}, ("data", "predictions"))
-    bound, bound_task, adapt = bind_data(resolver, dataset, task, options)
+    bound, bound_task, adapt, extraction = bind_data(resolver, dataset, task, options)
     split = options.split or bound.default_split
     selection = options.selection
     names = (bound.component.name, bound_task.component.name, split)
@@ -183,6 +186,7 @@ def validate_with(
         model,
         Observers(resolver.registry),
         progress,
+        extraction=extraction,
     )
     examples, alignment = prepared.examples, prepared.alignment
     return Validation(

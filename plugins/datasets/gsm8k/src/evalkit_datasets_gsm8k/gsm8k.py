@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from evalkit import Dataset, Source
-from evalkit_datasets_gsm8k.final_answers import given_answer
 from evalkit_datasets_gsm8k.publisher import read_problems
 
 FILE = "test.jsonl"
@@ -52,10 +50,8 @@ class Gsm8k(Dataset):
         "tags": {"steps": "steps"},
     }
 
+    extract = "gsm8k-answer"
+
     def load(self, split: str) -> list[dict[str, Any]]:
         """Read the problems; the id is the number of the line."""
         return read_problems(self.file(FILE))
-
-    def pred_field_converter(self, response: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Take the final answer out of the worked one."""
-        return {"id": response["id"], "pred": given_answer(response["answer"])}

@@ -1,0 +1,275 @@
+"""Takes the answers out of responses, many at once, before they are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from evalkit.adapting.extraction import EMPTY, ERROR, OK, Extracted, Extraction
+from evalkit.base.ids import RESPONSES_KEY
+from evalkit.base.terms import Unparsed
+from evalkit.errors import EvalkitError
+from evalkit.examples.conversion import predicted_field
+from evalkit.examples.table import Examples
+from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.predictions.matching import NOWHERE, Places
+
+RESPONSE, RESPONSES = "response", "responses"
+"""Columns of what a model wrote: its text, and those of all alternatives."""
+STATUS, REASON = "extraction", "reason"
+"""Columns of what extractors made of it."""
+
+TYPES: Mapping[str, pl.DataType] = {
+    RESPONSE: pl.String(),
+    RESPONSES: pl.List(pl.String),
+    STATUS: pl.String(),
+    REASON: pl.String(),
+}
+"""The columns that a row of a response has where there are extractors."""
+
+_NULL = "the response is null"
+_NO_TEXT = "the response is no text"
+
+
+class RowExtracted(NamedTuple):
+    """What extractors made of a response that is judged on its own."""
+
+    response: Mapping[str, Any]
+    """The response with the answer, or `Unparsed`, in place of its text."""
+    kept: Mapping[str, Any]
+    """What is kept of it, by `TYPES`."""
+
+
+class FrameExtracted(NamedTuple):
+    """What extractors made of the responses of a table."""
+
+    frame: pl.DataFrame
+    """The table, in which an answer that there is not is one that would pass."""
+    kept: pl.DataFrame
+    """What is kept of each row, by `TYPES`."""
+    is_lacking: pl.Series
+    """Whether there is no answer."""
+
+
+class AnswerExtractor:
+    """Takes the answers out of the responses to some examples.
+
+    Args:
+        extraction: The extractors.
+        dataset: The data set.
+        task: Its task.
+        examples: The examples, of which the extractors see options and labels only.
+
+    Attributes:
+        field: The field of a response that they look at.
+
+    Raises:
+        AdapterError: A stage needs what the task does not have.
+        EvalkitError: Nobody says which field that is.
+    """
+
+    def __init__(
+        self,
+        extraction: Extraction,
+        dataset: BoundDataset,
+        task: BoundTask,
+        examples: Examples,
+    ) -> None:
+        field = predicted_field(dataset, task) or task.answer_field
+        if field is None:
+            raise EvalkitError(
+                f"extract: {task.component.origin} does not say in which field of a "
+                "response the answer is (answer_field)"
+            )
+        self.field = field
+        self._extraction = extraction
+        self._labels = examples.labels
+        self._choices = choices_of(examples)
+        extraction.refuse_unfit(
+            f"the task {task.component.name}",
+            choices=examples.choices is not None,
+            labels=examples.labels is not None,
+        )
+
+    def _extract(
+        self, texts: pl.Series, positions: Places, rows: pl.Series | None = None
+    ) -> Extracted:
+        choices = None
+        if self._choices is not None:
+            places = pl.Series(positions)
+            known = pl.DataFrame({"place": places}).select(
+                pl.when(pl.col("place") != NOWHERE).then("place")
+            )
+            choices = self._choices.gather(known.to_series())
+        return self._extraction.extract(texts, choices, self._labels, rows)
+
+    def of_frame(self, frame: pl.DataFrame, positions: Places) -> FrameExtracted | None:
+        """Take the answers out of a column.
+
+        Args:
+            frame: Responses.
+            positions: The example of each, `NOWHERE` for none.
+
+        Returns:
+            The outcome; None where the field is no column of texts.
+        """
+        if frame.schema.get(self.field) != pl.String:
+            return None
+        texts = frame[self.field]
+        found = self._extract(texts, positions)
+        given = texts.is_not_null()
+        kept = pl.DataFrame(
+            {
+                RESPONSE: texts,
+                STATUS: found.statuses,
+                REASON: found.reasons,
+            }
+        )
+        if not given.all():
+            kept = kept.with_columns(
+                pl.when(given).then(REASON).otherwise(pl.lit(_NULL)).alias(REASON)
+            )
+        is_lacking = found.values.is_null()
+        values = found.values
+        if is_lacking.any():
+            standing_in = self._valid_answer(values)
+            values = pl.DataFrame({"value": values, "given": given}).select(
+                pl.when("given").then(pl.col("value").fill_null(standing_in))
+            )["value"]
+        frame = frame.with_columns(values.alias(self.field))
+        return FrameExtracted(frame, kept, is_lacking)
+
+    def _valid_answer(self, values: pl.Series) -> str:
+        """Return an answer that is likely to be a valid one."""
+        if self._labels:
+            return self._labels[0]
+        known = values.drop_nulls()
+        return "" if known.is_empty() else str(known[0])
+
+    def of_rows(
+        self, responses: Sequence[Mapping[str, Any]], positions: Sequence[int]
+    ) -> list[RowExtracted]:
+        """Take the answers out of responses that are judged one by one.
+
+        Args:
+            responses: The responses.
+            positions: The example of each, `NOWHERE` for none.
+
+        Returns:
+            The outcome of each.
+        """
+        places = [*self._text_places(responses)]
+        rows = pl.Series([place.row for place in places], dtype=pl.Int64)
+        texts = pl.Series([place.text for place in places], dtype=pl.String)
+        at = pl.Series([positions[place.row] for place in places], dtype=pl.Int64)
+        found = self._extract(texts, at.to_numpy(), rows)
+        made = zip(found.values, found.statuses, found.reasons, strict=True)
+        outcomes = [_Outcome(*each) for each in made]
+        by_row: dict[int, list[tuple[_Place, _Outcome]]] = {}
+        if self._extraction.chooses:
+            # what is chosen stands for the first text of its response
+            first: dict[int, _Place] = {}
+            for place in places:
+                first.setdefault(place.row, place)
+            places = [*first.values()]
+        for place, outcome in zip(places, outcomes, strict=True):
+            by_row.setdefault(place.row, []).append((place, outcome))
+        return [
+            self._replaced(response, by_row.get(row, ()))
+            for row, response in enumerate(responses)
+        ]
+
+    def _text_places(self, responses: Sequence[Mapping[str, Any]]) -> Iterator[_Place]:
+        for row, response in enumerate(responses):
+            items = _alternatives(response)
+            if items is None:
+                text = response.get(self.field)
+                if isinstance(text, str):
+                    yield _Place(row, None, text)
+                continue
+            for item, each in enumerate(items):
+                text = each.get(self.field) if isinstance(each, Mapping) else None
+                if isinstance(text, str):
+                    yield _Place(row, item, text)
+
+    def _replaced(
+        self,
+        response: Mapping[str, Any],
+        found: Sequence[tuple[_Place, _Outcome]],
+    ) -> RowExtracted:
+        items = _alternatives(response)
+        kept: dict[str, Any] = dict.fromkeys(TYPES)
+        if items is not None:
+            given = [
+                i.get(self.field) if isinstance(i, Mapping) else None for i in items
+            ]
+            kept[RESPONSES] = [t if isinstance(t, str) else None for t in given]
+        if not found:
+            kept |= _untouched(response, self.field)
+            return RowExtracted(response, kept)
+        place, first = found[0]
+        kept |= {RESPONSE: place.text, STATUS: first.status, REASON: first.reason}
+        if items is None:
+            return RowExtracted({**response, self.field: first.answer}, kept)
+        if self._extraction.chooses:
+            whole = {k: v for k, v in response.items() if k != RESPONSES_KEY}
+            own = items[place.item or 0]
+            own = {k: v for k, v in own.items() if k != "_response_index_"}
+            return RowExtracted({**whole, **own, self.field: first.answer}, kept)
+        made = [*items]
+        for where, outcome in found:
+            index = where.item or 0
+            made[index] = {**items[index], self.field: outcome.answer}
+        return RowExtracted({**response, RESPONSES_KEY: made}, kept)
+
+
+class _Place(NamedTuple):
+    """Where a text stands."""
+
+    row: int
+    item: int | None
+    """Number of the alternative; None where there are none."""
+    text: str
+
+
+class _Outcome(NamedTuple):
+    """What became of a text."""
+
+    value: str | None
+    status: str
+    reason: str | None
+
+    @property
+    def answer(self) -> Any:
+        """The answer, or what says that there is none."""
+        return Unparsed(self.reason or "") if self.value is None else self.value
+
+
+def _alternatives(response: Mapping[str, Any]) -> Sequence[Any] | None:
+    given = response.get(RESPONSES_KEY)
+    is_list = isinstance(given, list | tuple) and len(given) > 0
+    has_objects = is_list and any(isinstance(item, Mapping) for item in given)
+    return given if has_objects else None
+
+
+def _untouched(response: Mapping[str, Any], field: str) -> dict[str, Any]:
+    """Say what a response without a text is; its check judges it."""
+    value = response.get(field)
+    if value is None:
+        return {STATUS: EMPTY, REASON: _NULL}
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return {STATUS: OK}
+    return {STATUS: ERROR, REASON: _NO_TEXT}
+
+
+def choices_of(examples: Examples) -> pl.Series | None:
+    """Return the options of each example as lists of texts; None where there are none.
+
+    Args:
+        examples: The examples.
+    """
+    if examples.choices is None:
+        return None
+    return examples.choices.cast(pl.List(pl.String))

@@ -1,0 +1,75 @@
+"""What a run records and keeps of how answers were taken out of responses."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import polars as pl
+
+from evalkit.adapting.extraction import Extraction
+from evalkit.perturbing.columns import AS_STORED
+from evalkit.predictions.extracting import RESPONSE, RESPONSES, STATUS, TYPES
+from evalkit.runs import recorded
+
+
+def record_extraction(
+    extraction: Extraction | None, extracted: pl.DataFrame | None
+) -> recorded.Extraction | None:
+    """Return what a run records of extractors.
+
+    Args:
+        extraction: The extractors; None for none.
+        extracted: What they looked at, and what came of it.
+    """
+    if extraction is None or extracted is None:
+        return None
+    stages = [recorded.Adapter.model_validate(s) for s in extraction.specification]
+    return recorded.Extraction(
+        stages=tuple(stages),
+        sha256=extraction.sha256,
+        chosen_by=extraction.chosen_by,
+        **counts_of(extracted),
+    )
+
+
+def counts_of(extracted: pl.DataFrame) -> dict[str, int]:
+    """Count responses by what became of them.
+
+    Args:
+        extracted: A row for each example; its status is null where it is not scored.
+    """
+    scored = extracted.filter(pl.col(STATUS).is_not_null())
+    by_status = Counter(dict(scored[STATUS].value_counts().iter_rows()))
+    if RESPONSES in scored.columns:
+        several = scored[RESPONSES].drop_nulls().explode()
+        texts = pl.concat(
+            [scored.filter(pl.col(RESPONSES).is_null())[RESPONSE], several]
+        )
+    else:
+        texts = scored[RESPONSE]
+    return {
+        "responses": scored.height,
+        "unique": texts.drop_nulls().n_unique(),
+        **{name: by_status[name] for name in ("ok", "empty", "unparsed", "error")},
+    }
+
+
+def as_kept(extracted: pl.DataFrame) -> list[pl.Series]:
+    """Return the columns of `examples.parquet` that hold what extractors looked at.
+
+    Args:
+        extracted: What they looked at, and what came of it.
+    """
+    return [each.alias(AS_STORED + each.name) for each in extracted.get_columns()]
+
+
+def kept_extraction(examples: pl.DataFrame) -> pl.DataFrame | None:
+    """Return what `as_kept` kept; None where a run kept no responses.
+
+    Args:
+        examples: What `examples.parquet` holds.
+    """
+    names = [name for name in TYPES if AS_STORED + name in examples.columns]
+    if RESPONSE not in names:
+        return None
+    return pl.DataFrame([examples[AS_STORED + name].alias(name) for name in names])

@@ -1,0 +1,1 @@
+"""Extractors: what takes the answer out of a response's text."""

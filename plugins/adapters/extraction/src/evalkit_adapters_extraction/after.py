@@ -1,0 +1,93 @@
+"""`after`: what stands behind a cue."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Literal
+
+import polars as pl
+from pydantic import Field
+
+from evalkit import AdapterError
+from evalkit_adapters_extraction.settings import OtherwiseSettings, found_or
+from evalkit_adapters_extraction.unicode_forms import composed
+
+_MARKS = "[*_`]*"
+"""Emphasis that may stand within a cue (`**Answer**:`) or close behind it."""
+_FULL_WIDTH = 0xFEE0
+"""How far the full-width form of an ASCII character is from it."""
+
+
+class After:
+    """Take what stands behind a cue, such as `Answer:`, to the end of the text.
+
+    Case does not count unless `case=true`. Text and cue are compared in the Unicode
+    form NFC; `:` is its full-width form too, blanks are any blanks, and Markdown
+    emphasis within the cue does not count, so that `**Answer**: B` has the cue
+    `Answer:`. A cue that begins with a letter or digit is not found within a word. What
+    follows loses the blanks around it.
+
+    A text without the cue is unparsed, or with `otherwise=text` the text itself. A text
+    that ends in the cue is empty.
+
+    Source: the answer tags of SEA-HELM, without its faults.
+
+    Example:
+        ```yaml
+        - kind: after
+          configuration: {cue: "Answer:", which: first}
+        ```
+    """
+
+    version = "1"
+
+    class Parameters(OtherwiseSettings):
+        """The cue, and which of several counts."""
+
+        cue: str = Field(description="The cue")
+        which: Literal["first", "last"] = Field(
+            default="last", description="Which of several cues counts"
+        )
+        case: bool = Field(default=False, description="Whether case counts")
+
+    def __init__(self, parameters: Parameters) -> None:
+        if not parameters.cue.strip():
+            raise AdapterError("the cue is empty", field="cue")
+        self._pattern = _pattern(parameters.cue, parameters.which, parameters.case)
+        self._otherwise = parameters.otherwise
+
+    def extract_texts(self, texts: pl.Series) -> pl.DataFrame:
+        """Return what follows the cue in each text."""
+        whole = composed(texts).alias("text")
+        rest = whole.str.replace(self._pattern, "")
+        is_found = rest.str.len_bytes() != whole.str.len_bytes()
+        values = (
+            rest.alias("rest")
+            .to_frame()
+            .select(pl.when(is_found).then(pl.col("rest").str.strip_chars()))
+            .to_series()
+        )
+        return found_or(texts, values, "the cue is not there", self._otherwise)
+
+
+def _pattern(cue: str, which: str, case: bool) -> str:
+    """Return the pattern of all that stands before what follows the cue."""
+    cue = unicodedata.normalize("NFC", cue.strip())
+    first = cue[0]
+    is_word = first.isdigit() or first.lower() != first.upper()
+    before = ".*" if which == "last" else ".*?"
+    start = rf"(?:{before}[^\p{{L}}\p{{N}}])?" if is_word else before
+    flags = "s" if case else "is"
+    signs = [*re.findall(r"\s+|.", cue, re.DOTALL)]
+    return f"(?{flags})^{start}{''.join(map(_sign, signs))}{_MARKS}"
+
+
+def _sign(sign: str) -> str:
+    if sign.isspace():
+        return r"\s+"
+    if sign.isalnum() or not ("!" <= sign <= "~" or "\uff01" <= sign <= "\uff5e"):
+        return re.escape(sign)
+    narrow = sign if sign <= "~" else chr(ord(sign) - _FULL_WIDTH)
+    wide = chr(ord(narrow) + _FULL_WIDTH)
+    return f"{_MARKS}[{re.escape(narrow)}{wide}]"

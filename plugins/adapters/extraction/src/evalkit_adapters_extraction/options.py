@@ -1,0 +1,230 @@
+"""Finds which of some options a text names."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from evalkit_adapters_extraction.settings import Found
+
+Where = Literal["anywhere", "start", "whole"]
+
+_EDGES = re.compile(r"^[\W_]+|[\W_]+$")
+_GAPS = re.compile(r"[\s_]+")
+_MARKED = re.compile(r"[\W_]*([A-Za-z])(?![\w'\u2019])[*_`]*\s*[)\].:}](?![A-Za-z0-9])")
+_BARE = re.compile(r"[\W_]*([A-Z])(?![\w'\u2019-])")
+_LETTER = re.compile(
+    r"(?P<word>(?i:option|answer|choice|letter)(?:\s+is)?\s*:?\s*)?(?<![\w'\u2019-])"
+    r"(?P<open>[(\[{*\"'`$]*)(?P<letter>[A-Z])(?P<close>[)\]}*:\"'`$]*)(?![\w'\u2019-])"
+)
+_WORDS = ("A", "I")
+"""Letters that are English words too."""
+_NEGATION = re.compile(
+    r"(?:\b(?:not|never|no|nor|neither|isn['\u2019]?t|aren['\u2019]?t|wasn['\u2019]?t)"
+    r"|n['\u2019]t)(?:\s+(?:an?|the|option|choice|answer))*[\s\"'(*]*$",
+    re.IGNORECASE,
+)
+_NEGATION_REACHES = 40
+_WITHOUT_BLANKS = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+)
+"""Scripts that put no blanks between words: Thai, Lao, Burmese, Khmer, Japanese,
+Chinese."""
+
+NONE_NAMED = "no option is named"
+SEVERAL_NAMED = "several options are named"
+
+
+class Option(NamedTuple):
+    """One answer, and how it may be written."""
+
+    answer: str
+    """The answer as it is declared."""
+    folded: str
+    core: str
+    """The same without signs around it."""
+    forms: tuple[str, ...]
+    """Folded, with other gaps between its words; the letter alone is none."""
+
+
+class Options(NamedTuple):
+    """Answers of which a text may name one."""
+
+    options: tuple[Option, ...]
+    letters: dict[str, str]
+    """Answers by the capital letter that stands for them."""
+
+
+def fold(text: str) -> str:
+    """Return a text in NFC without differences of case, and with single blanks.
+
+    Args:
+        text: Any text.
+    """
+    plain = unicodedata.normalize("NFC", text)
+    folded = unicodedata.normalize("NFC", plain.casefold())
+    return _GAPS.sub(" ", folded).strip()
+
+
+def core_of(folded: str) -> str:
+    """Return a folded text without signs around it."""
+    return _EDGES.sub("", folded)
+
+
+@lru_cache(maxsize=1024)
+def read_options(answers: tuple[str, ...], *, has_letters: bool) -> Options:
+    """Prepare answers that texts may name.
+
+    Args:
+        answers: The answers.
+        has_letters: Whether the letters A, B, … stand for them by their places. Answers
+            that are single letters stand for themselves.
+
+    Returns:
+        The answers with their forms, the longest first.
+    """
+    made = [_option(answer) for answer in dict.fromkeys(answers)]
+    own = {each.core.upper(): each.answer for each in made if _is_letter(each.core)}
+    letters = own
+    if has_letters and not own:
+        letters = {chr(ord("A") + n): each for n, each in enumerate(answers[:26])}
+    ordered = sorted(made, key=lambda each: (-len(each.folded), each.folded))
+    return Options(tuple(ordered), letters)
+
+
+def _option(answer: str) -> Option:
+    folded = fold(answer)
+    core = core_of(folded)
+    if _is_letter(core) or not core:
+        return Option(answer, folded, core, ())
+    stem = core if core in folded else folded
+    gaps = {stem, stem.replace("-", " "), stem.replace(" ", "-")}
+    return Option(answer, folded, core, tuple(sorted(gaps)))
+
+
+def _is_letter(core: str) -> bool:
+    return len(core) == 1 and core.isascii() and core.isalpha()
+
+
+def find_option(text: str, options: Options, where: Where) -> Found:
+    """Find the one option that a text names.
+
+    Args:
+        text: The text.
+        options: The options.
+        where: Whether the whole text must be an option, begin with one, or name one
+            anywhere.
+
+    Returns:
+        The option as it is declared, or why there is none.
+    """
+    text = unicodedata.normalize("NFC", text)
+    folded = fold(text)
+    answers = _whole(folded, options)
+    if not answers and where != "whole":
+        answers = _start(text, folded, options, is_strict=where == "anywhere")
+    if not answers and where == "anywhere":
+        answers = {*_mentioned(folded, options), *_letters(text, options)}
+    if len(answers) == 1:
+        return Found(next(iter(answers)))
+    return Found(None, SEVERAL_NAMED if answers else NONE_NAMED)
+
+
+def _whole(folded: str, options: Options) -> set[str]:
+    """Return the options that a text is, but for signs around it."""
+    exact = {each.answer for each in options.options if each.folded == folded}
+    if exact:
+        return exact
+    core = core_of(folded)
+    if not core:
+        return set()
+    same = {each.answer for each in options.options if core in (each.core, *each.forms)}
+    if same or not _is_letter(core):
+        return same
+    letter = options.letters.get(core.upper())
+    return set() if letter is None else {letter}
+
+
+def _start(text: str, folded: str, options: Options, *, is_strict: bool) -> set[str]:
+    """Return the options that a text begins with."""
+    marked = _MARKED.match(text)
+    if marked is None and not is_strict:
+        marked = _BARE.match(text)
+        is_word = marked is not None and marked[1] in _WORDS
+        marked = None if is_word and not _ends(text, marked) else marked
+    own = options.letters.get(marked[1].upper()) if marked else None
+    if marked is not None and own is not None:
+        rest = fold(text[marked.end() :])
+        return {own, *_first_option(rest, options)}
+    return set() if is_strict else _first_option(folded, options)
+
+
+def _ends(text: str, match: re.Match[str] | None) -> bool:
+    return match is not None and not re.search(r"\w", text[match.end() :])
+
+
+def _first_option(folded: str, options: Options) -> set[str]:
+    """Return the longest option that a folded text begins with."""
+    text = re.sub(r"^[\W_]+", "", folded)
+    for option in options.options:
+        for form in option.forms:
+            if text.startswith(form) and _is_apart(text, 0, len(form), form):
+                return {option.answer}
+    return set()
+
+
+def _mentioned(folded: str, options: Options) -> Iterator[str]:
+    """Yield the options whose text stands anywhere, the longest first."""
+    taken: list[tuple[int, int]] = []
+    for option in options.options:
+        for form in option.forms:
+            start = folded.find(form)
+            while start >= 0:
+                end = start + len(form)
+                is_free = all(end <= first or last <= start for first, last in taken)
+                if is_free and _is_apart(folded, start, end, form):
+                    taken.append((start, end))
+                    if not _is_negated(folded, start):
+                        yield option.answer
+                start = folded.find(form, start + 1)
+
+
+def _is_apart(text: str, start: int, end: int, form: str) -> bool:
+    """Tell whether a form is no part of another word or number."""
+    return _is_edge(form[0], text[:start][-2:][::-1]) and _is_edge(
+        form[-1], text[end : end + 2]
+    )
+
+
+def _is_edge(inner: str, outer: str) -> bool:
+    """Tell whether a word may end between a sign of it and the two next to it."""
+    if not inner.isalnum() or _WITHOUT_BLANKS.match(inner) or not outer:
+        return True
+    if outer[0].isalnum() or unicodedata.combining(outer[0]):
+        return False
+    joins = "-.," if inner.isdigit() else "-"
+    further = outer[1:]
+    if outer[0] not in joins or not further:
+        return True
+    return not (further.isdigit() if outer[0] in ".," else further.isalnum())
+
+
+def _is_negated(text: str, start: int) -> bool:
+    return bool(_NEGATION.search(text[max(0, start - _NEGATION_REACHES) : start]))
+
+
+def _letters(text: str, options: Options) -> Iterator[str]:
+    """Yield the options whose letter stands anywhere, as a letter and not as a word."""
+    if not options.letters:
+        return
+    for match in _LETTER.finditer(text):
+        letter = match["letter"]
+        is_marked = match["word"] or (match["open"] and match["close"])
+        is_marked = is_marked or match["close"].startswith(")")
+        if letter in _WORDS and not is_marked:
+            continue
+        if letter in options.letters and not _is_negated(text, match.start("open")):
+            yield options.letters[letter]

@@ -1,0 +1,1 @@
+"""Metrics of generated texts: BLEU, chrF, TER, ROUGE, BERTScore and COMET."""

@@ -1,0 +1,1 @@
+"""Metrics of rankings, numbers, agreement and language models."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from evalkit.base.columns import list_column, to_series
+from evalkit.base.columns import join_parts, list_column, to_series
 from evalkit.base.terms import AnswerKind, MetricContext
 from evalkit.errors import DataError
 from evalkit.examples.scored_values import UnscorableError, scored_value, value_column
@@ -36,6 +36,7 @@ def score(
     *,
     labels: Sequence[str] | None = None,
     tags: Sequence[Sequence[str]] | None = None,
+    fields: Mapping[str, Sequence[Any]] | None = None,
     confidence: float = 0.95,
     seed: int = 0,
     registry: Registry | None = None,
@@ -49,6 +50,8 @@ def score(
         targets: One answer for each example; a list where several are acceptable.
         labels: The labels, for metrics that need to know them all.
         tags: Tags of each example.
+        fields: What the metric reads beside prediction and target, by the names in its
+            `columns`, one value for each example.
         confidence: Probability of the confidence intervals, between 0 and 1.
         seed: Seed of the bootstrap.
         registry: Where plugins are found; all that are installed by default.
@@ -66,14 +69,7 @@ def score(
         PluginError: The metric is unknown or broken.
     """
     check_confidence(confidence)
-    if len(predictions) != len(targets) or (
-        tags is not None and len(tags) != len(targets)
-    ):
-        raise DataError(
-            f"predictions, targets and tags must be of the same length, there are "
-            f"{len(predictions)}, {len(targets)} and "
-            f"{len(targets) if tags is None else len(tags)}"
-        )
+    _refuse_lengths(predictions, targets, tags, fields or {})
     bound = Resolver(registry or Registry()).metric(metric)
     _refuse_kinds_of_tasks(bound)
     predictions = _scored_values("predictions", predictions)
@@ -90,11 +86,14 @@ def score(
         prediction = prediction.cast(target.dtype)
     position = pl.Series("position", range(len(targets)), dtype=pl.UInt32)
     frame = comparable(pl.DataFrame([position, prediction, target]), kind)
+    further = [_field(name, list(values)) for name, values in (fields or {}).items()]
+    frame = frame.with_columns(further)
     context = MetricContext(None if labels is None else tuple(labels), kind)
     ids = [str(number) for number in range(len(targets))]
     given = tags if tags is not None else [[] for _ in targets]
     unique = [list(dict.fromkeys(row)) for row in given]
-    names = _names_by_content(zip(predictions, targets, unique, strict=True))
+    content = (predictions, targets, unique, *(column.to_list() for column in further))
+    names = _names_by_content(zip(*content, strict=True))
     table = ScoringTable(frame, ids, None, context, unit_names=names)
     groups = group_by_tag(list_column("tags", unique))
     settings = ScoringSettings(confidence, seed)
@@ -143,12 +142,46 @@ def _scored_values(name: str, values: Sequence[Any]) -> list[Any]:
     return found
 
 
-def _names_by_content(rows: Iterable[tuple[Any, Any, list[str]]]) -> list[str]:
+def _field(name: str, values: list[Any]) -> pl.Series:
+    """Make a column, also of lists of numbers or of objects."""
+    lists = [value for value in values if isinstance(value, list | tuple)]
+    kinds = {type(item) for value in lists for item in value} - {type(None)}
+    if len(lists) == len(values) - values.count(None) and kinds:
+        if kinds <= {int, float}:
+            inner = pl.Float64() if float in kinds else pl.Int64()
+            return pl.Series(name, values, dtype=pl.List(inner), strict=False)
+        if kinds == {dict}:
+            return pl.Series(name, values)
+    return join_parts(name, [], values)
+
+
+def _refuse_lengths(
+    predictions: Sequence[Any],
+    targets: Sequence[Any],
+    tags: Sequence[Any] | None,
+    fields: Mapping[str, Sequence[Any]],
+) -> None:
+    count = len(targets)
+    lengths = (len(predictions), count, count if tags is None else len(tags))
+    if set(lengths) != {count}:
+        raise DataError(
+            "predictions, targets and tags must be of the same length, there are "
+            f"{lengths[0]}, {lengths[1]} and {lengths[2]}"
+        )
+    for name, values in fields.items():
+        if len(values) != count:
+            raise DataError(
+                f"fields: {name!r} must have a value for each of the {count} examples, "
+                f"has {len(values)}"
+            )
+
+
+def _names_by_content(rows: Iterable[tuple[Any, ...]]) -> list[str]:
     """Name examples that have no ids, so that their order does not matter."""
     seen: Counter[str] = Counter()
     names = []
-    for prediction, target, tags in rows:
-        content = repr((prediction, target, sorted(tags)))
+    for prediction, target, tags, *further in rows:
+        content = repr((prediction, target, sorted(tags), *further))
         names.append(f"{content}{seen[content]}")
         seen[content] += 1
     return names

@@ -24,7 +24,8 @@ class Pearson(PairsMetric):
 
     Example:
         >>> import evalkit
-        >>> evalkit.score("pearson", [1, 2, 3], [10, 30, 20])["pearson"].value
+        >>> found = evalkit.score("pearson", [1, 2, 3], [10, 30, 20])
+        >>> round(found["pearson"].value, 12)
         0.5
     """
 

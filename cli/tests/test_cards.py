@@ -40,11 +40,12 @@ def test_a_card_has_a_description_and_an_example(
     if component.startswith("metrics/"):
         words = " ".join(rest.split())
         pattern = (
-            r"Range (-?[\d.]+) to ([\d.]+),( in %,)? (?:0 is chance, )?(\w+) is better"
+            r"Range (-?[\d.]+|-infinity) to ([\d.]+|infinity),( in %,)? "
+            r"(?:0 is chance, )?(\w+) is better"
         )
         low, high, percent, direction = re.findall(pattern, words)[0]
         attributes = described["attributes"]
-        assert attributes["bounds"][0] == float(low)
+        assert attributes["bounds"][0] in (float(low), None)
         assert attributes["bounds"][1] in (float(high), None)
         assert attributes["unit"] == ("%" if percent else "")
         assert attributes["higher_is_better"] is (direction == "higher")

@@ -14,15 +14,15 @@ class BitsPerByte(RatioMetric):
 
     -sum of log2(probability) / number of bytes, over all texts together. Reads
     `logprob`, the natural logarithm of the probability of a response's whole text, and
-    `num_bytes`, of how many bytes the text is in UTF-8. How a model splits a text
-    into tokens does not matter, so that models with other tokens can be compared.
-    A response without these numbers is not scored, and neither is a `logprob` above 0
-    or infinite. Without any byte it is 0 / 0, and null; so it is where a missing
-    response counts, as nothing is the worst. Range 0 to infinity, lower is better; the
-    delta method's interval.
+    `num_bytes`, of how many bytes the text is in UTF-8. How a model splits a text into
+    tokens does not matter, so that models with other tokens can be compared. A response
+    without these numbers is not scored, and neither is a `logprob` above 0 or infinite.
+    Without any byte it is 0 / 0, and null; so it is where a missing response counts, as
+    nothing is the worst. Range 0 to infinity, lower is better; the delta method's
+    interval.
 
-    Source: Gao et al., The Pile: An 800GB Dataset of Diverse Text for Language Modeling,
-    2020, section 3.1; lm-evaluation-harness's and HELM's `bits_per_byte`.
+    Source: Gao et al., The Pile: An 800GB Dataset of Diverse Text for Language
+    Modeling, 2020, section 3.1; lm-evaluation-harness's and HELM's `bits_per_byte`.
 
     Example:
         >>> import evalkit, math
@@ -34,7 +34,6 @@ class BitsPerByte(RatioMetric):
 
     columns = (LOGPROB, "num_bytes")
     bounds = (0.0, None)
-    unit = "bits"
 
     def value(self, nats: pl.Expr) -> pl.Expr:
         """Turn nats into bits."""

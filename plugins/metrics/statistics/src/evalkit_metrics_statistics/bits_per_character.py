@@ -14,14 +14,15 @@ class BitsPerCharacter(RatioMetric):
 
     -sum of log2(probability) / number of characters, over all texts together. Reads
     `logprob`, the natural logarithm of the probability of a response's whole text, and
-    `num_characters`, of how many characters (Unicode code points) it is. It says less of texts in
-    other scripts, whose characters hold more: compare these by `bits-per-byte`.
-    A response without these numbers is not scored, and neither is a `logprob` above 0
-    or infinite. Without any character it is 0 / 0, and null; so it is where a missing
-    response counts, as nothing is the worst. Range 0 to infinity, lower is better; the
-    delta method's interval.
+    `num_characters`, of how many characters (Unicode code points) it is. It says less
+    of texts in other scripts, whose characters hold more: compare these by
+    `bits-per-byte`. A response without these numbers is not scored, and neither is a
+    `logprob` above 0 or infinite. Without any character it is 0 / 0, and null; so it is
+    where a missing response counts, as nothing is the worst. Range 0 to infinity, lower
+    is better; the delta method's interval.
 
-    Source: Graves, Generating Sequences With Recurrent Neural Networks, 2013, section 3.
+    Source: Graves, Generating Sequences With Recurrent Neural Networks, 2013, section
+    3.
 
     Example:
         >>> import evalkit, math
@@ -33,7 +34,6 @@ class BitsPerCharacter(RatioMetric):
 
     columns = (LOGPROB, "num_characters")
     bounds = (0.0, None)
-    unit = "bits"
 
     def value(self, nats: pl.Expr) -> pl.Expr:
         """Turn nats into bits."""

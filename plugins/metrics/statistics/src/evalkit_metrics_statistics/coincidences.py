@@ -121,7 +121,8 @@ class Cells:
     @property
     def differ(self) -> NDArray[np.bool_]:
         """Whether the two ratings of each cell differ."""
-        return self.first != self.second
+        differ: NDArray[np.bool_] = self.first != self.second
+        return differ
 
     def by_value(self, counts: Floats) -> Floats:
         """Count each rating.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evalkit_metrics_statistics.coincidences import AgreementMetric, Cells, Floats
 
@@ -53,10 +54,11 @@ class FleissKappa(AgreementMetric):
         return super().why_undefined(cells)
 
 
-def _are_alike(counts: Floats, cells: Cells) -> Floats:
+def _are_alike(counts: Floats, cells: Cells) -> NDArray[np.bool_]:
     """Tell in which samples all examples have the same number of ratings."""
     kinds = [
         (counts[:, cells.ratings == number] > 0).any(axis=1)
         for number in np.unique(cells.ratings)
     ]
-    return np.sum(kinds, axis=0) == 1
+    are_alike: NDArray[np.bool_] = np.sum(kinds, axis=0) == 1
+    return are_alike

@@ -30,11 +30,11 @@ class KrippendorffAlpha(AgreementMetric):
 
     1 - D_o / D_e, where D_o is the mean disagreement of two ratings of an example, and
     D_e that of any two ratings. Two ratings disagree by 1 where they differ
-    (`level=nominal`), by the square of how many ratings lie between them (`ordinal`), of
-    their difference (`interval`), or of their difference by their sum (`ratio`). 1 is
-    perfect, 0 what chance gives. The ratings of an example are the alternatives of its
-    response (`responses`), or its answers in all replications (`_replication_`); they
-    may be of any number. An example with fewer than two is left out, and a notice
+    (`level=nominal`), by the square of how many ratings lie between them (`ordinal`),
+    of their difference (`interval`), or of their difference by their sum (`ratio`). 1
+    is perfect, 0 what chance gives. The ratings of an example are the alternatives of
+    its response (`responses`), or its answers in all replications (`_replication_`);
+    they may be of any number. An example with fewer than two is left out, and a notice
     counts it; null is no rating. Where all ratings are equal it is 0 / 0, and null; so
     it is where a missing prediction counts. Range -1 to 1, 0 is chance, higher is
     better; a bootstrap interval.
@@ -80,7 +80,8 @@ class KrippendorffAlpha(AgreementMetric):
             )
         with np.errstate(invalid="ignore", divide="ignore"):
             value = 1 - (n - 1) * observed / expected
-        return np.where(_is_spread(marginals), value, np.nan)
+        is_spread = (marginals > 0).sum(axis=1) > 1
+        return np.where(is_spread, value, np.nan)
 
     def _places(self, marginals: Floats, cells: Cells) -> Floats:
         """Return where each rating lies, of shape (samples, values)."""
@@ -92,10 +93,6 @@ class KrippendorffAlpha(AgreementMetric):
         ranks = np.empty_like(marginals)
         ranks[:, order] = np.cumsum(ordered, axis=1) - ordered / 2
         return ranks
-
-
-def _is_spread(marginals: Floats) -> Floats:
-    return (marginals > 0).sum(axis=1) > 1
 
 
 def _of_places(counts: Floats, cells: Cells, places: Floats) -> tuple[Floats, Floats]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from evalkit_metrics_statistics.rankings import RankingMetric, by_kind_of_block
+from evalkit_metrics_statistics.rankings import RelevanceMetric, by_kind_of_block
 
 
-class MAP(RankingMetric):
+class MAP(RelevanceMetric):
     """Mean average precision of rankings.
 
     Per example the precision at the rank of each relevant item, added up and divided by

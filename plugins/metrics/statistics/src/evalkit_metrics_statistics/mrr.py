@@ -6,20 +6,20 @@ from math import comb
 
 import polars as pl
 
-from evalkit_metrics_statistics.rankings import RankingMetric, by_kind_of_block
+from evalkit_metrics_statistics.rankings import RelevanceMetric, by_kind_of_block
 
 
-class MRR(RankingMetric):
+class MRR(RelevanceMetric):
     """Mean reciprocal rank: the mean of 1 / rank of the first relevant item.
 
     It is 0 where none is ranked, and `mrr:k=10` looks at the first ten ranks alone. The
     ranking is the prediction, where the task's answers are ranked lists, or else the
     alternatives in `responses`, and a prediction alone is a ranking of one. Items are
-    relevant that equal an answer; where there are `references` with a grade, those whose
-    grade is above `grade_above`. Items with equal `scores` count as the mean over their
-    orders. An example without anything relevant is left out, and a notice counts it; a
-    missing prediction is 0. Range 0 to 1, higher is better; Wilson's interval of a
-    bounded mean.
+    relevant that equal an answer; where there are `references` with a grade, those
+    whose grade is above `grade_above`. Items with equal `scores` count as the mean over
+    their orders. An example without anything relevant is left out, and a notice counts
+    it; a missing prediction is 0. Range 0 to 1, higher is better; Wilson's interval of
+    a bounded mean.
 
     Source: Voorhees, The TREC-8 Question Answering Track Report, 1999; trec_eval's
     `recip_rank`.

@@ -8,11 +8,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evalkit import Parameters
-from evalkit_metrics_statistics.rankings import Depth, RankingMetric
+from evalkit_metrics_statistics.rankings import (
+    Depth,
+    RankingMetric,
+    RankingParameters,
+)
 
 
-class NDCGParameters(Parameters):
+class NDCGParameters(RankingParameters):
     """What counts, and for how much."""
 
     k: Depth | None = 10
@@ -48,26 +51,13 @@ class NDCG(RankingMetric):
 
     Parameters = NDCGParameters
 
-    @property
-    def depth(self) -> int:
-        """How many ranks count."""
-        return self._settings.k or 2**31 - 1
-
-    @property
-    def _settings(self) -> NDCGParameters:
-        parameters = self.parameters
-        assert isinstance(parameters, NDCGParameters)
-        return parameters
-
     def gain(self, grade: pl.Expr) -> pl.Expr:
         """Return what an item of a grade is worth."""
-        if self._settings.gain == "linear":
+        parameters = self.parameters
+        assert isinstance(parameters, NDCGParameters)
+        if parameters.gain == "linear":
             return grade
         return pl.lit(2.0).pow(grade) - 1
-
-    def is_relevant(self) -> pl.Expr:
-        """Tell whether an item of the column `grade` is worth something."""
-        return pl.col("grade") > 0
 
     def block_scores(self, blocks: pl.DataFrame) -> pl.Series:
         """Return the discounted gains, as if each item had the block's mean."""

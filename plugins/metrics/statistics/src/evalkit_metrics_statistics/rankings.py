@@ -36,6 +36,11 @@ class RankingParameters(Parameters):
 
     k: Depth | None = None
     """The first so many ranks count; all by default."""
+
+
+class RelevanceParameters(RankingParameters):
+    """What counts, and what is relevant."""
+
     grade_above: float = 0.0
     """A reference is relevant where its grade is above this."""
 
@@ -96,9 +101,7 @@ class RankingMetric(Metric):
 
     def is_relevant(self) -> pl.Expr:
         """Tell whether an item of the column `grade` is relevant."""
-        parameters = self.parameters
-        assert isinstance(parameters, RankingParameters)
-        return pl.col("grade") > parameters.grade_above
+        return pl.col("grade") > 0
 
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
         """Return the score of every example that has something relevant."""
@@ -128,6 +131,18 @@ class RankingMetric(Metric):
         return sums.select("group", value=pl.col("score") / pl.col("examples"))
 
 
+class RelevanceMetric(RankingMetric):
+    """A metric of items that are relevant or not, whatever their grade."""
+
+    Parameters = RelevanceParameters
+
+    def is_relevant(self) -> pl.Expr:
+        """Tell whether an item of the column `grade` is relevant."""
+        parameters = self.parameters
+        assert isinstance(parameters, RelevanceParameters)
+        return pl.col("grade") > parameters.grade_above
+
+
 def _left_out(graded: pl.DataFrame, misfits: pl.DataFrame) -> pl.DataFrame:
     """Return the rows that cannot be scored, and why: `row` and `not_scored`."""
     reason = (
@@ -151,7 +166,8 @@ def _ranked_items(
     lists, scores = _lists(batch, context)
     frame = pl.DataFrame([lists.alias("item"), scores.alias("level")])
     frame = frame.with_row_index("row").with_columns(
-        pl.col("item").fill_null(pl.lit([], dtype=lists.dtype))
+        pl.col("item").fill_null(pl.lit([], dtype=lists.dtype)),
+        level=pl.when(pl.col("item").is_not_null()).then("level"),
     )
     known = pl.col("level").list.eval(pl.element().is_finite()).list.sum()
     is_unfit = pl.col("level").is_not_null() & (

@@ -6,19 +6,19 @@ import polars as pl
 
 from evalkit_metrics_statistics.rankings import (
     Depth,
-    RankingMetric,
-    RankingParameters,
+    RelevanceMetric,
+    RelevanceParameters,
 )
 
 
-class RecallParameters(RankingParameters):
+class RecallParameters(RelevanceParameters):
     """What counts."""
 
     k: Depth | None = 10
     """The first so many ranks count, at least 1."""
 
 
-class RecallAtK(RankingMetric):
+class RecallAtK(RelevanceMetric):
     """Share of what is relevant that stands in the first k ranks: `recall-at-k:k=10`.
 
     Per example the relevant items among the first k by all relevant references, and

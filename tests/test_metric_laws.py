@@ -40,6 +40,37 @@ probable = st.builds(
     label,
 )
 
+rated = st.tuples(
+    st.lists(st.sampled_from(LABELS), min_size=1, max_size=4),
+    st.sampled_from(LABELS),
+).map(lambda drawn: (drawn[0][0], drawn[1], {"responses": drawn[0]}))
+measured = st.tuples(
+    st.lists(st.sampled_from((0.0, 1.0, 2.5, 4.0)), min_size=1, max_size=4),
+    st.sampled_from(LABELS),
+).map(lambda drawn: (drawn[0][0], 1.0, {"responses": drawn[0]}))
+found = st.tuples(
+    st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from((0.1, 0.5)))),
+    st.lists(st.sampled_from(LABELS), min_size=1, max_size=3),
+).map(
+    lambda drawn: (
+        [item for item, _ in drawn[0]],
+        drawn[1],
+        {"scores": [score for _, score in drawn[0]]},
+    )
+)
+written = st.tuples(
+    st.floats(-50, 0).map(lambda x: round(x, 6)), st.integers(0, 40)
+).map(
+    lambda drawn: (
+        "a",
+        "b",
+        {
+            "logprob": drawn[0],
+            **dict.fromkeys(("num_tokens", "num_bytes", "num_characters"), drawn[1]),
+        },
+    )
+)
+
 # with declared labels a class that does not occur counts 0, whatever is predicted
 ABSENT_COUNTS: Mapping[str, Any] = {"labels": LABELS, "perfect": None}
 OF_CLASS: Mapping[str, Any] = {"labels": LABELS}
@@ -65,6 +96,31 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "pass-at-k": RANKED,
     "pass-hat-k": RANKED,
     "selective-accuracy": PROBABLE,
+NUMBERS: Mapping[str, Any] = {"answer_kind": "number"}
+RATED: Mapping[str, Any] = {"examples": rated}
+MEASURED: Mapping[str, Any] = {"examples": measured}
+FOUND: Mapping[str, Any] = {"examples": found, "answer_kind": "ranked"}
+WRITTEN: Mapping[str, Any] = {"examples": written}
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "bits-per-byte": WRITTEN,
+    "bits-per-character": WRITTEN,
+    "brier": PROBABLE,
+    "fleiss-kappa": RATED,
+    "kendall": NUMBERS,
+    "krippendorff-alpha": RATED,
+    "log-loss": PROBABLE,
+    "mae": NUMBERS,
+    "map": RANKED,
+    "mrr": RANKED,
+    "ndcg": RANKED,
+    "pass-at-k": RANKED,
+    "pass-hat-k": RANKED,
+    "pearson": NUMBERS,
+    "perplexity": WRITTEN,
+    "r2": NUMBERS,
+    "recall-at-k": RANKED,
+    "rmse": NUMBERS,
+    "spearman": NUMBERS,
     "top-k-accuracy": RANKED,
     "vote-accuracy": RANKED,
 }
@@ -86,6 +142,13 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "f1:label=yes": OF_CLASS,
     "precision:label=yes": OF_CLASS,
     "recall:label=yes": OF_CLASS,
+    "krippendorff-alpha:level=interval": MEASURED,
+    "krippendorff-alpha:level=ordinal": MEASURED,
+    "krippendorff-alpha:level=ratio": MEASURED,
+    "map:k=2": FOUND,
+    "mrr:k=2": FOUND,
+    "ndcg:gain=exponential": FOUND,
+    "recall-at-k:k=2": FOUND,
     "pass-at-k:k=2": RANKED,
     "top-k-accuracy:k=2": RANKED,
 }

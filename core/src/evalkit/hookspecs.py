@@ -402,6 +402,8 @@ class MetricAttributes:
     columns: Sequence[str]
     """Columns that it needs beside prediction and target: scored fields of the
     response, or fields of the input."""
+    optional_columns: Sequence[str]
+    """Those of `columns` that data and responses may lack: they are null then."""
     keys: Sequence[str]
     """Columns of `statistics` that name a cell, such as gold and predicted label."""
     merges: Mapping[str, MergeKind]
@@ -412,6 +414,10 @@ class MetricAttributes:
     """Score of an example without a usable prediction, for per-example metrics."""
     accepts_no_prediction: bool
     """Whether it counts a prediction that is null as wrong by itself."""
+    joins_replications: bool
+    """Whether it is of all answers to an example: where the set was answered several
+    times, each example is one row then, and its predictions stand in `responses`, null
+    for none; `prediction` is null where one is lacking. With `statistics` only."""
     has_possible_range: bool
     """Whether it is least where all examples that were left out lack a prediction, and
     greatest where all are right; where not, its scores have no such bounds."""

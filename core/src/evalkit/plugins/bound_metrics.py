@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalkit.base.failures import hook_failures
+from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.names import score_name
 from evalkit.base.terms import MetricContext, NotScored
 from evalkit.errors import MetricError
@@ -66,6 +67,26 @@ class BoundMetric(Bound, MetricAttributes):
     def is_costly(self) -> bool:
         """Whether it is called no more often than its scores need."""
         return self.has("score_batch") if self.costly is None else self.costly
+
+    def absent_columns(self, held: Collection[str]) -> list[str]:
+        """Return the columns without which it cannot score.
+
+        Args:
+            held: Names of the columns that there are.
+        """
+        needed = (name for name in self.columns if name not in self.optional_columns)
+        return [name for name in needed if name not in held]
+
+    @property
+    def columns_of_data(self) -> list[str]:
+        """The columns that may be fields of the data, which a run need not hold."""
+        of_responses = (RESPONSES_KEY, f"{RESPONSES_KEY}.")
+        return [
+            name
+            for name in self.columns
+            if name not in self.optional_columns
+            or not (name == of_responses[0] or name.startswith(of_responses[1]))
+        ]
 
     def score_of(self, part: str) -> BoundMetric:
         """Return the metric with the attributes of one of its scores.

@@ -133,7 +133,7 @@ def refuse_absent_fields(metric: BoundMetric, table: ScoringTable) -> None:
 
 def _absent_field(metric: BoundMetric, table: ScoringTable) -> str | None:
     """Say which column of a metric the table lacks; None for none."""
-    absent = [name for name in metric.columns if name not in table.frame.columns]
+    absent = metric.absent_columns(table.frame.columns)
     if not absent:
         return None
     why = f"it needs {absent_field(absent[0], table.offered)}"
@@ -292,7 +292,7 @@ def score_statistics(
 def _repeated(
     metric: BoundMetric, statistics: pl.DataFrame, table: ScoringTable
 ) -> Repeated:
-    if table.repeats == 1:
+    if table.repeats == 1 or metric.joins_replications:
         return Repeated(statistics, 1)
     keys = metric.keys
     return repeated_statistics(statistics, example_column(metric), keys, table.repeats)

@@ -131,7 +131,7 @@ def _annotators(
 ) -> list[Wanted]:
     """Find the annotators that metrics ask for."""
     known = {*task.scored_fields, *task.Input.model_fields, RESPONSES_KEY}
-    if all(known.issuperset(metric.columns) for metric in metrics):
+    if not any(metric.absent_columns(known) for metric in metrics):
         return []
     from evalkit.annotating.wanted import find_annotators
 

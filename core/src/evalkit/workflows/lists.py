@@ -88,7 +88,7 @@ def score(
     else:
         frame = make_table(predictions, targets, context, ids=ids).frame
     frame = comparable(frame, kind).with_columns(
-        [join_parts(name, [], values) for name, values in (fields or {}).items()]
+        [_field(name, list(values)) for name, values in (fields or {}).items()]
     )
     prediction = frame["prediction"]
     unique = [list(dict.fromkeys(row)) for row in given]
@@ -168,6 +168,19 @@ def _scored_values(name: str, values: Sequence[Any]) -> list[Any]:
         except UnscorableError as error:
             raise DataError(f"{name}[{place}] is {error}") from error
     return found
+
+
+def _field(name: str, values: list[Any]) -> pl.Series:
+    """Make a column, also of lists of numbers or of objects."""
+    lists = [value for value in values if isinstance(value, list | tuple)]
+    kinds = {type(item) for value in lists for item in value} - {type(None)}
+    if len(lists) == len(values) - values.count(None) and kinds:
+        if kinds <= {int, float}:
+            inner = pl.Float64() if float in kinds else pl.Int64()
+            return pl.Series(name, values, dtype=pl.List(inner), strict=False)
+        if kinds == {dict}:
+            return pl.Series(name, values)
+    return join_parts(name, [], values)
 
 
 def _names_by_content(rows: Iterable[tuple[Any, ...]]) -> list[str]:

@@ -66,11 +66,11 @@ def number_pairs(batch: pl.DataFrame) -> pl.DataFrame:
                 "let the task's Output say float"
             )
     numbers = batch.select(pl.col("prediction", "target").cast(pl.Float64))
-    reason = pl.when(~pl.col("target").is_finite()).then(
-        pl.lit("the answer is NaN or infinite")
-    )
-    reason = reason.when(~pl.col("prediction").is_finite()).then(
-        pl.lit("the prediction is NaN or infinite")
+    reason = (
+        pl.when(~pl.col("target").is_finite())
+        .then(pl.lit("the answer is NaN or infinite"))
+        .when(~pl.col("prediction").is_finite())
+        .then(pl.lit("the prediction is NaN or infinite"))
     )
     return numbers.with_row_index("row").with_columns(not_scored=reason)
 

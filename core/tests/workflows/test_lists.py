@@ -31,9 +31,9 @@ class Context(Metric):
 @pytest.mark.parametrize(
     ("predictions", "targets", "tags", "lengths"),
     [
-        (["a"], ["a", "b"], None, "1, 2 and 2"),
-        (["a", "b"], ["a", "b"], [["t"]], "2, 2 and 1"),
-        ([], ["a"], None, "0, 1 and 1"),
+        (["a"], ["a", "b"], None, "1 and 2"),
+        (["a", "b"], ["a", "b"], [["t"]], "1 and 2"),
+        ([], ["a"], None, "0 and 1"),
     ],
 )
 def test_lists_of_different_lengths_are_refused(
@@ -41,6 +41,27 @@ def test_lists_of_different_lengths_are_refused(
 ) -> None:
     with pytest.raises(DataError, match=f"of the same length, there are {lengths}"):
         score(get_hits, predictions, targets, tags=tags)
+
+
+class Weighted(Metric):
+    """Sum of the field `weight` over the sets that are right."""
+
+    answer_kinds = ("all-of",)
+    columns = ("weight",)
+
+    def score_example(self, prediction: Any, target: Any, fields: Any) -> float:
+        return float({*prediction} == {*target}) * float(fields["weight"])
+
+
+def test_fields_and_the_kind_of_answers_are_handed_over() -> None:
+    given = {"weight": [1.0, 3.0]}
+    predictions, targets = [["b", "a"], []], [["a", "b"], ["c"]]
+    found = score(Weighted, predictions, targets, fields=given, answer_kind="all-of")
+    assert found["weighted"].value == 0.5
+    with pytest.raises(DataError, match="weight and targets must be of the same len"):
+        score(Weighted, ["a"], ["a"], fields=given, answer_kind="all-of")
+    with pytest.raises(DataError, match="or say so by `answer_kind`"):
+        score(Weighted, predictions, targets, fields=given)
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, 1.5, -0.1, float("nan")])
@@ -144,3 +165,26 @@ def test_a_metric_of_spans_is_sent_to_evaluate(answers: list[Any]) -> None:
 
     with pytest.raises(DataError, match="kind spans, which a task"):
         score(Found, answers, answers)
+
+
+class Found(Metric):
+    """Share of texts whose spans are all found."""
+
+    answer_kinds = ("spans",)
+
+    def score_example(self, prediction: Any, target: Any) -> float:
+        return float(prediction == target)
+
+
+def test_spans_are_dicts_with_the_keys_of_all_of_them() -> None:
+    whole, short = {"start": 0, "end": 3, "label": "a"}, {"start": 4, "end": 5}
+    given: list[Any] = [[whole, short], [], [short]]
+    targets = [[whole, {**short, "label": None}], [], [whole]]
+    found = score(Found, given, targets, answer_kind="spans")
+    assert found["found"].value == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("spans", [["a"], [{1: 2}]])
+def test_spans_of_something_else_are_refused(spans: list[Any]) -> None:
+    with pytest.raises(DataError, match=r"targets: .*spans must be"):
+        score(Found, [[]], [spans], answer_kind="spans")

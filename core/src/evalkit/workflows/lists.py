@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import starmap
 from typing import Any
 
 import polars as pl
 
-from evalkit.base.columns import list_column, to_series
+from evalkit.base.columns import join_parts, list_column, to_series
 from evalkit.base.terms import AnswerKind, MetricContext
 from evalkit.errors import DataError
 from evalkit.examples.scored_values import UnscorableError, scored_value, value_column
@@ -26,7 +27,7 @@ from evalkit.scoring.grouping import group_by_tag
 from evalkit.scoring.measurement import prepared
 from evalkit.scoring.metric import score_metric
 from evalkit.scoring.records import ScoringSettings, notices_of
-from evalkit.scoring.table import ScoringTable, comparable, list_notices
+from evalkit.scoring.table import ScoringTable, comparable, list_notices, make_table
 
 
 def score(
@@ -36,6 +37,8 @@ def score(
     *,
     labels: Sequence[str] | None = None,
     tags: Sequence[Sequence[str]] | None = None,
+    fields: Mapping[str, Sequence[Any]] | None = None,
+    answer_kind: AnswerKind | None = None,
     confidence: float = 0.95,
     seed: int = 0,
     registry: Registry | None = None,
@@ -49,6 +52,10 @@ def score(
         targets: One answer for each example; a list where several are acceptable.
         labels: The labels, for metrics that need to know them all.
         tags: Tags of each example.
+        fields: What the metric asks for beside them, such as `prob`: by name one value
+            for each example.
+        answer_kind: Shape of the answers where lists do not tell it: `all-of`, `spans`
+            or `ranked`.
         confidence: Probability of the confidence intervals, between 0 and 1.
         seed: Seed of the bootstrap.
         registry: Where plugins are found; all that are installed by default.
@@ -58,44 +65,40 @@ def score(
 
     Raises:
         DataError: The lists are not of the same length, hold a value that is no text,
-            number, boolean or list of them, or answers of which several are acceptable
-            are not texts; or the metric scores only what a task says of answers: that
-            they are `all-of`, `spans` or `ranked`.
+            number, boolean or list of them (with `spans`: no list of dicts), or answers
+            of which several are acceptable are not texts; or the metric scores only
+            answers that are `all-of`, `spans` or `ranked`, and `answer_kind` does not
+            say so.
         EvalkitError: The confidence is not between 0 and 1.
         MetricError: The metric failed.
         PluginError: The metric is unknown or broken.
     """
     check_confidence(confidence)
-    if len(predictions) != len(targets) or (
-        tags is not None and len(tags) != len(targets)
-    ):
-        raise DataError(
-            f"predictions, targets and tags must be of the same length, there are "
-            f"{len(predictions)}, {len(targets)} and "
-            f"{len(targets) if tags is None else len(tags)}"
-        )
+    given = tags if tags is not None else [[] for _ in targets]
+    columns = {**(fields or {}), "tags": given, "predictions": predictions}
+    _check_lengths(len(targets), columns)
     bound = Resolver(registry or Registry()).metric(metric)
-    _refuse_kinds_of_tasks(bound)
-    predictions = _scored_values("predictions", predictions)
-    targets = _scored_values("targets", targets)
-    several = any(isinstance(target, list) for target in targets)
-    kind: AnswerKind = "any-of" if several else "one"
-    answers = [(t if isinstance(t, list) else [t]) if several else t for t in targets]
-    target = to_series("target", answers)
-    if several and target.dtype != pl.List(pl.String):
-        raise DataError("targets: acceptable answers must be lists of texts")
-    prediction = value_column("prediction", predictions)
-    if prediction.null_count() == len(prediction) and not several:
-        # without values it has no type of its own to compare with the targets'
-        prediction = prediction.cast(target.dtype)
-    position = pl.Series("position", range(len(targets)), dtype=pl.UInt32)
-    frame = comparable(pl.DataFrame([position, prediction, target]), kind)
+    if answer_kind is None:
+        _refuse_kinds_of_tasks(bound)
+    if answer_kind != "spans":
+        predictions = _scored_values("predictions", predictions)
+        targets = _scored_values("targets", targets)
+    kind = answer_kind or _kind_of(targets)
     context = MetricContext(None if labels is None else tuple(labels), kind)
     ids = [str(number) for number in range(len(targets))]
-    given = tags if tags is not None else [[] for _ in targets]
+    if kind == "spans":
+        frame = _frame_of_spans(predictions, targets)
+    elif answer_kind is None:
+        frame = _frame_of(predictions, targets, kind)
+    else:
+        frame = make_table(predictions, targets, context, ids=ids).frame
+    frame = comparable(frame, kind).with_columns(
+        [join_parts(name, [], values) for name, values in (fields or {}).items()]
+    )
+    prediction = frame["prediction"]
     unique = [list(dict.fromkeys(row)) for row in given]
-    names = _names_by_content(zip(predictions, targets, unique, strict=True))
-    table = ScoringTable(frame, ids, None, context, unit_names=names)
+    rows = zip(predictions, targets, unique, *(fields or {}).values(), strict=True)
+    table = ScoringTable(frame, ids, None, context, unit_names=_names_by_content(rows))
     groups = group_by_tag(list_column("tags", unique))
     settings = ScoringSettings(confidence, seed)
     scored = [
@@ -123,13 +126,67 @@ def score(
     return Result(record, to_scores(scored, groups, "given"), problems, None)
 
 
+def _check_lengths(count: int, columns: Mapping[str, Sequence[Any]]) -> None:
+    for name, values in columns.items():
+        if len(values) != count:
+            raise DataError(
+                f"{name} and targets must be of the same length, there are "
+                f"{len(values)} and {count}"
+            )
+
+
+def _kind_of(targets: Sequence[Any]) -> AnswerKind:
+    return "any-of" if any(isinstance(target, list) for target in targets) else "one"
+
+
+def _frame_of(
+    predictions: Sequence[Any], targets: Sequence[Any], kind: AnswerKind
+) -> pl.DataFrame:
+    several = kind == "any-of"
+    answers = [(t if isinstance(t, list) else [t]) if several else t for t in targets]
+    target = to_series("target", answers)
+    if several and target.dtype != pl.List(pl.String):
+        raise DataError("targets: acceptable answers must be lists of texts")
+    prediction = value_column("prediction", predictions)
+    if prediction.null_count() == len(prediction) and not several:
+        # without values it has no type of its own to compare with the targets'
+        prediction = prediction.cast(target.dtype)
+    position = pl.Series("position", range(len(targets)), dtype=pl.UInt32)
+    return pl.DataFrame([position, prediction, target])
+
+
+def _frame_of_spans(predictions: Sequence[Any], targets: Sequence[Any]) -> pl.DataFrame:
+    position = pl.Series("position", range(len(targets)), dtype=pl.UInt32)
+    columns = {"prediction": predictions, "target": targets}
+    return pl.DataFrame([position, *starmap(_span_column, columns.items())])
+
+
+def _span_column(name: str, values: Sequence[Any]) -> pl.Series:
+    """Make a column of lists of dicts, each with all keys that one of them has."""
+    spans = [span for each in values for span in each or ()]
+    if not all(isinstance(span, Mapping) for span in spans):
+        raise DataError(f"{name}s: spans must be lists of dicts")
+    keys = sorted({key for span in spans for key in span})
+    types = {key: to_series(key, [s.get(key) for s in spans]).dtype for key in keys}
+    rows = [
+        None if each is None else [{key: s.get(key) for key in keys} for s in each]
+        for each in values
+    ]
+    try:
+        return pl.Series(name, rows, dtype=pl.List(pl.Struct(types)))
+    except TypeError as error:
+        raise DataError(
+            f"{name}s: the keys of spans must be texts, and their values plain"
+        ) from error
+
+
 def _refuse_kinds_of_tasks(metric: BoundMetric) -> None:
     """Refuse a metric that scores only answers of which a task says what they are."""
     if not {*metric.answer_kinds} - {"all-of", "spans", "ranked"}:
         raise DataError(
             f"{metric.component.origin} scores answers of the kind "
             f"{' or '.join(metric.answer_kinds)}, which a task declares: use "
-            "evalkit.evaluate"
+            "evalkit.evaluate, or say so by `answer_kind`"
         )
 
 
@@ -143,12 +200,12 @@ def _scored_values(name: str, values: Sequence[Any]) -> list[Any]:
     return found
 
 
-def _names_by_content(rows: Iterable[tuple[Any, Any, list[str]]]) -> list[str]:
+def _names_by_content(rows: Iterable[tuple[Any, ...]]) -> list[str]:
     """Name examples that have no ids, so that their order does not matter."""
     seen: Counter[str] = Counter()
     names = []
-    for prediction, target, tags in rows:
-        content = repr((prediction, target, sorted(tags)))
+    for prediction, target, tags, *fields in rows:
+        content = repr((prediction, target, sorted(tags), *fields))
         names.append(f"{content}{seen[content]}")
         seen[content] += 1
     return names

@@ -71,7 +71,9 @@ class IouSetMatch(ComparisonMetric[Items]):
         """Return the score of every example."""
         if context.answer_kind != "all-of":
             return super().statistics(batch, context)
-        prediction, target = pl.col("prediction"), pl.col("target")
+        # where no example has a prediction, they have no type of their own
+        prediction = pl.col("prediction").cast(batch["target"].dtype)
+        target = pl.col("target")
         shared = prediction.list.set_intersection(target).list.len()
         union = prediction.list.set_union(target).list.len()
         score = pl.when(union > 0).then(shared / union).otherwise(1.0)

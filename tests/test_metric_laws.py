@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
-from evalkit import find_components
+from evalkit import TaskIO, find_components
 from evalkit.testing import check_metric
 
 LABELS = ("no", "yes", "per'haps")
@@ -70,6 +72,54 @@ written = st.tuples(
         },
     )
 )
+numbers = st.sampled_from(["3", "-3", "3.0 eggs", "1,000", "no"])
+with_number = st.sampled_from(["3", "-3", "4 or 1000"])
+NUMBERS: Mapping[str, Any] = {
+    "examples": st.tuples(numbers, with_number),
+}
+
+objects = st.dictionaries(st.sampled_from("ab"), st.sampled_from([1, "x", None]))
+texts_of_objects = objects.map(json.dumps)
+JSON: Mapping[str, Any] = {
+    "examples": st.tuples(texts_of_objects | st.just("{"), texts_of_objects),
+}
+
+
+class _Text(BaseModel):
+    uid: str
+
+
+class _Span(BaseModel):
+    start: int
+    end: int
+    label: str | None = None
+
+
+class _Spans(BaseModel):
+    id: str
+    spans: list[_Span]
+
+
+class _SpanTask(TaskIO):
+    Input = _Text
+    Output = _Spans
+    answer_field = "spans"
+    answer_kind = "spans"
+    perf_metric = "span-f1"
+    example: Mapping[str, Any] = {"uid": "1"}
+
+
+places = st.integers(0, 3)
+spans = st.lists(
+    st.builds(
+        lambda start, length, label: dict(start=start, end=start + length, label=label),
+        places,
+        places,
+        st.sampled_from(["x", "y", None]),
+    ),
+    max_size=3,
+)
+SPANS: Mapping[str, Any] = {"task": _SpanTask, "examples": st.tuples(spans, spans)}
 
 # with declared labels a class that does not occur counts 0, whatever is predicted
 ABSENT_COUNTS: Mapping[str, Any] = {"labels": LABELS, "perfect": None}
@@ -121,8 +171,15 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "recall-at-k": RANKED,
     "rmse": NUMBERS,
     "spearman": NUMBERS,
+    "final-number-match": NUMBERS,
+    "json-match": JSON,
+    "pass-at-k": RANKED,
+    "pass-hat-k": RANKED,
+    "span-f1": SPANS,
     "top-k-accuracy": RANKED,
     "vote-accuracy": RANKED,
+    # two or three people cannot make an answer right
+    "vqa-accuracy": {"perfect": None},
 }
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "macro-f1:labels=seen": {},
@@ -150,6 +207,12 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "ndcg:gain=exponential": FOUND,
     "recall-at-k:k=2": FOUND,
     "pass-at-k:k=2": RANKED,
+    "edit-similarity:of=words": {},
+    "iou-set-match:separator=comma": {},
+    "json-match:fields=a": JSON,
+    "quasi-exact-match:articles=keep": {},
+    "token-f1:tokens=characters,lower=false": {},
+    "wer:lower=true,punctuation=false": {},
     "top-k-accuracy:k=2": RANKED,
 }
 CASES: Mapping[str, Mapping[str, Any]] = {

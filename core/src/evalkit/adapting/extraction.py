@@ -262,8 +262,8 @@ def _read(given: Any) -> Sequence[Any]:
         return [given]
     if not isinstance(given, Sequence) or isinstance(given, bytes):
         raise AdapterError(
-            "extract must be a text such as 'after:Answer:|choice', a list of stages or "
-            f"a file of them, is {shorten(given)}"
+            "extract must be a text such as 'after:Answer:|choice', a list of stages "
+            f"or a file of them, is {shorten(given)}"
         )
     return given
 

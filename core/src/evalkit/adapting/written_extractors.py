@@ -6,7 +6,7 @@ import difflib
 import inspect
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from pydantic import BaseModel, RootModel
 
@@ -92,6 +92,8 @@ def read_stage(number: int, text: str, registry: Registry) -> dict[str, Any]:
     except UnknownPluginError as error:
         raise UnknownPluginError(f"stage {number}: {error}") from error
     loaded = import_component(component)
+    if hasattr(loaded, "adapt_row"):
+        return {"kind": kind}  # which is refused as an adapter of rows
     model = getattr(loaded, "Parameters", None)
     if not _has_fields(model):
         raise AdapterError(
@@ -106,7 +108,7 @@ def read_stage(number: int, text: str, registry: Registry) -> dict[str, Any]:
     return {"kind": kind, "configuration": listed(model, as_meant(model, values))}
 
 
-def _has_fields(model: Any) -> bool:
+def _has_fields(model: Any) -> TypeGuard[type[BaseModel]]:
     is_model = inspect.isclass(model) and issubclass(model, BaseModel)
     return is_model and not issubclass(model, RootModel) and bool(model.model_fields)
 
@@ -129,8 +131,9 @@ def _values(model: type[BaseModel], text: str) -> Mapping[str, Any]:
 
 def _main(model: type[BaseModel]) -> str:
     """Name the parameter that needs no name: the first that must be given, or is."""
-    fields = model.model_fields.items()
-    return next((n for n, field in fields if field.is_required()), [*dict(fields)][0])
+    fields = model.model_fields
+    required = (name for name, field in fields.items() if field.is_required())
+    return next(required, next(iter(fields)))
 
 
 def _unknown(key: str, known: list[str]) -> str:

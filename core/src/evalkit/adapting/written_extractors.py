@@ -11,6 +11,7 @@ from typing import Any, TypeGuard
 from pydantic import BaseModel, RootModel
 
 from evalkit.adapting.files import listed
+from evalkit.adapting.stages import Stage
 from evalkit.errors import AdapterError, UnknownPluginError
 from evalkit.plugins.importing import import_component
 from evalkit.plugins.parameters import as_meant
@@ -127,6 +128,41 @@ def _values(model: type[BaseModel], text: str) -> Mapping[str, Any]:
             raise AdapterError(f"the parameter {key!r} is given twice", field=key)
         values[key] = text[mark.end() : end]
     return {name: _read(model, name, value) for name, value in values.items()}
+
+
+def written_stage(stage: Stage) -> str:
+    """Write a stage as a text, without parameters that are at their default.
+
+    Args:
+        stage: The stage.
+
+    Returns:
+        What `read_stage` reads, but for values that a text cannot hold, such as a
+        mapping with slashes.
+    """
+    model = getattr(stage.adapter.plugin, "Parameters", None)
+    given = stage.configuration
+    if not _has_fields(model) or not isinstance(given, Mapping):
+        return stage.kind
+    fields = model.model_fields
+    changed = {
+        name: value
+        for name, value in given.items()
+        if value != fields[name].get_default(call_default_factory=True)
+    }
+    main = _main(model)
+    first = [_plain(changed.pop(main))] if main in changed else []
+    rest = [f"{name}={_plain(value)}" for name, value in changed.items()]
+    return f"{stage.kind}:{','.join([*first, *rest])}" if first or rest else stage.kind
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return "/".join(map(str, value))
+    if isinstance(value, Mapping):
+        return "/".join(f"{key}:{each}" for key, each in value.items())
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text.replace("|", r"\|") if split_stages(text) != [text.strip()] else text
 
 
 def _main(model: type[BaseModel]) -> str:

@@ -17,6 +17,7 @@ from evalkit.perturbing.columns import AS_STORED
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.embedded_answers import is_about_embedded
 from evalkit.predictions.extracting import REASON, RESPONSE, RESPONSES, STATUS
+from evalkit.predictions.suggesting import is_about_extractors
 from evalkit.predictions.written_forms import is_about_forms, is_about_numbers
 from evalkit.runs.accounts import is_about_unparsed, unparsed_notice
 from evalkit.runs.extractions import as_kept, kept_extraction, record_extraction
@@ -229,6 +230,7 @@ def _is_of_predictions(notice: str) -> bool:
         or is_about_numbers(notice)
         or is_about_embedded(notice)
         or is_about_unparsed(notice)
+        or is_about_extractors(notice)
     )
 
 

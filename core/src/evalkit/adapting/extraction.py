@@ -13,7 +13,11 @@ import polars as pl
 
 from evalkit.adapting.files import read_stages
 from evalkit.adapting.stages import Stage, bind_stages
-from evalkit.adapting.written_extractors import read_stage, split_stages
+from evalkit.adapting.written_extractors import (
+    read_stage,
+    split_stages,
+    written_stage,
+)
 from evalkit.base.violations import shorten
 from evalkit.errors import AdapterError
 from evalkit.plugins.registry import Registry
@@ -54,6 +58,11 @@ class Extraction:
     def specification(self) -> list[dict[str, Any]]:
         """The extractors as they are recorded: kind, plugin and configuration."""
         return [stage.specification for stage in self.stages]
+
+    @property
+    def text(self) -> str:
+        """The extractors as one text, as a user may write them."""
+        return "|".join(map(written_stage, self.stages))
 
     @property
     def sha256(self) -> str:
@@ -262,8 +271,8 @@ def _read(given: Any) -> Sequence[Any]:
         return [given]
     if not isinstance(given, Sequence) or isinstance(given, bytes):
         raise AdapterError(
-            "extract must be a text such as 'after:Answer:|choice', a list of stages or "
-            f"a file of them, is {shorten(given)}"
+            "extract must be a text such as 'after:Answer:|choice', a list of stages "
+            f"or a file of them, is {shorten(given)}"
         )
     return given
 

@@ -14,6 +14,7 @@ from evalkit.errors import EvalkitError
 from evalkit.examples.conversion import predicted_field
 from evalkit.examples.table import Examples
 from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.predictions.alternatives import RESPONSE_INDEX_KEY
 from evalkit.predictions.matching import NOWHERE, Places
 
 RESPONSE, RESPONSES = "response", "responses"
@@ -190,8 +191,8 @@ class AnswerExtractor:
                     yield _Place(row, None, text)
                 continue
             for item, each in enumerate(items):
-                text = each.get(self.field) if isinstance(each, Mapping) else None
-                if isinstance(text, str):
+                text = _text_of(each, self.field)
+                if text is not None:
                     yield _Place(row, item, text)
 
     def _replaced(
@@ -199,13 +200,11 @@ class AnswerExtractor:
         response: Mapping[str, Any],
         found: Sequence[tuple[_Place, _Outcome]],
     ) -> RowExtracted:
-        items = _alternatives(response)
         kept: dict[str, Any] = dict.fromkeys(TYPES)
+        items = _alternatives(response)
         if items is not None:
-            given = [
-                i.get(self.field) if isinstance(i, Mapping) else None for i in items
-            ]
-            kept[RESPONSES] = [t if isinstance(t, str) else None for t in given]
+            given = [_text_of(item, self.field) for item in items]
+            kept[RESPONSES] = given
         if not found:
             kept |= _untouched(response, self.field)
             return RowExtracted(response, kept)
@@ -215,14 +214,18 @@ class AnswerExtractor:
             return RowExtracted({**response, self.field: first.answer}, kept)
         if self._extraction.chooses:
             whole = {k: v for k, v in response.items() if k != RESPONSES_KEY}
-            own = items[place.item or 0]
-            own = {k: v for k, v in own.items() if k != "_response_index_"}
+            own = {k: v for k, v in items[0].items() if k != RESPONSE_INDEX_KEY}
             return RowExtracted({**whole, **own, self.field: first.answer}, kept)
         made = [*items]
         for where, outcome in found:
             index = where.item or 0
             made[index] = {**items[index], self.field: outcome.answer}
         return RowExtracted({**response, RESPONSES_KEY: made}, kept)
+
+
+def _text_of(item: Any, field: str) -> str | None:
+    text = item.get(field) if isinstance(item, Mapping) else None
+    return text if isinstance(text, str) else None
 
 
 class _Place(NamedTuple):
@@ -249,9 +252,9 @@ class _Outcome(NamedTuple):
 
 def _alternatives(response: Mapping[str, Any]) -> Sequence[Any] | None:
     given = response.get(RESPONSES_KEY)
-    is_list = isinstance(given, list | tuple) and len(given) > 0
-    has_objects = is_list and any(isinstance(item, Mapping) for item in given)
-    return given if has_objects else None
+    if not isinstance(given, list | tuple) or not given:
+        return None
+    return given if all(isinstance(item, Mapping) for item in given) else None
 
 
 def _untouched(response: Mapping[str, Any], field: str) -> dict[str, Any]:

@@ -176,8 +176,10 @@ class JudgedRows:
             positions = [self._positions.get(uid, NOWHERE) for _, uid, *_ in known]
             responses = [adapted.response for *_, adapted in known]
             made = extractor.of_rows(responses, positions)
-            for (*keys, adapted), (response, kept) in zip(known, made, strict=True):
-                self._judge(*keys, adapted._replace(response=response), kept)
+            for read_row, (response, kept) in zip(known, made, strict=True):
+                line, uid, replication, adapted = read_row
+                adapted = adapted._replace(response=response)
+                self._judge(line, uid, replication, adapted, kept)
 
     def _read_row(self, row: Row, counts_keys: bool) -> _Read | None:
         """Adapt a row; None for one that cannot be read or names no example."""

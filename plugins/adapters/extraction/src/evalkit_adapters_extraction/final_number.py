@@ -31,7 +31,7 @@ _UNCLEAR = "the last number may be read in several ways"
 
 
 class FinalNumber:
-    """Take the last number of a text.
+    r"""Take the last number of a text.
 
     Of `$1,234.50.` it is `1234.50`: without currency, separators of thousands (commas,
     apostrophes, narrow blanks) and a dot or comma at its end. A minus is a sign only
@@ -43,7 +43,7 @@ class FinalNumber:
     several ways, such as a fraction (`3/4`), a date or `1.000.000`: nothing is guessed.
 
     Source: the final answers of GSM8K (Cobbe et al. 2021); `final_number_exact_match`
-    of HELM looks for `-?[\\d,]+(?:.\\d+)?`.
+    of HELM looks for `-?[\d,]+(?:.\d+)?`.
 
     Example:
         ```yaml

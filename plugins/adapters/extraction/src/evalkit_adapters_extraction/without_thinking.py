@@ -25,7 +25,7 @@ class WithoutThinking:
     (`<|channel|>final<|message|>`) the final one is left. A text that is nothing but
     thoughts is empty.
 
-    Source: the tags that reasoning models write (DeepSeek-R1, Qwen, Magistral, gpt-oss).
+    Source: the tags that DeepSeek-R1, Qwen, Magistral and gpt-oss write.
 
     Example:
         ```yaml

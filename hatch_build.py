@@ -25,6 +25,7 @@ MEMBERS = {
     "evalkit-datasets-gsm8k": "plugins/datasets/gsm8k",
     "evalkit-datasets-med": "plugins/datasets/med",
     "evalkit-metrics-classification": "plugins/metrics/classification",
+    "evalkit-metrics-compat": "plugins/metrics/compat",
     "evalkit-metrics-text": "plugins/metrics/text",
     "evalkit-perturbations-text": "plugins/perturbations/text",
     "evalkit-schemas-standard": "plugins/schemas/standard",

@@ -33,6 +33,7 @@ def _probable(weights: list[int], prediction: str, target: str) -> Any:
 
 
 label = st.sampled_from(LABELS)
+labelled = st.tuples(alternatives, alternatives)
 probable = st.builds(
     _probable,
     st.lists(st.integers(1, 9), min_size=len(LABELS), max_size=len(LABELS)),
@@ -46,8 +47,21 @@ OF_CLASS: Mapping[str, Any] = {"labels": LABELS}
 RANKED: Mapping[str, Any] = {"examples": ranked}
 # the prediction is not looked at, so that a right one is not the best score
 PROBABLE: Mapping[str, Any] = {"examples": probable, "perfect": None}
+# a right prediction is a list here, which the law of it does not make
+LABELLED: Mapping[str, Any] = {"examples": labelled, "perfect": None}
+# an empty text, or one of few words, is wrong even where it is the answer
+IMPERFECT: Mapping[str, Any] = {"perfect": None}
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "brier": PROBABLE,
+    "dataperf-f1": LABELLED,
+    "helm-bleu-1": IMPERFECT,
+    "helm-bleu-4": IMPERFECT,
+    "helm-cleva-math-result-match": IMPERFECT,
+    "helm-exact-match": IMPERFECT,
+    "helm-exact-match-indicator": IMPERFECT,
+    "helm-f1": IMPERFECT,
+    "helm-quasi-leave-articles-exact-match": IMPERFECT,
+    "helm-set-match": IMPERFECT,
     "log-loss": PROBABLE,
     "pass-at-k": RANKED,
     "pass-hat-k": RANKED,
@@ -66,6 +80,10 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "f1:label=yes": OF_CLASS,
     "precision:label=yes": OF_CLASS,
     "recall:label=yes": OF_CLASS,
+    "helm-bleu-1:tokenize=characters": IMPERFECT,
+    "helm-exact-match-indicator:indicator=a": IMPERFECT,
+    "seahelm-macro-f1": OF_CLASS,
+    "seahelm-null-weighted-f1": OF_CLASS,
     "pass-at-k:k=2": RANKED,
     "top-k-accuracy:k=2": RANKED,
 }

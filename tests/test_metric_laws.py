@@ -41,6 +41,10 @@ probable = st.builds(
     label,
 )
 
+chosen = st.tuples(label, label, st.integers(2, 4)).map(
+    lambda drawn: (*drawn[:2], {"choices": [*LABELS, "maybe"][: drawn[2]]})
+)
+
 # with declared labels a class that does not occur counts 0, whatever is predicted
 ABSENT_COUNTS: Mapping[str, Any] = {"labels": LABELS, "perfect": None}
 OF_CLASS: Mapping[str, Any] = {"labels": LABELS}
@@ -49,9 +53,11 @@ RANKED: Mapping[str, Any] = {"examples": ranked}
 PROBABLE: Mapping[str, Any] = {"examples": probable, "perfect": None}
 # a right prediction is a list here, which the law of it does not make
 LABELLED: Mapping[str, Any] = {"examples": labelled, "perfect": None}
+CHOSEN: Mapping[str, Any] = {"examples": chosen}
 # an empty text, or one of few words, is wrong even where it is the answer
 IMPERFECT: Mapping[str, Any] = {"perfect": None}
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "above-chance": OF_CLASS,
     "brier": PROBABLE,
     "dataperf-f1": LABELLED,
     "helm-bleu-1": IMPERFECT,
@@ -80,6 +86,10 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "f1:label=yes": OF_CLASS,
     "precision:label=yes": OF_CLASS,
     "recall:label=yes": OF_CLASS,
+    "above-chance:chance=0.6,metric=squad-f1": {},
+    "above-chance:chance=0.25,metric=accuracy": {},
+    "above-chance:chance=choices,metric=accuracy": CHOSEN,
+    "above-chance:chance=0.5,metric=helm-set-match#iou": IMPERFECT,
     "helm-bleu-1:tokenize=characters": IMPERFECT,
     "helm-exact-match-indicator:indicator=a": IMPERFECT,
     "seahelm-macro-f1": OF_CLASS,

@@ -132,10 +132,7 @@ class AboveChance(Metric):
             zero = pl.col("scaling_chance").sum() / pl.col("scaling_examples").sum()
             groups = sums.group_by("group", maintain_order=True).agg(zero=zero)
             return groups.with_columns(one=one)
-        chance = self._chance
-        if chance == "labels":
-            chance = 1 / len(context.labels) if context.labels else None
-        zero = pl.lit(chance, dtype=pl.Float64)
+        zero = pl.lit(self._same_chance(context), dtype=pl.Float64)
         groups = sums.select(pl.col("group").unique(maintain_order=True))
         return groups.with_columns(zero=zero, one=one)
 
@@ -166,6 +163,12 @@ class AboveChance(Metric):
             reason=pl.coalesce("reason", why),
             flag=pl.when(flags != "").then(flags),
         )
+
+    def _same_chance(self, context: MetricContext) -> float | None:
+        """Return the chance that is the same for all groups."""
+        if isinstance(self._chance, float):
+            return self._chance
+        return 1 / len(context.labels) if context.labels else None
 
     @property
     def _why_no_chance(self) -> str:

@@ -35,6 +35,7 @@ def _probable(weights: list[int], prediction: str, target: str) -> Any:
 
 
 label = st.sampled_from(LABELS)
+labelled = st.tuples(alternatives, alternatives)
 probable = st.builds(
     _probable,
     st.lists(st.integers(1, 9), min_size=len(LABELS), max_size=len(LABELS)),
@@ -120,6 +121,9 @@ spans = st.lists(
     max_size=3,
 )
 SPANS: Mapping[str, Any] = {"task": _SpanTask, "examples": st.tuples(spans, spans)}
+chosen = st.tuples(label, label, st.integers(2, 4)).map(
+    lambda drawn: (*drawn[:2], {"choices": [*LABELS, "maybe"][: drawn[2]]})
+)
 
 # with declared labels a class that does not occur counts 0, whatever is predicted
 ABSENT_COUNTS: Mapping[str, Any] = {"labels": LABELS, "perfect": None}
@@ -140,6 +144,23 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "ece": PROBABLE,
     "exact-set-match": SETS,
     "hamming": SETS,
+# a right prediction is a list here, which the law of it does not make
+LABELLED: Mapping[str, Any] = {"examples": labelled, "perfect": None}
+CHOSEN: Mapping[str, Any] = {"examples": chosen}
+# an empty text, or one of few words, is wrong even where it is the answer
+IMPERFECT: Mapping[str, Any] = {"perfect": None}
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "above-chance": OF_CLASS,
+    "brier": PROBABLE,
+    "dataperf-f1": LABELLED,
+    "helm-bleu-1": IMPERFECT,
+    "helm-bleu-4": IMPERFECT,
+    "helm-cleva-math-result-match": IMPERFECT,
+    "helm-exact-match": IMPERFECT,
+    "helm-exact-match-indicator": IMPERFECT,
+    "helm-f1": IMPERFECT,
+    "helm-quasi-leave-articles-exact-match": IMPERFECT,
+    "helm-set-match": IMPERFECT,
     "log-loss": PROBABLE,
     "mce": PROBABLE,
     "multilabel-f1": SETS,
@@ -206,6 +227,14 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "mrr:k=2": FOUND,
     "ndcg:gain=exponential": FOUND,
     "recall-at-k:k=2": FOUND,
+    "above-chance:chance=0.6,metric=squad-f1": {},
+    "above-chance:chance=0.25,metric=accuracy": {},
+    "above-chance:chance=choices,metric=accuracy": CHOSEN,
+    "above-chance:chance=0.5,metric=helm-set-match#iou": IMPERFECT,
+    "helm-bleu-1:tokenize=characters": IMPERFECT,
+    "helm-exact-match-indicator:indicator=a": IMPERFECT,
+    "seahelm-macro-f1": OF_CLASS,
+    "seahelm-null-weighted-f1": OF_CLASS,
     "pass-at-k:k=2": RANKED,
     "edit-similarity:of=words": {},
     "iou-set-match:separator=comma": {},

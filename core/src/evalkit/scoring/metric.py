@@ -35,6 +35,7 @@ from evalkit.scoring.replications import (
     repeated_statistics,
     with_replications,
 )
+from evalkit.scoring.rescaled_intervals import OWN_COLUMNS, RescaledIntervals
 from evalkit.scoring.table import ScoringTable
 from evalkit.scoring.unscored import (
     NOTHING_SCORED,
@@ -266,7 +267,7 @@ def score_statistics(
     column = example_column(metric)
     repeated = _repeated(metric, statistics, table)
     evidence = _evidence(metric, repeated, table, groups, settings)
-    intervals = GroupIntervals(evidence, advance)
+    intervals = _intervals(evidence, statistics, advance)
     left = no_outcomes() if unscored is None else unscored
     scores = [_score(evidence, intervals, row) for row in _values(evidence, left)]
     scores = without_too_few(metric, scores, left, table, groups)
@@ -310,6 +311,19 @@ def _evidence(
     )
 
 
+def _intervals(
+    evidence: Evidence, statistics: pl.DataFrame, advance: Advance
+) -> GroupIntervals:
+    other = evidence.metric.rescaled()
+    if other is None:
+        return GroupIntervals(evidence, advance)
+    own = [name for name in statistics.columns if name.startswith(OWN_COLUMNS)]
+    table, groups = evidence.table, evidence.groups
+    repeated = _repeated(other, statistics.drop(own), table)
+    of_other = _evidence(other, repeated, table, groups, evidence.settings)
+    return RescaledIntervals(evidence, of_other, advance)
+
+
 def _values(evidence: Evidence, unscored: pl.DataFrame) -> list[dict[str, Any]]:
     """Return the values of all groups, null with the reason where there is none."""
     values = evidence.finalizer(evidence.sums)
@@ -350,7 +364,7 @@ def _score(
         sizes.clusters if sizes else evidence.n_clusters(group),
         interval,
         reason,
-        _flag(row["flag"], sizes, interval),
+        _flag(row["flag"], sizes, interval, intervals.note(group)),
         spread,
         stddev_replications=row["stddev_replications"],
         cluster_sizes=sizes,
@@ -358,11 +372,11 @@ def _score(
 
 
 def _flag(
-    flag: str | None, sizes: ClusterSizes | None, interval: Interval
+    flag: str | None, sizes: ClusterSizes | None, interval: Interval, note: str | None
 ) -> str | None:
     """Add to a metric's own flag what the reader of an interval should know."""
     warning = sizes.warning if sizes and interval.low is not None else None
-    return "; ".join(filter(None, (flag, warning))) or None
+    return "; ".join(filter(None, (flag, note, warning))) or None
 
 
 def _spread(values: Floats, counts: Floats) -> tuple[float, float, float, float]:

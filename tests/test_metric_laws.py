@@ -75,7 +75,7 @@ written = st.tuples(
 )
 numbers = st.sampled_from(["3", "-3", "3.0 eggs", "1,000", "no"])
 with_number = st.sampled_from(["3", "-3", "4 or 1000"])
-NUMBERS: Mapping[str, Any] = {
+WITH_NUMBERS: Mapping[str, Any] = {
     "examples": st.tuples(numbers, with_number),
 }
 
@@ -136,23 +136,30 @@ SETS: Mapping[str, Any] = {
     "answer_kind": "all-of",
     "labels": LABELS,
 }
-OPTIONS: Mapping[str, Mapping[str, Any]] = {
-    "auroc": PROBABLE,
-    "average-precision": PROBABLE,
-    "brier": PROBABLE,
-    "coverage-accuracy-area": PROBABLE,
-    "ece": PROBABLE,
-    "exact-set-match": SETS,
-    "hamming": SETS,
 # a right prediction is a list here, which the law of it does not make
 LABELLED: Mapping[str, Any] = {"examples": labelled, "perfect": None}
 CHOSEN: Mapping[str, Any] = {"examples": chosen}
 # an empty text, or one of few words, is wrong even where it is the answer
 IMPERFECT: Mapping[str, Any] = {"perfect": None}
+NUMBERS: Mapping[str, Any] = {"answer_kind": "number"}
+RATED: Mapping[str, Any] = {"examples": rated}
+MEASURED: Mapping[str, Any] = {"examples": measured}
+FOUND: Mapping[str, Any] = {"examples": found, "answer_kind": "ranked"}
+WRITTEN: Mapping[str, Any] = {"examples": written}
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "above-chance": OF_CLASS,
+    "auroc": PROBABLE,
+    "average-precision": PROBABLE,
+    "bits-per-byte": WRITTEN,
+    "bits-per-character": WRITTEN,
     "brier": PROBABLE,
+    "coverage-accuracy-area": PROBABLE,
     "dataperf-f1": LABELLED,
+    "ece": PROBABLE,
+    "exact-set-match": SETS,
+    "final-number-match": WITH_NUMBERS,
+    "fleiss-kappa": RATED,
+    "hamming": SETS,
     "helm-bleu-1": IMPERFECT,
     "helm-bleu-4": IMPERFECT,
     "helm-cleva-math-result-match": IMPERFECT,
@@ -161,28 +168,15 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "helm-f1": IMPERFECT,
     "helm-quasi-leave-articles-exact-match": IMPERFECT,
     "helm-set-match": IMPERFECT,
-    "log-loss": PROBABLE,
-    "mce": PROBABLE,
-    "multilabel-f1": SETS,
-    "pass-at-k": RANKED,
-    "pass-hat-k": RANKED,
-    "selective-accuracy": PROBABLE,
-NUMBERS: Mapping[str, Any] = {"answer_kind": "number"}
-RATED: Mapping[str, Any] = {"examples": rated}
-MEASURED: Mapping[str, Any] = {"examples": measured}
-FOUND: Mapping[str, Any] = {"examples": found, "answer_kind": "ranked"}
-WRITTEN: Mapping[str, Any] = {"examples": written}
-OPTIONS: Mapping[str, Mapping[str, Any]] = {
-    "bits-per-byte": WRITTEN,
-    "bits-per-character": WRITTEN,
-    "brier": PROBABLE,
-    "fleiss-kappa": RATED,
+    "json-match": JSON,
     "kendall": NUMBERS,
     "krippendorff-alpha": RATED,
     "log-loss": PROBABLE,
     "mae": NUMBERS,
     "map": RANKED,
+    "mce": PROBABLE,
     "mrr": RANKED,
+    "multilabel-f1": SETS,
     "ndcg": RANKED,
     "pass-at-k": RANKED,
     "pass-hat-k": RANKED,
@@ -191,12 +185,9 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "r2": NUMBERS,
     "recall-at-k": RANKED,
     "rmse": NUMBERS,
-    "spearman": NUMBERS,
-    "final-number-match": NUMBERS,
-    "json-match": JSON,
-    "pass-at-k": RANKED,
-    "pass-hat-k": RANKED,
+    "selective-accuracy": PROBABLE,
     "span-f1": SPANS,
+    "spearman": NUMBERS,
     "top-k-accuracy": RANKED,
     "vote-accuracy": RANKED,
     # two or three people cannot make an answer right

@@ -17,7 +17,7 @@ read, and for limits of memory and time; to be lowered again."""
 
 MOST_OF_A_MODULE = 400
 LONGER = {
-    "hookspecs.py": 1150,
+    "hookspecs.py": 1210,
 }
 """Modules that are longer than the others may be, and how long they may be."""
 

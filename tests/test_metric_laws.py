@@ -15,7 +15,7 @@ from evalkit.testing import check_metric
 
 LABELS = ("no", "yes", "per'haps")
 QUICK = 2
-THOROUGH = 50
+THOROUGH = 20
 
 METRICS = sorted(
     component.name

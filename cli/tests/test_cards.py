@@ -90,7 +90,8 @@ def test_the_rows_of_a_task_are_valid(invoke: Invoke, component: str) -> None:
 def test_the_example_of_a_docstring_is_shown_by_itself(invoke: Invoke) -> None:
     described = json.loads(invoke("show", "metrics/mcc", "--json").stdout)
     code = described["example"]["code"]
-    assert code.startswith(">>> import evalkit\n>>> evalkit.score(")
+    assert code.startswith(">>> import evalkit\n>>> ")
+    assert 'evalkit.score("mcc"' in code
     shown = invoke("show", "metrics/mcc").stdout
     assert f"example\n  {code.splitlines()[0]}\n" in shown
     assert shown.count("evalkit.score(") == 1

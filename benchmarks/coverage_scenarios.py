@@ -9,6 +9,7 @@ from typing import NamedTuple
 import mean_worlds
 import numpy as np
 import polars as pl
+import probability_worlds
 from numpy.typing import NDArray
 from simulated_sets import (
     DeltaRatio,
@@ -469,6 +470,7 @@ SCENARIOS: Mapping[str, Scenario] = {
     "mean of lognormal values, σ = 1": _of_n(mean_worlds.lognormal(1.0)),
     "mean of lognormal values, σ = 1.5": _of_n(mean_worlds.lognormal(1.5)),
     "mean of lognormal values, σ = 2": _of_n(mean_worlds.lognormal(2.0)),
+    **{name: _of_n(world, FEWER) for name, world in probability_worlds.WORLDS.items()},
     "ratio of two sums": _of_n(_ratio(RatioOfSums)),
     "ratio of two sums, as in large groups": _of_n(_ratio(DeltaRatio)),
     "share of .5 in clusters, ICC .3": _of_clusters(_clustered_share(0.5)),

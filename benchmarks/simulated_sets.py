@@ -67,6 +67,8 @@ class Sample(NamedTuple):
     labels: tuple[str, ...] | None = None
     clusters: Integers | None = None
     """Cluster of each example; no cluster is in two sets."""
+    prob: pl.Series | None = None
+    """Probabilities of the labels."""
 
 
 class Tags(NamedTuple):
@@ -143,14 +145,15 @@ def score_sample(
         else Resolver(registry).bind("metrics", metric)
     )
     count = len(sample.predictions)
+    columns = {
+        "position": pl.Series(np.arange(count), dtype=pl.UInt32),
+        "prediction": sample.predictions,
+        "target": sample.targets,
+    }
+    if sample.prob is not None:
+        columns["prob"] = sample.prob
     table = ScoringTable(
-        pl.DataFrame(
-            {
-                "position": pl.Series(np.arange(count), dtype=pl.UInt32),
-                "prediction": sample.predictions,
-                "target": sample.targets,
-            }
-        ),
+        pl.DataFrame(columns),
         [str(number) for number in range(count)],
         None if sample.clusters is None else pl.Series(sample.clusters),
         MetricContext(sample.labels, "one"),

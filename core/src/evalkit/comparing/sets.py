@@ -20,6 +20,7 @@ from evalkit.inference.randomised_tests import Significance
 from evalkit.inference.swap_tests import AllSwaps, RandomSwaps, Swaps
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.calls import call_finalize, merge_by_group, value_columns
+from evalkit.scoring.group_intervals import NO_INTERVAL
 from evalkit.scoring.joint_counts import JointCounts, Labels
 from evalkit.scoring.metric import why_not
 from evalkit.scoring.paired_sums import MOST_CELLS, SUM_REPLICATES, SumPair, UnitSums
@@ -65,6 +66,8 @@ def compare_statistics(
     differences: dict[str, list[Difference]] = {name: [] for name in names}
     for group in range(len(tables.examples)):
         drawn = _Drawn.of(metric, (statistics[0], statistics[1]), tables, group)
+        if metric.interval == "none":
+            drawn.draws = NO_INTERVAL
         for name in names:
             pair = tuple(found.get((name, group), _ABSENT) for found in values)
             differences[name].append(

@@ -24,6 +24,7 @@ from evalkit.plugins.registry import Registry
 from evalkit.predictions.adapted import AdaptedPredictions, adapted_blocks
 from evalkit.predictions.alignment import Alignment, OnDuplicate, align
 from evalkit.predictions.input_rows import fields_read
+from evalkit.predictions.probability_columns import with_probability_columns
 from evalkit.predictions.responses import ResponseReader
 from evalkit.predictions.suggesting import suggestions
 from evalkit.reading.blocks import Block
@@ -121,6 +122,7 @@ def prepare(
     n_examples = examples.frame.height if selected is None else int(selected.sum())
     watchers.tell("after_load", dataset=name, split=split, n_examples=n_examples)
     progress(f"reading the predictions of {model}", 0.2)
+    predictions, told = with_probability_columns(predictions, examples.labels, task)
     reader = ResponseReader(task, dataset, examples, fields, extraction)
     ids = examples.frame["id"]
     file = watched_file(predictions)
@@ -130,7 +132,8 @@ def prepare(
     alignment = align(ids, blocks, reader, on_duplicate, selected, is_part=is_part)
     if file is not None:
         file.check()
-    alignment = alignment._replace(place=_place(predictions))
+    notices = (*told, *alignment.notices)
+    alignment = alignment._replace(place=_place(predictions), notices=notices)
     if selected is not None:
         examples = examples.where(selected)
     if alignment.replications:

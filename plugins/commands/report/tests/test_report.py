@@ -167,7 +167,7 @@ def test_counts_confusions_and_reliability_are_those_of_the_run(
             inside = [
                 (prob[said], said == answer)
                 for answer, said, prob in rows
-                if low <= prob[said] < low + 0.1
+                if low <= prob[said] < low + 1 / 15
             ]
             position = {"mean": 0, "right": 1}.get(str(attributes["data-field"]))
             if position is not None:

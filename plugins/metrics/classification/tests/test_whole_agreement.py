@@ -113,3 +113,56 @@ def test_the_interval_holds_the_value_and_nothing_impossible(name: str) -> None:
     assert found.ci is not None
     assert found.value is not None
     assert -1 <= found.ci[0] < found.value < found.ci[1] <= 1
+
+
+@pytest.mark.parametrize("weights", ["linear", "quadratic"])
+@settings(max_examples=20, deadline=None)
+@given(rows=rows_of_examples)
+def test_weighted_kappa_equals_scikit_learn_in_the_declared_order(
+    weights: str, rows: list[tuple[Any, str, list[str]]]
+) -> None:
+    order = ["never", "ü", "b", "a"]
+    kept = [row for row in rows if row[0] in order] or [("a", "b", [])]
+    predictions, targets, tags = (list(column) for column in zip(*kept, strict=True))
+    name = f"cohen-kappa:weights={weights}"
+    result = evalkit.score(name, predictions, targets, tags=tags, labels=order)
+    groups = rows_by_group(kept)
+    for found in result.scores:
+        said, gold = (list(c) for c in zip(*groups[found.tag], strict=True))
+        if len({*said, *gold}) > 1:
+            expected = cohen_kappa_score(gold, said, labels=order, weights=weights)
+            assert found.value == pytest.approx(expected, abs=1e-12)
+        else:
+            assert (found.value, found.reason) == (None, ONE_CLASS["cohen-kappa"])
+
+
+@pytest.mark.parametrize("weights", ["linear", "quadratic"])
+@settings(max_examples=20, deadline=None)
+@given(rows=rows_of_examples)
+def test_no_label_is_as_far_off_as_can_be(
+    weights: str, rows: list[tuple[Any, str, list[str]]]
+) -> None:
+    order, power = ["a", "b", "ü", "never"], 1 + (weights == "quadratic")
+
+    def distance(said: Any, gold: str) -> int:
+        steps = abs(order.index(said) - order.index(gold)) if said in order else 3
+        return int(steps**power)
+
+    pairs = [row[:2] for row in rows]
+    observed = np.mean([distance(*pair) for pair in pairs])
+    expected = np.mean([distance(p, t) for p, _ in pairs for _, t in pairs])
+    name = f"cohen-kappa:weights={weights}"
+    found = one(name, *(list(c) for c in zip(*pairs, strict=True)), labels=order)
+    if expected:
+        assert found.value == pytest.approx(1 - observed / expected, abs=1e-12)
+    else:
+        assert found.value is None
+
+
+def test_weights_need_an_order() -> None:
+    with pytest.raises(evalkit.MetricError, match="the data set declares none"):
+        one("cohen-kappa:weights=linear", ["a", "b"], ["a", "a"])
+    name = "cohen-kappa:weights=quadratic"
+    found = one(name, list("abcabc"), list("abccba"), labels=list("abc"))
+    assert found.ci_method == "multinomial"
+    assert found.ci is not None

@@ -81,9 +81,7 @@ class MultilabelF1(LabelSetMetric):
         samples = pl.col("samples") / pl.col("examples")
         return pl.concat(
             [
-                micro.select(
-                    "group", score=pl.lit("micro"), value=f1(), reason=pl.lit(none)
-                ),
+                micro,
                 self._macro(groups, labels, context),
                 examples.select(
                     "group",

@@ -1,0 +1,74 @@
+"""Probabilities that predictions hold in a column for each label."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evalkit.adapting.files import with_map
+from evalkit.plugins.bound import BoundTask
+from evalkit.predictions.adapted import AdaptedPredictions
+from evalkit.reading.files import TABLES, read_rows
+from evalkit.reading.formats import Format, detect_format
+from evalkit.reading.tables import read_frames
+
+FIELD = "prob"
+PREFIX = "prob_"
+
+Given = str | Path | pl.DataFrame | Sequence[Mapping[str, Any]] | AdaptedPredictions
+
+
+def with_probability_columns(
+    predictions: Given, labels: Sequence[str] | None, task: BoundTask
+) -> tuple[Given, list[str]]:
+    """Put columns `prob_LABEL` into the field `prob`, where the task declares it.
+
+    Only where there is a column for every label, and neither `prob` itself nor an
+    adapter that may have made it.
+
+    Args:
+        predictions: A file, rows or a table.
+        labels: The labels; None where none are declared.
+        task: The task.
+
+    Returns:
+        The predictions, and what a reader should know.
+    """
+    declared = {*task.scored_fields, *task.Output.model_fields}
+    if not labels or FIELD not in declared:
+        return predictions, []
+    if isinstance(predictions, AdaptedPredictions):
+        return predictions, []
+    columns = _columns_of(predictions)
+    wanted = {label: f"{PREFIX}{label}" for label in labels}
+    absent = [label for label, column in wanted.items() if column not in columns]
+    # where only some are there, a notice of what looks like probabilities says so
+    if FIELD in columns or absent or any("." in label for label in labels):
+        return predictions, []
+    mapping = {f"{FIELD}.{label}": column for label, column in wanted.items()}
+    pipeline = with_map(None, mapping)
+    assert pipeline is not None
+    told = (
+        f"the probabilities (`{FIELD}`) were taken from the columns "
+        f"{', '.join(wanted.values())}"
+    )
+    return AdaptedPredictions(predictions, pipeline), [told]
+
+
+def _columns_of(predictions: Given) -> Collection[str]:
+    """Return the columns of a table, or the keys of the first row that is an object."""
+    if isinstance(predictions, pl.DataFrame):
+        return predictions.columns
+    if not isinstance(predictions, str | Path):
+        return next((list(row) for row in predictions if isinstance(row, Mapping)), [])
+    path = Path(predictions)
+    kind = detect_format(path)
+    if kind in TABLES:
+        return next((frame.columns for frame in read_frames(path, kind)), [])
+    if kind is Format.PLAIN:
+        return []
+    rows = (row.values for row in read_rows(path, kind, (), ()))
+    return next((list(values) for values in rows if values is not None), [])

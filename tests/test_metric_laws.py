@@ -166,7 +166,6 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "helm-exact-match": IMPERFECT,
     "helm-exact-match-indicator": IMPERFECT,
     "helm-f1": IMPERFECT,
-    "helm-quasi-leave-articles-exact-match": IMPERFECT,
     "helm-set-match": IMPERFECT,
     "json-match": JSON,
     "kendall": NUMBERS,

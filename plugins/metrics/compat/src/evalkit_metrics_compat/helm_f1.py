@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalkit_metrics_compat.helm_text import normalised
+from evalkit_metrics_compat.helm_text import words_of
 from evalkit_metrics_compat.text_comparison import TextComparison
 
 
@@ -29,6 +29,6 @@ class HelmF1(TextComparison):
 
     def compare(self, prediction: str, answer: str) -> float:
         """Return F1 of the sets of tokens."""
-        said, right = (set(normalised(text).split()) for text in (prediction, answer))
+        said, right = (set(words_of(text)) for text in (prediction, answer))
         sizes = len(said) + len(right)
         return 2 * len(said & right) / sizes if sizes else 0.0

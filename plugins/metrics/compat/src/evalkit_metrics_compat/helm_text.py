@@ -9,17 +9,15 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 
-def normalised(text: str, articles: bool = False) -> str:
-    """Return a text in lower case, without ASCII punctuation and without articles.
+def words_of(text: str) -> list[str]:
+    """Return the words of a text: lower case, no ASCII punctuation, no articles.
 
-    Punctuation is deleted, and so joins what it stood between. Blanks are one.
+    Punctuation is deleted, and so joins what it stood between.
 
     Args:
         text: The text.
-        articles: Whether a, an and the stay.
     """
-    plain = text.lower().translate(_PUNCTUATION)
-    return " ".join((plain if articles else _ARTICLES.sub(" ", plain)).split())
+    return _ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split()
 
 
 def equals(prediction: str, answer: str) -> float:

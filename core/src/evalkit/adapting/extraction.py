@@ -261,6 +261,26 @@ def as_extraction(
     return Extraction(bound, chosen_by)
 
 
+def extraction(given: Any, registry: Registry | None = None) -> Extraction:
+    """Make extractors that can be called by hand, as `--extract` does.
+
+    Args:
+        given: `after:Answer:|choice`, a list of stages, or the path of a file of them.
+        registry: Where installed adapters are found; what is installed by default.
+
+    Returns:
+        The extractors.
+
+    Raises:
+        AdapterError: They are written wrongly, or one is an adapter of rows.
+        PluginError: One is unknown or broken.
+    """
+    found = as_extraction(given, registry)
+    if found is None:
+        raise AdapterError("extract names no extractor")
+    return found
+
+
 def _read(given: Any) -> Sequence[Any]:
     if isinstance(given, Path) or (isinstance(given, str) and _is_file(given)):
         found = read_stages(given)

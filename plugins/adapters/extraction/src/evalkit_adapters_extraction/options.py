@@ -13,7 +13,6 @@ from evalkit_adapters_extraction.settings import Found
 Where = Literal["anywhere", "start", "whole"]
 
 _EDGES = re.compile(r"^[\W_]+|[\W_]+$")
-_GAPS = re.compile(r"[\s_]+")
 _MARKED = re.compile(r"[\W_]*([A-Za-z])(?![\w'\u2019])[*_`]*\s*[)\].:}](?![A-Za-z0-9])")
 _BARE = re.compile(r"[\W_]*([A-Z])(?![\w'\u2019-])")
 _LETTER = re.compile(
@@ -33,6 +32,9 @@ _WITHOUT_BLANKS = re.compile(
 )
 """Scripts that put no blanks between words: Thai, Lao, Burmese, Khmer, Japanese,
 Chinese."""
+
+SIGNS_AROUND = " \t\r\n.,;:!?\"'*_`$()[]{}"
+"""What may stand around an option that is otherwise written just as it is declared."""
 
 NONE_NAMED = "no option is named"
 SEVERAL_NAMED = "several options are named"
@@ -56,6 +58,8 @@ class Options(NamedTuple):
     options: tuple[Option, ...]
     letters: dict[str, str]
     """Answers by the capital letter that stands for them."""
+    answers: frozenset[str]
+    """As they are declared."""
 
 
 def fold(text: str) -> str:
@@ -64,14 +68,20 @@ def fold(text: str) -> str:
     Args:
         text: Any text.
     """
-    plain = unicodedata.normalize("NFC", text)
-    folded = unicodedata.normalize("NFC", plain.casefold())
-    return _GAPS.sub(" ", folded).strip()
+    if text.isascii():
+        folded = text.lower()
+    else:
+        plain = unicodedata.normalize("NFC", text)
+        folded = unicodedata.normalize("NFC", plain.casefold())
+    return " ".join(folded.replace("_", " ").split())
 
 
 def core_of(folded: str) -> str:
     """Return a folded text without signs around it."""
-    return _EDGES.sub("", folded)
+    core = folded.strip(SIGNS_AROUND)
+    if core and core[0].isalnum() and core[-1].isalnum():
+        return core
+    return _EDGES.sub("", core)
 
 
 @lru_cache(maxsize=1024)
@@ -92,7 +102,7 @@ def read_options(answers: tuple[str, ...], *, has_letters: bool) -> Options:
     if has_letters and not own:
         letters = {chr(ord("A") + n): each for n, each in enumerate(answers[:26])}
     ordered = sorted(made, key=lambda each: (-len(each.folded), each.folded))
-    return Options(tuple(ordered), letters)
+    return Options(tuple(ordered), letters, frozenset(answers))
 
 
 def _option(answer: str) -> Option:
@@ -101,6 +111,8 @@ def _option(answer: str) -> Option:
     if _is_letter(core) or not core:
         return Option(answer, folded, core, ())
     stem = core if core in folded else folded
+    if stem.isalnum():
+        return Option(answer, folded, core, (stem,))
     gaps = {stem, stem.replace("-", " "), stem.replace(" ", "-")}
     return Option(answer, folded, core, tuple(sorted(gaps)))
 
@@ -122,6 +134,9 @@ def find_option(text: str, options: Options, where: Where) -> Found:
         The option as it is declared, or why there is none.
     """
     text = unicodedata.normalize("NFC", text)
+    for written in (text, text.strip(SIGNS_AROUND)):
+        if written in options.answers:
+            return Found(written)
     folded = fold(text)
     answers = _whole(folded, options)
     if not answers and where != "whole":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ import polars as pl
 from evalkit.adapting.files import read_stages
 from evalkit.adapting.stages import Stage, bind_stages
 from evalkit.adapting.written_extractors import (
+    adapter_of_rows,
     read_stage,
     split_stages,
     written_stage,
@@ -252,12 +252,7 @@ def as_extraction(
     bound = tuple(bind_stages(stages, registry))
     for stage in bound:
         if not stage.adapter.is_extractor:
-            raise AdapterError(
-                f"it is an adapter of rows (--adapter), and no extractor"
-                f"{_meant(stage.kind, registry)}",
-                stage=stage.number,
-                kind=stage.kind,
-            )
+            raise adapter_of_rows(stage.number, stage.kind, registry)
     return Extraction(bound, chosen_by)
 
 
@@ -306,11 +301,3 @@ def _unabridged(number: int, written: Any, registry: Registry) -> Any:
     return (
         read_stage(number, written, registry) if isinstance(written, str) else written
     )
-
-
-def _meant(kind: str, registry: Registry) -> str:
-    names = {
-        each.name for each in registry.catalog.components if each.kind == "adapters"
-    }
-    near = difflib.get_close_matches(kind, names - {kind}, n=1, cutoff=0.4)
-    return f"; did you mean {near[0]}?" if near else ""

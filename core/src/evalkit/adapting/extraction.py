@@ -193,12 +193,13 @@ def _judged(stage: Stage, found: pl.DataFrame) -> pl.DataFrame:
             status=pl.lit(OK),
             reason=pl.lit(None, pl.String),
         )
-    why = pl.col("reason").fill_null("there is no answer")
+    given = pl.col("reason").fill_null("there is no answer")
+    why = pl.when(~is_ok).then(given)  # so that no text is made for the others
     other = pl.when("failed").then(pl.lit(ERROR)).otherwise(pl.lit(UNPARSED))
     return found.select(
         value=pl.when(is_ok).then("value"),
         status=pl.when(is_ok).then(pl.lit(OK)).otherwise(other),
-        reason=pl.when(~is_ok).then(pl.format("{}: {}", pl.lit(stage.kind), why)),
+        reason=pl.lit(f"{stage.kind}: ") + why,
     )
 
 

@@ -104,33 +104,42 @@ class Choice:
     def _by_column(self, frame: pl.DataFrame) -> pl.Series:
         """Return the options of texts that are plain cases of steps 1 and 2."""
         lists, text = pl.col("choices"), pl.col("text")
+        has_letters = _shortest(frame["choices"]) >= _LEAST
+        letter = text.str.extract(_ONE_LETTER, 1) if has_letters else _NO_TEXT
+        found = frame.select(value=_option_of(lists, letter)).to_series()
+        places = found.is_null().arg_true()
+        rest = frame[places]
         trimmed = text.str.strip_chars(SIGNS_AROUND)
-        exact = pl.coalesce(
-            pl.when(lists.list.contains(each)).then(each) for each in (text, trimmed)
-        )
-        shortest = _shortest(frame["choices"])
-        if shortest < _LEAST:
-            # single letters may stand for themselves
-            return frame.select(value=exact).to_series()
-        whole = text.str.extract(_ONE_LETTER, 1)
+        exact = [pl.when(lists.list.contains(t)).then(t) for t in (text, trimmed)]
+        if not has_letters or self._where == "whole":
+            values = rest.select(value=pl.coalesce(exact)).to_series()
+            return found.scatter(places, values)
         marked = text.str.extract(_MARKED_LETTER, 1)
-        letter = whole if self._where == "whole" else pl.coalesce(whole, marked)
-        found = frame.select(
+        seen = rest.select(
             "choices",
-            exact=exact,
-            place=_place(letter),
-            rest=pl.when(whole.is_null() & marked.is_not_null()).then(
-                text.str.replace(_MARK, "")
-            ),
-        ).with_columns(named=lists.list.get(pl.col("place"), null_on_oob=True))
-        doubtful = _naming_another(found)
+            place=_place(marked),
+            named=_option_of(lists, marked),
+            exact=pl.coalesce(exact),
+            rest=pl.when(marked.is_not_null()).then(text.str.replace(_MARK, "")),
+        )
+        doubtful = _naming_another(seen)
         if len(doubtful):
             nothing = pl.Series([None] * len(doubtful), dtype=pl.String)
-            named = found["named"].scatter(doubtful, nothing)
-            found = found.with_columns(named)
-        return found.select(value=pl.coalesce("exact", "named")).to_series()
+            seen = seen.with_columns(seen["named"].scatter(doubtful, nothing))
+        values = seen.select(value=pl.coalesce("exact", "named")).to_series()
+        return found.scatter(places, values)
 
 
+_NO_TEXT = pl.lit(None, dtype=pl.String)
+
+
+def _option_of(choices: pl.Expr, letter: pl.Expr) -> pl.Expr:
+    """Return the option that a letter stands for, where there is one."""
+    return choices.list.get(_place(letter), null_on_oob=True)
+
+
+_CAPITAL = 0b1101_1111
+"""The bits of the code of an ASCII letter that say which letter it is."""
 _LEAST = 3
 """Options of fewer bytes are looked at one by one."""
 _START = 3
@@ -138,10 +147,14 @@ _START = 3
 
 
 def _shortest(choices: pl.Series) -> int:
-    """Return how many bytes the shortest option has, without signs around it."""
-    texts = choices.explode().str.strip_chars(_AROUND)
-    shortest = texts.str.len_bytes().min()
-    return _LEAST if shortest is None else int(shortest)  # type: ignore[call-overload]
+    """Return how many bytes the shortest option has, without signs around it.
+
+    Options that begin with three letters or digits are not measured.
+    """
+    texts = choices.explode()
+    others = texts.filter(~texts.str.contains("^[A-Za-z0-9]{3}"))
+    lengths = others.str.strip_chars(_AROUND).str.len_bytes().drop_nulls()
+    return min(lengths.unique(), default=_LEAST)
 
 
 def _naming_another(found: pl.DataFrame) -> pl.Series:
@@ -151,7 +164,8 @@ def _naming_another(found: pl.DataFrame) -> pl.Series:
     that of another option, the text is looked at on its own.
     """
     rows = found.select("choices", "place", "rest", "named").with_row_index("row")
-    rows = rows.filter(pl.col("rest").is_not_null() & pl.col("named").is_not_null())
+    is_own = pl.col("rest").str.strip_chars(SIGNS_AROUND) == pl.col("named")
+    rows = rows.filter(~is_own)  # nor where one of them is null
     rows = rows.with_columns(
         start=_beginning(pl.col("rest")),
         at=pl.int_ranges(pl.col("choices").list.len()),
@@ -172,7 +186,5 @@ def _beginning(text: pl.Expr) -> pl.Expr:
 
 def _place(letter: pl.Expr) -> pl.Expr:
     """Return which option a letter stands for, from 0."""
-    alphabet = {chr(ord("A") + place): place for place in range(26)}
-    return letter.str.to_uppercase().replace_strict(
-        alphabet, default=None, return_dtype=pl.Int64
-    )
+    code = letter.cast(pl.Binary).bin.reinterpret(dtype=pl.UInt8)
+    return (code & _CAPITAL).cast(pl.Int64) - ord("A")

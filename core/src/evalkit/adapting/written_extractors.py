@@ -94,7 +94,7 @@ def read_stage(number: int, text: str, registry: Registry) -> dict[str, Any]:
         raise UnknownPluginError(f"stage {number}: {error}") from error
     loaded = import_component(component)
     if hasattr(loaded, "adapt_row"):
-        return {"kind": kind}  # which is refused as an adapter of rows
+        raise adapter_of_rows(number, kind, registry)
     model = getattr(loaded, "Parameters", None)
     if not _has_fields(model):
         raise AdapterError(
@@ -107,6 +107,22 @@ def read_stage(number: int, text: str, registry: Registry) -> dict[str, Any]:
             error.problem, field=error.field, stage=number, kind=kind
         ) from error
     return {"kind": kind, "configuration": listed(model, as_meant(model, values))}
+
+
+def adapter_of_rows(number: int, kind: str, registry: Registry) -> AdapterError:
+    """Return the error for a stage that is no extractor.
+
+    Args:
+        number: Its number.
+        kind: Its kind.
+        registry: Where other ones may be found.
+    """
+    components = registry.catalog.components
+    names = [each.name for each in components if each.kind == "adapters"]
+    longer = [name for name in names if name.startswith(f"{kind}-")]
+    meant = f"; did you mean {longer[-1]}?" if longer else ""
+    problem = f"it is an adapter of rows (--adapter), and no extractor{meant}"
+    return AdapterError(problem, stage=number, kind=kind)
 
 
 def _has_fields(model: Any) -> TypeGuard[type[BaseModel]]:

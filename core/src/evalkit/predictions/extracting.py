@@ -99,11 +99,11 @@ class AnswerExtractor:
     ) -> Extracted:
         choices = None
         if self._choices is not None:
-            places = pl.Series(positions)
-            known = pl.DataFrame({"place": places}).select(
-                pl.when(pl.col("place") != NOWHERE).then("place")
-            )
-            choices = self._choices.gather(known.to_series())
+            places = pl.Series("place", positions)
+            if (positions == NOWHERE).any():
+                known = pl.when(pl.col("place") != NOWHERE).then("place")
+                places = places.to_frame().select(known).to_series()
+            choices = self._choices.gather(places)
         return self._extraction.extract(texts, choices, self._labels, rows)
 
     def of_frame(self, frame: pl.DataFrame, positions: Places) -> FrameExtracted | None:

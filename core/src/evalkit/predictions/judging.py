@@ -38,7 +38,7 @@ from evalkit.predictions.extracting import (
     TYPES,
     FrameExtracted,
 )
-from evalkit.predictions.matching import NOWHERE, IdIndex
+from evalkit.predictions.matching import NOWHERE, IdIndex, Places
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.blocks import Block
@@ -118,32 +118,38 @@ class JudgedRows:
         """
         self.undeclared.update(block.undeclared)
         if block.frame.height:
-            extracted = self._extract(block.frame)
+            examples = self._index.result().find(block.frame["id"])
+            extracted = self._extract(block.frame, examples)
             frame = block.frame if extracted is None else extracted.frame
             accepted = self._reader.accept(frame)
             for name in ("id", REPLICATION_KEY):
                 if name in frame.columns:
                     given = frame[name]
                     accepted &= (given.str.len_bytes() > 0).fill_null(name != "id")
-            self._add_columns(block._replace(frame=frame), accepted, extracted)
+            block = block._replace(frame=frame)
+            self._add_columns(block, accepted, examples, extracted)
             others = (block.row_at(index) for index in (~accepted).arg_true())
             self._add_rows(others, counts_keys=False)
         self._add_rows(block.rows, counts_keys=True)
 
-    def _extract(self, frame: pl.DataFrame) -> FrameExtracted | None:
+    def _extract(self, frame: pl.DataFrame, examples: Places) -> FrameExtracted | None:
         extractor = self._reader.extractor
-        if extractor is None:
-            return None
-        return extractor.of_frame(frame, self._index.result().find(frame["id"]))
+        return None if extractor is None else extractor.of_frame(frame, examples)
 
     def _add_columns(
-        self, block: Block, accepted: pl.Series, extracted: FrameExtracted | None
+        self,
+        block: Block,
+        accepted: pl.Series,
+        examples: Places,
+        extracted: FrameExtracted | None,
     ) -> None:
         everything = bool(accepted.all())
         frame = block.frame if everything else block.frame.filter(accepted)
-        lines = block.lines if everything else block.lines[accepted.to_numpy()]
+        lines = block.lines
+        if not everything:
+            is_accepted = accepted.to_numpy()
+            lines, examples = lines[is_accepted], examples[is_accepted]
         valid = self._reader.convert(frame)
-        examples = self._index.result().find(frame["id"])
         keys = [
             pl.Series("line", lines),
             frame["id"],

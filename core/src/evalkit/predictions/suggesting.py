@@ -86,9 +86,9 @@ def suggestions(
         return []
     which = "them" if len(unread.texts) == unread.total else f"{len(unread.texts)}"
     lack = "has" if unread.total == 1 else "have"
+    responses = f"{unread.total} of {count_of(given, 'response')}"
     return [
-        f"{unread.total} of {count_of(given, 'response')} {lack} no valid answer; of {which}, "
-        f"{', '.join(named)} ({_WHAT})"
+        f"{responses} {lack} no valid answer; of {which}, {', '.join(named)} ({_WHAT})"
     ]
 
 

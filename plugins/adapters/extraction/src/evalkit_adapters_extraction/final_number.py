@@ -26,6 +26,7 @@ _READ = re.compile(
     rf"(?P<sign>[-+\u2212]?)(?P<whole>[0-9]{{1,3}}(?:[{_GAPS}][0-9]{{3}})+|[0-9]*)"
     r"(?P<rest>(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)"
 )
+_START = re.compile(rf"({_SIGN}?){_CURRENCY}?\s?({_SIGN}?)")
 _NOTHING = "there is no number"
 _UNCLEAR = "the last number may be read in several ways"
 
@@ -65,9 +66,7 @@ def _number(token: str) -> Found:
     text = "".join(map(_ascii_digit, token)).strip()
     joins = re.match(r"\w[-\u2212](?=[^a-zA-Z])", text) if text[0].isalpha() else None
     text = text[2:] if joins else text
-    text = re.sub(
-        r"[$\u20ac\u00a3\u00a5\u20b9\s]+(?=[-+\u2212.0-9])", "", text, count=1
-    )
+    text = _START.sub(lambda match: match[1] or match[2], text, count=1)
     parts = re.split(r"(?<=[0-9.,])[-\u2013\u2212](?=[0-9])", text)
     match = _READ.fullmatch(parts[-1].rstrip(f"./{_GAPS}"))
     if match is None or not (match["whole"] or match["rest"]):

@@ -67,7 +67,9 @@ class WithoutThinking:
             cut = cut.str.replace_all(pattern, "")
         for pattern in (_FINAL, _OTHER_CHANNEL, _END):
             cut = cut.str.replace(pattern, "")
-        return pl.DataFrame({"value": texts.clone().scatter(places, cut)})
+        return pl.DataFrame(
+            {"value": texts.clone().scatter(places, cut.str.strip_chars())}
+        )
 
 
 def _opening(name: str) -> str:

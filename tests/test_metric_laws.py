@@ -15,10 +15,13 @@ LABELS = ("no", "yes", "per'haps")
 QUICK = 2
 THOROUGH = 50
 
+NEED_A_MODEL = ("bertscore", "comet", "sp-bleu")
+"""Those of which a user names the model, which their own tests make."""
+
 METRICS = sorted(
     component.name
     for component in find_components().components
-    if component.kind == "metrics"
+    if component.kind == "metrics" and component.name not in NEED_A_MODEL
 )
 
 alternatives = st.lists(st.sampled_from(LABELS), max_size=4)
@@ -40,6 +43,12 @@ probable = st.builds(
     label,
 )
 
+# of four words and more: a shorter text has no score of its longest n-grams
+written = st.lists(
+    st.sampled_from(("the", "Cat", "sat", "on", "mat.", "3.5")), min_size=4, max_size=8
+).map(" ".join)
+TEXTS: Mapping[str, Any] = {"examples": st.tuples(written, written)}
+
 # with declared labels a class that does not occur counts 0, whatever is predicted
 ABSENT_COUNTS: Mapping[str, Any] = {"labels": LABELS, "perfect": None}
 OF_CLASS: Mapping[str, Any] = {"labels": LABELS}
@@ -47,10 +56,15 @@ RANKED: Mapping[str, Any] = {"examples": ranked}
 # the prediction is not looked at, so that a right one is not the best score
 PROBABLE: Mapping[str, Any] = {"examples": probable, "perfect": None}
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "bleu": TEXTS,
     "brier": PROBABLE,
+    "chrf": TEXTS,
+    "chrf-plus-plus": TEXTS,
     "log-loss": PROBABLE,
     "pass-at-k": RANKED,
     "pass-hat-k": RANKED,
+    "rouge": TEXTS,
+    "ter": TEXTS,
     "top-k-accuracy": RANKED,
     "vote-accuracy": RANKED,
 }
@@ -68,6 +82,8 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "recall:label=yes": OF_CLASS,
     "pass-at-k:k=2": RANKED,
     "top-k-accuracy:k=2": RANKED,
+    "bleu:lowercase=true,smoothing=add-k": TEXTS,
+    "rouge:measure=recall,stemmer=true": TEXTS,
 }
 CASES: Mapping[str, Mapping[str, Any]] = {
     **{name: OPTIONS.get(name, {}) for name in METRICS},

@@ -17,10 +17,13 @@ LABELS = ("no", "yes", "per'haps")
 QUICK = 2
 THOROUGH = 20
 
+NEED_A_MODEL = ("bertscore", "comet", "sp-bleu")
+"""Those of which a user names the model, which their own tests make."""
+
 METRICS = sorted(
     component.name
     for component in find_components().components
-    if component.kind == "metrics"
+    if component.kind == "metrics" and component.name not in NEED_A_MODEL
 )
 
 alternatives = st.lists(st.sampled_from(LABELS), max_size=4)
@@ -124,6 +127,11 @@ SPANS: Mapping[str, Any] = {"task": _SpanTask, "examples": st.tuples(spans, span
 chosen = st.tuples(label, label, st.integers(2, 4)).map(
     lambda drawn: (*drawn[:2], {"choices": [*LABELS, "maybe"][: drawn[2]]})
 )
+# of four words and more: a shorter text has no score of its longest n-grams
+written = st.lists(
+    st.sampled_from(("the", "Cat", "sat", "on", "mat.", "3.5")), min_size=4, max_size=8
+).map(" ".join)
+TEXTS: Mapping[str, Any] = {"examples": st.tuples(written, written)}
 
 # with declared labels a class that does not occur counts 0, whatever is predicted
 ABSENT_COUNTS: Mapping[str, Any] = {"labels": LABELS, "perfect": None}
@@ -170,6 +178,10 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "json-match": JSON,
     "kendall": NUMBERS,
     "krippendorff-alpha": RATED,
+    "bleu": TEXTS,
+    "brier": PROBABLE,
+    "chrf": TEXTS,
+    "chrf-plus-plus": TEXTS,
     "log-loss": PROBABLE,
     "mae": NUMBERS,
     "map": RANKED,
@@ -187,6 +199,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "selective-accuracy": PROBABLE,
     "span-f1": SPANS,
     "spearman": NUMBERS,
+    "rouge": TEXTS,
+    "ter": TEXTS,
     "top-k-accuracy": RANKED,
     "vote-accuracy": RANKED,
     # two or three people cannot make an answer right
@@ -233,6 +247,8 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "token-f1:tokens=characters,lower=false": {},
     "wer:lower=true,punctuation=false": {},
     "top-k-accuracy:k=2": RANKED,
+    "bleu:lowercase=true,smoothing=add-k": TEXTS,
+    "rouge:measure=recall,stemmer=true": TEXTS,
 }
 CASES: Mapping[str, Mapping[str, Any]] = {
     **{name: OPTIONS.get(name, {}) for name in METRICS},

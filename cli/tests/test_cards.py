@@ -18,10 +18,14 @@ from evalkit_cli.printing.cards import WIDTH, print_card
 
 Invoke = Callable[..., Result]
 
+WITHOUT_EXAMPLES = ("metrics/bertscore", "metrics/comet", "metrics/sp-bleu")
+"""Those that need the file of a model."""
+
 WITH_EXAMPLES = [
     found.id
     for found in find_components().components
     if found.kind in ("tasks", "metrics", "perturbations")
+    and found.id not in WITHOUT_EXAMPLES
 ]
 
 RANGE = re.compile(

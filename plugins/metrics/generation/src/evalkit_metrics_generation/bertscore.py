@@ -65,6 +65,12 @@ class BertScore(ModelMetric):
     worst_value = 0.0
     scores = {name: {} for name in ZERO}
 
+    def check(self) -> None:
+        """Refuse a layer that the model does not have."""
+        layer, layers = self._known.layer, self._config.num_hidden_layers
+        if layer > layers:
+            raise MetricError(f"layer={layer}: the model has {layers} layers")
+
     def score_batch(
         self, predictions: Sequence[Any], targets: Sequence[Any]
     ) -> list[dict[str, float] | NotScored]:
@@ -95,21 +101,31 @@ class BertScore(ModelMetric):
         fit = [text for text in texts if encoded[text] is not None]
         for first in range(0, len(fit), self.batch_rows):
             some = fit[first : first + self.batch_rows]
-            padded = self._tokenizer.pad(
-                {"input_ids": [encoded[text] for text in some]}, return_tensors="pt"
-            ).to(self.device)
+            tokens = [torch.tensor(encoded[text], device=self.device) for text in some]
+            padded, is_token = (
+                self._padded(tokens),
+                self._padded([torch.ones_like(each) for each in tokens], 0),
+            )
             with torch.no_grad():
-                layer = self._model(**padded).last_hidden_state
+                layer = self._model(padded, attention_mask=is_token).last_hidden_state
             layer = torch.nn.functional.normalize(layer, dim=-1)
-            for row, text in enumerate(some):
-                known[text] = layer[row, padded["attention_mask"][row].bool()]
+            known |= {
+                text: vectors[: len(own)]
+                for text, own, vectors in zip(some, tokens, layer, strict=True)
+            }
         return known
+
+    def _padded(self, rows: list[Any], value: int | None = None) -> Any:
+        if value is None:
+            value = self._tokenizer.pad_token_id or 0
+        pad = self.library("torch").nn.utils.rnn.pad_sequence
+        return pad(rows, batch_first=True, padding_value=value)
 
     def _tokens(self, text: str) -> list[int] | None:
         found: list[int] = self._tokenizer(text.strip(), verbose=False)["input_ids"]
         if len(found) <= self._limit:
             return found
-        if not self._truncates:
+        if not self._known.truncate:
             return None
         cut: list[int] = self._tokenizer(
             text.strip(), truncation=True, max_length=self._limit
@@ -117,10 +133,10 @@ class BertScore(ModelMetric):
         return cut
 
     @property
-    def _truncates(self) -> bool:
+    def _known(self) -> BertScoreParameters:
         given = self.parameters
         assert isinstance(given, BertScoreParameters)
-        return given.truncate
+        return given
 
     @cached_property
     def _config(self) -> Any:
@@ -145,14 +161,15 @@ class BertScore(ModelMetric):
     @cached_property
     def _model(self) -> Any:
         """The model up to the layer that is compared."""
-        given = self.parameters
-        assert isinstance(given, BertScoreParameters)
-        layers = self._config.num_hidden_layers
-        if given.layer > layers:
-            raise MetricError(f"layer={given.layer}: the model has {layers} layers")
-        model = self.library("transformers").AutoModel.from_pretrained(
-            self.folder, num_hidden_layers=given.layer
-        )
+        logging = self.library("transformers.utils.logging")
+        level = logging.get_verbosity()
+        logging.set_verbosity_error()  # it would list the layers that are left out
+        try:
+            model = self.library("transformers").AutoModel.from_pretrained(
+                self.folder, num_hidden_layers=self._known.layer
+            )
+        finally:
+            logging.set_verbosity(level)
         return model.eval().to(self.device)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from evalkit import MetricError
 from evalkit_metrics_generation.models import ModelMetric, ModelParameters
+
+SETTINGS, CHECKPOINT = "hparams.yaml", "checkpoints/model.ckpt"
+"""The files of a model."""
 
 
 class CometParameters(ModelParameters):
@@ -53,6 +55,13 @@ class Comet(ModelMetric):
         """The field of the source texts."""
         return (self._source,)
 
+    def check(self) -> None:
+        """Refuse a folder that holds no model of COMET's."""
+        self.library("comet")
+        for name in (SETTINGS, CHECKPOINT):
+            if not (self.folder / name).is_file():
+                raise MetricError(f"model={self._given.model} has no {name}")
+
     def score_batch(
         self,
         predictions: Sequence[Any],
@@ -82,20 +91,13 @@ class Comet(ModelMetric):
 
     @cached_property
     def _model(self) -> Any:
-        checkpoint = self.folder / "checkpoints" / "model.ckpt"
-        for file in (checkpoint, self.folder / "hparams.yaml"):
-            if not file.is_file():
-                raise MetricError(f"model={self._given.model} lacks {_shown(file)}")
-        comet = self.library("comet")
+        checkpoint = str(self.folder / CHECKPOINT)
+        load = self.library("comet").load_from_checkpoint
         try:
-            model = comet.load_from_checkpoint(str(checkpoint), local_files_only=True)
+            model = load(checkpoint, local_files_only=True)
         except OSError as error:
             raise MetricError(
                 f"model={self._given.model}: its encoder is not in the cache of "
                 f"Hugging Face, and evalkit downloads none: {error}"
             ) from error
         return model.eval().to(self.device)
-
-
-def _shown(file: Path) -> str:
-    return "/".join(file.parts[-2:]) if file.parent.name == "checkpoints" else file.name

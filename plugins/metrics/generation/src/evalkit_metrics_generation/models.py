@@ -58,11 +58,23 @@ class ModelMetric(Metric):
             ) from error
 
     def resources(self) -> dict[str, Path | str]:
-        """Return the folder, or the name and the revision that the cache holds."""
+        """Return the folder, or the name and the revision that the cache holds.
+
+        Raises:
+            MetricError: A library or the model is not there, or is not what it must be.
+        """
         self.library("torch")
+        self.check()
         if self.folder == Path(self._given.model):
             return {"model": self.folder}
         return {"model": f"{self._given.model} at {self.folder.name}"}
+
+    def check(self) -> None:
+        """Look at the model before anything is scored.
+
+        Raises:
+            MetricError: It cannot be used.
+        """
 
     def library(self, name: str) -> Any:
         """Import a library that the metric's extra installs.

@@ -78,7 +78,7 @@ written = st.tuples(
 )
 numbers = st.sampled_from(["3", "-3", "3.0 eggs", "1,000", "no"])
 with_number = st.sampled_from(["3", "-3", "4 or 1000"])
-WITH_NUMBERS: Mapping[str, Any] = {
+WITH_WITH_NUMBERS: Mapping[str, Any] = {
     "examples": st.tuples(numbers, with_number),
 }
 
@@ -128,10 +128,10 @@ chosen = st.tuples(label, label, st.integers(2, 4)).map(
     lambda drawn: (*drawn[:2], {"choices": [*LABELS, "maybe"][: drawn[2]]})
 )
 # of four words and more: a shorter text has no score of its longest n-grams
-written = st.lists(
+sentences = st.lists(
     st.sampled_from(("the", "Cat", "sat", "on", "mat.", "3.5")), min_size=4, max_size=8
 ).map(" ".join)
-TEXTS: Mapping[str, Any] = {"examples": st.tuples(written, written)}
+TEXTS: Mapping[str, Any] = {"examples": st.tuples(sentences, sentences)}
 
 # with declared labels a class that does not occur counts 0, whatever is predicted
 ABSENT_COUNTS: Mapping[str, Any] = {"labels": LABELS, "perfect": None}
@@ -160,7 +160,10 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "average-precision": PROBABLE,
     "bits-per-byte": WRITTEN,
     "bits-per-character": WRITTEN,
+    "bleu": TEXTS,
     "brier": PROBABLE,
+    "chrf": TEXTS,
+    "chrf-plus-plus": TEXTS,
     "coverage-accuracy-area": PROBABLE,
     "dataperf-f1": LABELLED,
     "ece": PROBABLE,
@@ -178,10 +181,6 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "json-match": JSON,
     "kendall": NUMBERS,
     "krippendorff-alpha": RATED,
-    "bleu": TEXTS,
-    "brier": PROBABLE,
-    "chrf": TEXTS,
-    "chrf-plus-plus": TEXTS,
     "log-loss": PROBABLE,
     "mae": NUMBERS,
     "map": RANKED,
@@ -196,10 +195,10 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "r2": NUMBERS,
     "recall-at-k": RANKED,
     "rmse": NUMBERS,
+    "rouge": TEXTS,
     "selective-accuracy": PROBABLE,
     "span-f1": SPANS,
     "spearman": NUMBERS,
-    "rouge": TEXTS,
     "ter": TEXTS,
     "top-k-accuracy": RANKED,
     "vote-accuracy": RANKED,

@@ -249,7 +249,9 @@ def test_pass_at_k_of_helm(helm: Mapping[str, Any]) -> None:
         labels = ["right"] * right + ["wrong"] * (count - right)
         result = evalkit.evaluate(
             data=[{"uid": "0", "label": "right"}],
-            predictions=[{"id": "0", "responses": [{"label": each} for each in labels]}],
+            predictions=[
+                {"id": "0", "responses": [{"label": each} for each in labels]}
+            ],
             task=Sure,
             metrics=[name],
             model="m",
@@ -313,7 +315,12 @@ def check_unperturbed_percent(case: Case) -> None:
     numbered = list(enumerate(zip(case["predictions"], case["targets"], strict=True)))
     rows = [{"uid": str(n), "text": said} for n, (_, said) in numbered]
     copies = [
-        {"uid": f"{n}_{k}", "input_id": str(n), "perturbation": "lowercase", "text": said}
+        {
+            "uid": f"{n}_{k}",
+            "input_id": str(n),
+            "perturbation": "lowercase",
+            "text": said,
+        }
         for n, (given, said) in numbered
         for k, _ in enumerate(given)
     ]
@@ -334,7 +341,7 @@ def check_unperturbed_percent(case: Case) -> None:
     (found,) = [
         each
         for each in result.scores
-        if (each.computed_on, each.tag, each.perturbation) 
+        if (each.computed_on, each.tag, each.perturbation)
         == ("agreement", None, "lowercase")
     ]
     assert found.value is not None
@@ -434,7 +441,9 @@ def check_normalize_answer_base(case: Case) -> None:
     text = case["input"]["s"]
     if text is None:
         name = "seahelm-null-weighted-f1"
-        assert value(name, [None, "a"], ["a", "a"], labels=["a"]) == pytest.approx(1 / 3)
+        assert value(name, [None, "a"], ["a", "a"], labels=["a"]) == pytest.approx(
+            1 / 3
+        )
     else:
         assert label_of(text) == case["output"]
 
@@ -488,9 +497,7 @@ def check_f1acc(case: Case) -> None:
             assert score(name, [], []).reason == "no example was scored"
         return
     declared = sorted({*gold})
-    said = [
-        None if label == "null" else label for label in case["output"]["cleaned"]
-    ]
+    said = [None if label == "null" else label for label in case["output"]["cleaned"]]
     if case["input"].get("drop_error_response"):
         errors = [turns[0] is None for turns in case["input"]["responses"]]
         gold = [label for label, error in zip(gold, errors, strict=True) if not error]

@@ -78,9 +78,7 @@ written = st.tuples(
 )
 numbers = st.sampled_from(["3", "-3", "3.0 eggs", "1,000", "no"])
 with_number = st.sampled_from(["3", "-3", "4 or 1000"])
-WITH_WITH_NUMBERS: Mapping[str, Any] = {
-    "examples": st.tuples(numbers, with_number),
-}
+WITH_NUMBERS: Mapping[str, Any] = {"examples": st.tuples(numbers, with_number)}
 
 objects = st.dictionaries(st.sampled_from("ab"), st.sampled_from([1, "x", None]))
 texts_of_objects = objects.map(json.dumps)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evalkit.base.columns import named
+from evalkit.base.columns import all_named, named
 from evalkit.base.failures import log_failure
 from evalkit.base.wording import absent_field, count_of
 from evalkit.errors import MetricError
@@ -319,7 +319,7 @@ def _intervals(
         return GroupIntervals(evidence, advance)
     own = [name for name in statistics.columns if name.startswith(OWN_COLUMNS)]
     table, groups = evidence.table, evidence.groups
-    repeated = _repeated(other, statistics.drop(own), table)
+    repeated = _repeated(other, statistics.drop(all_named(own)), table)
     of_other = _evidence(other, repeated, table, groups, evidence.settings)
     return RescaledIntervals(evidence, of_other, advance)
 

@@ -1,4 +1,4 @@
-"""Krippendorff's alpha and Fleiss' kappa, against their definitions and two packages."""
+"""Krippendorff's alpha and Fleiss' kappa, against definitions and two packages."""
 
 from __future__ import annotations
 

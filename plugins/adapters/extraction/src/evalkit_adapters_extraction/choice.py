@@ -115,12 +115,13 @@ class Choice:
             values = rest.select(value=pl.coalesce(exact)).to_series()
             return found.scatter(places, values)
         marked = text.str.extract(_MARKED_LETTER, 1)
+        unmarked: pl.Expr = text.str.replace(_MARK, "")
         seen = rest.select(
             "choices",
             place=_place(marked),
             named=_option_of(lists, marked),
             exact=pl.coalesce(exact),
-            rest=pl.when(marked.is_not_null()).then(text.str.replace(_MARK, "")),
+            rest=pl.when(marked.is_not_null()).then(unmarked),
         )
         doubtful = _naming_another(seen)
         if len(doubtful):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
+import polars.selectors as cs
 from pydantic import Field, FiniteFloat
 
 from evalkit import (
@@ -120,7 +121,7 @@ class AboveChance(Metric):
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
         """Return the statistics of the metric, and the chance of each example."""
         columns = ["prediction", "target", *self._inner.columns]
-        found = _statistics(self._inner, batch.select(columns), context)
+        found = _statistics(self._inner, batch.select(cs.by_name(*columns)), context)
         if self._choices is None:
             return found
         return _with_chance(found, batch[self._choices])
@@ -141,7 +142,7 @@ class AboveChance(Metric):
         inner = self._inner
         own = [name for name in sums.columns if name.startswith("scaling")]
         part = inner.part if inner.has("finalize") else ""
-        scores = finalize(inner, sums.drop(own), context)
+        scores = finalize(inner, sums.drop(cs.by_name(*own)), context)
         scores = scores.filter(pl.col("score") == part)
         _refuse_beyond_bounds(inner, scores["value"])
         scales = self.scaling(sums, context).with_columns(
@@ -259,7 +260,7 @@ def _statistics(
         return found
     numbers = [name for name in found.columns if name != "row"]
     return pl.concat([found, left], how="diagonal").with_columns(
-        pl.col(numbers).fill_null(0.0)
+        cs.by_name(*numbers).fill_null(0.0)
     )
 
 
@@ -272,7 +273,7 @@ def _with_chance(found: pl.DataFrame, choices: pl.Series) -> pl.DataFrame:
     first = found["row"].is_first_distinct()
     lacks = pl.when(count.is_null()).then(pl.lit("the example has no choices"))
     said = found["not_scored"] if "not_scored" in found.columns else None
-    reasons = lacks if said is None else pl.coalesce(said, lacks)
+    reasons = lacks if said is None else pl.lit(said).fill_null(lacks)
     rows = found.with_columns(
         scaling_chance=pl.when(first).then(1 / count).fill_null(0.0),
         scaling_examples=first.cast(pl.Float64),

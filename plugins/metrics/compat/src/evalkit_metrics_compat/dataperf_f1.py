@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+import polars.selectors as cs
 
 from evalkit import Metric
 
@@ -111,7 +112,7 @@ class DataperfF1(Metric):
 
 def _labels(rows: pl.DataFrame, column: str) -> pl.DataFrame:
     """Return `row` and `label`, each label of a row once."""
-    items = pl.col(column).cast(pl.List(pl.String))
+    items = cs.by_name(column).as_expr().cast(pl.List(pl.String))
     return (
         rows.select("row", label=items)
         .explode("label")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 from numpy.typing import NDArray
 
 from evalkit import Metric, MetricContext
@@ -75,7 +76,7 @@ class CountedMetric(Metric):
             not_scored=pl.lit(NO_REFERENCE)
         )
         return pl.concat([scored, without], how="diagonal").with_columns(
-            pl.col(self.count_names()).fill_null(0.0)
+            cs.by_name(*self.count_names()).fill_null(0.0)
         )
 
     def _counts(self, predictions: list[str], references: list[list[str]]) -> Floats:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Annotated
 
 import polars as pl
+import polars.selectors as cs
 from pydantic import Field
 
 from evalkit import Metric, MetricContext, Parameters
@@ -121,7 +122,7 @@ class RankingMetric(Metric):
         none = pl.lit(None, dtype=pl.String)
         scored = found.with_columns(not_scored=none)
         lacking = left.select("row", "not_scored", score=pl.lit(0.0))
-        joined = pl.concat([scored, lacking.select(scored.columns)])
+        joined = pl.concat([scored, lacking.select(cs.by_name(*scored.columns))])
         # rounding may put a perfect ranking above 1
         score = pl.col("score").clip(0.0, 1.0)
         return joined.sort("row").with_columns(score, examples=pl.lit(1.0))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
+import polars.selectors as cs
 from pydantic import field_validator
 
 from evalkit import Metric, MetricContext, Parameters
@@ -104,7 +105,9 @@ class JsonMatch(Metric):
             _score("valid", pl.col("valid"), pl.col("examples")),
         ]
         for number, name in enumerate(self._fields):
-            right, asked = (pl.col(f"{kind} {number}") for kind in _OF_FIELD)
+            right, asked = (
+                cs.by_name(f"{kind} {number}").as_expr() for kind in _OF_FIELD
+            )
             shown = f'"{name}"' if name.strip('"') in OWN_SCORES else name
             reason = f"no answer has the field {name!r}"
             scores.append(_score(shown, right, asked, reason))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
+import polars.selectors as cs
 
 from evalkit import Metric, MetricError, Parameters
 from evalkit_metrics_text.pairing import Place, count_overlapping
@@ -146,7 +147,7 @@ def _count(row: int, name: str, found: list[Place], wanted: list[Place]) -> Coun
 
 
 def _f1(hits: str) -> pl.Expr:
-    return 2 * pl.col(hits) / (pl.col("gold") + pl.col("predicted"))
+    return 2 * cs.by_name(hits).as_expr() / (pl.col("gold") + pl.col("predicted"))
 
 
 def _of_all_types(whole: pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -163,11 +164,12 @@ def _of_all_types(whole: pl.DataFrame) -> Iterator[pl.DataFrame]:
         ("precision", "predicted", "no span was predicted"),
         ("recall", "gold", "no answer has a span"),
     ):
-        is_defined = pl.col(of) > 0
+        count = cs.by_name(of).as_expr()
+        is_defined = count > 0
         yield whole.select(
             "group",
             score=pl.lit(score),
-            value=pl.when(is_defined).then(pl.col("hits") / pl.col(of)),
+            value=pl.when(is_defined).then(pl.col("hits") / count),
             reason=pl.when(~is_defined).then(pl.lit(lacking)),
         )
 

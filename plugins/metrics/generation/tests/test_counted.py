@@ -115,7 +115,7 @@ def assert_is(found: Score, expected: float | None) -> None:
     if expected is None:
         assert found.value is None
         assert found.reason in (
-            "neither predictions nor references have a word",
+            "neither predictions nor the nearest references have a word",
             "no reference has a character",
             "no reference has a word",
         )

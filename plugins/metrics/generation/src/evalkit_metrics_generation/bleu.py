@@ -92,7 +92,7 @@ class CountedBleu(CountedMetric):
             "group",
             value=pl.when(~pl.lit(is_empty)).then(pl.lit(value)),
             reason=pl.when(pl.lit(is_empty)).then(
-                pl.lit("neither predictions nor references have a word")
+                pl.lit("neither predictions nor the nearest references have a word")
             ),
             flag=flag.when(is_tokenized).then(
                 pl.format(

@@ -208,6 +208,8 @@ def _field(name: str, values: list[Any]) -> pl.Series:
         if kinds <= {int, float}:
             inner = pl.Float64() if float in kinds else pl.Int64()
             return pl.Series(name, values, dtype=pl.List(inner), strict=False)
+        if kinds == {str}:
+            return pl.Series(name, values, dtype=pl.List(pl.String))
         if kinds == {dict}:
             return pl.Series(name, values)
     return join_parts(name, [], values)

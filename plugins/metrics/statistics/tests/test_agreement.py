@@ -161,7 +161,7 @@ def test_an_example_with_one_rating_is_left_out_and_counted(name: str) -> None:
     found = evalkit.score(name, list("aabb"), list("aabb"), fields=fields)
     assert found[name].n == 2
     assert found[name].value == score(name, [["a", "b"], ["a", "a"]]).value
-    assert any("2 examples" in notice for notice in found.notices)
+    assert any("no row for 2 of 4 examples" in notice for notice in found.notices)
 
 
 @pytest.mark.parametrize("level", ["ordinal", "interval", "ratio"])

@@ -276,3 +276,24 @@ def choices_of(examples: Examples) -> pl.Series | None:
     if examples.choices is None:
         return None
     return examples.choices.cast(pl.List(pl.String))
+
+
+def kept_column(
+    name: str, parts: Sequence[pl.DataFrame], rows: Sequence[Mapping[str, Any]]
+) -> pl.Series:
+    """Join what is kept of responses that were judged as columns and one by one.
+
+    Args:
+        name: One of `TYPES`.
+        parts: The columns, which may lack it.
+        rows: What is kept of the others.
+    """
+    dtype = TYPES[name]
+    columns = [
+        part[name]
+        if name in part.columns
+        else pl.Series(name, [None] * part.height, dtype=dtype)
+        for part in parts
+    ]
+    single = pl.Series(name, [kept[name] for kept in rows], dtype=dtype)
+    return pl.concat([*columns, single]).rechunk()

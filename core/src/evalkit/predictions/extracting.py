@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -276,6 +276,19 @@ def choices_of(examples: Examples) -> pl.Series | None:
     if examples.choices is None:
         return None
     return examples.choices.cast(pl.List(pl.String))
+
+
+def kept_names(kept: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the columns that extractors left of some rows.
+
+    Args:
+        kept: What they left of the rows that were judged one by one.
+
+    Returns:
+        Names of `TYPES`; without `RESPONSES` where no row has alternatives.
+    """
+    several = any(row[RESPONSES] is not None for row in kept)
+    return tuple(name for name in TYPES if several or name != RESPONSES)
 
 
 def kept_column(

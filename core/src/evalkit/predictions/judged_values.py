@@ -84,3 +84,25 @@ def ranked_column(
         if typed is not None:
             return typed
     return alternatives_column(values)
+
+
+def lists_of(
+    columns: Sequence[pl.DataFrame],
+    predictions: Iterable[Any],
+    alternatives: Iterable[Sequence[Any] | None],
+) -> list[Any]:
+    """Return the alternatives of all rows, in which a plain prediction is the one.
+
+    Args:
+        columns: Rows that were judged as columns, with `prediction`.
+        predictions: Predictions of the rows that were judged one by one.
+        alternatives: Those of the same rows; None for a row without any.
+
+    Returns:
+        A list for each row, None where it has no prediction.
+    """
+    given = zip(predictions, alternatives, strict=True)
+    return [
+        *(alone(value) for part in columns for value in part["prediction"]),
+        *(alone(one) if ranked is None else ranked for one, ranked in given),
+    ]

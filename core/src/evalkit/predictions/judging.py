@@ -32,15 +32,14 @@ from evalkit.predictions.alternatives import (
 )
 from evalkit.predictions.extracting import (
     REASON,
-    RESPONSE,
-    RESPONSES,
     STATUS,
     FrameExtracted,
     kept_column,
+    kept_names,
 )
 from evalkit.predictions.judged_values import (
-    alone,
     counted,
+    lists_of,
     ranked_column,
     typed_values,
 )
@@ -314,7 +313,7 @@ class JudgedRows:
             together; a cell of which nobody said why is in none.
         """
         if self._reader.extractor is not None:
-            return counted(self._kept_of(REASON).gather(sources).drop_nulls().to_list())
+            return counted(self._kept_of(REASON, sources).drop_nulls().to_list())
         if not any(self._reasons):
             return {}
         first = sum(part.height for part in self._columns)
@@ -333,13 +332,12 @@ class JudgedRows:
         """
         if self._reader.extractor is None:
             return None
-        names: tuple[str, ...] = (RESPONSE, STATUS, REASON)
-        if any(kept[RESPONSES] is not None for kept in self._kept):
-            names = (RESPONSE, RESPONSES, STATUS, REASON)
-        return pl.DataFrame([self._kept_of(name).gather(sources) for name in names])
+        return pl.DataFrame(
+            [self._kept_of(name, sources) for name in kept_names(self._kept)]
+        )
 
-    def _kept_of(self, name: str) -> pl.Series:
-        return kept_column(name, self._columns, self._kept)
+    def _kept_of(self, name: str, sources: pl.Series) -> pl.Series:
+        return kept_column(name, self._columns, self._kept).gather(sources)
 
     def fields(self, sources: pl.Series) -> dict[str, pl.Series]:
         """Return the scored fields of all cells.
@@ -359,10 +357,8 @@ class JudgedRows:
             for name, values in self._fields.items()
         }
         for name in found:
-            if (
-                name.startswith(OF_ALTERNATIVES)
-                and name not in self._reader.field_types
-            ):
+            is_own = name.startswith(OF_ALTERNATIVES)
+            if is_own and name not in self._reader.field_types:
                 values = alternatives_column(self._fields[name])
                 found[name] = values.alias(name).gather(sources)
         has_alternatives = any(ranked is not None for ranked in self._alternatives)
@@ -400,9 +396,5 @@ class JudgedRows:
 
     def _ranked(self) -> pl.Series:
         """Return the predictions of all alternatives; a plain row has the one."""
-        given = zip(self._predictions, self._alternatives, strict=True)
-        values = [
-            *(alone(value) for part in self._columns for value in part["prediction"]),
-            *(alone(one) if ranked is None else ranked for one, ranked in given),
-        ]
+        values = lists_of(self._columns, self._predictions, self._alternatives)
         return ranked_column(values, self._reader.prediction_type)

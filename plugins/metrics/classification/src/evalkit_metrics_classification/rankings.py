@@ -84,7 +84,10 @@ def rankings_of_groups(
     ordered = (
         sums.group_by(cs.by_name(*keys, number))
         .agg(positives=count.filter(kind).sum(), negatives=count.filter(~kind).sum())
-        .sort(cs.by_name(*keys, number), descending=[*([False] * len(keys)), True])
+        .sort(
+            [cs.by_name(n).as_expr() for n in (*keys, number)],
+            descending=[*([False] * len(keys)), True],
+        )
     )
     starts = first_rows(ordered, keys)
     positives, negatives = (

@@ -28,6 +28,7 @@ MEMBERS = {
     "evalkit-metrics-classification": "plugins/metrics/classification",
     "evalkit-metrics-generation": "plugins/metrics/generation",
     "evalkit-metrics-statistics": "plugins/metrics/statistics",
+    "evalkit-metrics-compat": "plugins/metrics/compat",
     "evalkit-metrics-text": "plugins/metrics/text",
     "evalkit-perturbations-text": "plugins/perturbations/text",
     "evalkit-schemas-standard": "plugins/schemas/standard",

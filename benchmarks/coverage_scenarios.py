@@ -7,6 +7,7 @@ from itertools import product
 from typing import NamedTuple
 
 import mean_worlds
+import number_worlds
 import numpy as np
 import polars as pl
 import probability_worlds
@@ -409,6 +410,11 @@ def _of_n(simulate: Simulate, sets: int | None = None) -> Scenario:
     return Scenario(simulate, N, "n", 200, int, sets)
 
 
+def _of_values(simulate: Simulate) -> Scenario:
+    """Statistics that keep values, whose replicates take long."""
+    return Scenario(simulate, (50, 200), "n", 200, int, 200)
+
+
 def _of_drops(simulate: Simulate) -> Scenario:
     return Scenario(simulate, (50, 200), "n", 200, int, FEWER)
 
@@ -473,6 +479,23 @@ SCENARIOS: Mapping[str, Scenario] = {
     **{name: _of_n(world, FEWER) for name, world in probability_worlds.WORLDS.items()},
     "ratio of two sums": _of_n(_ratio(RatioOfSums)),
     "ratio of two sums, as in large groups": _of_n(_ratio(DeltaRatio)),
+    "root mean squared error of normal errors": _of_n(
+        number_worlds.explained("rmse", 0.5)
+    ),
+    "root mean squared error of lognormal errors, σ = .5": _of_n(
+        number_worlds.lognormal_errors("rmse", 0.5)
+    ),
+    "R² of .5": _of_n(number_worlds.explained("r2", 0.5)),
+    "R² of .9": _of_n(number_worlds.explained("r2", 0.9)),
+    "Pearson's correlation of .5": _of_n(number_worlds.correlated("pearson", 0.5)),
+    "Pearson's correlation of .95": _of_n(number_worlds.correlated("pearson", 0.95)),
+    "Spearman's correlation, normal with .5": _of_values(
+        number_worlds.correlated("spearman", 0.5)
+    ),
+    "Kendall's τ, normal with .5": _of_values(number_worlds.correlated("kendall", 0.5)),
+    "Krippendorff's α of .49": _of_n(number_worlds.ratings("krippendorff-alpha", 0.7)),
+    "Fleiss' κ of .81": _of_n(number_worlds.ratings("fleiss-kappa", 0.9)),
+    "perplexity of 7.4": _of_n(number_worlds.texts),
     "share of .5 in clusters, ICC .3": _of_clusters(_clustered_share(0.5)),
     "share of .9 in clusters, ICC .3": _of_clusters(_clustered_share(0.9)),
     **_unequal("one has half", mean_worlds.half_in_one, lambda count: 20 * count),

@@ -30,7 +30,7 @@ def _sample(gold: np.ndarray, shares: Floats, names: pl.Series) -> Sample:
         choose(names, shares.argmax(axis=1)),
         choose(names, gold),
         np.zeros(len(gold), dtype=np.int64),
-        prob=pl.DataFrame(columns).to_struct("prob"),
+        fields={"prob": pl.DataFrame(columns).to_struct("prob")},
     )
 
 

@@ -8,7 +8,7 @@ group, a gap), each simulated set is a facet of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
@@ -67,8 +67,8 @@ class Sample(NamedTuple):
     labels: tuple[str, ...] | None = None
     clusters: Integers | None = None
     """Cluster of each example; no cluster is in two sets."""
-    prob: pl.Series | None = None
-    """Probabilities of the labels."""
+    fields: Mapping[str, pl.Series] = {}
+    """What the metric reads beside predictions and targets."""
 
 
 class Tags(NamedTuple):
@@ -145,15 +145,15 @@ def score_sample(
         else Resolver(registry).bind("metrics", metric)
     )
     count = len(sample.predictions)
-    columns = {
-        "position": pl.Series(np.arange(count), dtype=pl.UInt32),
-        "prediction": sample.predictions,
-        "target": sample.targets,
-    }
-    if sample.prob is not None:
-        columns["prob"] = sample.prob
     table = ScoringTable(
-        pl.DataFrame(columns),
+        pl.DataFrame(
+            {
+                "position": pl.Series(np.arange(count), dtype=pl.UInt32),
+                "prediction": sample.predictions,
+                "target": sample.targets,
+                **sample.fields,
+            }
+        ),
         [str(number) for number in range(count)],
         None if sample.clusters is None else pl.Series(sample.clusters),
         MetricContext(sample.labels, "one"),

@@ -53,7 +53,7 @@ def _row(entry: EntryPoint) -> str:
         described["description"],
         _range(attributes),
         ", ".join(attributes["answer_kinds"]),
-        ", ".join(f"`{column}`" for column in attributes["columns"]),
+        ", ".join(f"`{column}`" for column in attributes.get("columns", ())),
         _merges(entry.load(), attributes["merges"]),
         attributes["interval"] or _default_interval(entry.load()),
         _source(described["documentation"]),

@@ -64,6 +64,7 @@ json.dump(outcomes, sys.stdout)
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if blocks(page, "python")], ids=lambda p: p.stem
 )
+@pytest.mark.slow
 def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
     codes = blocks(page, "python")
     done = subprocess.run(
@@ -85,6 +86,7 @@ def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("transcript", cases("console"))
+@pytest.mark.slow
 def test_console_block_shows_the_real_output(transcript: str, tmp_path: Path) -> None:
     command, _, expected = transcript.partition("\n")
     command = command.removeprefix("$ ").removeprefix(".venv/bin/")

@@ -578,6 +578,7 @@ def blamed(kind: str, hook: str, out: Any, policy: str) -> str:
 
 
 @pytest.mark.parametrize(("kind", "hook"), HOOKS)
+@pytest.mark.slow
 def test_a_hook_that_raises_is_named(
     kind: str, hook: str, plugins: Any, tmp_path: Any
 ) -> None:

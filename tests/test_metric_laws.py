@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
-from evalkit import find_components
+from evalkit import TaskIO, find_components
 from evalkit.testing import check_metric
 
 LABELS = ("no", "yes", "per'haps")
 QUICK = 2
-THOROUGH = 50
+THOROUGH = 20
+
+NEED_A_MODEL = ("bertscore", "comet", "sp-bleu")
+"""Those of which a user names the model, which their own tests make."""
 
 METRICS = sorted(
     component.name
     for component in find_components().components
-    if component.kind == "metrics"
+    if component.kind == "metrics" and component.name not in NEED_A_MODEL
 )
 
 alternatives = st.lists(st.sampled_from(LABELS), max_size=4)
@@ -33,12 +38,98 @@ def _probable(weights: list[int], prediction: str, target: str) -> Any:
 
 
 label = st.sampled_from(LABELS)
+labelled = st.tuples(alternatives, alternatives)
 probable = st.builds(
     _probable,
     st.lists(st.integers(1, 9), min_size=len(LABELS), max_size=len(LABELS)),
     label,
     label,
 )
+
+rated = st.tuples(
+    st.lists(st.sampled_from(LABELS), min_size=1, max_size=4),
+    st.sampled_from(LABELS),
+).map(lambda drawn: (drawn[0][0], drawn[1], {"responses": drawn[0]}))
+measured = st.tuples(
+    st.lists(st.sampled_from((0.0, 1.0, 2.5, 4.0)), min_size=1, max_size=4),
+    st.sampled_from(LABELS),
+).map(lambda drawn: (drawn[0][0], 1.0, {"responses": drawn[0]}))
+found = st.tuples(
+    st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from((0.1, 0.5)))),
+    st.lists(st.sampled_from(LABELS), min_size=1, max_size=3),
+).map(
+    lambda drawn: (
+        [item for item, _ in drawn[0]],
+        drawn[1],
+        {"scores": [score for _, score in drawn[0]]},
+    )
+)
+written = st.tuples(
+    st.floats(-50, 0).map(lambda x: round(x, 6)), st.integers(0, 40)
+).map(
+    lambda drawn: (
+        "a",
+        "b",
+        {
+            "logprob": drawn[0],
+            **dict.fromkeys(("num_tokens", "num_bytes", "num_characters"), drawn[1]),
+        },
+    )
+)
+numbers = st.sampled_from(["3", "-3", "3.0 eggs", "1,000", "no"])
+with_number = st.sampled_from(["3", "-3", "4 or 1000"])
+WITH_NUMBERS: Mapping[str, Any] = {"examples": st.tuples(numbers, with_number)}
+
+objects = st.dictionaries(st.sampled_from("ab"), st.sampled_from([1, "x", None]))
+texts_of_objects = objects.map(json.dumps)
+JSON: Mapping[str, Any] = {
+    "examples": st.tuples(texts_of_objects | st.just("{"), texts_of_objects),
+}
+
+
+class _Text(BaseModel):
+    uid: str
+
+
+class _Span(BaseModel):
+    start: int
+    end: int
+    label: str | None = None
+
+
+class _Spans(BaseModel):
+    id: str
+    spans: list[_Span]
+
+
+class _SpanTask(TaskIO):
+    Input = _Text
+    Output = _Spans
+    answer_field = "spans"
+    answer_kind = "spans"
+    perf_metric = "span-f1"
+    example: Mapping[str, Any] = {"uid": "1"}
+
+
+places = st.integers(0, 3)
+spans = st.lists(
+    st.builds(
+        lambda start, length, label: dict(start=start, end=start + length, label=label),
+        places,
+        places,
+        st.sampled_from(["x", "y", None]),
+    ),
+    max_size=3,
+)
+SPANS: Mapping[str, Any] = {"task": _SpanTask, "examples": st.tuples(spans, spans)}
+chosen = st.tuples(label, label, st.integers(2, 4)).map(
+    lambda drawn: (*drawn[:2], {"choices": [*LABELS, "maybe"][: drawn[2]]})
+)
+# of four words and more: a shorter text has no score of its longest n-grams
+sentences = st.lists(
+    st.sampled_from(("the", "Cat", "sat", "on", "mat.", "3.5")), min_size=4, max_size=8
+).map(" ".join)
+TEXTS: Mapping[str, Any] = {"examples": st.tuples(sentences, sentences)}
 
 # with declared labels a class that does not occur counts 0, whatever is predicted
 ABSENT_COUNTS: Mapping[str, Any] = {"labels": LABELS, "perfect": None}
@@ -51,22 +142,66 @@ SETS: Mapping[str, Any] = {
     "answer_kind": "all-of",
     "labels": LABELS,
 }
+# a right prediction is a list here, which the law of it does not make
+LABELLED: Mapping[str, Any] = {"examples": labelled, "perfect": None}
+CHOSEN: Mapping[str, Any] = {"examples": chosen}
+# an empty text, or one of few words, is wrong even where it is the answer
+IMPERFECT: Mapping[str, Any] = {"perfect": None}
+NUMBERS: Mapping[str, Any] = {"answer_kind": "number"}
+RATED: Mapping[str, Any] = {"examples": rated}
+MEASURED: Mapping[str, Any] = {"examples": measured}
+FOUND: Mapping[str, Any] = {"examples": found, "answer_kind": "ranked"}
+WRITTEN: Mapping[str, Any] = {"examples": written}
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "above-chance": OF_CLASS,
     "auroc": PROBABLE,
     "average-precision": PROBABLE,
+    "bits-per-byte": WRITTEN,
+    "bits-per-character": WRITTEN,
+    "bleu": TEXTS,
     "brier": PROBABLE,
+    "chrf": TEXTS,
+    "chrf-plus-plus": TEXTS,
     "coverage-accuracy-area": PROBABLE,
+    "dataperf-f1": LABELLED,
     "ece": PROBABLE,
     "exact-set-match": SETS,
+    "final-number-match": WITH_NUMBERS,
+    "fleiss-kappa": RATED,
     "hamming": SETS,
+    "helm-bleu-1": IMPERFECT,
+    "helm-bleu-4": IMPERFECT,
+    "helm-cleva-math-result-match": IMPERFECT,
+    "helm-exact-match": IMPERFECT,
+    "helm-exact-match-indicator": IMPERFECT,
+    "helm-f1": IMPERFECT,
+    "helm-set-match": IMPERFECT,
+    "json-match": JSON,
+    "kendall": NUMBERS,
+    "krippendorff-alpha": RATED,
     "log-loss": PROBABLE,
+    "mae": NUMBERS,
+    "map": RANKED,
     "mce": PROBABLE,
+    "mrr": RANKED,
     "multilabel-f1": SETS,
+    "ndcg": RANKED,
     "pass-at-k": RANKED,
     "pass-hat-k": RANKED,
+    "pearson": NUMBERS,
+    "perplexity": WRITTEN,
+    "r2": NUMBERS,
+    "recall-at-k": RANKED,
+    "rmse": NUMBERS,
+    "rouge": TEXTS,
     "selective-accuracy": PROBABLE,
+    "span-f1": SPANS,
+    "spearman": NUMBERS,
+    "ter": TEXTS,
     "top-k-accuracy": RANKED,
     "vote-accuracy": RANKED,
+    # two or three people cannot make an answer right
+    "vqa-accuracy": {"perfect": None},
 }
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "macro-f1:labels=seen": {},
@@ -86,8 +221,31 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "f1:label=yes": OF_CLASS,
     "precision:label=yes": OF_CLASS,
     "recall:label=yes": OF_CLASS,
+    "krippendorff-alpha:level=interval": MEASURED,
+    "krippendorff-alpha:level=ordinal": MEASURED,
+    "krippendorff-alpha:level=ratio": MEASURED,
+    "map:k=2": FOUND,
+    "mrr:k=2": FOUND,
+    "ndcg:gain=exponential": FOUND,
+    "recall-at-k:k=2": FOUND,
+    "above-chance:chance=0.6,metric=squad-f1": {},
+    "above-chance:chance=0.25,metric=accuracy": {},
+    "above-chance:chance=choices,metric=accuracy": CHOSEN,
+    "above-chance:chance=0.5,metric=helm-set-match#iou": IMPERFECT,
+    "helm-bleu-1:tokenize=characters": IMPERFECT,
+    "helm-exact-match-indicator:indicator=a": IMPERFECT,
+    "seahelm-macro-f1": OF_CLASS,
+    "seahelm-null-weighted-f1": OF_CLASS,
     "pass-at-k:k=2": RANKED,
+    "edit-similarity:of=words": {},
+    "iou-set-match:separator=comma": {},
+    "json-match:fields=a": JSON,
+    "quasi-exact-match:articles=keep": {},
+    "token-f1:tokens=characters,lower=false": {},
+    "wer:lower=true,punctuation=false": {},
     "top-k-accuracy:k=2": RANKED,
+    "bleu:lowercase=true,smoothing=add-k": TEXTS,
+    "rouge:measure=recall,stemmer=true": TEXTS,
 }
 CASES: Mapping[str, Mapping[str, Any]] = {
     **{name: OPTIONS.get(name, {}) for name in METRICS},

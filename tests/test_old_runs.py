@@ -69,6 +69,7 @@ def test_a_run_is_shown_cited_and_verified(runs: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in SCORED if name != "copies"])
+@pytest.mark.slow
 def test_every_score_is_computed_again_alike(runs: Path, name: str) -> None:
     for folder in folders(runs, name):
         found = evalkit.verify(folder)

@@ -163,6 +163,7 @@ def likeliest(question: Mapping[str, Any], by_characters: bool) -> str:
 
 
 @pytest.mark.parametrize("how", ["text", "letter", "number"])
+@pytest.mark.slow
 def test_the_likeliest_option_is_found_in_alternatives(
     quiz: Rows, run_evalkit: Run, tmp_path: Path, how: str
 ) -> None:
@@ -200,6 +201,7 @@ def questions(draw: st.DrawFn) -> tuple[str, str, dict[str, Any]]:
 
 
 @pytest.mark.usefixtures("quiz")
+@pytest.mark.slow
 def test_the_metric_of_alternatives_keeps_its_laws() -> None:
     check_metric("choice-logprob", examples=questions(), max_examples=10)
 

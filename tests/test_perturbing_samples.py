@@ -54,6 +54,7 @@ def whole(record: dict[str, Any], perturbation: str, computed_on: str) -> float:
     return float(score)
 
 
+@pytest.mark.slow
 def test_the_effect_is_what_counting_gives(record: dict[str, Any]) -> None:
     name = "character-swaps:preset=hard"
     lines = (SAMPLES / RULES).read_text("utf-8").splitlines()

@@ -50,6 +50,7 @@ def test_names_are_completed(
     assert complete(run_evalkit, words, position) == expected
 
 
+@pytest.mark.slow
 def test_runs_are_completed(run_evalkit: Run, tmp_path: Path, plugins: Any) -> None:
     for name in ("runs/tiny/12ab", "runs/tiny/12cd", "old/tiny/34ef"):
         (tmp_path / name).mkdir(parents=True)

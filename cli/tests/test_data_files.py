@@ -163,6 +163,7 @@ def test_a_file_ships_no_predictions(invoke: Invoke, write_rows: Write) -> None:
         (("--filter", "topic=food", "-n", "1"), 1, 0.0),
     ],
 )
+@pytest.mark.slow
 def test_a_part_of_the_data_makes_a_partial_run_and_exits_0(
     invoke: Invoke,
     predict: Write,

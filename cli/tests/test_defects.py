@@ -111,6 +111,7 @@ class Unbuilt(evalkit.Metric):
 
 @pytest.mark.parametrize("name", ["failing", "unbuilt"])
 @pytest.mark.parametrize("way", ["option", "variable", "neither"])
+@pytest.mark.slow
 def test_the_plugins_own_traceback_is_shown_where_it_is_asked_for(
     run_evalkit: Any, fake_distribution: Any, name: str, way: str
 ) -> None:

@@ -158,6 +158,7 @@ def test_json_of_several_models_of_which_none_can_be_read_is_an_empty_list(
         ),
     ],
 )
+@pytest.mark.slow
 def test_an_option_and_its_variable_do_the_same(
     invoke: Invoke,
     three: str,

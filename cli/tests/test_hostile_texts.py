@@ -171,6 +171,7 @@ def files(
     }
 
 
+@pytest.mark.slow
 def test_evaluations(
     command: Command, files: dict[str, str], ways: list[tuple[str, ...]]
 ) -> None:
@@ -190,6 +191,7 @@ def test_evaluations(
     assert command("eval", *data, "-p", files["a"], *under).code == 2
 
 
+@pytest.mark.slow
 def test_views_of_runs(
     command: Command, files: dict[str, str], ways: list[tuple[str, ...]]
 ) -> None:
@@ -244,6 +246,7 @@ def test_perturbed_copies(
         assert command("show", "latest", "--flips", *way).code == 0
 
 
+@pytest.mark.slow
 def test_run_folders_that_somebody_edited(
     command: Command, files: dict[str, str], ways: list[tuple[str, ...]]
 ) -> None:

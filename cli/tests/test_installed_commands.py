@@ -183,6 +183,7 @@ def test_wrong_usage_is_shown_as_ever(invoke: Invoke, greeter: Any) -> None:
         ("", "not a value:", "is not of the form package.module:object"),
     ],
 )
+@pytest.mark.slow
 def test_what_is_no_command_is_refused_by_name(
     invoke: Invoke, fake_distribution: Make, code: str, value: str, message: str
 ) -> None:
@@ -200,6 +201,7 @@ def test_what_is_no_command_is_refused_by_name(
     assert marked == (value == "not a value:")  # what the metadata alone can tell
 
 
+@pytest.mark.slow
 def test_commands_are_listed_when_asked_for(invoke: Invoke, greeter: Any) -> None:
     lines = invoke("list", "commands", "-v").stdout.splitlines()
     assert [line.split()[:3] for line in lines if "greeter" in line] == [
@@ -254,6 +256,7 @@ def test_two_of_one_name_are_refused_and_both_are_named(
     assert "(only as greet@other)" in invoke("list", "commands").stdout
 
 
+@pytest.mark.slow
 def test_evalkits_own_command_comes_first_and_the_list_says_so(
     invoke: Invoke, fake_distribution: Make
 ) -> None:
@@ -304,6 +307,7 @@ def complete(run_evalkit: Run, words: str, position: int) -> CompletedProcess[st
         ("evalkit wrong ", 2, []),
     ],
 )
+@pytest.mark.slow
 def test_it_is_completed(
     run_evalkit: Run,
     greeter: Any,

@@ -198,6 +198,7 @@ def test_wrong_usage_exits_2(
     assert done.stdout == ""
 
 
+@pytest.mark.slow
 def test_a_narrow_terminal_cuts_only_the_description(
     plugins: Any, run_on_terminal: Callable[..., tuple[int, str]]
 ) -> None:

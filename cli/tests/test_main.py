@@ -129,6 +129,7 @@ def test_the_module_says_where_the_command_line_is_not_installed(
     [["list"], ["list", "--json"], ["--help"], ["eval", "--help"], ["help", "eval"]],
     ids=" ".join,
 )
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_traceback(
     plugins: Any, arguments: list[str]
 ) -> None:
@@ -153,6 +154,7 @@ def test_a_broken_pipe_that_is_not_stdout_is_an_error(
     assert ends_with(["press"], monkeypatch) == 1
 
 
+@pytest.mark.slow
 def test_closed_stdout_is_no_traceback(plugins: Any, predict: Any) -> None:
     file = predict("three.jsonl", THREE)
     done = subprocess.run(
@@ -166,6 +168,7 @@ def test_closed_stdout_is_no_traceback(plugins: Any, predict: Any) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.slow
 def test_any_encoding_of_stdout_will_do(
     run_evalkit: Run, plugins: Any, write_rows: Any, encoding: str
 ) -> None:
@@ -181,6 +184,7 @@ def test_any_encoding_of_stdout_will_do(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names must be UTF-8")
+@pytest.mark.slow
 def test_a_file_name_that_is_not_utf_8_is_no_traceback(
     run_evalkit: Run, plugins: Any, predict: Any
 ) -> None:
@@ -195,6 +199,7 @@ def test_a_file_name_that_is_not_utf_8_is_no_traceback(
     assert written == {**record, "digest": written["digest"]}
 
 
+@pytest.mark.slow
 def test_what_plugins_print_goes_to_stderr_however_they_print(
     run_evalkit: Run, fake_distribution: Callable[..., Any], plugins: Any, predict: Any
 ) -> None:
@@ -242,6 +247,7 @@ def test_the_progress_bar_is_shown_only_after_a_while(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limit on files there")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.slow
 def test_output_that_is_cut_is_an_error(tmp_path: Path, unbuffered: str) -> None:
     import resource
 

@@ -133,6 +133,7 @@ def test_a_metric_that_fails_leaves_a_partial_run(invoke: Invoke, made: Path) ->
         (("latest", "-m", "macro-f1", "-j", "0"), 2, "Invalid value for '-j'"),
     ],
 )
+@pytest.mark.slow
 def test_wrong_rescoring_says_why(
     invoke: Invoke, made: Path, arguments: tuple[str, ...], code: int, words: str
 ) -> None:
@@ -159,6 +160,7 @@ def parts(invoke: Invoke, predict: Write, tmp_path: Path) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_parts_become_the_whole(
     invoke: Invoke, parts: list[str], predict: Write, tmp_path: Path
 ) -> None:
@@ -362,6 +364,7 @@ def test_other_numbers_are_shown_and_fail(invoke: Invoke, made: Path) -> None:
     assert [row["field"] for row in found["differences"]] == ["value", "ci_low"]
 
 
+@pytest.mark.slow
 def test_many_differences_are_counted(
     invoke: Invoke, predict: Write, tmp_path: Path
 ) -> None:
@@ -453,6 +456,7 @@ def test_runs_are_completed_and_help_has_examples(
 
 
 @pytest.mark.parametrize("name", ["rescore", "merge", "verify"])
+@pytest.mark.slow
 def test_plugins_that_print_do_not_spoil_json(
     invoke: Invoke,
     fake_distribution: Callable[..., Any],

@@ -145,6 +145,7 @@ def test_what_is_wrong_with_the_data_is_said_once_for_all_models(
     assert len(corrected(done)) > len(asked)
 
 
+@pytest.mark.slow
 def test_what_all_models_share_is_said_once_and_what_is_about_scores_first(
     invoke: Invoke, asked: tuple[str, ...]
 ) -> None:

@@ -110,6 +110,7 @@ def test_mapped_columns_are_named_in_what_to_do_next(
     assert json.loads(sent) == {"uid": "a", "statement": "a good film"}
 
 
+@pytest.mark.slow
 def test_default_names(invoke: Invoke, data: str) -> None:
     perturb(invoke, "--perturbation", "loud:preset=hard", "-q")
     assert Path("loud-data.jsonl").exists()
@@ -242,6 +243,7 @@ def test_an_unknown_perturbation_suggests_the_nearest(
     assert "did you mean loud?" in done.stderr
 
 
+@pytest.mark.slow
 def test_rows_on_stdout_are_nothing_but_rows(data: str) -> None:
     command = [sys.executable, "-m", "evalkit_cli", "perturb", "--data", data]
     options = ["--task", "sentiment", "--perturbation", "lowercase", "-o", "-"]

@@ -189,6 +189,7 @@ def test_a_headline_of_whole_sets_has_one_of_examples_beside_it(run: Run) -> Non
     assert "accuracy under perturbation" not in report
 
 
+@pytest.mark.slow
 def test_verbose_shows_every_metric(run: Run) -> None:
     metrics = ("-m", "accuracy", "-m", "macro-f1", "-m", "label-length")
     report = run("-v", metrics=metrics).stdout
@@ -225,6 +226,7 @@ def test_json_holds_everything_and_keeps_to_the_schema(run: Run) -> None:
         ("latex", r"lower & 3 & 100 \% & 67 \% & 33 \% & [-54, 92] &"),
     ],
 )
+@pytest.mark.slow
 def test_other_formats_have_the_tables_alone(
     run: Run, table_format: str, row: str
 ) -> None:
@@ -280,6 +282,7 @@ def test_refused_predictions_for_copies_are_named(
     assert "missing: few.jsonl, id '2_l'" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_run_is_shown_as_it_was_printed(run: Run, invoke: Run) -> None:
     before = run("-o", "runs").stdout
     after = invoke("show", "latest").stdout
@@ -398,6 +401,7 @@ def test_a_family_has_no_row_for_a_tag_that_no_copy_has(
     ]
 
 
+@pytest.mark.slow
 def test_a_run_of_the_copies_stands_in_place_of_files(run: Run, invoke: Run) -> None:
     expected = json.loads(run("--json").stdout)["scores"]
     made = invoke(

@@ -40,6 +40,7 @@ def runs(invoke: Invoke, plugins: Any, write_rows: Write, predict: Write) -> Inv
     return invoke
 
 
+@pytest.mark.slow
 def test_one_run_gives_a_table(runs: Invoke) -> None:
     done = runs("plan", "base", "--detect", "2pt", "-m", "accuracy", "--tags", "10")
     assert done.exit_code == 0, done.stderr

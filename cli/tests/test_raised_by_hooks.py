@@ -48,6 +48,7 @@ KINDS = ("function", "Rows", "Statistics", "Final")
 
 @pytest.mark.parametrize("error", ["GeneratorExit('gone')", "Own('gone')"])
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_a_metric_that_raises_it_is_named_and_others_are_kept(
     plugins: Any,
     fake_distribution: Callable[..., Any],

@@ -372,6 +372,7 @@ def test_clusters_are_counted_beside_n(
     assert "  4 (2 clusters)  " in done.stdout.splitlines()[3]
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_the_same_text_as_a_pipe(
     three: str, run_on_terminal: RunOnTerminal, show: Callable[..., str]
 ) -> None:
@@ -391,6 +392,7 @@ def test_a_terminal_gets_the_same_text_as_a_pipe(
     ("columns", "left_out"),
     [(58, "chance, majority"), (30, "95 % CI, n, majority, chance")],
 )
+@pytest.mark.slow
 def test_a_narrow_terminal_loses_no_score(
     three: str, run_on_terminal: RunOnTerminal, columns: int, left_out: str
 ) -> None:

@@ -51,6 +51,7 @@ def quits(fake_distribution: Make) -> Callable[[str], Path]:
 
 
 @pytest.mark.parametrize("option", [(), ("--fail-under", "quits=0.5")])
+@pytest.mark.slow
 def test_an_exit_of_a_plugin_is_no_success_and_is_placed(
     quits: Callable[[str], Path], run_evalkit: Run, option: tuple[str, ...]
 ) -> None:
@@ -76,6 +77,7 @@ def test_an_exit_of_a_plugin_is_no_success_and_is_placed(
         ("os.kill(os.getpid(), 40)", -40, "was killed by signal 40 before"),
     ],
 )
+@pytest.mark.slow
 def test_other_ends_are_told_and_keep_their_code(
     quits: Callable[[str], Path],
     run_evalkit: Run,
@@ -124,6 +126,7 @@ def test_a_process_whose_files_were_closed_is_not_waited_for(
         "__import__('atexit').register(os._exit, 0)",
     ],
 )
+@pytest.mark.slow
 def test_what_ends_beside_a_result_does_no_harm(
     quits: Callable[[str], Path], run_evalkit: Run, code: str
 ) -> None:
@@ -206,6 +209,7 @@ def test_a_signal_reaches_the_work(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.slow
 def test_a_signal_leaves_no_temporary_file(
     quits: Callable[[str], Path], tmp_path: Path, number: signal.Signals
 ) -> None:

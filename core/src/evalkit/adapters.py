@@ -1,6 +1,7 @@
 """Adapters: rows changed by declared steps before they are checked and scored.
 
-Public. `pipeline` makes a pipeline of installed adapters.
+Public. `pipeline` makes a pipeline of installed adapters, `extraction` one of
+extractors, which take the answer out of a response's text.
 
 ```python
 from evalkit.adapters import pipeline
@@ -17,6 +18,9 @@ from typing import TYPE_CHECKING
 from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from evalkit.adapting.extraction import Extracted as Extracted
+    from evalkit.adapting.extraction import Extraction as Extraction
+    from evalkit.adapting.extraction import extraction as extraction
     from evalkit.adapting.files import as_pipeline as as_pipeline
     from evalkit.adapting.files import read_pipeline as read_pipeline
     from evalkit.adapting.pipelines import Adapted as Adapted
@@ -41,6 +45,7 @@ else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
         {
+            "adapting.extraction": "Extracted Extraction extraction",
             "adapting.files": "as_pipeline read_pipeline",
             "adapting.pipelines": "Adapted AdapterSettings Pipeline pipeline",
             "adapting.sources": "checked_rows file_frames file_rows validated_rows",

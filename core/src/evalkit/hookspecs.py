@@ -402,6 +402,8 @@ class MetricAttributes:
     columns: Sequence[str]
     """Columns that it needs beside prediction and target: scored fields of the
     response, or fields of the input."""
+    optional_columns: Sequence[str]
+    """Those of `columns` that data and responses may lack: they are null then."""
     keys: Sequence[str]
     """Columns of `statistics` that name a cell, such as gold and predicted label."""
     merges: Mapping[str, MergeKind]
@@ -412,6 +414,10 @@ class MetricAttributes:
     """Score of an example without a usable prediction, for per-example metrics."""
     accepts_no_prediction: bool
     """Whether it counts a prediction that is null as wrong by itself."""
+    joins_replications: bool
+    """Whether it is of all answers to an example: where the set was answered several
+    times, each example is one row then, and its predictions stand in `responses`, null
+    for none; `prediction` is null where one is lacking. With `statistics` only."""
     has_possible_range: bool
     """Whether it is least where all examples that were left out lack a prediction, and
     greatest where all are right; where not, its scores have no such bounds."""
@@ -452,8 +458,8 @@ class MetricSpec:
     5. `example_statistics` and `finalize`: the same with a dict of numbers for each
        example, and for each group one of their sums.
 
-    `prepare` and `resources` may stand beside each of them, `finalize_counts` beside
-    `finalize` and `statistics`.
+    `prepare` and `resources` may stand beside each of them, `finalize_counts`, and
+    `rescales` with `scaling`, beside `finalize` and `statistics`.
 
     One example that cannot be scored does not take the others' score. A metric says so
     by `evalkit.NotScored(reason)`, returned or raised for the example; with
@@ -626,6 +632,31 @@ class MetricSpec:
             for the main score, else for example a class), `reason` (why a value
             is null) and `flag` (what a reader of the value should know). Neither text
             may quote the data, as `--no-examples` keeps them.
+        """
+
+    @hookspec(firstresult=True)
+    def rescales(self) -> Any:
+        """Give the metric of whose score this one's is a linear function.
+
+        May be left out; with `scaling`, for a metric with `statistics`. The interval is
+        then that of the other metric, rescaled and cut off at `bounds`.
+
+        Returns:
+            The other metric, as `evalkit.catalog.Registry` loads it. Its statistics
+            are this metric's, but for columns whose names begin with `scaling`.
+        """
+
+    @hookspec(firstresult=True)
+    def scaling(self, sums: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
+        """Say which scores of the metric that is rescaled become 0 and 1.
+
+        Args:
+            sums: As for `finalize`.
+            context: Fixed before the first batch.
+
+        Returns:
+            `group`, `zero` and `one`, a row for each group; null where the score is not
+            defined.
         """
 
     @hookspec(firstresult=True)
@@ -906,12 +937,13 @@ class AdapterSpec:
     It never sees the right answer.
 
     An adapter of rows sits on the rows of a data set or on predictions, alone or as a
-    stage of a pipeline. Its `Parameters`, a pydantic model (`evalkit.adapters.AdapterSettings`
-    forbids unknown keys), read the `configuration`; they may be a pydantic `RootModel`.
-    It sees one row at a time, which it must not change, and keeps nothing from one row
-    to the next. Raise `evalkit.AdapterError(problem, field=NAME)` where a row or the
-    configuration cannot be used; the pipeline adds the stage and the row. Anything else
-    that it raises is a failure of the plugin.
+    stage of a pipeline. Its `Parameters`, a pydantic model
+    (`evalkit.adapters.AdapterSettings` forbids unknown keys), read the `configuration`;
+    they may be a pydantic `RootModel`. It sees one row at a time, which it must not
+    change, and keeps nothing from one row to the next. Raise
+    `evalkit.AdapterError(problem, field=NAME)` where a row or the configuration cannot
+    be used; the pipeline adds the stage and the row. Anything else that it raises is a
+    failure of the plugin.
     """
 
     @hookspec(firstresult=True)

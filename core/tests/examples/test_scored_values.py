@@ -233,6 +233,7 @@ def test_some_values_mean_a_text_or_a_number(value: Any, plain: Any) -> None:
         (datetime(2020, 1, 31, 12), "2020-01-31T12:00:00"),
     ],
 )
+@pytest.mark.slow
 def test_dates_and_times_are_their_texts_on_both_sides(
     way: Callable[[Rows, Path], Any], stored: Any, text: str, tmp_path: Path
 ) -> None:

@@ -138,6 +138,7 @@ def test_right_against_wrong_is_shown_on_each_of_sixty_tags(classes: int) -> Non
     assert all("adjusted p ≤ " in row.conclusion for row in floors)
 
 
+@pytest.mark.slow
 def test_functions_of_lists_go_on_too() -> None:
     runs = sixty_tags(2)
     first, second = (

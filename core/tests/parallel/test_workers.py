@@ -205,6 +205,7 @@ def pids(found: pl.DataFrame) -> set[int]:
 
 
 @pytest.mark.usefixtures("eager")
+@pytest.mark.slow
 def test_several_processes_give_what_one_gives(load: Callable[..., Bound]) -> None:
     table = table_of(TEXTS)
     alone = score_examples(load("length", weight=0.3), table)
@@ -695,6 +696,7 @@ with Workers(2) as helpers:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel does it on Linux")
+@pytest.mark.slow
 def test_a_worker_in_c_code_ends_with_its_parent() -> None:
     command = [sys.executable, "-c", KILLED_IN_C]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

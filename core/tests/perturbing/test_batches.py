@@ -201,6 +201,7 @@ def written(name: str, count: int, **options: Any) -> Any:
 
 
 @pytest.mark.usefixtures("translated")
+@pytest.mark.slow
 def test_jobs_and_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     written("alone.jsonl", 300)
     written("together.jsonl", 300, jobs=3)
@@ -249,6 +250,7 @@ def test_a_slow_perturbation_that_is_interrupted_loses_almost_nothing(
 
 
 @pytest.mark.usefixtures("translated")
+@pytest.mark.slow
 def test_a_worker_begins_with_few_examples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DIES_AT", " 200 ")
     with pytest.raises(PluginError, match="exit code 9 while it perturbed"):

@@ -287,6 +287,7 @@ def test_labels_are_those_that_the_data_set_stores() -> None:
         ("odd", r"odd .*'u1'.*has no answer any more: datasets/made .*IndexError"),
     ],
 )
+@pytest.mark.slow
 def test_answers_that_a_method_makes_are_checked(perturbation: str, text: str) -> None:
     """They were written unseen: no field of the copy holds its answer."""
     evalkit.perturb_dataset("made", "out.jsonl", perturbations=["flip"], jobs=2)

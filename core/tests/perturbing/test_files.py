@@ -234,6 +234,7 @@ def test_a_preset_that_changes_nothing_is_said() -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.slow
 def test_labels_that_a_data_set_declares_are_no_texts(jobs: int) -> None:
     run("labelled", perturbations=["rename"], jobs=jobs)
     (row,) = read()
@@ -245,6 +246,7 @@ def many() -> list[dict[str, Any]]:
     return statements(3_500)
 
 
+@pytest.mark.slow
 def test_workers_and_order_change_nothing(many: list[dict[str, Any]]) -> None:
     alone = run(write("data.jsonl", many), "alone.jsonl", edits=True)
     together = run(write("data.jsonl", many), "together.jsonl", edits=True, jobs=4)
@@ -271,6 +273,7 @@ def test_objects_are_perturbed_in_this_process(many: list[dict[str, Any]]) -> No
     assert summary.perturbations[0].changed == 1_500
 
 
+@pytest.mark.slow
 def test_a_dead_worker_is_reported(
     many: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -296,6 +299,7 @@ perturb_dataset(*sys.argv[1:], perturbations=both, task="sentiment")
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_taken_up(
     many: list[dict[str, Any]], mangling: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -317,6 +321,7 @@ def test_a_killed_run_is_taken_up(
     assert summary.perturbations == whole.perturbations
 
 
+@pytest.mark.slow
 def test_other_settings_begin_anew(many: list[dict[str, Any]]) -> None:
     data = write("data.jsonl", many)
 
@@ -352,6 +357,7 @@ def _stopped(data: Path) -> Path:
 
 
 @pytest.mark.parametrize("how", ["zeros", "one bit", "shorter"])
+@pytest.mark.slow
 def test_what_was_changed_meanwhile_is_made_anew(
     many: list[dict[str, Any]], how: str
 ) -> None:
@@ -371,6 +377,7 @@ def test_what_was_changed_meanwhile_is_made_anew(
     assert Path("out.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
 
 
+@pytest.mark.slow
 def test_what_was_synced_is_taken_up_where_the_rest_is_damaged(
     many: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -414,6 +421,7 @@ def test_a_pipe_in_the_place_of_the_record_is_not_waited_for() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"key": 1}', '{"size": "x"}', "\ufeff{"])
+@pytest.mark.slow
 def test_a_broken_record_begins_anew(text: str) -> None:
     Path(".out.jsonl.partial.json").write_text(text)
     Path(".out.jsonl.partial").write_text("rest")
@@ -438,6 +446,7 @@ def test_only_json_lines_are_written() -> None:
         run(write("data.jsonl", statements(3)), "out.csv")
 
 
+@pytest.mark.slow
 def test_a_full_disk_loses_nothing_that_was_written(many: list[dict[str, Any]]) -> None:
     data = write("data.jsonl", many)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -525,6 +525,7 @@ def test_families_and_effect_of_several_steps() -> None:
 
 
 @given(st.lists(st.text(), min_size=1, max_size=3), st.integers(0, 3))
+@pytest.mark.slow
 def test_edits_tell_all_that_was_changed(texts: list[str], seed: int) -> None:
     row = {"uid": "1", "texts": texts}
     steps: Mapping[str, Any] = {"fields": ["texts"], "seed": seed, "edits": True}

@@ -94,6 +94,7 @@ def test_edits_that_touch_a_span_are_left_out(
 @pytest.mark.parametrize(
     "part", ["a", "a.", "a-", "a1", "+", "a@", "/a", "a/", "a.py", "a:\\\\", "[a "]
 )
+@pytest.mark.slow
 def test_a_long_word_is_searched_once(part: str) -> None:
     # the square of its length would take minutes
     text = part * (200_000 // len(part)) + " 1"

@@ -116,6 +116,7 @@ def test_it_scores_from_files_of_examples_and_predictions_too(tmp_path: Path) ->
         ({"id": "id2", "pred": YES}, ASSERTIONS[2], " (prob must be in response)"),
     ],
 )
+@pytest.mark.slow
 def test_a_failed_assertion_becomes_a_violation_that_quotes_it(
     broken: dict[str, Any], assertion: str, message: str
 ) -> None:

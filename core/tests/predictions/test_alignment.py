@@ -607,6 +607,7 @@ GIVEN: dict[str, Callable[[Sequence[Entry]], Any]] = {
     st.sampled_from(["error", "wrong", "skip"]),
     st.sampled_from([*(each.name for each in FILES if each.name != "stdin"), *GIVEN]),
 )
+@pytest.mark.slow
 def test_an_evaluation_refuses_or_counts_what_its_policies_say(
     tmp_path_factory: pytest.TempPathFactory,
     draw: st.DataObject,

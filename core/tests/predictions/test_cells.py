@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit.errors import DataError
-from evalkit.predictions.alignment import Cells, place
+from evalkit.predictions.cells import Cells, place
 from evalkit.predictions.matching import NOWHERE
 
 

@@ -234,6 +234,7 @@ def reference() -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("task", ["columns", "rows"])
 @pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.slow
 def test_the_same_rows_in_any_file_have_the_same_scores(
     tmp_path: Path, name: str, task: str, reference: tuple[Any, ...]
 ) -> None:
@@ -251,6 +252,7 @@ def test_the_same_rows_in_python_have_the_same_scores(
 
 
 @pytest.mark.parametrize("task", ["columns", "rows"])
+@pytest.mark.slow
 def test_answers_as_plain_lines_have_the_counts_of_other_files(
     tmp_path: Path, task: str
 ) -> None:

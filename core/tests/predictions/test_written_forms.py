@@ -138,6 +138,7 @@ def test_each_form_of_a_gold_label_is_named_with_its_count(
         ("cat", "ca\u034ft", r"'ca\u034ft'"),
     ],
 )
+@pytest.mark.slow
 def test_case_is_folded_and_unseen_marks_are_named(
     label: str, other: str, shown: str
 ) -> None:
@@ -204,6 +205,7 @@ def test_predictions_in_another_form_of_a_gold_label_are_named() -> None:
 
 
 @pytest.mark.parametrize("unset", ["nan", "NaN", "null", "<NA>"])
+@pytest.mark.slow
 def test_gold_labels_that_look_like_missing_values_are_named(unset: str) -> None:
     answers = times({"yes": 20, "no": 20, unset: 3})
     assert notices_of(answers, answers) == [

@@ -266,6 +266,7 @@ LINES = st.one_of(
     sizes=SIZES,
     end=st.sampled_from([b"\n", b"\n", b"\r\n"]),
 )
+@pytest.mark.slow
 def test_columns_give_what_reading_line_by_line_gives(
     tmp_path_factory: pytest.TempPathFactory,
     name: str,
@@ -543,6 +544,7 @@ for block in read_json_blocks(Path(sys.argv[1]), plan_of(Output)):
 
 @pytest.mark.parametrize("depth", [99, 500, 100_000])
 @pytest.mark.parametrize("brackets", [(b"[", b"]"), (b'{"x":', b"}")])
+@pytest.mark.slow
 def test_deep_nesting_ends_no_process(
     tmp_path: Path, depth: int, brackets: tuple[bytes, bytes]
 ) -> None:

@@ -165,6 +165,7 @@ KEPT_FAST: Mapping[str, tuple[list[Any], pl.DataType | type[pl.DataType]]] = {
 
 @pytest.mark.usefixtures("_blocks")
 @pytest.mark.parametrize("case", KEPT_FAST)
+@pytest.mark.slow
 def test_types_that_widen_between_blocks_stay_at_column_speed(
     tmp_path: Path, case: str
 ) -> None:

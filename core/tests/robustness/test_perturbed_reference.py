@@ -420,6 +420,7 @@ def expectations(case: Case, metric: str) -> Iterator[tuple[Key, Expected, Any]]
 # each example is a whole evaluation
 @settings(max_examples=settings().max_examples // 3)
 @given(cases())
+@pytest.mark.slow
 def test_every_quantity_is_what_plain_python_makes_of_it(case: Case) -> None:
     if not case.copies:
         return

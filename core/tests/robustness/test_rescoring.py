@@ -386,6 +386,7 @@ def edited(result: Result, edit: Callable[[dict[str, Any]], None]) -> Path:
     return result.path
 
 
+@pytest.mark.slow
 def test_a_comparison_says_that_it_is_not_of_perturbed_scores() -> None:
     plain = evalkit.evaluate(Data(ROWS), SAID, metrics=["right"], registry=REGISTRY)
     compared = evalkit.compare(score(), plain, registry=REGISTRY)
@@ -393,6 +394,7 @@ def test_a_comparison_says_that_it_is_not_of_perturbed_scores() -> None:
     assert "scores under perturbation are not compared" in " ".join(compared.notices)
 
 
+@pytest.mark.slow
 def test_nothing_was_expected_where_nobody_was_asked() -> None:
     copies = [
         {**row, "label_effect": "invariant", "families": []} for row in COPIES[:3]

@@ -111,6 +111,7 @@ class TestHelm:
             ("worst", "swap:prob=0.3", (1.0, 0.0)),
         ],
     )
+    @pytest.mark.slow
     def test_each_number(
         self, computed_on: str, perturbation: str, both: tuple[float, float]
     ) -> None:

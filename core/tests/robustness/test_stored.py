@@ -233,6 +233,7 @@ class TestTheSameAsItsFile:
         ],
     )
     @pytest.mark.parametrize("original", [["x"], [], None])
+    @pytest.mark.slow
     def test_tags(
         self, tags: list[list[str] | None], original: list[str] | None
     ) -> None:
@@ -276,6 +277,7 @@ class TestTheSameAsItsFile:
         "field", ["input_id", "perturbation", "label_effect", "families"]
     )
     @pytest.mark.parametrize("rows", [slice(0, 1), slice(None)], ids=["one", "all"])
+    @pytest.mark.slow
     def test_errors(self, field: str, rows: slice) -> None:
         for value in BROKEN:
             copies = [dict(row) for row in COPIES]

@@ -316,6 +316,7 @@ def test_a_metric_that_is_added_later_has_the_same_tests(path: Path) -> None:
     "field",
     ["p_value", "p_adjusted", "ci_low_adjusted", "ci_high_adjusted", "family_size"],
 )
+@pytest.mark.slow
 def test_a_test_that_was_tampered_with_is_named(path: Path, field: str) -> None:
     assert verify(path, registry=REGISTRY).agrees
 

@@ -306,6 +306,7 @@ def test_other_counts_are_named(evaluated: Evaluate) -> None:
 
 
 @pytest.mark.parametrize("field", COMPUTED)
+@pytest.mark.slow
 def test_a_repeat_with_any_other_number_is_a_run_of_its_own(
     evaluated: Evaluate, field: str
 ) -> None:

@@ -116,6 +116,7 @@ def test_what_a_run_recorded_is_not_that_of_its_id(
         {"rows": predictions(2)},
     ],
 )
+@pytest.mark.slow
 def test_a_run_has_the_id_of_what_it_recorded(
     evaluate: Evaluate, options: dict[str, Any]
 ) -> None:

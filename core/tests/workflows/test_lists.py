@@ -165,3 +165,26 @@ def test_a_metric_of_spans_is_sent_to_evaluate(answers: list[Any]) -> None:
 
     with pytest.raises(DataError, match="kind spans, which a task"):
         score(Found, answers, answers)
+
+
+class Found(Metric):
+    """Share of texts whose spans are all found."""
+
+    answer_kinds = ("spans",)
+
+    def score_example(self, prediction: Any, target: Any) -> float:
+        return float(prediction == target)
+
+
+def test_spans_are_dicts_with_the_keys_of_all_of_them() -> None:
+    whole, short = {"start": 0, "end": 3, "label": "a"}, {"start": 4, "end": 5}
+    given: list[Any] = [[whole, short], [], [short]]
+    targets = [[whole, {**short, "label": None}], [], [whole]]
+    found = score(Found, given, targets, answer_kind="spans")
+    assert found["found"].value == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("spans", [["a"], [{1: 2}]])
+def test_spans_of_something_else_are_refused(spans: list[Any]) -> None:
+    with pytest.raises(DataError, match=r"targets: .*spans must be"):
+        score(Found, [[]], [spans], answer_kind="spans")

@@ -67,6 +67,7 @@ def assert_same_scores(found: Result, expected: Result) -> None:
 
 @pytest.mark.parametrize("dataset", ["posts", "clustered"])
 @pytest.mark.parametrize("metric", EVERY_KIND)
+@pytest.mark.slow
 def test_rescoring_gives_what_evaluating_gives(
     run: Run, metric: str, dataset: str
 ) -> None:
@@ -108,6 +109,7 @@ def test_rescoring_gives_what_evaluating_gives(
         (predictions(2), {"by": ["part"], "resample_lists": True}),
     ],
 )
+@pytest.mark.slow
 def test_policies_and_settings_are_the_runs(
     run: Run, rows: Any, options: dict[str, Any]
 ) -> None:

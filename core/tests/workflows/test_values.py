@@ -251,6 +251,7 @@ class Agreed(evalkit.Metric):
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.slow
 def test_a_run_folder_keeps_the_types(case: str, tmp_path: Path) -> None:
     found = CASES[case]
     data = rows(found.answers, "uid", text="t", day=DAY)

@@ -58,6 +58,7 @@ def change(path: Path, edit: Callable[[dict[str, Any]], None]) -> None:
         {"filters": {"part": "3"}},
     ],
 )
+@pytest.mark.slow
 def test_a_fresh_run_agrees(run: Callable[..., Path], options: dict[str, Any]) -> None:
     path = run(**options)
     found = evalkit.verify(path)
@@ -91,6 +92,7 @@ def test_a_run_may_be_named_by_its_id_or_given(run: Callable[..., Path]) -> None
         if each not in ("ci_low_adjusted", "ci_high_adjusted", "family_size")
     ],
 )
+@pytest.mark.slow
 def test_a_number_that_was_tampered_with_is_named(
     run: Callable[..., Path], field: str
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from evalkit_cli.options.choices import extract_option
 from evalkit_cli.options.completion import complete_names, complete_runs
 from evalkit_cli.options.metrics import chosen_metrics, params_option
 from evalkit_cli.options.run_names import run_paths
@@ -28,11 +29,11 @@ from evalkit_cli.printing.streams import plugin_output_to_stderr
     "--metric",
     "metrics",
     multiple=True,
-    required=True,
     metavar="NAME[:KEY=VALUE,…]",
     shell_complete=complete_names("metrics"),
     help="Compute this metric; repeatable.",
 )
+@extract_option
 @params_option
 @jobs_option
 @observer_option
@@ -44,6 +45,7 @@ from evalkit_cli.printing.streams import plugin_output_to_stderr
 def rescore_command(
     run: str,
     metrics: tuple[str, ...],
+    extract: str | None,
     params: Path | None,
     jobs: int,
     observers: tuple[str, ...],
@@ -53,7 +55,7 @@ def rescore_command(
     quiet: bool,
     verbose: bool,
 ) -> None:
-    """Compute further metrics of a run, from its folder alone.
+    """Compute further metrics of a run, or all by other answers, from its folder.
 
     \b
     A RUN is the path of a run, the start of its id, `latest`, or a model: its newest
@@ -62,11 +64,13 @@ def rescore_command(
     Examples:
       evalkit rescore latest -m macro-f1
       evalkit rescore 3f2a -m macro-f1:labels=seen -m accuracy
+      evalkit rescore 3f2a --extract "after:Answer:|choice"
       evalkit rescore runs/hatecheck/3f2a90c1d5e6b7f8 -m my-metric -o runs --json
 
     The predictions are not needed any more, and the data only by metrics that ask for
     a field of the input. What is written is a new run that names RUN as its parent and
-    holds its scores too; RUN stays as it is.
+    holds its scores too; RUN stays as it is. With --extract the answers are taken out
+    of the responses that RUN holds again, and all its metrics are computed of them.
 
     Exit codes: 0 done; 1 an error, such as a run that is not there, or a metric that
     failed; 2 wrong usage.
@@ -74,12 +78,15 @@ def rescore_command(
     from evalkit import Registry, rescore
     from evalkit_cli.printing.new_runs import print_new_run
 
+    if not metrics and extract is None:
+        raise click.UsageError("name a metric (-m NAME) or extractors (--extract).")
     registry = Registry()
     with plugin_output_to_stderr(), watched(quiet) as progress:
         [path] = run_paths([run], folder, quiet=quiet)
         result = rescore(
             path,
             chosen_metrics(registry, metrics, params) or (),
+            extract=extract,
             folder=folder,
             out=folder,
             jobs=jobs,

@@ -54,6 +54,11 @@ _ALL = "*"
 )
 @click.option("--wrong", is_flag=True, help="The wrongly answered examples of a run.")
 @click.option(
+    "--unparsed",
+    is_flag=True,
+    help="The responses of a run in which no answer was found, and why.",
+)
+@click.option(
     "--confusion",
     is_flag=True,
     help="How often each answer of a run got each prediction.",
@@ -69,7 +74,8 @@ _ALL = "*"
 )
 @click.option(
     "--tag",
-    help="With --wrong, --confusion or --flips: only examples with this tag.",
+    help="With --wrong, --unparsed, --confusion or --flips: only examples with this "
+    "tag.",
 )
 @click.option(
     "-m",
@@ -84,8 +90,9 @@ _ALL = "*"
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="With --wrong or --flips: show at most so many examples. After datasets/NAME: "
-    "its first rows: id, answer, tags, cluster, and what a model is sent.",
+    help="With --wrong, --unparsed or --flips: show at most so many examples. After "
+    "datasets/NAME: its first rows: id, answer, tags, cluster, and what a model is "
+    "sent.",
 )
 @click.option(
     "--data",
@@ -139,13 +146,15 @@ def show_command(
       evalkit show 3f2a --by functionality,target --by answer
       evalkit show 3f2a --wrong --tag functionality:negation -n 50
       evalkit show 3f2a --wrong --data my-set.jsonl
+      evalkit show 3f2a --unparsed
       evalkit show 3f2a --flips gender-swap
       evalkit show runs/hatecheck/3f2a90c1d5e6b7f8 --confusion --json
 
     A RUN is the path of a run folder, the start of its id, `latest`, or a model: its
     newest complete run, also as MODEL@DATASET or FOLDER:MODEL. Of a run the report is
     shown that `evalkit eval` printed, the scores of other groups of its examples
-    (--by), its wrong answers, its confusion table, or what flipped under perturbation.
+    (--by), its wrong answers, responses without an answer, its confusion table, or what
+    flipped under perturbation.
     Texts of examples are not in a run folder, only their ids, answers, predictions and
     tags; --data reads them from the file of data.
 
@@ -194,7 +203,17 @@ def _kinds() -> Sequence[str]:
 
 
 _RUN_OPTIONS = (
-    *("wrong", "confusion", "flips", "tag", "metric", "limit", "by", "table_format"),
+    *(
+        "wrong",
+        "unparsed",
+        "confusion",
+        "flips",
+        "tag",
+        "metric",
+        "limit",
+        "by",
+        "table_format",
+    ),
     *("since", "data"),
 )
 
@@ -246,6 +265,7 @@ def _show_run(
     path: Path,
     as_json: bool,
     wrong: bool,
+    unparsed: bool,
     confusion: bool,
     flips: str | None,
     tag: str | None,
@@ -261,28 +281,10 @@ def _show_run(
     from evalkit import read_run
     from evalkit_cli.printing.flip_views import print_flips
     from evalkit_cli.printing.run_views import print_confusion, print_run, print_wrong
+    from evalkit_cli.printing.unparsed_views import print_unparsed
 
-    views = [
-        name
-        for name, chosen in (
-            ("--wrong", wrong),
-            ("--confusion", confusion),
-            ("--flips", flips is not None),
-        )
-        if chosen
-    ]
-    if len(views) > 1:
-        raise click.UsageError(f"{' and '.join(views)} are two views; choose one.")
-    if tag is not None and not views:
-        raise click.UsageError("--tag needs --wrong, --confusion or --flips.")
-    if metric is not None and not wrong:
-        raise click.UsageError("-m needs --wrong.")
-    if data is not None and not wrong and flips is None:
-        raise click.UsageError("--data needs --wrong or --flips.")
-    if by and views:
-        raise click.UsageError(
-            "--by shows scores, without --wrong, --confusion and --flips."
-        )
+    views = _views(wrong, unparsed, confusion, flips)
+    _refuse_mixed(views, tag, metric, data, by)
     result = read_run(path)
     if by:
         result = _grouped(result, by, quiet)
@@ -290,6 +292,8 @@ def _show_run(
     join = None if data is None else _join(result, data)
     if wrong:
         print_wrong(result, metric, tag, limit, table_format, join=join, **how)
+    elif unparsed:
+        print_unparsed(result, tag, limit, table_format, as_json=as_json)
     elif flips is not None:
         chosen = None if flips == _ALL else flips
         print_flips(result, chosen, tag, limit, table_format, join=join, **how)
@@ -297,6 +301,43 @@ def _show_run(
         print_confusion(result, tag, table_format, as_json=as_json)
     else:
         print_run(result, table_format, as_json=as_json, quiet=quiet, verbose=verbose)
+
+
+def _views(
+    wrong: bool, unparsed: bool, confusion: bool, flips: str | None
+) -> list[str]:
+    """Return the views of a run that were asked for, as their options are called."""
+    asked = {
+        "--wrong": wrong,
+        "--unparsed": unparsed,
+        "--confusion": confusion,
+        "--flips": flips is not None,
+    }
+    return [name for name, is_asked in asked.items() if is_asked]
+
+
+def _refuse_mixed(
+    views: Sequence[str],
+    tag: str | None,
+    metric: str | None,
+    data: str | None,
+    by: tuple[str, ...],
+) -> None:
+    """Refuse options that do not go together."""
+    if len(views) > 1:
+        raise click.UsageError(f"{' and '.join(views)} are two views; choose one.")
+    if tag is not None and not views:
+        raise click.UsageError(
+            "--tag needs --wrong, --unparsed, --confusion or --flips."
+        )
+    if metric is not None and "--wrong" not in views:
+        raise click.UsageError("-m needs --wrong.")
+    if data is not None and not {"--wrong", "--flips"} & {*views}:
+        raise click.UsageError("--data needs --wrong or --flips.")
+    if by and views:
+        raise click.UsageError(
+            "--by shows scores, without --wrong, --unparsed, --confusion and --flips."
+        )
 
 
 def _join(result: Result, data: str) -> Join:

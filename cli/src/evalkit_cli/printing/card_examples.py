@@ -39,6 +39,15 @@ _PROBABLE = tuple(
 )
 """A probability for every label."""
 
+_COUNTED = tuple(
+    {
+        **{"id": id, "label": "neutral", "logprob": logprob},
+        **{"num_tokens": 5, "num_characters": n, "num_bytes": n},
+    }
+    for id, logprob, n in (("1", -20.0, 20), ("2", -15.0, 10))
+)
+"""The log-probability of each text, and how long it is."""
+
 _LISTS: Sequence[tuple[list[Any], list[Any]]] = (
     (["yes", "no", "no", "yes"], ["yes", "no", "yes", "yes"]),
     (["the blue car", "Paris"], [["blue car", "car"], ["London"]]),
@@ -135,9 +144,11 @@ def metric_example(name: str) -> dict[str, Any]:
                 "targets": targets,
                 "values": values,
             }
-    return _example_of_responses(name, _ALTERNATIVES) or _example_of_responses(
-        name, _PROBABLE
+    examples = (
+        _example_of_responses(name, responses)
+        for responses in (_ALTERNATIVES, _PROBABLE, _COUNTED)
     )
+    return next(filter(None, examples), {})
 
 
 def _values_of(result: Result) -> dict[str, float | None]:

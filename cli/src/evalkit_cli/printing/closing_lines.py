@@ -109,7 +109,7 @@ def account(results: Sequence[PrintedResult], *, verbose: bool) -> list[str]:
         results once.
     """
     lines = _notices(results, verbose)
-    for say in (_warnings, _adapters, _scored, _copies):
+    for say in (_warnings, _adapters, _extraction, _scored, _copies):
         if say is not _adapters or verbose:
             lines += _of_all(results, [say(each.result, verbose) for each in results])
     return [*lines, *_folders(results)]
@@ -224,6 +224,23 @@ def _adapters(result: Result, _verbose: bool) -> list[str]:
         f"adapters of {place}: {', '.join(each.kind for each in adapters)}"
         for place, adapters in places.items()
         if adapters
+    ]
+
+
+def _extraction(result: Result, _verbose: bool) -> list[str]:
+    """Say what took the answers out of responses, and of how many it could not."""
+    found = result.record.extraction
+    if found is None:
+        return []
+    who = "" if found.chosen_by == "user" else f" (as the {found.chosen_by} says)"
+    unread = {"empty": found.empty, "unparsed": found.unparsed, "error": found.error}
+    counts = [f"{count} {name}" for name, count in unread.items() if count]
+    shown = ", ".join(counts) or "an answer in each"
+    if counts and result.record.includes_examples:
+        shown += f" (evalkit show {result.run_id[:8]} --unparsed)"
+    return [
+        f"answers taken out by {found.text}{who}: {found.responses} responses, "
+        f"{found.unique} different, {shown}"
     ]
 
 

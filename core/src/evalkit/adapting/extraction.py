@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,12 @@ import polars as pl
 
 from evalkit.adapting.files import read_stages
 from evalkit.adapting.stages import Stage, bind_stages
-from evalkit.adapting.written_extractors import read_stage, split_stages
+from evalkit.adapting.written_extractors import (
+    adapter_of_rows,
+    read_stage,
+    split_stages,
+    written_stage,
+)
 from evalkit.base.violations import shorten
 from evalkit.errors import AdapterError
 from evalkit.plugins.registry import Registry
@@ -54,6 +58,11 @@ class Extraction:
     def specification(self) -> list[dict[str, Any]]:
         """The extractors as they are recorded: kind, plugin and configuration."""
         return [stage.specification for stage in self.stages]
+
+    @property
+    def text(self) -> str:
+        """The extractors as one text, as a user may write them."""
+        return "|".join(map(written_stage, self.stages))
 
     @property
     def sha256(self) -> str:
@@ -184,12 +193,13 @@ def _judged(stage: Stage, found: pl.DataFrame) -> pl.DataFrame:
             status=pl.lit(OK),
             reason=pl.lit(None, pl.String),
         )
-    why = pl.col("reason").fill_null("there is no answer")
+    given = pl.col("reason").fill_null("there is no answer")
+    why = pl.when(~is_ok).then(given)  # so that no text is made for the others
     other = pl.when("failed").then(pl.lit(ERROR)).otherwise(pl.lit(UNPARSED))
     return found.select(
         value=pl.when(is_ok).then("value"),
         status=pl.when(is_ok).then(pl.lit(OK)).otherwise(other),
-        reason=pl.when(~is_ok).then(pl.format("{}: {}", pl.lit(stage.kind), why)),
+        reason=pl.lit(f"{stage.kind}: ") + why,
     )
 
 
@@ -243,13 +253,28 @@ def as_extraction(
     bound = tuple(bind_stages(stages, registry))
     for stage in bound:
         if not stage.adapter.is_extractor:
-            raise AdapterError(
-                f"it is an adapter of rows (--adapter), and no extractor"
-                f"{_meant(stage.kind, registry)}",
-                stage=stage.number,
-                kind=stage.kind,
-            )
+            raise adapter_of_rows(stage.number, stage.kind, registry)
     return Extraction(bound, chosen_by)
+
+
+def extraction(given: Any, registry: Registry | None = None) -> Extraction:
+    """Make extractors that can be called by hand, as `--extract` does.
+
+    Args:
+        given: `after:Answer:|choice`, a list of stages, or the path of a file of them.
+        registry: Where installed adapters are found; what is installed by default.
+
+    Returns:
+        The extractors.
+
+    Raises:
+        AdapterError: They are written wrongly, or one is an adapter of rows.
+        PluginError: One is unknown or broken.
+    """
+    found = as_extraction(given, registry)
+    if found is None:
+        raise AdapterError("extract names no extractor")
+    return found
 
 
 def _read(given: Any) -> Sequence[Any]:
@@ -262,8 +287,8 @@ def _read(given: Any) -> Sequence[Any]:
         return [given]
     if not isinstance(given, Sequence) or isinstance(given, bytes):
         raise AdapterError(
-            "extract must be a text such as 'after:Answer:|choice', a list of stages or "
-            f"a file of them, is {shorten(given)}"
+            "extract must be a text such as 'after:Answer:|choice', a list of stages "
+            f"or a file of them, is {shorten(given)}"
         )
     return given
 
@@ -277,11 +302,3 @@ def _unabridged(number: int, written: Any, registry: Registry) -> Any:
     return (
         read_stage(number, written, registry) if isinstance(written, str) else written
     )
-
-
-def _meant(kind: str, registry: Registry) -> str:
-    names = {
-        each.name for each in registry.catalog.components if each.kind == "adapters"
-    }
-    near = difflib.get_close_matches(kind, names - {kind}, n=1, cutoff=0.4)
-    return f"; did you mean {near[0]}?" if near else ""

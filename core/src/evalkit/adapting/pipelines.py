@@ -246,4 +246,13 @@ def pipeline(
         AdapterError: A stage is written wrongly; with the stage and the field.
         PluginError: An adapter is unknown or broken.
     """
-    return Pipeline(bind_stages(stages, Registry() if registry is None else registry))
+    bound = [*bind_stages(stages, Registry() if registry is None else registry)]
+    for stage in bound:
+        if stage.adapter.is_extractor:
+            raise AdapterError(
+                "it takes the answer out of a text, and adapts no rows; use it as an "
+                f"extractor (--extract {stage.kind})",
+                stage=stage.number,
+                kind=stage.kind,
+            )
+    return Pipeline(bound)

@@ -6,11 +6,12 @@ import difflib
 import inspect
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from pydantic import BaseModel, RootModel
 
 from evalkit.adapting.files import listed
+from evalkit.adapting.stages import Stage
 from evalkit.errors import AdapterError, UnknownPluginError
 from evalkit.plugins.importing import import_component
 from evalkit.plugins.parameters import as_meant
@@ -92,6 +93,8 @@ def read_stage(number: int, text: str, registry: Registry) -> dict[str, Any]:
     except UnknownPluginError as error:
         raise UnknownPluginError(f"stage {number}: {error}") from error
     loaded = import_component(component)
+    if hasattr(loaded, "adapt_row"):
+        raise adapter_of_rows(number, kind, registry)
     model = getattr(loaded, "Parameters", None)
     if not _has_fields(model):
         raise AdapterError(
@@ -106,7 +109,23 @@ def read_stage(number: int, text: str, registry: Registry) -> dict[str, Any]:
     return {"kind": kind, "configuration": listed(model, as_meant(model, values))}
 
 
-def _has_fields(model: Any) -> bool:
+def adapter_of_rows(number: int, kind: str, registry: Registry) -> AdapterError:
+    """Return the error for a stage that is no extractor.
+
+    Args:
+        number: Its number.
+        kind: Its kind.
+        registry: Where other ones may be found.
+    """
+    components = registry.catalog.components
+    names = [each.name for each in components if each.kind == "adapters"]
+    longer = [name for name in names if name.startswith(f"{kind}-")]
+    meant = f"; did you mean {longer[-1]}?" if longer else ""
+    problem = f"it is an adapter of rows (--adapter), and no extractor{meant}"
+    return AdapterError(problem, stage=number, kind=kind)
+
+
+def _has_fields(model: Any) -> TypeGuard[type[BaseModel]]:
     is_model = inspect.isclass(model) and issubclass(model, BaseModel)
     return is_model and not issubclass(model, RootModel) and bool(model.model_fields)
 
@@ -127,10 +146,46 @@ def _values(model: type[BaseModel], text: str) -> Mapping[str, Any]:
     return {name: _read(model, name, value) for name, value in values.items()}
 
 
+def written_stage(stage: Stage) -> str:
+    """Write a stage as a text, without parameters that are at their default.
+
+    Args:
+        stage: The stage.
+
+    Returns:
+        What `read_stage` reads, but for values that a text cannot hold, such as a
+        mapping with slashes.
+    """
+    model = getattr(stage.adapter.plugin, "Parameters", None)
+    given = stage.configuration
+    if not _has_fields(model) or not isinstance(given, Mapping):
+        return stage.kind
+    fields = model.model_fields
+    changed = {
+        name: value
+        for name, value in given.items()
+        if value != fields[name].get_default(call_default_factory=True)
+    }
+    main = _main(model)
+    first = [_plain(changed.pop(main))] if main in changed else []
+    rest = [f"{name}={_plain(value)}" for name, value in changed.items()]
+    return f"{stage.kind}:{','.join([*first, *rest])}" if first or rest else stage.kind
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return "/".join(map(str, value))
+    if isinstance(value, Mapping):
+        return "/".join(f"{key}:{each}" for key, each in value.items())
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text.replace("|", r"\|") if split_stages(text) != [text.strip()] else text
+
+
 def _main(model: type[BaseModel]) -> str:
     """Name the parameter that needs no name: the first that must be given, or is."""
-    fields = model.model_fields.items()
-    return next((n for n, field in fields if field.is_required()), [*dict(fields)][0])
+    fields = model.model_fields
+    required = (name for name, field in fields.items() if field.is_required())
+    return next(required, next(iter(fields)))
 
 
 def _unknown(key: str, known: list[str]) -> str:

@@ -44,7 +44,8 @@ def find_annotators(
         for column in metric.columns:
             annotator = None
             reference, part = split_column(column)
-            if column not in known and reference:
+            is_free = column not in known and column not in metric.optional_columns
+            if is_free and reference:
                 annotator = _load(resolver, metric, reference, column)
             if annotator is None:
                 continue

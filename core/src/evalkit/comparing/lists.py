@@ -67,7 +67,9 @@ def _answers(metric: BoundMetric, side: Side) -> Answered:
         "example", "replication"
     )
     found: Answered = defaultdict(list)
-    rows = joined.select("example", "replication", *list_columns(metric)).iter_rows()
+    rows = joined.select(
+        "example", "replication", *list_columns(metric, joined)
+    ).iter_rows()
     for example, replication, *row in rows:
         found[example].append((replication, tuple(row)))
     return found

@@ -198,6 +198,13 @@ class Bound:
             self._row_functions[hook] = call
         return self._row_functions[hook]
 
+    def depth_of(self, name: str) -> int:
+        """Return how far up an attribute is defined; -1 for the object itself."""
+        if name in getattr(self.plugin, "__dict__", {}):
+            return -1
+        bases = type(self.plugin).__mro__
+        return next(place for place, base in enumerate(bases) if name in vars(base))
+
     def arguments_of(self, hook: str) -> tuple[str, ...]:
         """Return the names of the arguments that the implementation of a hook takes."""
         return tuple(inspect.signature(getattr(self.plugin, hook)).parameters)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalkit.base.failures import hook_failures
+from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.names import score_name
 from evalkit.base.terms import MetricContext, NotScored
 from evalkit.errors import MetricError
@@ -66,6 +67,26 @@ class BoundMetric(Bound, MetricAttributes):
     def is_costly(self) -> bool:
         """Whether it is called no more often than its scores need."""
         return self.has("score_batch") if self.costly is None else self.costly
+
+    def absent_columns(self, held: Collection[str]) -> list[str]:
+        """Return the columns without which it cannot score.
+
+        Args:
+            held: Names of the columns that there are.
+        """
+        needed = (name for name in self.columns if name not in self.optional_columns)
+        return [name for name in needed if name not in held]
+
+    @property
+    def columns_of_data(self) -> list[str]:
+        """The columns that may be fields of the data, which a run need not hold."""
+        of_responses = (RESPONSES_KEY, f"{RESPONSES_KEY}.")
+        return [
+            name
+            for name in self.columns
+            if name not in self.optional_columns
+            or not (name == of_responses[0] or name.startswith(of_responses[1]))
+        ]
 
     def score_of(self, part: str) -> BoundMetric:
         """Return the metric with the attributes of one of its scores.
@@ -228,6 +249,33 @@ class BoundMetric(Bound, MetricAttributes):
                 return self.hooks.finalize(sums=sums, context=self._told(context))
         except NotScored as outcome:
             return outcome
+
+    def rescaled(self) -> BoundMetric | None:
+        """Return the metric of whose score this one's is a linear function, if any.
+
+        Raises:
+            MetricError: The metric failed, or named something else.
+        """
+        if not self.has("rescales"):
+            return None
+        with self.guard("rescales"):
+            found = self.hooks.rescales()
+        if not isinstance(found, BoundMetric):
+            raise MetricError(f"{self.component.origin}: rescales must give a metric")
+        return found
+
+    def scaling(self, sums: pl.DataFrame, context: MetricContext) -> Any:
+        """Return what becomes 0 and 1 in every group, unchecked.
+
+        Args:
+            sums: Sums by group and key.
+            context: What else the metric knows.
+
+        Raises:
+            MetricError: The metric failed.
+        """
+        with self.guard("scaling"):
+            return self.hooks.scaling(sums=sums, context=self._told(context))
 
     @property
     def finalizes_counts(self) -> bool:

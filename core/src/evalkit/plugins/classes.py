@@ -184,11 +184,13 @@ class Metric(Plugin):
     answer_kinds: ClassVar[Sequence[AnswerKind]] = ("one", "any-of", "number")
     interval: ClassVar[IntervalKind | None] = None
     columns: ClassVar[Sequence[str]] = ()
+    optional_columns: ClassVar[Sequence[str]] = ()
     keys: ClassVar[Sequence[str]] = ()
     merges: ClassVar[Mapping[str, MergeKind]] = {}
     per_example: ClassVar[str | None] = None
     worst_value: ClassVar[float | None] = None
     accepts_no_prediction: ClassVar[bool] = False
+    joins_replications: ClassVar[bool] = False
     has_possible_range: ClassVar[bool] = True
     scores: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     most_not_scored: ClassVar[float] = 0.1

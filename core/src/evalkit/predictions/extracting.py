@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -14,6 +14,7 @@ from evalkit.errors import EvalkitError
 from evalkit.examples.conversion import predicted_field
 from evalkit.examples.table import Examples
 from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.predictions.alternatives import RESPONSE_INDEX_KEY
 from evalkit.predictions.matching import NOWHERE, Places
 
 RESPONSE, RESPONSES = "response", "responses"
@@ -98,11 +99,11 @@ class AnswerExtractor:
     ) -> Extracted:
         choices = None
         if self._choices is not None:
-            places = pl.Series(positions)
-            known = pl.DataFrame({"place": places}).select(
-                pl.when(pl.col("place") != NOWHERE).then("place")
-            )
-            choices = self._choices.gather(known.to_series())
+            places = pl.Series("place", positions)
+            if (positions == NOWHERE).any():
+                known = pl.when(pl.col("place") != NOWHERE).then("place")
+                places = places.to_frame().select(known).to_series()
+            choices = self._choices.gather(places)
         return self._extraction.extract(texts, choices, self._labels, rows)
 
     def of_frame(self, frame: pl.DataFrame, positions: Places) -> FrameExtracted | None:
@@ -190,8 +191,8 @@ class AnswerExtractor:
                     yield _Place(row, None, text)
                 continue
             for item, each in enumerate(items):
-                text = each.get(self.field) if isinstance(each, Mapping) else None
-                if isinstance(text, str):
+                text = _text_of(each, self.field)
+                if text is not None:
                     yield _Place(row, item, text)
 
     def _replaced(
@@ -199,13 +200,11 @@ class AnswerExtractor:
         response: Mapping[str, Any],
         found: Sequence[tuple[_Place, _Outcome]],
     ) -> RowExtracted:
-        items = _alternatives(response)
         kept: dict[str, Any] = dict.fromkeys(TYPES)
+        items = _alternatives(response)
         if items is not None:
-            given = [
-                i.get(self.field) if isinstance(i, Mapping) else None for i in items
-            ]
-            kept[RESPONSES] = [t if isinstance(t, str) else None for t in given]
+            given = [_text_of(item, self.field) for item in items]
+            kept[RESPONSES] = given
         if not found:
             kept |= _untouched(response, self.field)
             return RowExtracted(response, kept)
@@ -215,14 +214,18 @@ class AnswerExtractor:
             return RowExtracted({**response, self.field: first.answer}, kept)
         if self._extraction.chooses:
             whole = {k: v for k, v in response.items() if k != RESPONSES_KEY}
-            own = items[place.item or 0]
-            own = {k: v for k, v in own.items() if k != "_response_index_"}
+            own = {k: v for k, v in items[0].items() if k != RESPONSE_INDEX_KEY}
             return RowExtracted({**whole, **own, self.field: first.answer}, kept)
         made = [*items]
         for where, outcome in found:
             index = where.item or 0
             made[index] = {**items[index], self.field: outcome.answer}
         return RowExtracted({**response, RESPONSES_KEY: made}, kept)
+
+
+def _text_of(item: Any, field: str) -> str | None:
+    text = item.get(field) if isinstance(item, Mapping) else None
+    return text if isinstance(text, str) else None
 
 
 class _Place(NamedTuple):
@@ -249,9 +252,9 @@ class _Outcome(NamedTuple):
 
 def _alternatives(response: Mapping[str, Any]) -> Sequence[Any] | None:
     given = response.get(RESPONSES_KEY)
-    is_list = isinstance(given, list | tuple) and len(given) > 0
-    has_objects = is_list and any(isinstance(item, Mapping) for item in given)
-    return given if has_objects else None
+    if not isinstance(given, list | tuple) or not given:
+        return None
+    return given if all(isinstance(item, Mapping) for item in given) else None
 
 
 def _untouched(response: Mapping[str, Any], field: str) -> dict[str, Any]:
@@ -273,3 +276,37 @@ def choices_of(examples: Examples) -> pl.Series | None:
     if examples.choices is None:
         return None
     return examples.choices.cast(pl.List(pl.String))
+
+
+def kept_names(kept: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the columns that extractors left of some rows.
+
+    Args:
+        kept: What they left of the rows that were judged one by one.
+
+    Returns:
+        Names of `TYPES`; without `RESPONSES` where no row has alternatives.
+    """
+    several = any(row[RESPONSES] is not None for row in kept)
+    return tuple(name for name in TYPES if several or name != RESPONSES)
+
+
+def kept_column(
+    name: str, parts: Sequence[pl.DataFrame], rows: Sequence[Mapping[str, Any]]
+) -> pl.Series:
+    """Join what is kept of responses that were judged as columns and one by one.
+
+    Args:
+        name: One of `TYPES`.
+        parts: The columns, which may lack it.
+        rows: What is kept of the others.
+    """
+    dtype = TYPES[name]
+    columns = [
+        part[name]
+        if name in part.columns
+        else pl.Series(name, [None] * part.height, dtype=dtype)
+        for part in parts
+    ]
+    single = pl.Series(name, [kept[name] for kept in rows], dtype=dtype)
+    return pl.concat([*columns, single]).rechunk()

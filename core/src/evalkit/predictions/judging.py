@@ -32,32 +32,29 @@ from evalkit.predictions.alternatives import (
 )
 from evalkit.predictions.extracting import (
     REASON,
-    RESPONSE,
-    RESPONSES,
     STATUS,
-    TYPES,
     FrameExtracted,
+    kept_column,
+    kept_names,
 )
-from evalkit.predictions.matching import NOWHERE, IdIndex
+from evalkit.predictions.judged_values import (
+    counted,
+    lists_of,
+    ranked_column,
+    typed_values,
+)
+from evalkit.predictions.matching import NOWHERE, IdIndex, Places
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.blocks import Block
-from evalkit.reading.field_types import holds_more_than_plain
 from evalkit.reading.rows import Row
 from evalkit.reading.threads import in_background
-from evalkit.reading.typed_values import MisfitError, typed_series
-
-_MOST_REASONS = 20
-"""Reasons why answers could not be extracted that are told apart."""
 
 _EXTRACTED_AT_ONCE = 1_000
 """Rows that are judged one by one, of which extractors see so many at once."""
 
 _Read = tuple[int, str, str | Violation | None, Adapted]
 """Line, id, replication and response of a row."""
-
-OTHER_REASONS = "other reasons"
-"""Stands for those that are not."""
 
 
 class JudgedRows:
@@ -118,32 +115,38 @@ class JudgedRows:
         """
         self.undeclared.update(block.undeclared)
         if block.frame.height:
-            extracted = self._extract(block.frame)
+            examples = self._index.result().find(block.frame["id"])
+            extracted = self._extract(block.frame, examples)
             frame = block.frame if extracted is None else extracted.frame
             accepted = self._reader.accept(frame)
             for name in ("id", REPLICATION_KEY):
                 if name in frame.columns:
                     given = frame[name]
                     accepted &= (given.str.len_bytes() > 0).fill_null(name != "id")
-            self._add_columns(block._replace(frame=frame), accepted, extracted)
+            block = block._replace(frame=frame)
+            self._add_columns(block, accepted, examples, extracted)
             others = (block.row_at(index) for index in (~accepted).arg_true())
             self._add_rows(others, counts_keys=False)
         self._add_rows(block.rows, counts_keys=True)
 
-    def _extract(self, frame: pl.DataFrame) -> FrameExtracted | None:
+    def _extract(self, frame: pl.DataFrame, examples: Places) -> FrameExtracted | None:
         extractor = self._reader.extractor
-        if extractor is None:
-            return None
-        return extractor.of_frame(frame, self._index.result().find(frame["id"]))
+        return None if extractor is None else extractor.of_frame(frame, examples)
 
     def _add_columns(
-        self, block: Block, accepted: pl.Series, extracted: FrameExtracted | None
+        self,
+        block: Block,
+        accepted: pl.Series,
+        examples: Places,
+        extracted: FrameExtracted | None,
     ) -> None:
         everything = bool(accepted.all())
         frame = block.frame if everything else block.frame.filter(accepted)
-        lines = block.lines if everything else block.lines[accepted.to_numpy()]
+        lines = block.lines
+        if not everything:
+            is_accepted = accepted.to_numpy()
+            lines, examples = lines[is_accepted], examples[is_accepted]
         valid = self._reader.convert(frame)
-        examples = self._index.result().find(frame["id"])
         keys = [
             pl.Series("line", lines),
             frame["id"],
@@ -176,8 +179,10 @@ class JudgedRows:
             positions = [self._positions.get(uid, NOWHERE) for _, uid, *_ in known]
             responses = [adapted.response for *_, adapted in known]
             made = extractor.of_rows(responses, positions)
-            for (*keys, adapted), (response, kept) in zip(known, made, strict=True):
-                self._judge(*keys, adapted._replace(response=response), kept)
+            for read_row, (response, kept) in zip(known, made, strict=True):
+                line, uid, replication, adapted = read_row
+                adapted = adapted._replace(response=response)
+                self._judge(line, uid, replication, adapted, kept)
 
     def _read_row(self, row: Row, counts_keys: bool) -> _Read | None:
         """Adapt a row; None for one that cannot be read or names no example."""
@@ -308,12 +313,12 @@ class JudgedRows:
             together; a cell of which nobody said why is in none.
         """
         if self._reader.extractor is not None:
-            return _counted(self._kept_column(REASON, sources).drop_nulls().to_list())
+            return counted(self._kept_of(REASON, sources).drop_nulls().to_list())
         if not any(self._reasons):
             return {}
         first = sum(part.height for part in self._columns)
         places = [place - first for place in sources.drop_nulls() if place >= first]
-        return _counted(filter(None, (self._reasons[place] for place in places)))
+        return counted(filter(None, (self._reasons[place] for place in places)))
 
     def extracted(self, sources: pl.Series) -> pl.DataFrame | None:
         """Return what extractors looked at and made of it, of all cells.
@@ -327,22 +332,12 @@ class JudgedRows:
         """
         if self._reader.extractor is None:
             return None
-        names = (RESPONSE, STATUS, REASON)
-        columns = [self._kept_column(name, sources) for name in names]
-        if any(kept[RESPONSES] is not None for kept in self._kept):
-            columns.insert(1, self._kept_column(RESPONSES, sources))
-        return pl.DataFrame(columns)
+        return pl.DataFrame(
+            [self._kept_of(name, sources) for name in kept_names(self._kept)]
+        )
 
-    def _kept_column(self, name: str, sources: pl.Series) -> pl.Series:
-        dtype = TYPES[name]
-        parts = [
-            part[name]
-            if name in part.columns
-            else pl.Series(name, [None] * part.height, dtype=dtype)
-            for part in self._columns
-        ]
-        rows = pl.Series(name, [kept[name] for kept in self._kept], dtype=dtype)
-        return pl.concat([*parts, rows]).rechunk().gather(sources)
+    def _kept_of(self, name: str, sources: pl.Series) -> pl.Series:
+        return kept_column(name, self._columns, self._kept).gather(sources)
 
     def fields(self, sources: pl.Series) -> dict[str, pl.Series]:
         """Return the scored fields of all cells.
@@ -362,10 +357,8 @@ class JudgedRows:
             for name, values in self._fields.items()
         }
         for name in found:
-            if (
-                name.startswith(OF_ALTERNATIVES)
-                and name not in self._reader.field_types
-            ):
+            is_own = name.startswith(OF_ALTERNATIVES)
+            if is_own and name not in self._reader.field_types:
                 values = alternatives_column(self._fields[name])
                 found[name] = values.alias(name).gather(sources)
         has_alternatives = any(ranked is not None for ranked in self._alternatives)
@@ -386,7 +379,7 @@ class JudgedRows:
     ) -> pl.Series:
         parts = [part[name] for part in self._columns]
         try:
-            joined = _typed(name, parts, values, dtype)
+            joined = typed_values(name, parts, values, dtype)
             if joined is None:
                 joined = join_parts(name, parts, values, value_column)
         except ValueError as error:
@@ -403,47 +396,5 @@ class JudgedRows:
 
     def _ranked(self) -> pl.Series:
         """Return the predictions of all alternatives; a plain row has the one."""
-        plain = [value for part in self._columns for value in part["prediction"]]
-        given = zip(self._predictions, self._alternatives, strict=True)
-        values = [
-            *(_alone(prediction) for prediction in plain),
-            *(_alone(one) if ranked is None else ranked for one, ranked in given),
-        ]
-        dtype = self._reader.prediction_type
-        if holds_more_than_plain(dtype) and dtype is not None:
-            typed = _typed(RESPONSES_KEY, [], values, pl.List(dtype))
-            if typed is not None:
-                return typed
-        return alternatives_column(values)
-
-
-def _counted(reasons: Iterable[str]) -> dict[str, int]:
-    """Count reasons, the rare ones of many together."""
-    counts = sorted(Counter(reasons).items(), key=lambda item: (-item[1], item[0]))
-    rare = sum(count for _, count in counts[_MOST_REASONS:])
-    return dict(counts[:_MOST_REASONS]) | ({OTHER_REASONS: rare} if rare else {})
-
-
-def _typed(
-    name: str, parts: Sequence[pl.Series], values: list[Any], dtype: pl.DataType | None
-) -> pl.Series | None:
-    """Join columns and values of the type that a field has; None where some have not.
-
-    Answers of several parts are lists of values of that type.
-    """
-    if dtype is None:
-        return None
-    are_lists = any(isinstance(value, list) for value in values)
-    if are_lists and not isinstance(dtype, pl.List):
-        dtype = pl.List(dtype)
-    try:
-        found = typed_series(name, values, dtype)
-    except MisfitError:
-        return None
-    if any(part.dtype != dtype for part in parts):
-        return None
-    return pl.concat([*parts, found]) if parts else found
-
-
-def _alone(prediction: Any) -> list[Any]:
-    return [] if prediction is None else [prediction]
+        values = lists_of(self._columns, self._predictions, self._alternatives)
+        return ranked_column(values, self._reader.prediction_type)

@@ -20,11 +20,13 @@ from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import rows_hash
+from evalkit.plugins.registry import Registry
 from evalkit.predictions.adapted import AdaptedPredictions, adapted_blocks
 from evalkit.predictions.alignment import Alignment, OnDuplicate, align
 from evalkit.predictions.input_rows import fields_read
 from evalkit.predictions.probability_columns import with_probability_columns
 from evalkit.predictions.responses import ResponseReader
+from evalkit.predictions.suggesting import suggestions
 from evalkit.reading.blocks import Block
 from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format, is_data_set, model_name
@@ -140,6 +142,23 @@ def prepare(
     if isinstance(predictions, AdaptedPredictions):
         adapters = predictions.pipeline
     return Prepared(examples, alignment, given, ids, adapters, extraction)
+
+
+def with_suggestions(
+    prepared: Prepared, dataset: BoundDataset, task: BoundTask, registry: Registry
+) -> Prepared:
+    """Add a notice of extractors that would read responses without a valid answer.
+
+    Args:
+        prepared: Examples and predictions.
+        dataset: The data set.
+        task: Its task.
+        registry: Where installed extractors are found.
+    """
+    examples, alignment = prepared.examples, prepared.alignment
+    said = suggestions(dataset, task, examples, alignment, registry)
+    notices = (*alignment.notices, *said)
+    return prepared._replace(alignment=alignment._replace(notices=notices))
 
 
 def _place(predictions: Predictions) -> str:

@@ -149,8 +149,7 @@ class ResponseReader:
         if not self._task.has("verify_columns"):
             return False
         by_row, by_columns = (
-            _place_of(hook, self._task.plugin)
-            for hook in ("verify_response", "verify_columns")
+            self._task.depth_of(hook) for hook in ("verify_response", "verify_columns")
         )
         return by_columns <= by_row
 
@@ -395,11 +394,3 @@ class ResponseReader:
                 f"violations or None, returned {shorten(result)}"
             )
         return result
-
-
-def _place_of(name: str, plugin: object) -> int:
-    """Return how far up an attribute is defined; -1 for the object itself."""
-    if name in getattr(plugin, "__dict__", {}):
-        return -1
-    bases = type(plugin).__mro__
-    return next(place for place, base in enumerate(bases) if name in vars(base))

@@ -99,8 +99,7 @@ def lacking_field(result: Result, metric: BoundMetric) -> str | None:
     """Name a field of the input that a metric asks for and a run's copies lack."""
     assert result.perturbed_examples is not None
     held = result.perturbed_examples.columns
-    wanted: Sequence[str] = metric.columns
-    return next((name for name in wanted if name not in held), None)
+    return next((name for name in metric.columns_of_data if name not in held), None)
 
 
 def _effects(record: RunRecord) -> dict[str, Effect]:

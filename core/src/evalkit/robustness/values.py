@@ -218,7 +218,7 @@ def _worst(metric: BoundMetric) -> float:
 
 def _lacking_field(metric: BoundMetric, table: ScoringTable, run: str) -> str | None:
     """Say which field of the input a metric needs that a run does not hold."""
-    for name in metric.columns:
+    for name in metric.columns_of_data:
         if name not in table.frame.columns:
             return (
                 f"it needs the field {name!r}, and {run} holds no texts or other "

@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from evalkit.runs.stored import read_run as read_run
     from evalkit.runs.summaries import RunSummary as RunSummary
     from evalkit.runs.views import Confusion as Confusion
+    from evalkit.runs.views import UnparsedResponses as UnparsedResponses
     from evalkit.runs.views import WrongAnswers as WrongAnswers
     from evalkit.runs.views import count_confusion as count_confusion
+    from evalkit.runs.views import find_unparsed as find_unparsed
     from evalkit.runs.views import find_wrong as find_wrong
 else:
     __getattr__, __dir__, __all__ = lazy_names(
@@ -47,6 +49,9 @@ else:
             "runs.storage": "problem_line",
             "runs.stored": "bound_component read_run",
             "runs.summaries": "RunSummary",
-            "runs.views": "Confusion WrongAnswers count_confusion find_wrong",
+            "runs.views": (
+                "Confusion UnparsedResponses WrongAnswers count_confusion "
+                "find_unparsed find_wrong"
+            ),
         },
     )

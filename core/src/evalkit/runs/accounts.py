@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from evalkit.base.label_forms import HOW_TO_NORMALISE, would_mend
 from evalkit.base.violations import describe, shorten
 from evalkit.base.wording import count_of
 from evalkit.predictions.alignment import Alignment, Policies
 from evalkit.predictions.problems import STATUSES
+from evalkit.predictions.suggesting import is_about_extractors
 from evalkit.predictions.written_forms import is_about_forms
 from evalkit.runs.results import Result
 
@@ -44,12 +45,7 @@ def alignment_notices(alignment: Alignment, policies: Policies, task: str) -> li
         one = counts["unselected"] == 1
         whose = "its example is" if one else "their examples are"
         notices.append(f"{rows} left out, as {whose} not evaluated")
-    if counts["unparsed"]:
-        responses = count_of(counts["unparsed"], "response")
-        notices.append(
-            f"{responses} counted as wrong, as no answer could be extracted"
-            f"{_reasons(alignment)}"
-        )
+    notices += unparsed_notice(counts["unparsed"], alignment.unparsed)
     for status in ("missing", "invalid"):
         policy = getattr(policies, f"on_{status}")
         noun = "answer" if alignment.replications else "example"
@@ -65,9 +61,31 @@ def alignment_notices(alignment: Alignment, policies: Policies, task: str) -> li
     return notices
 
 
-def _reasons(alignment: Alignment) -> str:
+_NO_ANSWER = "counted as wrong, as no answer could be extracted"
+
+
+def unparsed_notice(number: int, reasons: Mapping[str, int]) -> list[str]:
+    """Say how many answers could not be extracted, and why.
+
+    Args:
+        number: How many.
+        reasons: How many for each reason, as far as one was given.
+
+    Returns:
+        At most one sentence.
+    """
+    if not number:
+        return []
+    return [f"{count_of(number, 'response')} {_NO_ANSWER}{_reasons(reasons)}"]
+
+
+def is_about_unparsed(notice: str) -> bool:
+    """Tell whether a notice is that of `unparsed_notice`."""
+    return _NO_ANSWER in notice
+
+
+def _reasons(known: Mapping[str, int]) -> str:
     """Say why answers could not be extracted, with the most frequent reason first."""
-    known = alignment.unparsed
     if not known:
         return ""
     shown = [f"{shorten(reason)} ({known[reason]})" for reason in known][:_SHOWN_KEYS]
@@ -153,7 +171,11 @@ def refusal_message(
         f"  notice: {notice}"
         for notice in _undeclared_notices(alignment, str(result.task))
     ]
-    lines += [f"  notice: {text}" for text in result.notices if is_about_forms(text)]
+    lines += [
+        f"  notice: {text}"
+        for text in result.notices
+        if is_about_forms(text) or is_about_extractors(text)
+    ]
     if result.record.predictions.adapters:
         lines += _adapted_hint(alignment)
     lines += _normalising_hint(result, alignment)

@@ -39,7 +39,7 @@ def with_inputs(
         EvalkitError: The data is not what it was when the run was made.
         PluginError: The data set is not installed.
     """
-    wanted = {name for metric in metrics for name in metric.columns}
+    wanted = {name for metric in metrics for name in metric.columns_of_data}
     return with_columns(measured, result, wanted, resolver)
 
 

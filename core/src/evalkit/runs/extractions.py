@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import polars as pl
 
 from evalkit.adapting.extraction import Extraction
+from evalkit.base.columns import all_named
 from evalkit.perturbing.columns import AS_STORED
 from evalkit.predictions.extracting import RESPONSE, RESPONSES, STATUS, TYPES
 from evalkit.runs import recorded
+from evalkit.runs.record import RunRecord
 
 
 def record_extraction(
@@ -27,6 +30,7 @@ def record_extraction(
     return recorded.Extraction(
         stages=tuple(stages),
         sha256=extraction.sha256,
+        text=extraction.text,
         chosen_by=extraction.chosen_by,
         **counts_of(extracted),
     )
@@ -54,6 +58,35 @@ def counts_of(extracted: pl.DataFrame) -> dict[str, int]:
     }
 
 
+def merged_extraction(
+    records: Sequence[RunRecord], examples: pl.DataFrame
+) -> recorded.Extraction | None:
+    """Return what a run records that was put together of others.
+
+    Args:
+        records: What these recorded.
+        examples: The examples of all.
+
+    Returns:
+        The extractors, where all have the same, with the counts of all; else None.
+    """
+    parts = [record.extraction for record in records]
+    first = parts[0]
+    if first is None or any(
+        each is None or each.sha256 != first.sha256 for each in parts
+    ):
+        return None
+    kept = kept_extraction(examples)
+    if kept is None:
+        known = [each for each in parts if each is not None]
+        names = ("responses", "unique", "ok", "empty", "unparsed", "error")
+        # texts that are in two parts count twice, where no part kept them
+        counts = {n: sum(getattr(each, n) for each in known) for n in names}
+    else:
+        counts = counts_of(kept)
+    return first.model_copy(update=counts)
+
+
 def as_kept(extracted: pl.DataFrame) -> list[pl.Series]:
     """Return the columns of `examples.parquet` that hold what extractors looked at.
 
@@ -61,6 +94,17 @@ def as_kept(extracted: pl.DataFrame) -> list[pl.Series]:
         extracted: What they looked at, and what came of it.
     """
     return [each.alias(AS_STORED + each.name) for each in extracted.get_columns()]
+
+
+def without_kept(examples: pl.DataFrame) -> pl.DataFrame:
+    """Return examples without what `as_kept` kept.
+
+    Args:
+        examples: What `examples.parquet` holds.
+    """
+    kept = {AS_STORED + name for name in TYPES}
+    names = [name for name in examples.columns if name in kept]
+    return examples.drop(all_named(names)) if names else examples
 
 
 def kept_extraction(examples: pl.DataFrame) -> pl.DataFrame | None:

@@ -67,6 +67,7 @@ def rescored_id(record: RunRecord, new: Iterable[recorded.Component]) -> str:
             "format": record.format,
             "parent": record.parent,
             "metrics": metrics,
+            **_extractors(record),
             **_code(record, new),
         }
     )

@@ -46,6 +46,8 @@ class Changes(TypedDict, total=False):
     format: int
     run_id: str
     status: Status
+    counts: recorded.Counts
+    unparsed: Mapping[str, int]
     headline: str | None
     baselines: recorded.Baselines | None
     bounds: Mapping[str, tuple[float | None, float | None]]

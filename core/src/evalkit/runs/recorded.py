@@ -109,12 +109,6 @@ class File(Part):
     sha256: Sha256
 
 
-def _plain(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return "/".join(map(str, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 class Adapter(Part):
     """One adapter of a pipeline."""
 
@@ -126,15 +120,6 @@ class Adapter(Part):
     """The adapter's own version."""
     configuration: Any = None
     """Its configuration with defaults."""
-
-    @property
-    def text(self) -> str:
-        """Its name with its configuration, for people."""
-        given = self.configuration
-        if not isinstance(given, Mapping):
-            return self.kind
-        named = [f"{key}={_plain(value)}" for key, value in given.items() if value]
-        return f"{self.kind}:{','.join(named)}" if named else self.kind
 
     @property
     def stage(self) -> dict[str, Any]:
@@ -156,6 +141,8 @@ class Extraction(Part):
     """The extractors, in order."""
     sha256: Sha256
     """Over the canonical JSON of `stages`."""
+    text: Text
+    """The extractors as a user may write them, without what is at its default."""
     chosen_by: Literal["user", "data set", "task"]
     """Who named them."""
     responses: Count = 0
@@ -169,11 +156,6 @@ class Extraction(Part):
     """Responses with a text and no answer in it."""
     error: Count = 0
     """Responses whose text is broken, or no text."""
-
-    @property
-    def text(self) -> str:
-        """The extractors as a user may write them, where that is possible."""
-        return "|".join(stage.text for stage in self.stages)
 
 
 class Predictions(Part):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Literal, NamedTuple
 
@@ -36,6 +36,7 @@ from evalkit.runs.annotations import (
     join_annotations,
     record_annotations,
 )
+from evalkit.runs.code_notices import code_notices
 from evalkit.runs.extractions import as_kept, record_extraction
 from evalkit.runs.identity import evaluation_id
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
@@ -176,7 +177,7 @@ def _record(
 ) -> RunRecord:
     copies = parts.perturbed
     components = _components(parts)
-    notices = [*_notices(parts, options), *_code_notices(components)]
+    notices = [*_notices(parts, options), *code_notices(components)]
     core = recorded_core()
     failed = _failures(parts, options, is_refused)
     left = unscored_counts(parts.scored)
@@ -288,16 +289,6 @@ def _components(parts: Parts) -> tuple[recorded.Component, ...]:
     extractors = [] if parts.extraction is None else parts.extraction.stages
     adapters += [stage.adapter for stage in extractors]
     return (*map(recorded_component, (*bound, *adapters)), *of_copies)
-
-
-def _code_notices(components: Iterable[recorded.Component]) -> list[str]:
-    names = dict.fromkeys(name for each in components for name in each.other_byte_code)
-    return [
-        f"the module {name} ran from byte code that is not that of its source, whose "
-        "hash the run records: remove the folder __pycache__ beside it and evaluate "
-        "again"
-        for name in names
-    ]
 
 
 def _notices(parts: Parts, options: Options) -> list[str]:

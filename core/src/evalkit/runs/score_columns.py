@@ -39,7 +39,7 @@ CI_METHODS = {
         *("wilson-bounded", "wilson-bounded-clustered"),
         *("t", "t-clustered", "t-skewed", "t-skewed-clustered"),
         *("delta", "delta-clustered", "multinomial"),
-        *("bootstrap", "bootstrap-clustered"),
+        *("bootstrap", "bootstrap-clustered", "rescaled"),
         *("wilson-facet", "wilson-facet-clustered", "t-facet", "t-facet-clustered"),
         *("sidak", "max-t", "paired-bootstrap", "paired-bootstrap-clustered"),
         *("tango", "tango-effective", "tango-clustered", "data-set"),

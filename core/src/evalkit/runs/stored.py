@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalkit.adapting.pipelines import pipeline
+from evalkit.adapting.stages import bind_stages
 from evalkit.errors import PluginError, StorageError
 from evalkit.plugins.bound import Bound, BoundMetric
 from evalkit.plugins.components import GIVEN
@@ -229,7 +229,7 @@ def bound_component(component: recorded.Component, resolver: Resolver) -> Bound:
         )
     if component.kind == "adapters":
         stage = {"kind": component.reference, **component.parameters}
-        return pipeline([stage], resolver.registry).stages[0].adapter
+        return next(bind_stages([stage], resolver.registry)).adapter
     return resolver.bind(component.kind, component.reference, component.parameters)
 
 

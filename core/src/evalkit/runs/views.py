@@ -11,6 +11,8 @@ from evalkit.base.columns import named
 from evalkit.base.names import metric_of
 from evalkit.base.wording import count_of
 from evalkit.errors import DataError
+from evalkit.predictions.extracting import REASON, RESPONSE, STATUS
+from evalkit.runs.extractions import kept_extraction
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.runs.stored import answer_kind, examples_of
@@ -41,6 +43,16 @@ class WrongAnswers(NamedTuple):
     `note`: `missing`, `invalid`, `unparsed`, or null."""
     n: int
     """How many examples there are, wrong or not."""
+
+
+class UnparsedResponses(NamedTuple):
+    """The scored responses in which no answer was found."""
+
+    rows: pl.DataFrame
+    """Columns `id`, `replication`, `status` (`empty`, `unparsed` or `error`),
+    `response` (null where the run kept none) and `reason`, in the data's order."""
+    n: int
+    """How many responses were scored."""
 
 
 class Confusion(NamedTuple):
@@ -115,6 +127,36 @@ def _below_best(
     return best, wrong.sort(
         "score", descending=not score.higher_is_better, maintain_order=True
     )
+
+
+def find_unparsed(result: Result, tag: str | None = None) -> UnparsedResponses:
+    """Find the scored responses in which no answer was found.
+
+    Args:
+        result: A result, stored or not.
+        tag: Only examples with this tag.
+
+    Returns:
+        The responses, in the data's order.
+
+    Raises:
+        DataError: No example has the tag.
+        StorageError: The run holds no answers and predictions.
+    """
+    examples = _counted(result, tag).filter(pl.col("status") == "scored")
+    kept = kept_extraction(examples)
+    if kept is None:
+        nothing = pl.lit(None, dtype=pl.String)
+        kept = examples.select(
+            nothing.alias(RESPONSE),
+            nothing.alias(REASON),
+            pl.lit(UNPARSED).alias(STATUS),
+        )
+    rows = pl.DataFrame([examples["id"], examples["replication"]]).hstack(
+        kept.select(pl.col(STATUS).alias("status"), RESPONSE, REASON)
+    )
+    rows = rows.filter(examples["pred"].is_null())
+    return UnparsedResponses(rows, examples.height)
 
 
 def _counted(result: Result, tag: str | None) -> pl.DataFrame:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from evalkit.scoring.metric import score_metric as score_metric
     from evalkit.scoring.metric import score_statistics as score_statistics
     from evalkit.scoring.metric import why_not as why_not
+    from evalkit.scoring.passes import metric_outcomes as metric_outcomes
     from evalkit.scoring.passes import metric_statistics as metric_statistics
     from evalkit.scoring.records import GroupScore as GroupScore
     from evalkit.scoring.records import MetricScores as MetricScores
@@ -38,7 +39,7 @@ else:
             "scoring.finalization": "finalize",
             "scoring.grouping": "Groups group_by_tag",
             "scoring.metric": "score_metric score_statistics why_not",
-            "scoring.passes": "metric_statistics",
+            "scoring.passes": "metric_outcomes metric_statistics",
             "scoring.records": "GroupScore MetricScores ScoringSettings",
             "scoring.table": "ScoringTable make_table",
         },

@@ -39,6 +39,7 @@ from evalkit.scoring.pooled_skewness import (
     with_skewness_of_all,
 )
 from evalkit.scoring.records import AggregateScore, GroupScore
+from evalkit.scoring.rescaled_intervals import METHOD
 
 RARE_CLASS = (
     "its interval may be too narrow: groups have fewer than 2 examples of a rare class "
@@ -321,7 +322,11 @@ def _simultaneous(
     error, method = worst.interval.standard_error, worst.interval.method
     if error is None or worst.value is None:
         return worst.interval
-    if method.startswith(("bootstrap", "multinomial")):
+    widened = worst.interval
+    if not method.startswith(("wilson", "bootstrap", "multinomial")):
+        widened = intervals.of(worst.group, "", worst.value, level)
+    is_drawn = method.startswith(("bootstrap", "multinomial"))
+    if is_drawn or (method == METHOD and widened.low is None):
         # the tails of 1 000 replicates are too thin for so high a level
         half = t_quantile(level, degrees) * error
         low, high = worst.value - half, worst.value + half
@@ -334,8 +339,6 @@ def _simultaneous(
         )
     if method.startswith("wilson"):
         widened = intervals.of_mean(worst.group, level, exact=True)
-    else:
-        widened = intervals.of(worst.group, "", worst.value, level)
     return widened._replace(method="sidak") if widened.low is not None else widened
 
 

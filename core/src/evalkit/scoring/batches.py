@@ -24,7 +24,7 @@ from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.components import Component
 from evalkit.plugins.registry import load_component
 from evalkit.scoring.outcomes import EXTRA, Left, keep_cause, with_left
-from evalkit.scoring.table import Batch, BatchFunction
+from evalkit.scoring.table import Batch, BatchFunction, columns_for
 
 if TYPE_CHECKING:
     from evalkit.scoring.table import ScoringTable
@@ -274,8 +274,10 @@ class _Rows:
     """The rows that no batch has yet."""
 
     def __init__(self, metric: BoundMetric, table: ScoringTable) -> None:
-        columns = ["prediction", "target", *metric.columns]
-        frame = table.frame.select(all_named(["position", *dict.fromkeys(columns)]))
+        columns = ["position", "prediction", "target"]
+        frame = table.frame.select(
+            all_named(columns), *columns_for(metric, table.frame)
+        )
         self.lacking = table.lacking_for(metric)
         if self.lacking.height:
             frame = frame.join(self.lacking, "position", "anti", maintain_order="left")

@@ -120,6 +120,14 @@ class GroupIntervals:
             return self.by_influence(group, score, value, confidence)
         return self._resampled(group, score, value, confidence)
 
+    def note(self, group: int) -> str | None:
+        """Say what a reader should know of the interval of a group; None for nothing.
+
+        Args:
+            group: A group whose main score's interval was computed last.
+        """
+        return None
+
     def _is_mean(self, group: int, value: float) -> bool:
         if self._column is None or self._kind == "delta":
             return False

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evalkit.base.columns import all_named
 from evalkit.base.terms import MetricContext, NotScored
 from evalkit.base.violations import shorten
 from evalkit.errors import MetricError
@@ -31,7 +30,7 @@ from evalkit.scoring.records import (
     bootstrap_method,
 )
 from evalkit.scoring.statistics_rows import Codes
-from evalkit.scoring.table import ScoringTable
+from evalkit.scoring.table import ScoringTable, columns_for
 from evalkit.scoring.unscored import NOTHING_SCORED, failure_text, without_too_few
 
 LIST_REPLICATES = draw_counts.DRAWS_OF_LISTS
@@ -120,7 +119,9 @@ class _Lists:
         self._table = table
         self._settings = settings
         self._units = table.units(settings.seed)
-        rows = table.frame.select("position", *list_columns(metric)).iter_rows()
+        rows = table.frame.select(
+            "position", *list_columns(metric, table.frame)
+        ).iter_rows()
         self._rows: dict[int, Row] = {position: tuple(row) for position, *row in rows}
         self._is_counted = np.zeros(len(table.ids), dtype=bool)
         self._is_counted[table.frame["position"].to_numpy()] = True
@@ -236,9 +237,9 @@ class _Lists:
         )
 
 
-def list_columns(metric: BoundMetric) -> list[pl.Expr]:
+def list_columns(metric: BoundMetric, frame: pl.DataFrame) -> list[pl.Expr]:
     """Return the columns whose values are the rows of a function of lists."""
-    return [pl.col("prediction", "target"), all_named(metric.columns)]
+    return [pl.col("prediction", "target"), *columns_for(metric, frame)]
 
 
 def compute(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evalkit.base.columns import named
+from evalkit.base.columns import all_named, named
 from evalkit.base.failures import log_failure
 from evalkit.base.wording import absent_field, count_of
 from evalkit.errors import MetricError
@@ -35,6 +35,7 @@ from evalkit.scoring.replications import (
     repeated_statistics,
     with_replications,
 )
+from evalkit.scoring.rescaled_intervals import OWN_COLUMNS, RescaledIntervals
 from evalkit.scoring.table import ScoringTable
 from evalkit.scoring.unscored import (
     NOTHING_SCORED,
@@ -133,7 +134,7 @@ def refuse_absent_fields(metric: BoundMetric, table: ScoringTable) -> None:
 
 def _absent_field(metric: BoundMetric, table: ScoringTable) -> str | None:
     """Say which column of a metric the table lacks; None for none."""
-    absent = [name for name in metric.columns if name not in table.frame.columns]
+    absent = metric.absent_columns(table.frame.columns)
     if not absent:
         return None
     why = f"it needs {absent_field(absent[0], table.offered)}"
@@ -266,7 +267,7 @@ def score_statistics(
     column = example_column(metric)
     repeated = _repeated(metric, statistics, table)
     evidence = _evidence(metric, repeated, table, groups, settings)
-    intervals = GroupIntervals(evidence, advance)
+    intervals = _intervals(evidence, statistics, advance)
     left = no_outcomes() if unscored is None else unscored
     scores = [_score(evidence, intervals, row) for row in _values(evidence, left)]
     scores = without_too_few(metric, scores, left, table, groups)
@@ -292,7 +293,7 @@ def score_statistics(
 def _repeated(
     metric: BoundMetric, statistics: pl.DataFrame, table: ScoringTable
 ) -> Repeated:
-    if table.repeats == 1:
+    if table.repeats == 1 or metric.joins_replications:
         return Repeated(statistics, 1)
     keys = metric.keys
     return repeated_statistics(statistics, example_column(metric), keys, table.repeats)
@@ -308,6 +309,19 @@ def _evidence(
     return Evidence(
         metric, repeated.statistics, table, groups, settings, repeated.apart
     )
+
+
+def _intervals(
+    evidence: Evidence, statistics: pl.DataFrame, advance: Advance
+) -> GroupIntervals:
+    other = evidence.metric.rescaled()
+    if other is None:
+        return GroupIntervals(evidence, advance)
+    own = [name for name in statistics.columns if name.startswith(OWN_COLUMNS)]
+    table, groups = evidence.table, evidence.groups
+    repeated = _repeated(other, statistics.drop(all_named(own)), table)
+    of_other = _evidence(other, repeated, table, groups, evidence.settings)
+    return RescaledIntervals(evidence, of_other, advance)
 
 
 def _values(evidence: Evidence, unscored: pl.DataFrame) -> list[dict[str, Any]]:
@@ -350,7 +364,7 @@ def _score(
         sizes.clusters if sizes else evidence.n_clusters(group),
         interval,
         reason,
-        _flag(row["flag"], sizes, interval),
+        _flag(row["flag"], sizes, interval, intervals.note(group)),
         spread,
         stddev_replications=row["stddev_replications"],
         cluster_sizes=sizes,
@@ -358,11 +372,11 @@ def _score(
 
 
 def _flag(
-    flag: str | None, sizes: ClusterSizes | None, interval: Interval
+    flag: str | None, sizes: ClusterSizes | None, interval: Interval, note: str | None
 ) -> str | None:
     """Add to a metric's own flag what the reader of an interval should know."""
     warning = sizes.warning if sizes and interval.low is not None else None
-    return "; ".join(filter(None, (flag, warning))) or None
+    return "; ".join(filter(None, (flag, note, warning))) or None
 
 
 def _spread(values: Floats, counts: Floats) -> tuple[float, float, float, float]:

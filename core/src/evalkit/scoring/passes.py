@@ -13,7 +13,7 @@ from evalkit.scoring.calls import compute_statistics
 from evalkit.scoring.finalization import EXAMPLES
 from evalkit.scoring.outcomes import Outcomes, split_outcomes
 from evalkit.scoring.rows import score_batches, score_examples
-from evalkit.scoring.table import ScoringTable
+from evalkit.scoring.table import ScoringTable, joined_replications
 
 
 def metric_statistics(
@@ -64,6 +64,8 @@ def metric_outcomes(
         MetricError: The metric failed.
     """
     if metric.has("statistics"):
+        if metric.joins_replications:
+            table = joined_replications(table)
         return compute_statistics(metric, table, workers, advance)
     found = _pass(metric, table, workers, advance)
     if metric.example_hook is None:

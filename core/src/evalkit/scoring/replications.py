@@ -149,6 +149,8 @@ def with_replications(
     for score in scores:
         is_mean = within is not None and score.score == "" and score.value is not None
         answers = _answers(evidence, per_example, score.group)
+        if answers is not None and evidence.metric.joins_replications:
+            answers *= repeats
         found.append(
             score._replace(
                 replications=repeats,

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from evalkit.base.columns import encode, join_parts, list_column, to_series
+from evalkit.base.columns import encode, join_parts, list_column, named, to_series
+from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.terms import AnswerKind, MetricContext
 from evalkit.base.violations import shorten
 from evalkit.base.wording import count_of
@@ -165,6 +166,51 @@ def _plain_pair(
         # without values it has no type of its own to compare with the targets'
         prediction = prediction.cast(target.dtype)
     return prediction, target
+
+
+def columns_for(metric: BoundMetric, frame: pl.DataFrame) -> list[pl.Expr]:
+    """Return what a metric asks for beside prediction and target.
+
+    Args:
+        metric: The metric.
+        frame: What is scored.
+
+    Returns:
+        Its columns; null where it can do without one that is lacking.
+    """
+    return [
+        named(name) if name in frame.columns else pl.lit(None).alias(name)
+        for name in dict.fromkeys(metric.columns)
+        if name not in ("prediction", "target")
+    ]
+
+
+def joined_replications(table: ScoringTable) -> ScoringTable:
+    """Put the answers to each example into one row.
+
+    Args:
+        table: What is scored.
+
+    Returns:
+        The table with a row for each example, at the position of its first answer, and
+        the predictions in `responses`; the same where examples have one answer each.
+    """
+    if table.repeats == 1:
+        return table
+    prediction = pl.col("prediction")
+    lacks = prediction.is_null().any()
+    others = pl.exclude("position", "prediction", RESPONSES_KEY)
+    frame = (
+        table.frame.sort("position")
+        .group_by(pl.col("position") // table.repeats * table.repeats)
+        .agg(
+            pl.when(~lacks).then(prediction.first()),
+            prediction.alias(RESPONSES_KEY),
+            others.first(),
+        )
+        .sort("position")
+    )
+    return table._replace(frame=frame)
 
 
 class Batch(NamedTuple):

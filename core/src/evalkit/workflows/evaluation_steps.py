@@ -24,7 +24,12 @@ from evalkit.plugins.provenance import metric_resources
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import Alignment
-from evalkit.predictions.preparation import Predictions, Prepared, prepare
+from evalkit.predictions.preparation import (
+    Predictions,
+    Prepared,
+    prepare,
+    with_suggestions,
+)
 from evalkit.predictions.table import prediction_column, scoring_table
 from evalkit.runs.own_scores import own_scores
 from evalkit.runs.recording import Options, Parts
@@ -131,7 +136,7 @@ def _annotators(
 ) -> list[Wanted]:
     """Find the annotators that metrics ask for."""
     known = {*task.scored_fields, *task.Input.model_fields, RESPONSES_KEY}
-    if all(known.issuperset(metric.columns) for metric in metrics):
+    if not any(metric.absent_columns(known) for metric in metrics):
         return []
     from evalkit.annotating.wanted import find_annotators
 
@@ -180,7 +185,7 @@ def match(
     needed = asked.columns
     if needed is not None:
         needed |= {*COPY_COLUMNS, *([TAGS] * has_copies)}
-    return prepare(
+    prepared = prepare(
         asked.dataset,
         asked.task,
         predictions,
@@ -196,6 +201,7 @@ def match(
         needs_all=has_copies,
         extraction=asked.extraction,
     )
+    return with_suggestions(prepared, asked.dataset, asked.task, asked.registry)
 
 
 def group(asked: Asked, prepared: Prepared) -> Parts:

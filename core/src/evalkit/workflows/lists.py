@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import starmap
 from typing import Any
 
 import polars as pl
@@ -64,9 +65,10 @@ def score(
 
     Raises:
         DataError: The lists are not of the same length, hold a value that is no text,
-            number, boolean or list of them, or answers of which several are acceptable
-            are not texts; or the metric scores only answers that are `all-of`,
-            `spans` or `ranked`, and `answer_kind` does not say so.
+            number, boolean or list of them (with `spans`: no list of dicts), or answers
+            of which several are acceptable are not texts; or the metric scores only
+            answers that are `all-of`, `spans` or `ranked`, and `answer_kind` does not
+            say so.
         EvalkitError: The confidence is not between 0 and 1.
         MetricError: The metric failed.
         PluginError: The metric is unknown or broken.
@@ -78,17 +80,20 @@ def score(
     bound = Resolver(registry or Registry()).metric(metric)
     if answer_kind is None:
         _refuse_kinds_of_tasks(bound)
-    predictions = _scored_values("predictions", predictions)
-    targets = _scored_values("targets", targets)
+    if answer_kind != "spans":
+        predictions = _scored_values("predictions", predictions)
+        targets = _scored_values("targets", targets)
     kind = answer_kind or _kind_of(targets)
     context = MetricContext(None if labels is None else tuple(labels), kind)
     ids = [str(number) for number in range(len(targets))]
-    if answer_kind is None:
+    if kind == "spans":
+        frame = _frame_of_spans(predictions, targets)
+    elif answer_kind is None:
         frame = _frame_of(predictions, targets, kind)
     else:
         frame = make_table(predictions, targets, context, ids=ids).frame
     frame = comparable(frame, kind).with_columns(
-        [join_parts(name, [], values) for name, values in (fields or {}).items()]
+        [_field(name, list(values)) for name, values in (fields or {}).items()]
     )
     prediction = frame["prediction"]
     unique = [list(dict.fromkeys(row)) for row in given]
@@ -150,6 +155,31 @@ def _frame_of(
     return pl.DataFrame([position, prediction, target])
 
 
+def _frame_of_spans(predictions: Sequence[Any], targets: Sequence[Any]) -> pl.DataFrame:
+    position = pl.Series("position", range(len(targets)), dtype=pl.UInt32)
+    columns = {"prediction": predictions, "target": targets}
+    return pl.DataFrame([position, *starmap(_span_column, columns.items())])
+
+
+def _span_column(name: str, values: Sequence[Any]) -> pl.Series:
+    """Make a column of lists of dicts, each with all keys that one of them has."""
+    spans = [span for each in values for span in each or ()]
+    if not all(isinstance(span, Mapping) for span in spans):
+        raise DataError(f"{name}s: spans must be lists of dicts")
+    keys = sorted({key for span in spans for key in span})
+    types = {key: to_series(key, [s.get(key) for s in spans]).dtype for key in keys}
+    rows = [
+        None if each is None else [{key: s.get(key) for key in keys} for s in each]
+        for each in values
+    ]
+    try:
+        return pl.Series(name, rows, dtype=pl.List(pl.Struct(types)))
+    except TypeError as error:
+        raise DataError(
+            f"{name}s: the keys of spans must be texts, and their values plain"
+        ) from error
+
+
 def _refuse_kinds_of_tasks(metric: BoundMetric) -> None:
     """Refuse a metric that scores only answers of which a task says what they are."""
     if not {*metric.answer_kinds} - {"all-of", "spans", "ranked"}:
@@ -168,6 +198,21 @@ def _scored_values(name: str, values: Sequence[Any]) -> list[Any]:
         except UnscorableError as error:
             raise DataError(f"{name}[{place}] is {error}") from error
     return found
+
+
+def _field(name: str, values: list[Any]) -> pl.Series:
+    """Make a column, also of lists of numbers or of objects."""
+    lists = [value for value in values if isinstance(value, list | tuple)]
+    kinds = {type(item) for value in lists for item in value} - {type(None)}
+    if len(lists) == len(values) - values.count(None) and kinds:
+        if kinds <= {int, float}:
+            inner = pl.Float64() if float in kinds else pl.Int64()
+            return pl.Series(name, values, dtype=pl.List(inner), strict=False)
+        if kinds == {str}:
+            return pl.Series(name, values, dtype=pl.List(pl.String))
+        if kinds == {dict}:
+            return pl.Series(name, values)
+    return join_parts(name, [], values)
 
 
 def _names_by_content(rows: Iterable[tuple[Any, ...]]) -> list[str]:

@@ -27,6 +27,7 @@ from evalkit.predictions.written_forms import (
     number_notices,
 )
 from evalkit.runs import recorded
+from evalkit.runs.extractions import merged_extraction, without_kept
 from evalkit.runs.identity import merged_id
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.recording import recorded_core
@@ -104,6 +105,7 @@ def merged_record(
         ),
         data=_data(records),
         predictions=_predictions(records),
+        extraction=merged_extraction(records, examples),
         components=_components(records),
         core=core,
         environment=environment(),
@@ -339,7 +341,8 @@ def _without_answers(frame: pl.DataFrame) -> pl.DataFrame:
     if "pred" not in frame.columns:
         return frame
     kept = [name for name in frame.columns if name.startswith(KEPT)]
-    return frame.drop(all_named(["answer", "pred", *scored_fields(frame), *kept]))
+    dropped = ["answer", "pred", *scored_fields(frame), *kept]
+    return without_kept(frame.drop(all_named(dropped)))
 
 
 def _ordered(joined: pl.DataFrame, fields: Sequence[str]) -> pl.DataFrame:

@@ -32,6 +32,8 @@ def other_counts(result: Result) -> Iterator[tuple[str, int, int]]:
     examples = examples_of(result)
     found = Counter(examples["status"].to_list())
     found["examples"] = examples.height
+    scored = examples.filter(examples["status"] == "scored")
+    found["unparsed"] = scored["pred"].null_count()
     for problem in result.problems:
         if problem.file is None and problem.status in _COUNTED_PROBLEMS:
             found[problem.status] += 1

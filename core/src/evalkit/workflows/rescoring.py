@@ -29,7 +29,7 @@ from evalkit.runs.recording import recorded_component, recorded_core
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import bounds_of, to_scores
-from evalkit.runs.stored import examples_of
+from evalkit.runs.stored import bound_metrics, examples_of
 from evalkit.runs.tables import (
     measured_run,
     saved_statistics,
@@ -43,12 +43,14 @@ from evalkit.scoring.metric import failed_scores
 from evalkit.scoring.records import MetricScores, notices_of
 from evalkit.workflows.annotated_runs import annotate_run
 from evalkit.workflows.announcing import announce, write
+from evalkit.workflows.extracting_again import extracted_again
 
 
 def rescore(
     run: Result | str | Path,
-    metrics: Sequence[Any],
+    metrics: Sequence[Any] = (),
     *,
+    extract: Any = None,
     folder: str | Path = "runs",
     out: str | Path | None = None,
     jobs: int = 1,
@@ -66,6 +68,9 @@ def rescore(
         run: A result, the path of a run folder, the start of its id, its model, or
             `latest`.
         metrics: The metrics, by name or as functions, classes or instances.
+        extract: Extractors, as for `evaluate`, that take the answers out of the run's
+            responses again. All metrics of the run are then computed of these, beside
+            `metrics`, and the new run holds no scores of its parent.
         folder: Folder that the run is looked for in.
         out: Folder to write the new run to; nothing is written by default.
         jobs: Processes that metrics written in Python may use.
@@ -88,7 +93,17 @@ def rescore(
     with watchers.told_of_failure(run):
         out = None if out is None else local_path(out)
         parent = as_result(run, folder)
-        result, new = _rescored(parent, metrics, jobs, registry, watchers, progress)
+        resolver = Resolver(registry)
+        chosen: list[Any] = [metrics] if isinstance(metrics, str) else [*metrics]
+        extractors: Sequence[Bound] = ()
+        if extract is not None:
+            own = bound_metrics(parent, resolver)
+            parent, extraction = extracted_again(parent, extract, resolver)
+            extractors = [stage.adapter for stage in extraction.stages]
+            chosen = [*own, *chosen]
+        result, new = _rescored(
+            parent, chosen, extractors, jobs, resolver, watchers, progress
+        )
         result.record_time(started, time.time() - started)
         if moved := here.restore():
             result.record_warnings([moved])
@@ -101,15 +116,14 @@ def rescore(
 def _rescored(
     parent: Result,
     metrics: Sequence[Any],
+    extractors: Sequence[Bound],
     jobs: int,
-    registry: Registry,
+    resolver: Resolver,
     watchers: Observers,
     progress: Progress,
 ) -> tuple[Result, list[Score]]:
     """Compute the metrics; return the new result, and the scores that are new in it."""
-    resolver = Resolver(registry)
-    chosen = [metrics] if isinstance(metrics, str) else metrics
-    bound = _bind(parent, resolver, chosen)
+    bound = _bind(parent, resolver, metrics)
     watchers.tell(
         "before_scoring",
         dataset=parent.dataset,
@@ -140,8 +154,8 @@ def _rescored(
     if holds_copies(parent):
         progress("scoring the perturbed copies", 0.9)
         perturbed = rescore_perturbed(parent, measured, scored, settings)
-    annotators = [each.annotator for each in annotations]
-    result = _extended(parent, bound, annotators, scored, measured.groups, perturbed)
+    others = [*(each.annotator for each in annotations), *extractors]
+    result = _extended(parent, bound, others, scored, measured.groups, perturbed)
     result.record_warnings(warnings)
     return result, [*result.scores[len(parent.scores) :]]
 
@@ -149,7 +163,10 @@ def _rescored(
 def _bind(
     parent: Result, resolver: Resolver, metrics: Sequence[Any]
 ) -> list[BoundMetric]:
-    bound = [resolver.metric(metric) for metric in metrics]
+    bound = [
+        each if isinstance(each, BoundMetric) else resolver.metric(each)
+        for each in metrics
+    ]
     if not bound:
         raise EvalkitError("no metric was named (-m NAME)")
     names = [metric.name for metric in bound]
@@ -179,12 +196,12 @@ def _mixed_rules(parent: Result, bound: Sequence[BoundMetric]) -> list[str]:
 def _extended(
     parent: Result,
     bound: Sequence[BoundMetric],
-    annotators: Sequence[Bound],
+    others: Sequence[Bound],
     scored: list[MetricScores],
     groups: Groups,
     perturbed: PerturbedScores | None,
 ) -> Result:
-    record = _record(parent, bound, annotators, scored, perturbed)
+    record = _record(parent, bound, others, scored, perturbed)
     scores = [*parent.scores, *to_scores(scored, groups, record.split)]
     copies = parent.perturbed_examples
     if perturbed is not None and copies is not None:
@@ -206,12 +223,12 @@ def _extended(
 def _record(
     parent: Result,
     bound: Sequence[BoundMetric],
-    annotators: Sequence[Bound],
+    others: Sequence[Bound],
     scored: Sequence[MetricScores],
     perturbed: PerturbedScores | None,
 ) -> RunRecord:
     before, core = parent.record, recorded_core()
-    components = tuple(map(recorded_component, (*bound, *annotators)))
+    components = tuple(map(recorded_component, (*bound, *others)))
     failed = [found.error for found in scored if found.error]
     failed += () if perturbed is None else perturbed.errors
     left = unscored_counts(scored)

@@ -14,7 +14,12 @@ from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import OnDuplicate, OnProblem
 from evalkit.predictions.causes import probability_notices
-from evalkit.predictions.preparation import adapted_by, default_model, prepare
+from evalkit.predictions.preparation import (
+    adapted_by,
+    default_model,
+    prepare,
+    with_suggestions,
+)
 from evalkit.predictions.problems import Problems
 from evalkit.predictions.written_forms import label_notices, number_notices
 from evalkit.reading.given_rows import rows_of
@@ -188,6 +193,7 @@ def validate_with(
         progress,
         extraction=extraction,
     )
+    prepared = with_suggestions(prepared, bound, bound_task, resolver.registry)
     examples, alignment = prepared.examples, prepared.alignment
     return Validation(
         *names,

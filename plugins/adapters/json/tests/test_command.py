@@ -217,6 +217,7 @@ def test_a_row_that_cannot_be_adapted_leaves_what_was_there(folder: Path) -> Non
         ),
     ],
 )
+@pytest.mark.slow
 def test_files_of_adapters_that_are_wrong(text: str, message: str) -> None:
     Path("wrong.yaml").write_text(text, encoding="utf-8")
     code, error = run("adapt", "in.jsonl", "-a", "wrong.yaml")
@@ -226,6 +227,7 @@ def test_files_of_adapters_that_are_wrong(text: str, message: str) -> None:
     assert "Traceback" not in error
 
 
+@pytest.mark.slow
 def test_eval_takes_adapters() -> None:
     rows: list[dict[str, Any]] = [
         {"uid": "1", "statement": "a", "label": "x"},

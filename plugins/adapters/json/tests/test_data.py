@@ -216,6 +216,7 @@ def test_copies_are_made_of_adapted_rows_and_are_not_adapted_again(
         )
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_them(tmp_path: Path, run_evalkit: RunEvalkit) -> None:
     file = write(tmp_path / "raw.jsonl", RAW)
     fix = tmp_path / "fix.json"

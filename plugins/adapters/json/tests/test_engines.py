@@ -155,6 +155,7 @@ STAGES = [
 @pytest.mark.parametrize("stage", STAGES, ids=[json.dumps(each) for each in STAGES])
 @settings(max_examples=20)
 @given(rows=FRAMES)
+@pytest.mark.slow
 def test_both_engines_agree(stage: dict[str, Any], rows: list[dict[str, Any]]) -> None:
     adapt = pipeline([stage])
     frame = pl.DataFrame(rows, schema=SCHEMA)

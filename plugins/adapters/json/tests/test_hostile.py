@@ -231,6 +231,7 @@ MANY = list(range(2_000))
         [{"kind": "Pipeline", "configuration": [explode("a"), explode("b")]}],
     ],
 )
+@pytest.mark.slow
 def test_a_row_that_would_become_millions(stages: list[dict[str, Any]]) -> None:
     rows = [{"a": [1], "b": [2]}, {"a": MANY, "b": MANY}]
     small, huge = pipeline(stages).outcomes(rows, [1, 2])
@@ -249,6 +250,7 @@ def test_a_table_that_would_become_huge_goes_row_by_row(
     assert adapt.adapt_frame(frame) is None
 
 
+@pytest.mark.slow
 def test_elements_that_would_become_millions() -> None:
     inner = {"kind": "Map", "configuration": {"collections": ["l"]}}
     inner["configuration"]["adapter"] = explode("a")  # type: ignore[index]

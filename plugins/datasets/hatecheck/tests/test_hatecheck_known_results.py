@@ -130,6 +130,7 @@ def test_rows_of_one_template_are_one_cluster(
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.slow
 def test_every_tag_has_the_n_and_scores_of_the_reference(
     table: pd.DataFrame, external_data: Path, system: str
 ) -> None:

@@ -166,6 +166,7 @@ def test_pairs_make_the_interval_another_one_than_for_independent_rows(
     assert score.ci != pytest.approx((plain.low, plain.high), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_readme_shows_the_real_output(table: pd.DataFrame, tmp_path: Path) -> None:
     page = (FOLDER / "README.md").read_text("utf-8")
     (code,) = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)

@@ -38,6 +38,7 @@ def test_sentiment_cannot_tell_the_two_apart() -> None:
         ("sample-qa", "typed is better than overlap by "),
     ],
 )
+@pytest.mark.slow
 def test_the_other_pairs_differ(dataset: str, conclusion: str) -> None:
     for row in compared(dataset).whole:
         assert row.conclusion.startswith(conclusion)

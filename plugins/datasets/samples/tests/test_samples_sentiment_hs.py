@@ -167,6 +167,7 @@ def test_predictions_are_valid(name: str, system: str) -> None:
 
 
 @each_system
+@pytest.mark.slow
 def test_predictions_are_up_to_date(name: str, system: str) -> None:
     """The script of a system predicts what is in the committed file."""
     if system in REQUIRED_MODULE:

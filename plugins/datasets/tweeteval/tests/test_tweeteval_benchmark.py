@@ -1066,6 +1066,7 @@ def test_readme_shows_what_the_command_prints(scored: Scored) -> None:
     assert_prints(scored.runs, *shown_in_readme()[0])
 
 
+@pytest.mark.slow
 def test_readme_shows_what_the_command_prints_among_other_runs(again: Again) -> None:
     again.refused("hate")
     again.run("irony", model="other")

@@ -234,6 +234,7 @@ def test_the_order_of_rows_changes_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SKLEARN)
+@pytest.mark.slow
 def test_the_size_of_batches_changes_nothing(name: str) -> None:
     check_metric(name, labels=DECLARED, laws=["batches"])
 

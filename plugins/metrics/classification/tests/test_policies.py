@@ -139,6 +139,7 @@ def run_reviews(fake_distribution: Any, run_evalkit: Run, tmp_path: Any) -> Run:
     return run
 
 
+@pytest.mark.slow
 def test_a_metric_of_named_scores_only_is_shown_in_table_and_json(
     run_reviews: Run,
 ) -> None:
@@ -158,6 +159,7 @@ def test_a_metric_of_named_scores_only_is_shown_in_table_and_json(
 
 
 @pytest.mark.parametrize("metric", ["f1:label=postive", "macro-f1:labels=postive"])
+@pytest.mark.slow
 def test_a_misspelt_label_is_an_error_and_no_zero(
     run_reviews: Run, metric: str
 ) -> None:

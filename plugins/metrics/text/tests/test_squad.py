@@ -294,8 +294,9 @@ def test_lists_of_what_is_no_text_are_refused(name: str) -> None:
 
 
 def test_a_subclass_must_say_how_it_compares() -> None:
-    class Unfinished(ComparisonMetric):
-        pass
+    class Unfinished(ComparisonMetric[str]):
+        def form_of(self, text: str) -> str:
+            return text
 
     with pytest.raises(MetricError, match="Unfinished does not define compare"):
         evalkit.score(Unfinished, ["a"], ["a"])

@@ -100,6 +100,7 @@ def changed(perturbation: Any, texts: list[str], rng: Random) -> list[str]:
 
 @pytest.mark.parametrize("name", TARGETS)
 @given(texts=st.lists(TEXTS, min_size=1, max_size=3), seed=st.integers(0, 99))
+@pytest.mark.slow
 def test_nothing_is_raised_and_the_same_seed_gives_the_same(
     name: str, lexicon: str, texts: list[str], seed: int
 ) -> None:

@@ -33,6 +33,7 @@ def is_json(value: Any) -> bool:
 
 @given(data=st.data())
 @settings(deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.slow
 def test_a_validator_judges_rows_as_pydantic_does(data: st.DataObject) -> None:
     model = data.draw(models(1))
     document = json_schema(model)
@@ -95,6 +96,7 @@ def test_what_no_column_can_say_is_an_error_with_its_place(
         model_from_json_schema(document)
 
 
+@pytest.mark.slow
 def test_a_document_that_repeats_itself_exponentially_is_refused() -> None:
     parts: dict[str, Any] = {"p0": {"type": "string"}}
     for number in range(1, 40):

@@ -110,6 +110,7 @@ def shown(metric: Any) -> str:
 @pytest.mark.parametrize(
     "metric", [Share, ShareOfSums, ScoreOfOne, get_share, Deviation, Share()], ids=shown
 )
+@pytest.mark.slow
 def test_metrics_that_keep_the_laws_pass(metric: Any) -> None:
     check_metric(metric, max_examples=FEW)
 
@@ -455,6 +456,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @broken_metrics
 @pytest.mark.usefixtures("hurried")
+@pytest.mark.slow
 def test_the_law_that_a_metric_breaks_is_told(
     metric: Any, law: str, found: str
 ) -> None:
@@ -472,6 +474,7 @@ def test_no_other_law_is_told_before(metric: Any, law: str, found: str) -> None:
     assert caught.value.law == law
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_in_an_order_that_a_metric_may_rely_on() -> None:
     check_metric(FirstKept, laws=["order", "batches", "split"], perfect=None)
 
@@ -499,6 +502,7 @@ def test_of_several_broken_laws_the_first_is_told() -> None:
     ],
 )
 @pytest.mark.usefixtures("hurried")
+@pytest.mark.slow
 def test_a_metric_may_break_further_laws(metric: Any, law: str) -> None:
     with pytest.raises(MetricLawError) as caught:
         check_metric(metric, laws=[law])
@@ -544,6 +548,7 @@ def tamper(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     ],
 )
 @pytest.mark.usefixtures("hurried")
+@pytest.mark.slow
 def test_what_the_engine_does_wrong_is_found_too(
     tamper: Callable[..., None],
     law: str,
@@ -700,6 +705,7 @@ def test_what_a_metric_raised_is_the_cause() -> None:
     assert isinstance(caught.value.__cause__.__cause__, ZeroDivisionError)
 
 
+@pytest.mark.slow
 def test_what_fails_only_once_is_told_as_such() -> None:
     calls = count()
 
@@ -867,6 +873,7 @@ def test_a_metric_of_which_nothing_can_be_drawn_is_not_passed_over() -> None:
         check_metric(OnlySpans)
 
 
+@pytest.mark.slow
 def test_a_task_says_of_which_types_values_are() -> None:
     day = date(2020, 1, 31)
     spans = st.lists(st.builds(lambda n: {"start": n, "day": day}, st.integers(0, 2)))
@@ -1007,6 +1014,7 @@ def get_two_classes(predictions: list[str], targets: list[str]) -> float:
 
 
 @pytest.mark.parametrize("metric", [TwoClasses, get_two_classes])
+@pytest.mark.slow
 def test_a_metric_may_fail_only_where_that_is_allowed(metric: Any) -> None:
     with pytest.raises(MetricLawError, match=r"it failed: .* one class"):
         check_metric(metric, laws=["values"])
@@ -1147,6 +1155,7 @@ class Drawn(Metric):
 
 
 @pytest.mark.parametrize("metric", [Both, Batched, Summed, Rare, Drawn])
+@pytest.mark.slow
 def test_the_newer_ways_to_write_a_metric_are_known(metric: type[Metric]) -> None:
     check_metric(metric, perfect=None, max_examples=FEW)
 
@@ -1155,6 +1164,7 @@ def test_the_newer_ways_to_write_a_metric_are_known(metric: type[Metric]) -> Non
 @pytest.mark.parametrize(
     ("metric", "law"), [(Outside, "values"), (OfTheBatch, "repeatable|order|batches")]
 )
+@pytest.mark.slow
 def test_what_breaks_a_law_in_a_newer_way_is_found(
     metric: type[Metric], law: str
 ) -> None:

@@ -104,6 +104,7 @@ def test_perturbations_that_keep_the_laws_pass(perturbation: Any) -> None:
     check_perturbation(perturbation, max_examples=FEW)
 
 
+@pytest.mark.slow
 def test_an_installed_one_is_checked_by_its_name_with_a_task_or_without(
     letters: Any,
 ) -> None:
@@ -354,6 +355,7 @@ BROKEN = (
 @pytest.mark.parametrize(
     ("perturbation", "law", "text"), BROKEN, ids=lambda value: shown(value)[:30]
 )
+@pytest.mark.slow
 def test_a_broken_law_is_told_with_an_example(
     perturbation: Any, law: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -76,8 +76,10 @@ def _pattern(cue: str, which: str, case: bool) -> str:
     cue = unicodedata.normalize("NFC", cue.strip())
     first = cue[0]
     is_word = first.isdigit() or first.lower() != first.upper()
-    before = ".*" if which == "last" else ".*?"
-    start = rf"(?:{before}[^\p{{L}}\p{{N}}])?" if is_word else before
+    # lazy where the first cue counts, so that it may also begin the text
+    lazy = "" if which == "last" else "?"
+    before = f".*{lazy}"
+    start = rf"(?:{before}[^\p{{L}}\p{{N}}])?{lazy}" if is_word else before
     flags = "s" if case else "is"
     signs = [*re.findall(r"\s+|.", cue, re.DOTALL)]
     return f"(?{flags})^{start}{''.join(map(_sign, signs))}{_MARKS}"

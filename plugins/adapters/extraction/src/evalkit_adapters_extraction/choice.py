@@ -6,7 +6,12 @@ import polars as pl
 from pydantic import Field
 
 from evalkit.adapters import AdapterSettings
-from evalkit_adapters_extraction.options import Where, find_option, read_options
+from evalkit_adapters_extraction.options import (
+    SIGNS_AROUND,
+    Where,
+    find_option,
+    read_options,
+)
 from evalkit_adapters_extraction.settings import Found, found_table
 
 _SIGNS = r"""[\s!"#$%&'()*+,./:;<=>?@\[\\\]^_`{|}~-]*"""
@@ -14,6 +19,7 @@ _ONE_LETTER = f"^{_SIGNS}([A-Za-z]){_SIGNS}$"
 _MARKED_LETTER = (
     r"^[\s!\"#$%&'()*+,./:;<=>?@\[\\^_`{|~-]*([A-Za-z])[*_`]*[)\].:}][*_`)\]]*\s"
 )
+_AROUND = " \t\r\n!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~\u201c\u201d\u2018\u2019"
 _MARK = r"^[\s!\"#$%&'()*+,./:;<=>?@\[\\^_`{|~-]*[A-Za-z][*_`]*[)\].:}][\W_]*"
 
 
@@ -98,56 +104,88 @@ class Choice:
     def _by_column(self, frame: pl.DataFrame) -> pl.Series:
         """Return the options of texts that are plain cases of steps 1 and 2."""
         lists, text = pl.col("choices"), pl.col("text")
-        exact = pl.when(lists.list.contains(text)).then(text)
-        if _has_letters_of_their_own(frame["choices"]):
-            return frame.select(value=exact).to_series()
-        whole = text.str.extract(_ONE_LETTER, 1)
+        has_letters = _shortest(frame["choices"]) >= _LEAST
+        letter = text.str.extract(_ONE_LETTER, 1) if has_letters else _NO_TEXT
+        found = frame.select(value=_option_of(lists, letter)).to_series()
+        places = found.is_null().arg_true()
+        rest = frame[places]
+        trimmed = text.str.strip_chars(SIGNS_AROUND)
+        exact = [pl.when(lists.list.contains(t)).then(t) for t in (text, trimmed)]
+        if not has_letters or self._where == "whole":
+            values = rest.select(value=pl.coalesce(exact)).to_series()
+            return found.scatter(places, values)
         marked = text.str.extract(_MARKED_LETTER, 1)
-        letter = whole if self._where == "whole" else pl.coalesce(whole, marked)
-        found = frame.select(
+        unmarked: pl.Expr = text.str.replace(_MARK, "")
+        seen = rest.select(
             "choices",
-            exact=exact,
-            named=lists.list.get(_place(letter), null_on_oob=True),
-            rest=pl.when(whole.is_null()).then(text.str.replace(_MARK, "")),
+            place=_place(marked),
+            named=_option_of(lists, marked),
+            exact=pl.coalesce(exact),
+            rest=pl.when(marked.is_not_null()).then(unmarked),
         )
-        is_plain = _is_free_of_others(found)
-        return found.select(
-            value=pl.coalesce("exact", pl.when(is_plain).then("named"))
-        ).to_series()
+        doubtful = _naming_another(seen)
+        if len(doubtful):
+            nothing = pl.Series([None] * len(doubtful), dtype=pl.String)
+            seen = seen.with_columns(seen["named"].scatter(doubtful, nothing))
+        values = seen.select(value=pl.coalesce("exact", "named")).to_series()
+        return found.scatter(places, values)
+
+
+_NO_TEXT = pl.lit(None, dtype=pl.String)
+
+
+def _option_of(choices: pl.Expr, letter: pl.Expr) -> pl.Expr:
+    """Return the option that a letter stands for, where there is one."""
+    return choices.list.get(_place(letter), null_on_oob=True)
+
+
+_CAPITAL = 0b1101_1111
+"""The bits of the code of an ASCII letter that say which letter it is."""
+_LEAST = 3
+"""Options of fewer bytes are looked at one by one."""
+_START = 3
+"""So many letters of what follows are compared with the beginnings of options."""
+
+
+def _shortest(choices: pl.Series) -> int:
+    """Return how many bytes the shortest option has, without signs around it.
+
+    Options that begin with three letters or digits are not measured.
+    """
+    texts = choices.explode()
+    others = texts.filter(~texts.str.contains("^[A-Za-z0-9]{3}"))
+    lengths = others.str.strip_chars(_AROUND).str.len_bytes().drop_nulls()
+    return min(lengths.unique(), default=_LEAST)
+
+
+def _naming_another(found: pl.DataFrame) -> pl.Series:
+    """Return the rows in which behind a letter the text of another option may stand.
+
+    Beginnings are compared, those that are not of ASCII are all the same; where one is
+    that of another option, the text is looked at on its own.
+    """
+    rows = found.select("choices", "place", "rest", "named").with_row_index("row")
+    is_own = pl.col("rest").str.strip_chars(SIGNS_AROUND) == pl.col("named")
+    rows = rows.filter(~is_own)  # nor where one of them is null
+    rows = rows.with_columns(
+        start=_beginning(pl.col("rest")),
+        at=pl.int_ranges(pl.col("choices").list.len()),
+    )
+    others = rows.select("row", "place", "start", "choices", "at").explode(
+        "choices", "at"
+    )
+    is_other = pl.col("at") != pl.col("place")
+    is_same = _beginning(pl.col("choices")) == pl.col("start")
+    return others.filter(is_other & is_same)["row"].unique()
+
+
+def _beginning(text: pl.Expr) -> pl.Expr:
+    start = text.str.strip_chars_start(_AROUND).str.slice(0, _START).str.to_lowercase()
+    is_ascii = start.str.len_bytes() == start.str.len_chars()
+    return pl.when(is_ascii).then(start).otherwise(pl.lit("?"))
 
 
 def _place(letter: pl.Expr) -> pl.Expr:
     """Return which option a letter stands for, from 0."""
-    alphabet = {chr(ord("A") + place): place for place in range(26)}
-    return letter.str.to_uppercase().replace_strict(
-        alphabet, default=None, return_dtype=pl.Int64
-    )
-
-
-def _has_letters_of_their_own(choices: pl.Series) -> bool:
-    """Tell whether some option may be a single letter, with or without signs."""
-    texts = choices.explode()
-    shortest = texts.str.len_bytes().min()
-    if shortest is None or shortest > 4:  # type: ignore[operator]
-        return False
-    return bool(texts.str.contains(r"^[\W_]*[A-Za-z][\W_]*$").any())
-
-
-def _is_free_of_others(found: pl.DataFrame) -> pl.Series:
-    """Tell behind which letters no text of an option stands, or only its own.
-
-    An option that seems to stand there is for the look at the single text to judge.
-    """
-    rows = found.select("named", "rest", "choices").with_row_index("row")
-    doubtful = rows.filter(pl.col("rest").is_not_null() & pl.col("named").is_not_null())
-    if doubtful.is_empty():
-        return pl.repeat(True, found.height, eager=True)
-    others = doubtful.explode("choices").filter(
-        pl.col("choices").is_not_null() & (pl.col("choices") != pl.col("named"))
-    )
-    start = pl.col("choices").str.slice(0, 1).str.to_lowercase()
-    same_start = others.filter(
-        pl.col("rest").str.slice(0, 1).str.to_lowercase() == start
-    )
-    mixed = same_start["row"].unique()
-    return ~rows["row"].is_in(mixed.implode())
+    code = letter.cast(pl.Binary).bin.reinterpret(dtype=pl.UInt8)
+    return (code & _CAPITAL).cast(pl.Int64) - ord("A")

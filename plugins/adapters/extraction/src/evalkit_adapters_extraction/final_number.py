@@ -26,12 +26,13 @@ _READ = re.compile(
     rf"(?P<sign>[-+\u2212]?)(?P<whole>[0-9]{{1,3}}(?:[{_GAPS}][0-9]{{3}})+|[0-9]*)"
     r"(?P<rest>(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)"
 )
+_START = re.compile(rf"({_SIGN}?){_CURRENCY}?\s?({_SIGN}?)")
 _NOTHING = "there is no number"
 _UNCLEAR = "the last number may be read in several ways"
 
 
 class FinalNumber:
-    """Take the last number of a text.
+    r"""Take the last number of a text.
 
     Of `$1,234.50.` it is `1234.50`: without currency, separators of thousands (commas,
     apostrophes, narrow blanks) and a dot or comma at its end. A minus is a sign only
@@ -43,7 +44,7 @@ class FinalNumber:
     several ways, such as a fraction (`3/4`), a date or `1.000.000`: nothing is guessed.
 
     Source: the final answers of GSM8K (Cobbe et al. 2021); `final_number_exact_match`
-    of HELM looks for `-?[\\d,]+(?:.\\d+)?`.
+    of HELM looks for `-?[\d,]+(?:.\d+)?`.
 
     Example:
         ```yaml
@@ -65,9 +66,7 @@ def _number(token: str) -> Found:
     text = "".join(map(_ascii_digit, token)).strip()
     joins = re.match(r"\w[-\u2212](?=[^a-zA-Z])", text) if text[0].isalpha() else None
     text = text[2:] if joins else text
-    text = re.sub(
-        r"[$\u20ac\u00a3\u00a5\u20b9\s]+(?=[-+\u2212.0-9])", "", text, count=1
-    )
+    text = _START.sub(lambda match: match[1] or match[2], text, count=1)
     parts = re.split(r"(?<=[0-9.,])[-\u2013\u2212](?=[0-9])", text)
     match = _READ.fullmatch(parts[-1].rstrip(f"./{_GAPS}"))
     if match is None or not (match["whole"] or match["rest"]):

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from string import ascii_uppercase
 from typing import Literal, NamedTuple
 
 from evalkit_adapters_extraction.settings import Found
@@ -13,13 +14,11 @@ from evalkit_adapters_extraction.settings import Found
 Where = Literal["anywhere", "start", "whole"]
 
 _EDGES = re.compile(r"^[\W_]+|[\W_]+$")
-_GAPS = re.compile(r"[\s_]+")
 _MARKED = re.compile(r"[\W_]*([A-Za-z])(?![\w'\u2019])[*_`]*\s*[)\].:}](?![A-Za-z0-9])")
 _BARE = re.compile(r"[\W_]*([A-Z])(?![\w'\u2019-])")
-_LETTER = re.compile(
-    r"(?P<word>(?i:option|answer|choice|letter)(?:\s+is)?\s*:?\s*)?(?<![\w'\u2019-])"
-    r"(?P<open>[(\[{*\"'`$]*)(?P<letter>[A-Z])(?P<close>[)\]}*:\"'`$]*)(?![\w'\u2019-])"
-)
+_LETTER = re.compile(r"(?<![\w'\u2019-])[A-Z](?![\w'\u2019-])")
+_CALLED = re.compile(r"(?:option|answer|choice|letter)(?:\s+is)?\s*:?\s*$", re.I)
+_OPENING, _CLOSING = "([{*\"'`$", ")]}*:\"'`$"
 _WORDS = ("A", "I")
 """Letters that are English words too."""
 _NEGATION = re.compile(
@@ -33,6 +32,9 @@ _WITHOUT_BLANKS = re.compile(
 )
 """Scripts that put no blanks between words: Thai, Lao, Burmese, Khmer, Japanese,
 Chinese."""
+
+SIGNS_AROUND = " \t\r\n.,;:!?\"'*_`$()[]{}"
+"""What may stand around an option that is otherwise written just as it is declared."""
 
 NONE_NAMED = "no option is named"
 SEVERAL_NAMED = "several options are named"
@@ -56,6 +58,8 @@ class Options(NamedTuple):
     options: tuple[Option, ...]
     letters: dict[str, str]
     """Answers by the capital letter that stands for them."""
+    answers: frozenset[str]
+    """As they are declared."""
 
 
 def fold(text: str) -> str:
@@ -64,14 +68,22 @@ def fold(text: str) -> str:
     Args:
         text: Any text.
     """
-    plain = unicodedata.normalize("NFC", text)
-    folded = unicodedata.normalize("NFC", plain.casefold())
-    return _GAPS.sub(" ", folded).strip()
+    if text.isascii():
+        folded = text.lower()
+        if folded.isprintable() and "_" not in folded and "  " not in folded:
+            return folded.strip()
+    else:
+        plain = unicodedata.normalize("NFC", text)
+        folded = unicodedata.normalize("NFC", plain.casefold())
+    return " ".join(folded.replace("_", " ").split())
 
 
 def core_of(folded: str) -> str:
     """Return a folded text without signs around it."""
-    return _EDGES.sub("", folded)
+    core = folded.strip(SIGNS_AROUND)
+    if core and core[0].isalnum() and core[-1].isalnum():
+        return core
+    return _EDGES.sub("", core)
 
 
 @lru_cache(maxsize=1024)
@@ -90,9 +102,9 @@ def read_options(answers: tuple[str, ...], *, has_letters: bool) -> Options:
     own = {each.core.upper(): each.answer for each in made if _is_letter(each.core)}
     letters = own
     if has_letters and not own:
-        letters = {chr(ord("A") + n): each for n, each in enumerate(answers[:26])}
+        letters = dict(zip(ascii_uppercase, answers, strict=False))
     ordered = sorted(made, key=lambda each: (-len(each.folded), each.folded))
-    return Options(tuple(ordered), letters)
+    return Options(tuple(ordered), letters, frozenset(answers))
 
 
 def _option(answer: str) -> Option:
@@ -101,8 +113,12 @@ def _option(answer: str) -> Option:
     if _is_letter(core) or not core:
         return Option(answer, folded, core, ())
     stem = core if core in folded else folded
-    gaps = {stem, stem.replace("-", " "), stem.replace(" ", "-")}
-    return Option(answer, folded, core, tuple(sorted(gaps)))
+    if stem.isalnum():
+        return Option(answer, folded, core, (stem,))
+    if "-" not in stem:
+        return Option(answer, folded, core, (stem, stem.replace(" ", "-")))
+    gaps = dict.fromkeys((stem, stem.replace("-", " "), stem.replace(" ", "-")))
+    return Option(answer, folded, core, (*gaps,))
 
 
 def _is_letter(core: str) -> bool:
@@ -122,6 +138,9 @@ def find_option(text: str, options: Options, where: Where) -> Found:
         The option as it is declared, or why there is none.
     """
     text = unicodedata.normalize("NFC", text)
+    for written in (text, text.strip(SIGNS_AROUND)):
+        if written in options.answers:
+            return Found(written)
     folded = fold(text)
     answers = _whole(folded, options)
     if not answers and where != "whole":
@@ -157,8 +176,10 @@ def _start(text: str, folded: str, options: Options, *, is_strict: bool) -> set[
         marked = None if is_word and not _ends(text, marked) else marked
     own = options.letters.get(marked[1].upper()) if marked else None
     if marked is not None and own is not None:
-        rest = fold(text[marked.end() :])
-        return {own, *_first_option(rest, options)}
+        rest = text[marked.end() :]
+        if rest.strip(SIGNS_AROUND) == own:
+            return {own}
+        return {own, *_first_option(fold(rest), options)}
     return set() if is_strict else _first_option(folded, options)
 
 
@@ -221,10 +242,21 @@ def _letters(text: str, options: Options) -> Iterator[str]:
     if not options.letters:
         return
     for match in _LETTER.finditer(text):
-        letter = match["letter"]
-        is_marked = match["word"] or (match["open"] and match["close"])
-        is_marked = is_marked or match["close"].startswith(")")
-        if letter in _WORDS and not is_marked:
+        letter, start = match[0], match.start()
+        if letter not in options.letters:
             continue
-        if letter in options.letters and not _is_negated(text, match.start("open")):
+        if letter in _WORDS and not _is_marked(text, start):
+            continue
+        before = text[max(0, start - _NEGATION_REACHES) : start].rstrip(_OPENING)
+        if not _NEGATION.search(before):
             yield options.letters[letter]
+
+
+def _is_marked(text: str, place: int) -> bool:
+    """Tell whether a letter is in brackets, or is said to be an answer."""
+    opened = text[place - 1 : place] if place else ""
+    closed = text[place + 1 : place + 2]
+    if closed == ")" or (opened and opened in _OPENING and closed in (*_CLOSING,)):
+        return True
+    before = text[max(0, place - _NEGATION_REACHES) : place].rstrip(_OPENING)
+    return bool(_CALLED.search(before))

@@ -25,7 +25,7 @@ class WithoutThinking:
     (`<|channel|>final<|message|>`) the final one is left. A text that is nothing but
     thoughts is empty.
 
-    Source: the tags that reasoning models write (DeepSeek-R1, Qwen, Magistral, gpt-oss).
+    Source: the tags that DeepSeek-R1, Qwen, Magistral and gpt-oss write.
 
     Example:
         ```yaml
@@ -67,7 +67,9 @@ class WithoutThinking:
             cut = cut.str.replace_all(pattern, "")
         for pattern in (_FINAL, _OTHER_CHANNEL, _END):
             cut = cut.str.replace(pattern, "")
-        return pl.DataFrame({"value": texts.clone().scatter(places, cut)})
+        return pl.DataFrame(
+            {"value": texts.clone().scatter(places, cut.str.strip_chars())}
+        )
 
 
 def _opening(name: str) -> str:

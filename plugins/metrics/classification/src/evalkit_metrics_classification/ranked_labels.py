@@ -129,10 +129,10 @@ class RankingMetric(Metric):
         scores = pl.Series("value", self.class_scores(rankings), nan_to_null=True)
         found = names.with_columns(scores)
         value = pl.col("value")
-        without = pl.col("label").filter(value.is_null()).sort().str.join(", ")
+        without: pl.Expr = pl.col("label").filter(value.is_null()).sort().str.join(", ")
         # of lists, so that rounding does not depend on threads
         means = found.group_by("group", maintain_order=True).agg(
-            value.implode().list.mean().alias("value"), without=without
+            value=value.implode().list.mean(), without=without
         )
         is_partial = value.is_not_null() & (pl.col("without") != "")
         flag = pl.format("classes without a score: {}", "without")

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 from numpy.typing import NDArray
 
 from evalkit_metrics_classification.averages import Numbers, Places, totals
@@ -79,15 +80,15 @@ def rankings_of_groups(
     Returns:
         The keys of each group, and its counts.
     """
-    count, kind = pl.col("count").cast(pl.Float64), pl.col(is_positive)
+    count, kind = pl.col("count").cast(pl.Float64), cs.by_name(is_positive).as_expr()
     ordered = (
-        sums.group_by(*keys, number)
+        sums.group_by(cs.by_name(*keys, number))
         .agg(positives=count.filter(kind).sum(), negatives=count.filter(~kind).sum())
-        .sort(*keys, number, descending=[*([False] * len(keys)), True])
+        .sort(cs.by_name(*keys, number), descending=[*([False] * len(keys)), True])
     )
     starts = first_rows(ordered, keys)
     positives, negatives = (
         ordered[name].to_numpy() for name in ("positives", "negatives")
     )
-    names = ordered.select(keys)[starts]
+    names = ordered.select(cs.by_name(*keys))[starts]
     return names, Rankings(positives, negatives, starts)

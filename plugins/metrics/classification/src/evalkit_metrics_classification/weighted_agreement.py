@@ -65,10 +65,10 @@ def places_of(cells: pl.DataFrame, labels: Sequence[str]) -> tuple[pl.Series, ..
         MetricError: An answer is none of them.
     """
     kind = pl.Enum(list(labels))
-    gold, said = (
-        cells[name].cast(kind, strict=False).to_physical().cast(pl.Int64)
-        for name in ("gold", "predicted")
-    )
+    places = cells.select(
+        pl.col("gold", "predicted").cast(kind, strict=False).to_physical()
+    ).cast(pl.Int64)
+    gold, said = places.get_columns()
     if gold.null_count():
         raise MetricError("an answer is none of the declared labels")
     return gold, said.fill_null(len(labels))

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from evalkit import Metric, MetricContext, MetricError, Parameters
+from evalkit import MetricContext, MetricError, Parameters
 from evalkit_metrics_generation.counted import CountedMetric, Floats, ratio
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 SPACED_STOPS = 100
 """From so many predictions that end with a blank and a full stop, texts look as if they
 were tokenized, as sacrebleu has it."""
+
+KINDS = ("match", "ngram")
+"""What is counted for each order."""
 
 Smoothing = Literal["exp", "floor", "add-k", "none"]
 
@@ -49,8 +52,6 @@ class BleuParameters(CountParameters):
 class CountedBleu(CountedMetric):
     """BLEU, whatever cuts texts into words."""
 
-    Parameters: type[CountParameters]
-
     def _options(self) -> dict[str, object]:
         """Return what sacrebleu calls the parameters."""
         given = self.parameters
@@ -66,9 +67,8 @@ class CountedBleu(CountedMetric):
 
     def count_names(self) -> list[str]:
         """Return both lengths, matches by order, and n-grams by order."""
-        orders = range(1, self._order + 1)
-        matches, ngrams = ([f"{kind}_{n}" for n in orders] for kind in ("match", "gram"))
-        return ["length", "reference_length", *matches, *ngrams]
+        counts = [f"{kind}_{n + 1}" for kind in KINDS for n in range(self._order)]
+        return ["length", "reference_length", *counts]
 
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
         """Return the counts, and which predictions look tokenized."""
@@ -92,7 +92,7 @@ class CountedBleu(CountedMetric):
             "group",
             value=pl.when(~pl.lit(is_empty)).then(pl.lit(value)),
             reason=pl.when(pl.lit(is_empty)).then(
-                pl.lit("neither predictions nor references have a word")
+                pl.lit("neither predictions nor the nearest references have a word")
             ),
             flag=flag.when(is_tokenized).then(
                 pl.format(

@@ -37,7 +37,7 @@ class ChrfPlusPlus(Chrf):
         >>> import evalkit
         >>> said, right = ["the cat sat on a mat"], ["the cat sat on the mat"]
         >>> round(evalkit.score("chrf-plus-plus", said, right)["chrf-plus-plus"].value)
-        77
+        67
     """
 
     Parameters = ChrfPlusPlusParameters

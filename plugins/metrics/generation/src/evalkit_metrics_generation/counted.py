@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 from numpy.typing import NDArray
 
 from evalkit import Metric, MetricContext
@@ -58,8 +59,10 @@ class CountedMetric(Metric):
 
     def resources(self) -> dict[str, str]:
         """Return sacrebleu's signature, without the number of references."""
-        self.scorer.num_refs = None  # type: ignore[attr-defined]
-        return {"sacrebleu signature": self.scorer.get_signature().format()}
+        self.scorer.num_refs = 1
+        signature = self.scorer.get_signature()
+        signature.update("nrefs", None)
+        return {"sacrebleu signature": signature.format()}
 
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
         """Return the numbers of every sentence."""
@@ -73,11 +76,11 @@ class CountedMetric(Metric):
             not_scored=pl.lit(NO_REFERENCE)
         )
         return pl.concat([scored, without], how="diagonal").with_columns(
-            pl.col(self.count_names()).fill_null(0.0)
+            cs.by_name(*self.count_names()).fill_null(0.0)
         )
 
     def _counts(self, predictions: list[str], references: list[list[str]]) -> Floats:
-        """Let sacrebleu count; of references it takes the first ones, the second…"""
+        """Let sacrebleu count; it takes a list of all first references, and so on."""
         shape = (len(predictions), len(self.count_names()))
         if not predictions:
             return np.zeros(shape)

@@ -66,7 +66,7 @@ class Rouge(Metric):
     answer_kinds = ("one", "any-of")
     interval = "t"
     worst_value = 0.0
-    scores = dict.fromkeys(TYPES, {})
+    scores = {name: {} for name in TYPES}
 
     @cached_property
     def _given(self) -> RougeParameters:
@@ -74,7 +74,9 @@ class Rouge(Metric):
         assert isinstance(given, RougeParameters)
         return given
 
-    def score_example(self, prediction: Any, target: Any) -> dict[str, float] | NotScored:
+    def score_example(
+        self, prediction: Any, target: Any
+    ) -> dict[str, float] | NotScored:
         """Score one text by the best of its references."""
         references = reference_list(target)
         if not references:

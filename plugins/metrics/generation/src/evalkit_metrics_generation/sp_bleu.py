@@ -66,7 +66,7 @@ class SpBleu(CountedBleu):
         given = self.parameters
         assert isinstance(given, SpBleuParameters)
         scorer = BLEU(tokenize="none", **self._options())  # type: ignore[arg-type]
-        scorer.tokenizer = _Pieces(given.model)  # type: ignore[assignment]
+        scorer.tokenizer = _Pieces(given.model)
         scorer.tokenizer_signature = scorer.tokenizer.signature()
         return scorer
 

@@ -39,11 +39,13 @@ class Kendall(RankMetric):
         one, ones = dense_ranks(predictions)
         other, others = dense_ranks(targets)
         together = one * len(others) + other
-        _, both = np.unique(together, return_counts=True)
+        order = np.argsort(together, kind="stable")
+        starts = np.flatnonzero(np.diff(together[order], prepend=-1))
+        both = np.diff(np.append(starts, len(order)))
         every = _pairs(np.array([len(one)]))
         tied_one, tied_other, tied_both = map(_pairs, (ones, others, both))
         # where predictions are tied, answers rise: such pairs are not out of order
-        discordant = inversions(other[np.argsort(together, kind="stable")])
+        discordant = inversions(other[order])
         difference = every - tied_one - tied_other + tied_both - 2 * discordant
         value = difference / math.sqrt((every - tied_one) * (every - tied_other))
         return max(-1.0, min(1.0, value))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from typing import ClassVar
 
 import polars as pl
+import polars.selectors as cs
 
 from evalkit import Metric, MetricError
+from evalkit.hookspecs import IntervalKind
 
 _LEAST_SPREAD = 2 * sys.float_info.epsilon
 """Standard deviation, as a share of the mean, up to which numbers count as equal: the
@@ -41,7 +44,7 @@ class PairsMetric(NumberMetric):
 
     bounds = (-1.0, 1.0)
     higher_is_better = True
-    interval = "bootstrap"
+    interval: ClassVar[IntervalKind | None] = "bootstrap"
     # the worst are not those without a prediction, and all right ones are not all equal
     has_possible_range = False
 
@@ -66,11 +69,11 @@ def number_pairs(batch: pl.DataFrame) -> pl.DataFrame:
                 "let the task's Output say float"
             )
     numbers = batch.select(pl.col("prediction", "target").cast(pl.Float64))
-    reason = pl.when(~pl.col("target").is_finite()).then(
-        pl.lit("the answer is NaN or infinite")
-    )
-    reason = reason.when(~pl.col("prediction").is_finite()).then(
-        pl.lit("the prediction is NaN or infinite")
+    reason = (
+        pl.when(~pl.col("target").is_finite())
+        .then(pl.lit("the answer is NaN or infinite"))
+        .when(~pl.col("prediction").is_finite())
+        .then(pl.lit("the prediction is NaN or infinite"))
     )
     return numbers.with_row_index("row").with_columns(not_scored=reason)
 
@@ -84,6 +87,8 @@ def all_equal(name: str) -> pl.Expr:
     Returns:
         A polars expression of the merged columns.
     """
-    count, mean, m2 = (pl.col(f"{name}_{part}") for part in ("count", "mean", "m2"))
+    count, mean, m2 = (
+        cs.by_name(f"{name}_{part}").as_expr() for part in ("count", "mean", "m2")
+    )
     # a moment below zero is a step of a gradient, not a spread
     return m2 <= count * (_LEAST_SPREAD * mean) ** 2

@@ -17,8 +17,7 @@ class R2(NumberMetric):
     tags may all be lower than the whole set. Where all answers are equal, as one is, it
     is null: scikit-learn gives 1 or 0 there. An answer or prediction that is NaN or
     infinite is not scored, and the score is null where a missing prediction counts.
-    Range -infinity to 1, higher is better; a bootstrap interval, and the delta method's
-    beyond 10 000 examples.
+    Range -infinity to 1, higher is better; the delta method's interval.
 
     Source: Wright, Correlation and Causation, 1921; scikit-learn's `r2_score`.
 
@@ -30,7 +29,7 @@ class R2(NumberMetric):
 
     bounds = (None, 1.0)
     higher_is_better = True
-    interval = "bootstrap"
+    interval = "delta"
     merges = {"target": "moments"}
     has_possible_range = False
 

@@ -65,8 +65,12 @@ def dense_ranks(numbers: Floats) -> tuple[Integers, Integers]:
     Returns:
         The number of each value, from 0, and how often each different value occurs.
     """
-    _, ranks, counts = np.unique(numbers, return_inverse=True, return_counts=True)
-    return ranks.astype(np.int64), counts.astype(np.int64)
+    order = np.argsort(numbers, kind="stable")
+    is_new = np.diff(numbers[order], prepend=-np.inf) > 0
+    starts = np.flatnonzero(is_new)
+    ranks = np.empty(len(numbers), dtype=np.int64)
+    ranks[order] = np.cumsum(is_new) - 1
+    return ranks, np.diff(np.append(starts, len(numbers)))
 
 
 def mean_ranks(numbers: Floats) -> Floats:

@@ -13,7 +13,7 @@ class RMSE(NumberMetric):
     It is in the unit of the answers, and never below `mae`: few large errors count for
     more than many small ones. An answer or prediction that is NaN or infinite is not
     scored; where a missing prediction counts, the score is null, as no error is the
-    worst. Range 0 to infinity, lower is better; a bootstrap interval.
+    worst. Range 0 to infinity, lower is better; the delta method's interval.
 
     Source: Hyndman and Koehler, Another Look at Measures of Forecast Accuracy, 2006;
     scikit-learn's `root_mean_squared_error`.
@@ -26,7 +26,7 @@ class RMSE(NumberMetric):
 
     bounds = (0.0, None)
     higher_is_better = False
-    interval = "bootstrap"
+    interval = "delta"
 
     def numbers(self) -> list[pl.Expr]:
         """Return the squared error, and 1 to count by."""

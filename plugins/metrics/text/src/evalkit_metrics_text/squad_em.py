@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from evalkit_metrics_text.comparison import ComparisonMetric
-from evalkit_metrics_text.tokens import Tokens
+from evalkit_metrics_text.normalisation import normalise
 
 
-class SquadExactMatch(ComparisonMetric):
+class SquadExactMatch(ComparisonMetric[str]):
     """Share of predictions that equal an acceptable answer after normalisation.
 
-    The exact match of Rajpurkar et al., SQuAD: 100,000+ Questions for Machine
-    Comprehension of Text, 2016. Both are normalised as there: lower case, without ASCII
-    punctuation and without a, an and the, blanks as one. A missing prediction that
-    counts is wrong. Range 0 to 1, in %, higher is better; Wilson's interval.
+    Equal / all examples. Prediction and answer are normalised: lower case, without
+    ASCII punctuation and without a, an and the, blanks as one. Where nothing is left of
+    both, they are equal. A missing prediction that counts is wrong. Range 0 to 1, in %,
+    higher is better; Wilson's interval.
+
+    Source: Rajpurkar et al., SQuAD: 100,000+ Questions for Machine Comprehension of
+    Text, 2016, section 6.1; `exact_match_score` of its evaluation script.
+
+    Example:
+        >>> import evalkit
+        >>> evalkit.score("squad-em", ["The cat!"], [["cat", "dog"]])["squad-em"].value
+        1.0
     """
 
     interval = "wilson"
 
-    def compare(self, prediction: Tokens, answer: Tokens) -> float:
-        """Return 1 where the tokens are the same in the same order, else 0."""
+    def form_of(self, text: str) -> str:
+        """Return the normalised text."""
+        return normalise(text)
+
+    def compare(self, prediction: str, answer: str) -> float:
+        """Return 1 where the normalised texts are the same, else 0."""
         return float(prediction == answer)

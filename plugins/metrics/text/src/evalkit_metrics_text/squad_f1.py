@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from evalkit_metrics_text.comparison import ComparisonMetric
-from evalkit_metrics_text.tokens import Tokens
+from evalkit_metrics_text.normalisation import normalise
+from evalkit_metrics_text.overlap import Tokens, token_f1
 
 
-class SquadF1(ComparisonMetric):
+class SquadF1(ComparisonMetric[Tokens]):
     """Mean F1 of the tokens of prediction and answer, as SQuAD counts them.
 
-    Per example 2 shared / (predicted + right) tokens, and then the mean (Rajpurkar et
-    al., SQuAD: 100,000+ Questions for Machine Comprehension of Text, 2016). Both are
+    Per example 2 shared / (predicted + right) tokens, each shared as often as it occurs
+    in both, and then the mean. Tokens are what stands between blanks after both were
     normalised: lower case, without ASCII punctuation and without a, an and the. Of
     several acceptable answers the best counts. Where either has no tokens it is 1 if
     neither has any, else 0; a missing prediction that counts is 0. Range 0 to 1, in %,
     higher is better; Wilson's interval of a bounded mean.
+
+    Source: Rajpurkar et al., SQuAD: 100,000+ Questions for Machine Comprehension of
+    Text, 2016, section 6.1; `f1_score` of its evaluation script.
+
+    Example:
+        >>> import evalkit
+        >>> evalkit.score("squad-f1", ["the cat sat"], ["A cat."])["squad-f1"].value
+        0.6666666666666666
     """
 
     interval = "t"
 
+    def form_of(self, text: str) -> Tokens:
+        """Return the words of the normalised text."""
+        return tuple(normalise(text).split())
+
     def compare(self, prediction: Tokens, answer: Tokens) -> float:
         """Return F1 of the tokens, each counted as often as it occurs."""
-        if prediction == answer:
-            return 1.0
-        if set(prediction).isdisjoint(answer):
-            return 0.0  # also where one of them has no tokens
-        shared = (Counter(prediction) & Counter(answer)).total()
-        return 2 * shared / (len(prediction) + len(answer))
+        return token_f1(prediction, answer)

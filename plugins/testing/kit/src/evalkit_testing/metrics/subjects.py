@@ -6,6 +6,7 @@ import copy
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -212,10 +213,12 @@ def scales_of(metric: BoundMetric, statistics: pl.DataFrame) -> Mapping[str, flo
         statistics: Its statistics.
 
     Returns:
-        `max(1, sum of |x|)` by name of the merged column, and `max(1, sum of x^2)` for
-        the centred second moments.
+        `max(1, sum of |x|)` by name of the merged column, `max(1, sum of x^2)` for the
+        centred second moments, and the root of the product of two of these for their
+        co-moment.
     """
     scales: dict[str, float] = {}
+    squares: dict[str, float] = {}
     keys = ("position", *metric.keys)
     for name in (name for name in statistics.columns if name not in keys):
         values = statistics[name].to_list()
@@ -224,6 +227,10 @@ def scales_of(metric: BoundMetric, statistics: pl.DataFrame) -> Mapping[str, flo
             square = max(1.0, math.fsum(value * value for value in values))
             scales |= {f"{name}_count": scale, f"{name}_mean": scale}
             scales |= {f"{name}_m2": square}
+            squares[name] = square
         else:
             scales[name] = scale
+    for one, other in combinations(sorted(squares), 2):
+        root = math.sqrt(squares[one]) * math.sqrt(squares[other])
+        scales[f"{one}_{other}_comoment"] = root
     return scales

@@ -118,8 +118,8 @@ def check_counts(trial: Trial) -> None:
 def check_perfect(trial: Trial) -> None:
     """Predictions that all equal the answers score best."""
     best = _best_value(trial.subject)
-    is_one_of = trial.subject.context.answer_kind == "any-of"
-    rows = tuple(_perfect_rows(trial.rows, is_one_of))
+    is_choice = trial.subject.context.answer_kind == "any-of"
+    rows = tuple(_perfect_rows(trial.rows, is_choice))
     if best is None or not rows or trial.subject.attributes["columns"]:
         return
     metric = trial.subject.bind(interval="none")
@@ -142,9 +142,9 @@ def _best_value(subject: Subject) -> float | None:
     return None if direction is None else best
 
 
-def _perfect_rows(rows: tuple[Row, ...], is_one_of: bool) -> Iterator[Row]:
+def _perfect_rows(rows: tuple[Row, ...], is_choice: bool) -> Iterator[Row]:
     for row in rows:
-        if not is_one_of or not isinstance(row.target, list | tuple):
+        if not is_choice or not isinstance(row.target, list | tuple):
             yield row._replace(prediction=row.target)
         elif row.target:
             yield row._replace(prediction=row.target[0])

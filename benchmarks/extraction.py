@@ -1,0 +1,211 @@
+"""Measures what extraction adds to reading generated answers.
+
+Run it as
+
+    python benchmarks/extraction.py [--rows 1000000] [--extract "after:Answer:|choice"]
+
+Each example has four options of its own. The answers are JSON lines of some 200
+characters that name one by its letter (in brackets, with a reason behind it, in bold),
+by its text, or by both; one in a hundred names none, one in a hundred two. In one
+process, in turns:
+
+- read: the file of predictions is read as columns, as an evaluation does;
+- extract: the same, and the answers are taken out.
+
+Each time `evalkit` uses all cores that there are, as an evaluation does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+from pydantic import BaseModel
+
+import evalkit
+from evalkit.adapters import extraction
+from evalkit.base.columns import frame_of
+from evalkit.examples.table import load_examples
+from evalkit.plugins.registry import Registry
+from evalkit.plugins.resolver import Resolver
+from evalkit.predictions.extracting import RESPONSE, STATUS
+from evalkit.predictions.matching import IdIndex
+from evalkit.predictions.preparation import read_prediction_file
+from evalkit.predictions.responses import ResponseReader
+
+BUDGET = 3.0
+_FORMS = (
+    "Answer: {letter}",
+    "Answer: ({letter})",
+    "Answer: ({letter}) {text}",
+    "Answer: {letter}) because the passage says so in its second sentence.",
+    "**Answer:** **{letter}**",
+    "**Answer**: {letter}. {text}",
+    "Answer: {text}",
+    "answer: {text}.",
+)
+_UNCLEAR = ("Answer: it cannot be told.", "Answer: {text} or {other}")
+_THOUGHT = (
+    "Let us look at what the passage says. It names the town twice, first at the "
+    "beginning, where the author tells of the journey, and again at the end, "
+)
+
+
+class Question(BaseModel):
+    """A question with options."""
+
+    uid: str
+    question: str
+    choices: list[str]
+
+
+class Reply(BaseModel):
+    """What a model wrote."""
+
+    id: str
+    answer: str
+
+
+class Quiz(evalkit.TaskIO):
+    """Which option is right?"""
+
+    Input = Question
+    Output = Reply
+    answer_field = "answer"
+    choices_field = "choices"
+    perf_metric = "accuracy"
+    example = {"uid": "1", "question": "Which?", "choices": ["Rome", "York"]}
+
+
+class Towns(evalkit.Dataset):
+    """Made up towns."""
+
+    name = "towns"
+    task = Quiz
+    version = "1"
+    rows = 0
+
+    def load(self, split: str) -> pl.DataFrame:
+        """Make the examples."""
+        number = pl.int_range(0, self.rows, dtype=pl.Int64)
+        towns = [
+            pl.format("{} {}", pl.lit(name), number)
+            for name in ("Aldersby", "Birchwick", "Cawthorpe", "Dunmore")
+        ]
+        return pl.select(
+            uid=number.cast(pl.String),
+            question=pl.lit("Where does the story end?"),
+            choices=pl.concat_list(towns),
+        ).with_columns(answer=pl.col("choices").list.first())
+
+
+def write_answers(choices: Sequence[Sequence[str]], path: Path) -> None:
+    """Write an answer for each example.
+
+    Args:
+        choices: The options of each.
+        path: The file.
+    """
+    rng = random.Random(0)
+    texts = []
+    for own in choices:
+        place = rng.randrange(4)
+        form = rng.choice(_FORMS if rng.random() > 0.02 else _UNCLEAR)
+        said = {"letter": "ABCD"[place], "text": own[place], "other": own[place - 1]}
+        texts.append(f"{_THOUGHT}so {place} it is.\n{form.format(**said)}")
+    ids = [str(number) for number in range(len(texts))]
+    pl.DataFrame({"id": ids, "answer": texts}).write_ndjson(path)
+
+
+class _Time(NamedTuple):
+    """Seconds on the clock, and of all cores together."""
+
+    wall: float
+    cpu: float
+
+
+def _measured(work: Callable[[], Any]) -> tuple[_Time, Any]:
+    began = time.perf_counter(), time.process_time()
+    found = work()
+    ended = time.perf_counter(), time.process_time()
+    return _Time(ended[0] - began[0], ended[1] - began[1]), found
+
+
+def main() -> None:
+    """Measure, and print the medians."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--extract", default="after:Answer:|choice")
+    given = parser.parse_args()
+    Towns.rows = given.rows
+    resolver = Resolver(Registry())
+    dataset = resolver.dataset(Towns)
+    task = resolver.task(dataset)
+    examples = load_examples(dataset, task, "test")
+    stages = extraction(given.extract)
+    reader = ResponseReader(task, dataset, examples, (), stages)
+    assert examples.choices is not None
+    assert reader.extractor is not None
+    extractor, ids = reader.extractor, examples.frame["id"]
+    index = IdIndex(ids)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "answers.jsonl"
+        write_answers(examples.choices.to_list(), path)
+
+        def read() -> list[pl.DataFrame]:
+            blocks = read_prediction_file(path, reader, ids)
+            return [block.frame for block in blocks]
+
+        def extract() -> list[pl.DataFrame]:
+            made = []
+            for block in read_prediction_file(path, reader, ids):
+                found = extractor.of_frame(block.frame, index.find(block.frame["id"]))
+                assert found is not None
+                made.append(frame_of([block.frame["id"], *found.kept.get_columns()]))
+            return made
+
+        read()
+        size = path.stat().st_size / 1e6
+        times: dict[str, list[_Time]] = {"read": [], "extract": []}
+        for _ in range(given.rounds):
+            times["read"].append(_measured(read)[0])
+            seconds, frames = _measured(extract)
+            times["extract"].append(seconds)
+    _report(given, size, times, pl.concat(frames))
+
+
+def _report(
+    given: argparse.Namespace,
+    size: float,
+    times: dict[str, list[_Time]],
+    kept: pl.DataFrame,
+) -> None:
+    kinds = ("wall", "cpu")
+    medians = {
+        name: [statistics.median(getattr(one, kind) for one in each) for kind in kinds]
+        for name, each in times.items()
+    }
+    print(f"{given.rows:,} answers, {size:.0f} MB, {given.rounds} rounds in turns")
+    for name, (wall, cpu) in medians.items():
+        walls = [each.wall for each in times[name]]
+        spread = f"({min(walls):.2f} to {max(walls):.2f})"
+        print(f"{name:8} {wall:6.2f} s {spread}, {cpu:.2f} s CPU")
+    counts = dict(sorted(kept[STATUS].value_counts().iter_rows()))
+    print(f"{given.extract}: {counts}, {kept[RESPONSE].n_unique():,} different")
+    pairs = zip(medians["extract"], medians["read"], strict=True)
+    wall, cpu = (many / few - 1 for many, few in pairs)
+    verdict = "kept" if max(wall, cpu) <= BUDGET else "NOT kept"
+    added = f"extraction adds {wall:.2f} x the time of reading ({cpu:.2f} x its CPU)"
+    print(f"{added}; budget: {BUDGET} x; {verdict}")
+
+
+if __name__ == "__main__":
+    main()

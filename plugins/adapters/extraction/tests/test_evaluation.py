@@ -1,0 +1,364 @@
+"""Extractors in an evaluation, in what a run records, and in a run that is rescored."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from pydantic import BaseModel
+
+import evalkit
+from evalkit.errors import AlignmentError, EvalkitError
+from evalkit.runs import find_unparsed
+
+_DATA = os.environ.get("EVALKIT_TEST_DATA")
+
+
+class _Question(BaseModel):
+    uid: str
+    question: str
+    choices: list[str]
+
+
+class _Reply(BaseModel):
+    id: str
+    answer: str
+    note: str | None = None
+
+
+class Quiz(evalkit.TaskIO):
+    """Which option is right?"""
+
+    Input = _Question
+    Output = _Reply
+    answer_field = "answer"
+    choices_field = "choices"
+    scored_fields = ("note",)
+    perf_metric = "accuracy"
+    example: Mapping[str, Any] = {"uid": "1", "question": "?", "choices": ["x", "y"]}
+
+
+_TOWNS = ["Paris", "York", "New York", "Rome"]
+
+
+class Towns(evalkit.Dataset):
+    """Eight questions."""
+
+    name = "towns"
+    task = Quiz
+    version = "1"
+
+    def load(self, split: str) -> list[dict[str, Any]]:
+        return [
+            {
+                "uid": str(number),
+                "question": "?",
+                "choices": _TOWNS,
+                "answer": _TOWNS[number % 4],
+                "tags": ["even" if number % 2 == 0 else "odd"],
+            }
+            for number in range(8)
+        ]
+
+
+_TEXTS = [
+    "Answer: A",
+    "Answer: (B) because New York is nice",
+    "I think New York.",
+    "Apple",
+    " ",
+    "Rome or Paris",
+    "<think>Paris</think>Answer: **C**",
+    "D) Rome",
+]
+_STAGES = "without-thinking|after:Answer:,otherwise=text|choice"
+_WANTED = ["Paris", "York", "New York", None, None, None, "New York", "Rome"]
+
+
+def _said(texts: Sequence[Any]) -> list[dict[str, Any]]:
+    return [{"id": str(n), "answer": text} for n, text in enumerate(texts)]
+
+
+def _write(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    elif path.suffix == ".parquet":
+        pl.DataFrame(rows).write_parquet(path)
+    else:
+        pl.DataFrame(rows).write_csv(path)
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["rows", ".jsonl", ".parquet", ".csv"])
+def test_answers_are_taken_out_whatever_the_form(suffix: str, tmp_path: Path) -> None:
+    rows: Any = _said(_TEXTS)
+    if suffix != "rows":
+        rows = _write(rows, tmp_path / f"said{suffix}")
+    result = evalkit.evaluate(Towns, rows, extract=_STAGES)
+    assert result.examples is not None
+    assert result.examples["pred"].to_list() == _WANTED
+    assert result["accuracy"].value == 5 / 8
+    found = result.record.extraction
+    assert found is not None
+    counts = (found.responses, found.unique, found.ok, found.empty, found.unparsed)
+    assert counts == (8, 8, 5, 1, 2)
+    assert (found.text, found.chosen_by, found.error) == (_STAGES, "user", 0)
+    assert result.counts["unparsed"] == 3
+    assert dict(result.record.unparsed) == {
+        "choice: no option is named": 1,
+        "choice: several options are named": 1,
+        "the response is empty": 1,
+    }
+    kinds = [each.name for each in result.record.components if each.kind == "adapters"]
+    assert kinds == ["without-thinking", "after", "choice"]
+
+
+def test_the_order_of_rows_does_not_matter() -> None:
+    rows = _said(_TEXTS)
+    one, other = (
+        evalkit.evaluate(Towns, pl.DataFrame(each), extract=_STAGES)
+        for each in (rows, rows[::-1])
+    )
+    assert one.examples is not None and other.examples is not None  # noqa: PT018
+    assert one.examples.equals(other.examples)
+
+
+def test_what_is_found_is_part_of_the_runs_identity() -> None:
+    rows = _said(_TEXTS)
+    ids = {
+        evalkit.evaluate(Towns, rows, extract=each).run_id
+        for each in (None, "choice", "choice:where=whole", "strip|choice")
+    }
+    assert len(ids) == 4
+
+
+def test_data_sets_and_tasks_declare_extractors_and_users_win() -> None:
+    class Asked(Quiz):
+        extract = "choice"
+
+    class OfTask(Towns):
+        task = Asked
+
+    class OfDataset(OfTask):
+        extract: Any = [
+            {"kind": "after", "configuration": {"cue": "Answer:"}},
+            "choice",
+        ]
+
+    said = _said(["Answer: A"] * 8)
+    made = {
+        name: evalkit.evaluate(dataset, said, extract=extract).record.extraction
+        for name, dataset, extract in (
+            ("task", OfTask, None),
+            ("data set", OfDataset, None),
+            ("user", OfDataset, "strip|choice"),
+            ("nobody", OfDataset, "none"),
+        )
+    }
+    assert made.pop("nobody") is None
+    for name, found in made.items():
+        assert found is not None
+        assert found.chosen_by == name
+    texts = [found.text for found in made.values() if found]
+    assert texts == ["choice", "after:Answer:|choice", "strip|choice"]
+
+
+def test_alternatives_keep_their_answers_or_vote() -> None:
+    several = [{"answer": text} for text in ("A", "(B)", "b", "zzz")]
+    said = [{"id": str(n), "responses": several} for n in range(8)]
+    all_ = evalkit.evaluate(Towns, said, extract="choice")
+    voted = evalkit.evaluate(Towns, said, extract="choice|majority")
+    assert all_.examples is not None
+    assert voted.examples is not None
+    answers = ["Paris", "York", "York", None]
+    assert all_.examples["responses"].to_list() == [answers] * 8
+    assert all_.examples["pred"].to_list() == ["Paris"] * 8
+    assert voted.examples["pred"].to_list() == ["York"] * 8
+    assert "responses" not in voted.examples.columns
+    again = evalkit.rescore(all_, extract="choice|majority")
+    assert again.examples is not None
+    assert again.examples["pred"].to_list() == ["York"] * 8
+    back = evalkit.rescore(again, extract="choice")
+    assert back.examples is not None
+    assert back.examples["responses"].to_list() == [answers] * 8
+
+
+def test_other_faults_of_a_response_still_count() -> None:
+    said = [*_said(_TEXTS[:6]), {"id": "6", "answer": "A", "note": 5}, {"id": "7"}]
+    result = evalkit.evaluate(Towns, said, extract=_STAGES, on_invalid="skip")
+    assert (result.counts["invalid"], result.counts["scored"]) == (2, 6)
+    assert {problem.id for problem in result.problems} == {"6", "7"}
+    reported = [*_said(_TEXTS[:7]), {"id": "7", "answer": "A", "error": "timeout"}]
+    result = evalkit.evaluate(Towns, reported, extract=_STAGES, on_invalid="skip")
+    assert result.counts["invalid"] == 1
+
+
+def test_errors_as_seahelm_drops_and_replaces_them() -> None:
+    """errors-001 and -003 of its oracle: rows without a response, left out or wrong."""
+    said = _said(["A", None, "C", "D", "A", "B", "C", "D"])
+    dropped = evalkit.evaluate(Towns, said, extract="choice", on_invalid="skip")
+    assert (dropped["accuracy"].value, dropped["accuracy"].n) == (1, 7)
+    replaced = evalkit.evaluate(Towns, said, extract="choice", on_invalid="wrong")
+    assert (replaced["accuracy"].value, replaced["accuracy"].n) == (7 / 8, 8)
+
+
+def test_a_run_is_rescored_by_other_extractors(tmp_path: Path) -> None:
+    said = _said(_TEXTS)
+    run = evalkit.evaluate(Towns, said, extract="choice:where=whole", out=tmp_path)
+    assert run["accuracy"].value == 0
+    again = evalkit.rescore(run.run_id, extract=_STAGES, folder=tmp_path, out=tmp_path)
+    direct = evalkit.evaluate(Towns, said, extract=_STAGES)
+    assert again.record.parent == run.run_id
+    assert again.examples is not None
+    assert direct.examples is not None
+    assert again.examples.sort("id").equals(direct.examples.sort("id"))
+    assert again.scores == direct.scores
+    assert again.record.counts == direct.record.counts
+    assert again.record.unparsed == direct.record.unparsed
+    assert again.record.extraction == direct.record.extraction
+    assert again.notices == direct.notices
+    verified = evalkit.verify(again.run_id, folder=tmp_path)
+    assert verified.agrees
+    assert not verified.contradictions
+    more = evalkit.rescore(again.run_id, ["macro-f1"], folder=tmp_path)
+    assert more.record.extraction == again.record.extraction
+
+
+def test_a_run_without_extractors_is_rescored_from_its_predictions() -> None:
+    said = _said(_TEXTS[:4] + ["x"] * 4)
+    run = evalkit.evaluate(Towns, said)
+    assert run.record.extraction is None
+    again = evalkit.rescore(run, extract=_STAGES)
+    assert again.examples is not None
+    assert again.examples["pred"].to_list() == [*_WANTED[:4], *[None] * 4]
+
+
+def test_what_cannot_be_rescored_is_refused(tmp_path: Path) -> None:
+    said = _said(_TEXTS)
+    withheld = evalkit.evaluate(
+        Towns, said, extract="choice", include_examples=False, out=tmp_path
+    )
+    assert withheld.examples is not None
+    assert not any("response" in name for name in withheld.examples.columns)
+    with pytest.raises(EvalkitError, match="holds no answers and predictions"):
+        evalkit.rescore(withheld.run_id, extract="choice", folder=tmp_path)
+    by_pred = evalkit.evaluate(Towns, said, extract="choice", by="pred")
+    with pytest.raises(EvalkitError, match="--by pred"):
+        evalkit.rescore(by_pred, extract="choice")
+    run = evalkit.evaluate(Towns, said, extract="choice")
+    with pytest.raises(EvalkitError, match=r"stage 1 \(labels\).*declares no labels"):
+        evalkit.rescore(run, extract="labels")
+
+
+def test_unparsed_responses_are_listed() -> None:
+    result = evalkit.evaluate(Towns, _said(_TEXTS), extract=_STAGES)
+    found = find_unparsed(result)
+    assert found.n == 8
+    assert found.rows["id"].to_list() == ["3", "4", "5"]
+    assert found.rows["status"].to_list() == ["unparsed", "empty", "unparsed"]
+    assert found.rows["response"].to_list() == _TEXTS[3:6]
+    assert find_unparsed(result, "even").rows["id"].to_list() == ["4"]
+
+
+def test_runs_of_parts_are_put_together(tmp_path: Path) -> None:
+    said = _said(_TEXTS)
+    parts = [
+        evalkit.evaluate(
+            Towns, said, extract=_STAGES, filters={"tag": tag}, out=tmp_path
+        )
+        for tag in ("even", "odd")
+    ]
+    merged = evalkit.merge([part.run_id for part in parts], folder=tmp_path)
+    whole = evalkit.evaluate(Towns, said, extract=_STAGES)
+    assert merged.record.extraction == whole.record.extraction
+
+
+def test_extractors_that_would_read_more_are_named_and_not_used() -> None:
+    said = _said([f"Answer: {letter}" for letter in "ABCDABC"] + ["?"])
+    result = evalkit.evaluate(Towns, said)
+    [notice] = [each for each in result.notices if "--extract" in each]
+    assert notice.startswith("8 of 8 responses have no valid answer; of them, ")
+    assert "--extract choice reads 7" in notice
+    assert result["accuracy"].value == 0
+    fine = evalkit.evaluate(Towns, _said(_TOWNS * 2))
+    assert not any("--extract" in each for each in fine.notices)
+
+
+def test_a_refusal_names_them_too() -> None:
+    rows = [{"uid": str(n), "statement": "x", "label": "positive"} for n in range(20)]
+    said = [{"id": str(n), "label": "It is **positive**."} for n in range(20)]
+    with pytest.raises(AlignmentError, match="of them, --extract labels reads 20"):
+        evalkit.evaluate(data=rows, task="sentiment", predictions=said)
+    checked = evalkit.validate(data=rows, task="sentiment", predictions=said)
+    assert any("--extract labels reads 20" in each for each in checked.notices)
+    result = evalkit.evaluate(
+        data=rows, task="sentiment", predictions=said, extract="labels"
+    )
+    assert result["accuracy"].value == 1
+
+
+def test_an_extractor_of_ones_own() -> None:
+    class Loud:
+        """Take what is written in capitals."""
+
+        version = "1"
+
+        def extract_text(self, text: str, choices: Any, labels: Any) -> Any:
+            if text == "broken":
+                raise evalkit.AdapterError("it is broken")
+            return text.title() if text.isupper() else None
+
+    said = _said(["PARIS", "york", "NEW YORK", "broken", "PARIS", "YORK", "?", "ROME"])
+    result = evalkit.evaluate(Towns, said, extract=[{"kind": Loud}])
+    assert result["accuracy"].value == 5 / 8
+    assert dict(result.record.unparsed) == {
+        "Loud: there is no answer": 2,
+        "Loud: it is broken": 1,
+    }
+    found = result.record.extraction
+    assert found is not None
+    assert (found.ok, found.unparsed, found.error) == (5, 2, 1)
+
+
+def test_what_an_extractor_raises_is_its_failure() -> None:
+    class Bad:
+        version = "1"
+
+        def extract_text(self, text: str) -> Any:
+            raise ZeroDivisionError
+
+    with pytest.raises(evalkit.PluginError, match=r"adapters/bad .*ZeroDivisionError"):
+        evalkit.evaluate(Towns, _said(_TEXTS), extract=[{"kind": Bad}])
+
+
+_SOLVED = {
+    "6b_finetuning": 286,
+    "6b_verification": 515,
+    "175b_finetuning": 458,
+    "175b_verification": 742,
+}
+
+
+@pytest.mark.skipif(not _DATA, reason="needs EVALKIT_TEST_DATA")
+@pytest.mark.parametrize("extract", ["final-number", None])
+def test_gsm8k_from_the_publishers_file(
+    extract: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cobbe et al. 2021: the authors' own judgement of four models."""
+    monkeypatch.setenv("EVALKIT_DATA_DIR", str(_DATA))
+    path = Path(str(_DATA)) / "gsm8k" / "example_model_solutions.jsonl"
+    for model, solved in _SOLVED.items():
+        result = evalkit.evaluate(
+            "gsm8k",
+            path,
+            map_predictions={"id": "#row", "answer": f"{model}.solution"},
+            extract=extract,
+        )
+        score = result["exact-match"]
+        assert score.value is not None
+        assert (round(score.value * 1319), score.n) == (solved, 1319)

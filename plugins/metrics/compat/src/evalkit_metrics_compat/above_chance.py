@@ -1,0 +1,298 @@
+"""The distance of another metric's score from chance."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+import polars.selectors as cs
+from pydantic import Field, FiniteFloat
+
+from evalkit import (
+    Metric,
+    MetricContext,
+    MetricError,
+    Parameters,
+    PluginContractError,
+    PluginError,
+)
+from evalkit.catalog import BoundMetric, Registry
+from evalkit.scoring import ScoringTable, finalize, metric_outcomes
+
+_INHERITED = (
+    *("keys", "merges", "answer_kinds", "has_possible_range", "most_not_scored"),
+    *("batch_rows", "shares_work", "costly", "deterministic"),
+)
+"""Attributes that are those of the metric that is rescaled."""
+
+_SLACK = 1e-9
+
+
+class AboveChanceParameters(Parameters):
+    """What is rescaled, and what chance is."""
+
+    metric: str = "balanced-accuracy"
+    """Name of the metric, with parameters and, of several scores, the score's name:
+    `macro-f1:labels=declared`, `helm-set-match#iou`."""
+    chance: Literal["labels", "choices"] | FiniteFloat = "labels"
+    """Its score by chance, as it is stored (0.25, not 25 %); `labels`: 1 / the number
+    of declared labels; `choices`: the mean of 1 / the number of an example's own."""
+    choices: str = Field("choices", min_length=1)
+    """Field of the data that lists an example's own choices."""
+
+
+class AboveChance(Metric):
+    """Distance of a metric's score from chance, as a share of what is possible.
+
+    (score - chance) / (best - chance), where `best` is the bound of the metric on its
+    better side; 0 where the score is worse than chance, which the flag says. Chance is
+    what is declared, 1 / the number of declared labels, or the mean of 1 / the number
+    of each example's own choices; never is it taken from the answers that were loaded
+    (as SEA-HELM does, where right answers to one example score 0). Where it is not
+    known, or is the best score, the value is null with the reason. Missing predictions
+    and several answers are treated as the metric that is rescaled treats them. Range 0
+    to 1, in %, higher is better; the interval of that metric, rescaled and cut off.
+
+    Source: `normalize_score` of SEA-HELM 1.2.0; with the default metric and chance its
+    `normalized_accuracy`.
+
+    Example:
+        >>> import evalkit
+        >>> said, right, labels = ["a", "b", "a", "b"], ["a", "b", "b", "b"], ["a", "b"]
+        >>> name = "above-chance:metric=accuracy"
+        >>> evalkit.score(name, said, right, labels=labels)[name].value
+        0.5
+    """
+
+    Parameters = AboveChanceParameters
+    unit = "%"
+    bounds = (0.0, 1.0)
+    higher_is_better = True
+    scale = 100.0
+    interval = "bootstrap"
+
+    def __init__(self, parameters: AboveChanceParameters) -> None:
+        super().__init__(parameters)
+        self._chance = parameters.chance
+        self._choices = parameters.choices if self._chance == "choices" else None
+        self._inner = _load(parameters.metric)
+        self._best = _best_of(self._inner)
+        if isinstance(self._chance, str):
+            _refuse_other_scales(self._inner)
+        vars(self).update(self._inherited())
+
+    def _inherited(self) -> dict[str, Any]:
+        inner = self._inner
+        is_plain = self._choices is None
+        kind = inner.interval or ""
+        keeps = kind == "none" or (kind == "multinomial" and is_plain)
+        by_example = inner.example_hook is not None
+        return {
+            **{name: getattr(inner, name) for name in _INHERITED},
+            "columns": (*inner.columns, *([] if is_plain else [self._choices])),
+            "interval": kind if keeps else "bootstrap",
+            "costly": inner.is_costly,
+            "accepts_no_prediction": inner.accepts_no_prediction
+            or (by_example and inner.worst_value is not None),
+        }
+
+    def rescales(self) -> BoundMetric:
+        """Return the metric whose score is rescaled."""
+        return self._inner
+
+    def resources(self) -> dict[str, Any]:
+        """Name the metric that is rescaled, its code, and what it depends on."""
+        inner = self._inner
+        package = inner.component.value.partition(":")[0].partition(".")[0]
+        own = {
+            f"metric: {name}": value
+            for name, value in dict(inner.name_resources()).items()
+        }
+        files = {
+            f"metric: parameter {name}": Path(value)
+            for name, value in inner.changed_parameters.items()
+            if isinstance(value, str) and Path(value).is_file()
+        }
+        code = {"metric: code": sys.modules[package]} if package in sys.modules else {}
+        return {"metric": inner.component.origin, **own, **files, **code}
+
+    def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
+        """Return the statistics of the metric, and the chance of each example."""
+        columns = ["prediction", "target", *self._inner.columns]
+        found = _statistics(self._inner, batch.select(cs.by_name(*columns)), context)
+        if self._choices is None:
+            return found
+        return _with_chance(found, batch[self._choices])
+
+    def scaling(self, sums: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
+        """Return chance and the best score, of every group."""
+        one = pl.lit(self._best, dtype=pl.Float64)
+        if self._choices is not None:
+            zero = pl.col("scaling_chance").sum() / pl.col("scaling_examples").sum()
+            groups = sums.group_by("group", maintain_order=True).agg(zero=zero)
+            return groups.with_columns(one=one)
+        zero = pl.lit(self._same_chance(context), dtype=pl.Float64)
+        groups = sums.select(pl.col("group").unique(maintain_order=True))
+        return groups.with_columns(zero=zero, one=one)
+
+    def finalize(self, sums: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
+        """Rescale what the metric makes of its sums."""
+        inner = self._inner
+        own = [name for name in sums.columns if name.startswith("scaling")]
+        part = inner.part if inner.has("finalize") else ""
+        scores = finalize(inner, sums.drop(cs.by_name(*own)), context)
+        scores = scores.filter(pl.col("score") == part)
+        _refuse_beyond_bounds(inner, scores["value"])
+        scales = self.scaling(sums, context).with_columns(
+            pl.col("group").cast(pl.Int64)
+        )
+        zero, one = pl.col("zero"), pl.col("one")
+        away = distance(pl.col("value"), zero, one)
+        why = (
+            pl.when(zero.is_null())
+            .then(pl.lit(self._why_no_chance))
+            .when(zero == one)
+            .then(pl.lit("chance is the best score that there is"))
+        )
+        below = pl.when(away < 0).then(pl.lit("worse than chance: cut off at 0"))
+        flags = pl.concat_str([below, "flag"], separator="; ", ignore_nulls=True)
+        return scores.join(scales, on="group", maintain_order="left").select(
+            "group",
+            value=away.clip(0.0, 1.0),
+            reason=pl.coalesce("reason", why),
+            flag=pl.when(flags != "").then(flags),
+        )
+
+    def _same_chance(self, context: MetricContext) -> float | None:
+        """Return the chance that is the same for all groups."""
+        if isinstance(self._chance, float):
+            return self._chance
+        return 1 / len(context.labels) if context.labels else None
+
+    @property
+    def _why_no_chance(self) -> str:
+        if self._choices is None:
+            return "chance=labels, but the data set declares no labels"
+        return "no example was scored"
+
+
+def distance(score: pl.Expr, chance: pl.Expr, best: pl.Expr) -> pl.Expr:
+    """Return how far scores are from chance, as a share of what is possible.
+
+    Args:
+        score: The scores.
+        chance: The score by chance.
+        best: The best score, which may be less than chance.
+
+    Returns:
+        0 at chance and 1 at the best score; negative for what is worse than chance, and
+        null where chance is the best score.
+    """
+    return pl.when(chance != best).then((score - chance) / (best - chance))
+
+
+def _load(name: str) -> BoundMetric:
+    """Load the metric that a user names, or one of its scores.
+
+    Raises:
+        PluginContractError: There is none, or it cannot be rescaled.
+    """
+    where = f"metrics/above-chance: parameter metric={name}"
+    reference, _, part = name.partition("#")
+    try:
+        whole = BoundMetric.of(Registry().load("metrics", reference))
+    except PluginError as error:
+        raise PluginContractError(f"{where}: {error}") from error
+    inner = whole.score_of(part) if part or "" in whole.scores else whole
+    declared = ", ".join(f"{reference}#{each}" for each in whole.scores if each)
+    if (part and part not in whole.scores) or (whole.scores and inner is whole):
+        raise PluginContractError(f"{where}: choose one of {declared or reference}")
+    for hook, why in _REFUSED.items():
+        if inner.has(hook):
+            raise PluginContractError(f"{where}: {why}")
+    return inner
+
+
+_REFUSED = {
+    "compute": "it is a function of lists, which has no statistics",
+    "prepare": "it looks at all answers first, which cannot be handed on",
+    "rescales": "it is rescaled already",
+}
+
+
+def _best_of(metric: BoundMetric) -> float:
+    low, high = metric.bounds or (None, None)
+    best = high if metric.higher_is_better else low
+    if best is None or metric.higher_is_better is None:
+        raise PluginContractError(
+            f"metrics/above-chance: {metric.name} declares no best score, so that "
+            "there is no share of it"
+        )
+    return float(best)
+
+
+def _refuse_other_scales(metric: BoundMetric) -> None:
+    """Refuse to take 1 / choices for the chance of what is no share of right ones."""
+    if metric.bounds != (0, 1) or not metric.higher_is_better:
+        raise PluginContractError(
+            f"metrics/above-chance: {metric.name} is no share of 0 to 1, so that its "
+            "score by chance must be declared: chance=NUMBER"
+        )
+
+
+def _statistics(
+    metric: BoundMetric, batch: pl.DataFrame, context: MetricContext
+) -> pl.DataFrame:
+    """Return the statistics of a metric, whichever way it is written."""
+    if metric.has("statistics"):
+        found: pl.DataFrame = metric.statistics(batch, context)
+        return found
+    numbered = batch.with_row_index("position").with_columns(
+        pl.col("position").cast(pl.UInt32)
+    )
+    names = [f"row {row} of a batch" for row in range(len(batch))]
+    done = metric_outcomes(metric, ScoringTable(numbered, names, None, context))
+    left = done.unscored.select(row="position", not_scored="reason")
+    found = done.statistics.rename({"position": "row"})
+    if not left.height:
+        return found
+    numbers = [name for name in found.columns if name != "row"]
+    return pl.concat([found, left], how="diagonal").with_columns(
+        cs.by_name(*numbers).fill_null(0.0)
+    )
+
+
+def _with_chance(found: pl.DataFrame, choices: pl.Series) -> pl.DataFrame:
+    """Add the chance of each example to its first row of statistics."""
+    if not isinstance(choices.dtype, pl.List):
+        raise MetricError(f"the field {choices.name!r} holds no lists of choices")
+    counts = choices.list.len().cast(pl.Float64).replace(0.0, None)
+    count = counts.gather(found["row"]).alias("count")
+    first = found["row"].is_first_distinct()
+    lacks = pl.when(count.is_null()).then(pl.lit("the example has no choices"))
+    said = found["not_scored"] if "not_scored" in found.columns else None
+    reasons = lacks if said is None else pl.lit(said).fill_null(lacks)
+    rows = found.with_columns(
+        scaling_chance=pl.when(first).then(1 / count).fill_null(0.0),
+        scaling_examples=first.cast(pl.Float64),
+        not_scored=reasons,
+    )
+    is_left = pl.col("not_scored").is_not_null()
+    return rows.filter(~is_left | pl.Series(first))
+
+
+def _refuse_beyond_bounds(metric: BoundMetric, values: pl.Series) -> None:
+    """Refuse scores on another scale than the metric says that they are on."""
+    low, high = metric.bounds or (None, None)
+    beyond = [
+        value
+        for value in values.drop_nulls()
+        if (low is not None and value < low - _SLACK)
+        or (high is not None and value > high + _SLACK)
+    ]
+    if beyond:
+        raise MetricError(
+            f"the score {beyond[0]} of {metric.name} is outside of its bounds"
+        )

@@ -1,0 +1,111 @@
+"""BLEU of the pieces of a SentencePiece model that is made here."""
+
+from __future__ import annotations
+
+import hashlib
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+import sacrebleu
+import sentencepiece
+from hypothesis import given
+from hypothesis import strategies as st
+
+import evalkit
+from evalkit import MetricError
+from evalkit.testing import check_metric
+
+TEXTS = [
+    "the cat sat on the mat",
+    "Der Hund lief über die Straße",
+    "猫がマットに座った",
+]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    written = BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(TEXTS * 3),
+        model_writer=written,
+        vocab_size=34,
+        minloglevel=2,
+    )
+    path = tmp_path_factory.mktemp("pieces") / "small.model"
+    path.write_bytes(written.getvalue())
+    return path
+
+
+texts = st.lists(
+    st.sampled_from([*TEXTS, "the cat", "Hund", "x", "", "  ", "猫", "\n"]), max_size=3
+).map(" ".join)
+
+
+@given(
+    rows=st.lists(
+        st.tuples(texts, st.lists(texts, min_size=1, max_size=2)),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_it_is_sacrebleus_score_of_the_pieces(
+    model: Path, rows: list[tuple[str, list[str]]]
+) -> None:
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
+
+    def pieces(text: str) -> str:
+        return " ".join(processor.encode_as_pieces(text.rstrip()))
+
+    scorer = sacrebleu.BLEU(tokenize="none", force=True)
+    said = [pieces(text) for text, _ in rows]
+    most = max(len(right) for _, right in rows)
+    right = [
+        [pieces(of[n]) if n < len(of) else None for _, of in rows] for n in range(most)
+    ]
+    expected = scorer.corpus_score(said, right).score  # type: ignore[arg-type]
+    name = f"sp-bleu:model={model}"
+    found = evalkit.score(name, [text for text, _ in rows], [of for _, of in rows])[
+        name
+    ]
+    if found.value is None:
+        assert expected == 0
+        assert not any(said)
+    else:
+        assert found.value == pytest.approx(expected, abs=1e-9)
+
+
+def test_it_keeps_the_laws(model: Path) -> None:
+    examples = st.tuples(st.sampled_from(TEXTS), st.sampled_from(TEXTS))
+    check_metric(f"sp-bleu:model={model}", examples=examples, max_examples=2)
+
+
+def test_the_model_is_part_of_the_run(model: Path) -> None:
+    rows = [{"uid": "1", "question": "?", "answer": TEXTS[0]}]
+    result = evalkit.evaluate(
+        rows,
+        [{"id": "1", "answer": TEXTS[0]}],
+        task="math-qa",
+        metrics=[f"sp-bleu:model={model}", "bleu"],
+    )
+    assert [score.value for score in result.scores] == [pytest.approx(100)] * 2
+    known = {each.id: each.resources for each in result.record.components}
+    digest = hashlib.sha256(model.read_bytes()).hexdigest()
+    version = sacrebleu.__version__
+    assert known["metrics/sp-bleu"] == {
+        "parameter model": digest,
+        "sacrebleu signature": f"case:mixed|eff:no|tok:spm-{digest[:8]}|smooth:exp|"
+        f"version:{version}",
+    }
+    assert known["metrics/bleu"] == {
+        "sacrebleu signature": f"case:mixed|eff:no|tok:13a|smooth:exp|version:{version}"
+    }
+
+
+def test_a_file_that_is_no_model_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "no.model"
+    with pytest.raises(MetricError, match=r"no\.model cannot be read: No such file"):
+        evalkit.score(f"sp-bleu:model={path}", ["a"], ["a"])
+    path.write_text("text", encoding="utf-8")
+    with pytest.raises(MetricError, match=r"no\.model is no SentencePiece model"):
+        evalkit.score(f"sp-bleu:model={path}", ["a"], ["a"])

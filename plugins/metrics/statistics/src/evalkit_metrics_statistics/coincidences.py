@@ -1,0 +1,187 @@
+"""Agreement of several ratings of each example, from pairs of them.
+
+Each ordered pair of two ratings of an example counts 1 / (m - 1), where m is how many
+ratings the example has, so that every rating counts once. These sums over examples are
+Krippendorff's matrix of coincidences, from which follow his alpha and Fleiss' kappa.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evalkit import Metric, MetricError
+
+Floats: TypeAlias = NDArray[np.float64]
+
+RESPONSES = "responses"
+ALL_EQUAL = "all ratings are equal"
+
+
+class AgreementMetric(Metric):
+    """Agreement beyond chance of the ratings of each example, at most 1.
+
+    The ratings are a response's alternatives, or the answers of all replications. An
+    example with fewer than two is none to which it applies; one without a prediction
+    that counts makes the score null, as it has no worst value.
+    """
+
+    answer_kinds = ("one", "any-of", "number", "none")
+    bounds = (-1.0, 1.0)
+    higher_is_better = True
+    interval = "bootstrap"
+    columns = (RESPONSES,)
+    optional_columns = columns
+    joins_replications = True
+    keys = ("first", "ratings", "second")
+    has_possible_range = False
+
+    def agreement(self, counts: Floats, cells: Cells) -> Floats:
+        """Return the agreement of samples.
+
+        Args:
+            counts: The coincidences, of shape (samples, cells).
+            cells: Which ratings each cell is a pair of.
+
+        Returns:
+            An array of shape (samples,); nan where it is 0 / 0.
+        """
+        raise TypeError(f"{type(self).__name__} does not define agreement")
+
+    def ratings(self, batch: pl.DataFrame) -> pl.Series:
+        """Return the list of the ratings of each example, as texts."""
+        return _texts(_lists(batch))
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        """Return the coincidences of every example with two ratings or more."""
+        lists = self.ratings(batch).alias("first").list.drop_nulls()
+        frame = lists.to_frame().with_row_index("row")
+        several = frame.filter(pl.col("first").list.len() > 1)
+        counted = several.with_columns(ratings=pl.col("first").list.len())
+        each = counted.explode("first").with_row_index("rating")
+        pairs = each.join(each.select("row", "rating", second="first"), on="row")
+        others = pairs.filter(pl.col("rating") != pl.col("rating_right"))
+        weight = 1 / (pl.col("ratings").cast(pl.Float64) - 1)
+        found = others.group_by("row", "first", "second", "ratings").agg(times=pl.len())
+        return found.select(
+            "row",
+            "first",
+            "second",
+            ratings=pl.col("ratings").cast(pl.String),
+            pairs=pl.col("times") * weight,
+        ).sort("row", "first", "second")
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        """Compute the agreement of each group."""
+        rows = []
+        for (group,), part in sums.partition_by("group", as_dict=True).items():
+            cells = Cells(part)
+            value = float(self.agreement(part["pairs"].to_numpy()[None, :], cells)[0])
+            reason = None if np.isfinite(value) else self.why_undefined(cells)
+            rows.append((group, value if reason is None else None, reason))
+        schema = {"group": pl.Int64, "value": pl.Float64, "reason": pl.String}
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def finalize_counts(
+        self, counts: Floats, cells: pl.DataFrame
+    ) -> Mapping[str, Floats]:
+        """Compute the agreement of many samples."""
+        return {"": self.agreement(counts, Cells(cells))}
+
+    def why_undefined(self, cells: Cells) -> str:
+        """Say why cells have no agreement."""
+        return ALL_EQUAL
+
+
+class Cells:
+    """The pairs of ratings that sums are of.
+
+    Args:
+        keys: `first`, `second` and `ratings`.
+
+    Attributes:
+        values: The different ratings, as texts, sorted.
+        first: Number of the first rating of each cell.
+        second: Number of the second one.
+        ratings: How many ratings the examples of each cell have.
+    """
+
+    def __init__(self, keys: pl.DataFrame) -> None:
+        firsts, seconds = keys["first"].to_list(), keys["second"].to_list()
+        self.values = sorted({*firsts, *seconds})
+        number = {value: place for place, value in enumerate(self.values)}
+        self.first = np.array([number[value] for value in firsts], dtype=np.int64)
+        self.second = np.array([number[value] for value in seconds], dtype=np.int64)
+        self.ratings = keys["ratings"].cast(pl.Int64).to_numpy()
+
+    @property
+    def differ(self) -> NDArray[np.bool_]:
+        """Whether the two ratings of each cell differ."""
+        differ: NDArray[np.bool_] = self.first != self.second
+        return differ
+
+    def by_value(self, counts: Floats) -> Floats:
+        """Count each rating.
+
+        Args:
+            counts: Of shape (samples, cells).
+
+        Returns:
+            Of shape (samples, values).
+        """
+        found = np.zeros((len(self.values), len(counts)))
+        np.add.at(found, self.first, counts.T)
+        return found.T
+
+
+def _lists(batch: pl.DataFrame) -> pl.Series:
+    """Return the ratings of each example; a prediction alone is a list of one."""
+    given, prediction = batch[RESPONSES], batch["prediction"]
+    if isinstance(given.dtype, pl.List):
+        return given
+    if given.null_count() < len(given):
+        raise MetricError(
+            f"the field {RESPONSES!r} must hold lists, holds {given.dtype}"
+        )
+    return prediction.reshape((-1, 1)).arr.to_list()
+
+
+def _texts(lists: pl.Series) -> pl.Series:
+    dtype = lists.dtype
+    inner = dtype.inner if isinstance(dtype, pl.List) else None
+    plain = (pl.String, pl.Boolean, pl.Null)
+    if inner not in plain and not (inner is not None and inner.is_numeric()):
+        raise MetricError(f"ratings must be texts, numbers or booleans, are {inner}")
+    if inner in plain or inner.is_integer():
+        return lists.cast(pl.List(pl.String))
+    # 0.0 and -0.0 are one rating
+    return lists.list.eval(pl.element() + 0.0).cast(pl.List(pl.String))
+
+
+def numbers_of(batch: pl.DataFrame) -> pl.Series:
+    """Return the ratings of each example, which must be numbers, as texts.
+
+    Args:
+        batch: Columns `prediction` and `responses`.
+
+    Returns:
+        Lists of texts, each of which is read as the same number again.
+
+    Raises:
+        MetricError: One is no number.
+    """
+    lists = _lists(batch)
+    numbers = lists.cast(pl.List(pl.Float64), strict=False)
+    if (
+        numbers.list.drop_nulls().list.len().sum()
+        != lists.list.drop_nulls().list.len().sum()
+    ):
+        raise MetricError("ratings must be numbers for this level, are not")
+    is_finite = numbers.list.eval(pl.element().is_finite()).list.all()
+    if not is_finite.fill_null(True).all():
+        raise MetricError("ratings must be finite numbers, and one is NaN or infinite")
+    return _texts(numbers)

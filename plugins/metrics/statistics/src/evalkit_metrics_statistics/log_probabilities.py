@@ -1,0 +1,89 @@
+"""How probable a model found texts: sums of log-probabilities by sums of counts."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from evalkit import Metric, MetricError
+
+LOGPROB = "logprob"
+"""Field of a response: natural logarithm of the probability of the whole text."""
+
+
+class RatioMetric(Metric):
+    """A function of the negative log-probability of all texts by a count of theirs.
+
+    Reads `logprob` and the count from the response, and looks at no answer and no
+    prediction. A response that holds none of them, or values that cannot be, is not
+    scored. An example without a response that counts makes the score null.
+    """
+
+    answer_kinds = ("none", "one", "any-of", "all-of", "spans", "ranked", "number")
+    higher_is_better = False
+    interval = "delta"
+    accepts_no_prediction = True
+    # an example that was left out has no least or greatest probability
+    has_possible_range = False
+
+    @property
+    def count(self) -> str:
+        """The field of the response that holds the count."""
+        return self.columns[1]
+
+    def value(self, nats: pl.Expr) -> pl.Expr:
+        """Turn nats per counted unit into the value."""
+        raise TypeError(f"{type(self).__name__} does not define value")
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        """Return both numbers of every example, or why it has none."""
+        silent = batch["prediction"].is_null().alias("silent")
+        numbers = [_number(batch, name) for name in (LOGPROB, self.count)]
+        frame = pl.DataFrame([silent, *numbers]).rename({self.count: "count"})
+        logprob, count = pl.col(LOGPROB), pl.col("count")
+        is_absent = pl.col("silent") & logprob.is_null() & count.is_null()
+        is_probable = (logprob.is_finite() & (logprob <= 0)).fill_null(False)
+        is_counted = (count.is_finite() & (count >= 0)).fill_null(False)
+        reason = (
+            pl.when(~is_absent & ~is_probable)
+            .then(_lacking(LOGPROB, "of at most 0"))
+            .when(~is_absent & ~is_counted)
+            .then(_lacking(self.count, "of at least 0"))
+        )
+        is_kept = is_probable & is_counted
+        return frame.with_row_index("row").select(
+            "row",
+            nats=pl.when(is_kept).then(-logprob).otherwise(0.0),
+            count=pl.when(is_kept).then(count).otherwise(0.0),
+            missing=is_absent.cast(pl.Float64),
+            not_scored=reason,
+        )
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        """Divide the sums; null where nothing is counted, or a response is missing."""
+        is_missing, is_empty = pl.col("missing") >= 1, pl.col("count") <= 0
+        value = self.value(pl.col("nats") / pl.col("count"))
+        examples = pl.format(
+            "examples without a response, for which no value is the worst: {}",
+            pl.col("missing").round().cast(pl.Int64),
+        )
+        nothing = pl.lit(f"the sum of `{self.count}` is 0")
+        return sums.select(
+            "group",
+            value=pl.when(~(is_missing | is_empty)).then(value),
+            reason=pl.when(is_missing).then(examples).when(is_empty).then(nothing),
+        )
+
+
+def _number(batch: pl.DataFrame, name: str) -> pl.Series:
+    """Return a field as floats."""
+    column = batch[name]
+    if not (column.dtype.is_numeric() or column.dtype == pl.Null):
+        raise MetricError(
+            f"the field {name!r} of the responses must hold numbers, holds "
+            f"{column.dtype}"
+        )
+    return column.cast(pl.Float64)
+
+
+def _lacking(name: str, what: str) -> pl.Expr:
+    return pl.lit(f"the response holds no `{name}` that is a number {what}")

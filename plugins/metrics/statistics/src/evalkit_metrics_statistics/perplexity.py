@@ -1,0 +1,38 @@
+"""Perplexity of a language model."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from evalkit_metrics_statistics.log_probabilities import LOGPROB, RatioMetric
+
+
+class Perplexity(RatioMetric):
+    """Perplexity: among how many equally likely tokens a model seems to choose.
+
+    exp(-sum of log-probabilities / number of tokens), over all texts together, so that
+    a long text counts for more than a short one; no mean of the texts' perplexities.
+    Reads `logprob`, the natural logarithm of the probability of a response's whole
+    text, and `num_tokens`, of how many tokens that is. It depends on the tokens: models
+    that split texts otherwise are compared by `bits-per-byte`. A response without these
+    numbers is not scored, and neither is a `logprob` above 0 or infinite. Without any
+    token it is 0 / 0, and null; so it is where a missing response counts, as nothing is
+    the worst. Range 1 to infinity, lower is better; the delta method's interval.
+
+    Source: Jelinek, Mercer, Bahl and Baker, Perplexity: A Measure of the Difficulty of
+    Speech Recognition Tasks, 1977; HELM's `perplexity`.
+
+    Example:
+        >>> import evalkit, math
+        >>> said = {"logprob": [math.log(1 / 8), math.log(1 / 4)], "num_tokens": [3, 2]}
+        >>> found = evalkit.score("perplexity", ["", ""], ["", ""], fields=said)
+        >>> round(found["perplexity"].value, 12)
+        2.0
+    """
+
+    columns = (LOGPROB, "num_tokens")
+    bounds = (1.0, None)
+
+    def value(self, nats: pl.Expr) -> pl.Expr:
+        """Return e to the power of nats per token."""
+        return nats.exp()

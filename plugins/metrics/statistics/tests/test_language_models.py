@@ -1,0 +1,162 @@
+"""Perplexity and bits, against plain sums."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+import evalkit
+
+COUNTS = {
+    "perplexity": "num_tokens",
+    "bits-per-byte": "num_bytes",
+    "bits-per-character": "num_characters",
+}
+every_metric = pytest.mark.parametrize("name", COUNTS)
+
+
+class Passage(BaseModel):
+    uid: str
+    text: str
+
+
+class Probability(BaseModel):
+    id: str
+    logprob: float | None = None
+    num_tokens: int | None = None
+    num_bytes: int | None = None
+    num_characters: int | None = None
+
+
+class LanguageModelling(evalkit.TaskIO):
+    Input = Passage
+    Output = Probability
+    answer_kind = "none"
+    scored_fields = ("logprob", "num_tokens", "num_bytes", "num_characters")
+    perf_metric = "bits-per-byte"
+    eval_metrics = ("perplexity", "bits-per-character")
+    example = {"uid": "1", "text": "It rains."}
+    label_field_converter = {"id": "uid"}
+    pred_field_converter = {"id": "id", "pred": "logprob"}
+
+
+def by_hand(name: str, rows: list[tuple[float, int]]) -> float | None:
+    logprob, count = math.fsum(r[0] for r in rows), sum(r[1] for r in rows)
+    if not count:
+        return None
+    nats = -logprob / count
+    return math.exp(nats) if name == "perplexity" else nats / math.log(2)
+
+
+def evaluate(rows: list[Any], **options: Any) -> evalkit.Result:
+    data = [
+        {"uid": str(n), "text": "Rain.", "tags": ["even"] * (n % 2 == 0)}
+        for n in range(len(rows))
+    ]
+    responses = [
+        {"id": str(n), "logprob": row[0], **dict.fromkeys(COUNTS.values(), row[1])}
+        for n, row in enumerate(rows)
+        if row is not None
+    ]
+    return evalkit.evaluate(
+        data=data, predictions=responses, task=LanguageModelling, **options
+    )
+
+
+rows_of_texts = st.lists(
+    st.tuples(st.floats(-9, 0).map(lambda x: round(x, 4)), st.integers(0, 50)),
+    min_size=1,
+    max_size=20,
+)
+
+
+@every_metric
+@given(rows=rows_of_texts)
+def test_the_set_and_its_tags_are_ratios_of_sums(
+    name: str, rows: list[tuple[float, int]]
+) -> None:
+    logprobs, counts = map(list, zip(*rows, strict=True))
+    texts = [""] * len(rows)
+    tags = [["even"] * (n % 2 == 0) for n in range(len(rows))]
+    fields = {"logprob": logprobs, COUNTS[name]: counts}
+    found = evalkit.score(name, texts, texts, tags=tags, fields=fields)
+    values = {score.tag: score.value for score in found.scores}
+    for tag, part in ((None, rows), ("even", rows[::2])):
+        assert values[tag] == pytest.approx(by_hand(name, part), rel=1e-12)
+    assert found[name].n == len(rows)
+
+
+@every_metric
+def test_nothing_counted_is_nothing_by_nothing(name: str) -> None:
+    found = evaluate([(0.0, 0), (0.0, 0)])[name]
+    assert (found.value, found.reason) == (None, f"the sum of `{COUNTS[name]}` is 0")
+
+
+def test_a_uniform_model_has_the_perplexity_of_its_choices() -> None:
+    rows = [(n * math.log(1 / 50), n) for n in range(1, 30)]
+    found = evaluate(rows)["perplexity"]
+    assert found.value == pytest.approx(50)
+    assert found.ci is None  # nothing varies
+    rows[0] = (-1.0, 1)
+    found = evaluate(rows)["perplexity"]
+    assert found.ci_method == "delta"
+    assert found.ci is not None
+    assert found.ci.low < found.value < found.ci.high
+
+
+@pytest.mark.parametrize(
+    ("row", "lacking"),
+    [
+        ((None, 3), "logprob"),
+        ((0.5, 3), "logprob"),
+        ((-1.0, None), "num_bytes"),
+        ((-1.0, -3), "num_bytes"),
+    ],
+)
+def test_what_cannot_be_is_not_scored(row: Any, lacking: str) -> None:
+    found = evaluate([row, *([(-2.0, 4)] * 19)])
+    assert found["bits-per-byte"].value == pytest.approx(0.5 / math.log(2))
+    assert found["bits-per-byte"].n == 19
+    assert found.status == "partial"
+    reasons = [each.reason for each in found.problems if each.metric == "bits-per-byte"]
+    assert len(reasons) == 1
+    assert f"holds no `{lacking}` that is a number" in str(reasons[0])
+
+
+@every_metric
+def test_a_missing_response_that_counts_leaves_no_score(name: str) -> None:
+    rows = [(-2.0, 4), None, (-2.0, 4)]
+    found = evaluate(rows, on_missing="wrong")[name]
+    assert found.value is None
+    assert "examples without a response" in str(found.reason)
+    assert found.n == 3
+    skipped = evaluate(rows, on_missing="skip")[name]
+    assert skipped.value is not None
+    assert (skipped.n, skipped.coverage) == (2, pytest.approx(2 / 3))
+
+
+def test_fields_that_no_response_has_are_named() -> None:
+    found = evalkit.evaluate(
+        data=[{"uid": "1", "statement": "Good.", "label": "positive"}],
+        predictions=[{"id": "1", "label": "positive"}],
+        task="sentiment",
+        metrics=["perplexity"],
+    )
+    assert found["perplexity"].value is None
+    assert "logprob" in str(found["perplexity"].reason)
+
+
+def test_fields_are_read_beside_other_predictions() -> None:
+    said = {"logprob": -3.0, "num_tokens": 3}
+    found = evalkit.evaluate(
+        data=[{"uid": "1", "statement": "Good.", "label": "positive"}],
+        predictions=[{"id": "1", "label": "positive", **said}],
+        task="sentiment",
+        metrics=["perplexity"],
+    )
+    assert found["perplexity"].value == pytest.approx(math.e)

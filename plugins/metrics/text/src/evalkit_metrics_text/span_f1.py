@@ -1,0 +1,181 @@
+"""F1 of spans."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+import polars.selectors as cs
+
+from evalkit import Metric, MetricError, Parameters
+from evalkit_metrics_text.pairing import Place, count_overlapping
+
+NO_TYPE = ""
+"""Type of spans that have none."""
+
+OWN_SCORES = ("precision", "recall", "partial")
+
+Spans = Sequence[Mapping[str, Any]]
+
+
+class SpanParameters(Parameters):
+    """What the parts of a span are called."""
+
+    start: str = "start"
+    """The field with the place where a span begins."""
+    end: str = "end"
+    """The field with the place after its last character."""
+    label: str = "label"
+    """The field with its type; spans without it are of no type."""
+
+
+class Counts(NamedTuple):
+    """What is counted for one type in one example."""
+
+    row: int
+    type: str
+    hits: float
+    credit: float
+    gold: float
+    predicted: float
+
+
+class SpanF1(Metric):
+    """F1 of the spans found in all texts: 2 right / (gold + predicted).
+
+    A span is right where start, end and type are those of a gold span, which counts
+    once; all are added up over the whole set before they are divided. Besides
+    `span-f1#precision` and `span-f1#recall`, `span-f1#partial` counts one half for a
+    span that overlaps a gold one of its type, where neither has a better partner, and
+    `span-f1#TYPE` is the F1 of a type. The fields of a span are called `start`, `end`
+    (the place after it) and `label` unless parameters say otherwise. A text without
+    spans, of which none was predicted, is right: a group of only such scores 1, and the
+    score says so. A missing prediction finds nothing; where the answer has no span it
+    counts as a wrong one. Precision is null where nothing was predicted, recall where
+    there is no gold span. Range 0 to 1, in %, higher is better; the delta method's
+    interval.
+
+    Source: Tjong Kim Sang and De Meulder, Introduction to the CoNLL-2003 Shared Task,
+    2003 (seqeval's `f1_score`); the half credit of Segura-Bedmar et al., SemEval-2013
+    Task 9, 2013, within a type.
+
+    Example:
+        >>> import evalkit
+        >>> gold = [{"start": 0, "end": 3, "label": "person"}]
+        >>> said = [*gold, {"start": 9, "end": 14, "label": "place"}]
+        >>> found = evalkit.score("span-f1", [said], [gold], answer_kind="spans")
+        >>> found["span-f1"].value, found["span-f1#person"].value
+        (0.6666666666666666, 1.0)
+    """
+
+    Parameters = SpanParameters
+    unit = "%"
+    bounds = (0.0, 1.0)
+    higher_is_better = True
+    scale = 100.0
+    answer_kinds = ("spans",)
+    interval = "delta"
+    keys = ("type",)
+    accepts_no_prediction = True
+    # wrong spans lower it more than none do
+    has_possible_range = False
+
+    def __init__(self, parameters: SpanParameters | None = None) -> None:
+        super().__init__(parameters)
+        self._fields = parameters or SpanParameters()
+
+    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+        """Return what is right, gold and predicted in every example, by type."""
+        columns = batch.select("prediction", "target").iter_rows()
+        rows = [
+            counts
+            for row, (prediction, target) in enumerate(columns)
+            for counts in self._counts(row, prediction, target or ())
+        ]
+        numbers = dict.fromkeys(("hits", "credit", "gold", "predicted"), pl.Float64)
+        schema = {"row": pl.Int64, "type": pl.String, **numbers}
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        """Divide the sums over all types, and those of each."""
+        numbers = pl.col("hits", "credit", "gold", "predicted")
+        whole = sums.group_by("group", maintain_order=True).agg(
+            # as a list, because the partial sums of polars depend on the threads
+            numbers.implode().list.sum()
+        )
+        types = sums.filter(pl.col("type") != NO_TYPE).select(
+            "group", score=_score_name(pl.col("type")), value=_f1("hits")
+        )
+        return pl.concat([*_of_all_types(whole), types], how="diagonal")
+
+    def _counts(self, row: int, prediction: Spans | None, gold: Spans) -> list[Counts]:
+        """Count by type; a row of zeros where there is nothing."""
+        wanted, found = self._by_type(gold), self._by_type(prediction or ())
+        types = sorted({*wanted, *found})
+        rows = [
+            _count(row, each, found.get(each, []), wanted.get(each, []))
+            for each in types
+        ]
+        is_wrong = prediction is None and not gold
+        return rows or [Counts(row, NO_TYPE, 0.0, 0.0, 0.0, float(is_wrong))]
+
+    def _by_type(self, spans: Spans) -> dict[str, list[Place]]:
+        fields = self._fields
+        found: dict[str, list[Place]] = {}
+        for span in spans:
+            if not isinstance(span, Mapping) or not {fields.start, fields.end} <= {
+                *span
+            }:
+                raise MetricError(
+                    f"spans must have the fields {fields.start!r} and {fields.end!r}; "
+                    "parameters say what else they are called"
+                )
+            label = span.get(fields.label)
+            name = NO_TYPE if label is None else str(label)
+            found.setdefault(name, []).append((span[fields.start], span[fields.end]))
+        return found
+
+
+def _count(row: int, name: str, found: list[Place], wanted: list[Place]) -> Counts:
+    right = Counter(found) & Counter(wanted)
+    hits = right.total()
+    others = [list((Counter(each) - right).elements()) for each in (found, wanted)]
+    credit = hits + count_overlapping(*others) / 2
+    return Counts(row, name, hits, credit, len(wanted), len(found))
+
+
+def _f1(hits: str) -> pl.Expr:
+    return 2 * cs.by_name(hits).as_expr() / (pl.col("gold") + pl.col("predicted"))
+
+
+def _of_all_types(whole: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    is_empty = pl.col("gold") + pl.col("predicted") == 0
+    flag = pl.lit("no answer and no prediction has a span, which counts as right")
+    for score, hits in (("", "hits"), ("partial", "credit")):
+        yield whole.select(
+            "group",
+            score=pl.lit(score),
+            value=pl.when(is_empty).then(1.0).otherwise(_f1(hits)),
+            flag=pl.when(is_empty).then(flag),
+        )
+    for score, of, lacking in (
+        ("precision", "predicted", "no span was predicted"),
+        ("recall", "gold", "no answer has a span"),
+    ):
+        count = cs.by_name(of).as_expr()
+        is_defined = count > 0
+        yield whole.select(
+            "group",
+            score=pl.lit(score),
+            value=pl.when(is_defined).then(pl.col("hits") / count),
+            reason=pl.when(~is_defined).then(pl.lit(lacking)),
+        )
+
+
+def _score_name(name: pl.Expr) -> pl.Expr:
+    """Name the score of a type; in quotation marks where it would be another's name."""
+    bare = name.str.strip_chars('"')
+    is_taken = bare.is_in(OWN_SCORES)
+    return pl.when(is_taken).then(pl.format('"{}"', name)).otherwise(name)

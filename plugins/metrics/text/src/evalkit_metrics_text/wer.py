@@ -1,0 +1,37 @@
+"""Word error rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evalkit_metrics_text.error_rate import ErrorRate
+
+
+class WordErrorRate(ErrorRate):
+    """Word error rate: edits of words / words of the answers, over the whole set.
+
+    Edits are the fewest insertions, deletions and substitutions of words that make the
+    prediction the answer; they and the words of the answers are added up before they
+    are divided, so that a long text counts more than a short one. Above 1 where more
+    words are wrong or added than the answers have. Words stand between blanks, and are
+    compared as they are: `lower=true` ignores capitals, `punctuation=false` deletes
+    punctuation. Of several acceptable answers the one with the lowest rate counts. A
+    missing prediction that counts has all words of the longest answer deleted. Null
+    where the answers have no words. Range 0 to infinity, in %, lower is better; the
+    delta method's interval.
+
+    Source: Woodard and Nelson, An Information Theoretic Measure of Speech Recognition
+    Performance, 1982; jiwer's `wer`.
+
+    Example:
+        >>> import evalkit
+        >>> said, gold = ["the cat sat", "yes"], ["a cat sat", "yes"]
+        >>> evalkit.score("wer", said, gold)["wer"].value
+        0.25
+    """
+
+    parts = "words"
+
+    def parts_of(self, text: str) -> Sequence[str]:
+        """Return the words between blanks."""
+        return text.split()

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+import jiwer
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import evalkit
+from evalkit import Score
+
+from .drawn_rows import Row, rows_of, texts, value
+from .tagged_rows import rows_by_group
+
+NAMES = ["wer", "cer"]
+
+
+def expected_rate(name: str, prediction: str, answer: str) -> tuple[int, int]:
+    """Return edits and length as jiwer counts them."""
+    given, wanted = " ".join(prediction.split()), " ".join(answer.split())
+    if name == "cer":
+        given, wanted = prediction.strip(), answer.strip()
+    if not wanted:
+        return len(given.split()) if name == "wer" else len(given), 0
+    process = jiwer.process_words if name == "wer" else jiwer.process_characters
+    # as jiwer splits at single spaces
+    found = process(wanted, given)
+    edits = found.substitutions + found.deletions + found.insertions
+    return edits, found.hits + found.substitutions + found.deletions
+
+
+def closest(name: str, prediction: str | None, answers: list[str]) -> tuple[int, int]:
+    if prediction is None:
+        lengths = [expected_rate(name, "", answer)[1] for answer in answers]
+        return max(lengths), max(lengths)
+    found = [expected_rate(name, prediction, answer) for answer in answers]
+    return min(found, key=lambda f: (f[0] / f[1] if f[1] else 1e9 * f[0], f[0]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(rows=rows_of(texts))
+def test_it_is_jiwers_edits_over_the_closest_answers_lengths(
+    name: str, rows: list[Row]
+) -> None:
+    predictions, targets, given = (list(column) for column in zip(*rows, strict=True))
+    result = evalkit.score(name, predictions, targets, tags=given)
+    groups = rows_by_group(rows)
+    for found in result.scores:
+        counted = [closest(name, p, t) for p, t in groups[found.tag]]
+        edits, length = (sum(column) for column in zip(*counted, strict=True))
+        if not length:
+            parts = {"wer": "words", "cer": "characters"}[name]
+            assert (found.value, found.reason) == (
+                None,
+                f"the answers hold no {parts}",
+            )
+        else:
+            assert found.value == pytest.approx(edits / length, abs=1e-12)
+        assert found.n == len(counted)
+
+
+lines = st.lists(st.sampled_from(["red", "Red", "car", "cars", "a"]), min_size=1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(rows=st.lists(st.tuples(lines, lines), min_size=1, max_size=8))
+def test_of_a_whole_set_it_is_what_jiwer_gives(
+    name: str, rows: list[tuple[list[str], list[str]]]
+) -> None:
+    said, wanted = (
+        [" ".join(words) for words in part] for part in zip(*rows, strict=True)
+    )
+    theirs = {"wer": jiwer.wer, "cer": jiwer.cer}[name](wanted, said)
+    assert evalkit.score(name, said, wanted)[name].value == pytest.approx(theirs)
+
+
+@pytest.mark.parametrize(
+    ("name", "prediction", "target", "expected"),
+    [
+        ("wer", "the cat", "a cat", 0.5),
+        ("wer", "a b c d", "x", 4.0),
+        ("wer", "", "a b", 1.0),
+        ("wer", None, "a b", 1.0),
+        ("wer", "", "", None),
+        ("wer", "a", "", None),
+        ("wer", None, "", None),
+        ("wer", "a b", ["x y", "a c d"], 2 / 3),
+        ("wer", "Cat", "cat", 1.0),
+        ("wer:lower=true", "Cat", "cat", 0.0),
+        ("wer:punctuation=false", "«cat».", "cat", 0.0),
+        ("wer", "cat.", "cat", 1.0),
+        ("wer", "a\u00a0b", "a b", 0.0),
+        ("cer", "ab c", "abc", 1 / 3),
+        ("cer", " abc\n", "abc", 0.0),
+        ("cer", "🙂", "🙃🙃", 1.0),
+        ("cer", "\u00e9", "e\u0301", 1.0),
+        ("cer:lower=true", "ABC", "abc", 0.0),
+        ("wer", 3, 3.0, 0.0),
+    ],
+)
+def test_single_cases(
+    name: str, prediction: Any, target: Any, expected: float | None
+) -> None:
+    found = value(name, prediction, target)
+    assert found == (None if expected is None else pytest.approx(expected))
+
+
+def test_a_missing_prediction_has_all_words_of_the_longest_answer_deleted() -> None:
+    found = evalkit.score("wer", ["a b", None], [["a b"], ["", "c d e"]])["wer"]
+    assert (found.value, found.n) == (3 / 5, 2)
+
+
+def test_punctuation_is_what_unicode_calls_so() -> None:
+    marks = "".join(
+        chr(code)
+        for code in range(0x3000)
+        if unicodedata.category(chr(code)).startswith("P")
+    )
+    assert value("wer:punctuation=false", f"a {marks} b", "a b") == 0.0
+    assert value("wer:punctuation=false", "a$b", "ab") == 1.0
+
+
+def delta_interval(pairs: Sequence[tuple[int, int]]) -> tuple[float, float]:
+    edits, lengths = (np.array(column) for column in zip(*pairs, strict=True))
+    rate = edits.sum() / lengths.sum()
+    influences = (edits - rate * lengths) / lengths.mean()
+    half = stats.t.isf(0.025, len(pairs) - 1) * stats.sem(influences)
+    return rate - half, rate + half
+
+
+def test_the_interval_is_that_of_a_ratio() -> None:
+    random = np.random.default_rng(3)
+    words = ["red", "blue", "car", "sky", "a"]
+    wanted = [random.choice(words, random.integers(1, 9)).tolist() for _ in range(60)]
+    said = [[w for w in each if random.random() < 0.8] for each in wanted]
+    texts = [[" ".join(each) for each in part] for part in (said, wanted)]
+    found: Score = evalkit.score("wer", *texts)["wer"]
+    pairs = [expected_rate("wer", *pair) for pair in zip(*texts, strict=True)]
+    assert found.ci == pytest.approx(delta_interval(pairs), rel=1e-6)
+    assert found.ci_method == "delta"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_a_percentage_without_an_upper_bound(name: str) -> None:
+    found = evalkit.score(name, ["a"], ["a"])[name]
+    assert (found.unit, found.scale, found.higher_is_better) == ("%", 100.0, False)

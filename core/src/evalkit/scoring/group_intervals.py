@@ -41,7 +41,11 @@ from evalkit.inference.intervals import (
     without_interval,
 )
 from evalkit.inference.multinomial import PairCounts
-from evalkit.inference.percentiles import corrected_bounds, percentile_interval
+from evalkit.inference.percentiles import (
+    corrected_bounds,
+    percentile_interval,
+    within_bounds,
+)
 from evalkit.inference.skewed_means import (
     clustered_skewed_mean_interval,
     skewed_mean_interval,
@@ -272,8 +276,25 @@ class GroupIntervals:
             method = "multinomial"
         interval = percentile_interval(values, replicates.count, confidence, method)
         if not replicates.is_smoothed(group):
-            return interval
+            return self._near_bounds(interval, group, score, value, confidence)
         return self._corrected(interval, values, group, score, value, confidence)
+
+    def _near_bounds(
+        self,
+        interval: Interval,
+        group: int,
+        score: str,
+        value: float,
+        confidence: float,
+    ) -> Interval:
+        """Widen percentiles where the score has two bounds."""
+        metric = self._evidence.metric
+        low, high = metric.score_of(score).bounds or (None, None)
+        if low is None or high is None or not 0 < high - low <= LARGEST:
+            return interval
+        units = self._evidence.n_clusters(group) or int(self._evidence.n[group])
+        bounds = (float(low), float(high))
+        return within_bounds(interval, value, bounds, units, confidence)
 
     def _corrected(
         self,

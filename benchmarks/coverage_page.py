@@ -95,9 +95,9 @@ WORLDS = """
   means the delta method, which groups of more than 20 000 rows get, here on small ones.
 - **Errors and correlations**: predictions and answers are normal, so that they have
   that correlation, or that the former explain that share of the latter's variance;
-  *lognormal errors* are exp(σ z). **Three ratings** are each right with .7 (α) or .9 (κ), or else
-  drawn from three names. **Perplexity**: texts of exp(3 + z) tokens, each with its own
-  mean of nats a token, Gamma(4, .5).
+  *lognormal errors* are exp(σ z). **Three ratings** are each right with .7 (α) or .9
+  (κ), or else drawn from three names. **Perplexity**: texts of exp(3 + z) tokens, each
+  with its own mean of nats a token, Gamma(4, .5).
 - **paired difference**: both models see the same draw in six of ten examples.
 - **8 overlapping tags**: each is on three of ten examples, and each changes how likely
   an example is to be right.

@@ -71,7 +71,7 @@ rows = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(drawn=rows)
 def test_every_tag_has_its_own(drawn: list[Any]) -> None:
     said, gold, tags = (list(column) for column in zip(*drawn, strict=True))

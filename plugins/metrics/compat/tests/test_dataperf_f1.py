@@ -65,7 +65,7 @@ def by_label(pairs: list[tuple[list[str], list[str]]]) -> dict[str, float]:
     }
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(drawn=rows)
 def test_it_is_micro_f1_of_two_columns_for_each_label(drawn: list[Any]) -> None:
     result = evaluate(drawn)

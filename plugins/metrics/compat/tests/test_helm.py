@@ -23,7 +23,7 @@ rows = st.lists(
     min_size=1,
     max_size=8,
 )
-some = settings(max_examples=40, deadline=None)
+some = settings(max_examples=15, deadline=None)
 
 
 def check_means(

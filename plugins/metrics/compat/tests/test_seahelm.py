@@ -27,7 +27,7 @@ rows = st.lists(
     min_size=1,
     max_size=12,
 )
-some = settings(max_examples=25, deadline=None)
+some = settings(max_examples=12, deadline=None)
 
 
 def expected(name: str, pairs: list[tuple[str, str]]) -> float:

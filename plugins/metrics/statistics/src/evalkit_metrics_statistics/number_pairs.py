@@ -41,7 +41,6 @@ class PairsMetric(NumberMetric):
 
     bounds = (-1.0, 1.0)
     higher_is_better = True
-    interval = "bootstrap"
     # the worst are not those without a prediction, and all right ones are not all equal
     has_possible_range = False
 

@@ -155,3 +155,12 @@ def test_tables_are_joined_in_the_order_of_replications() -> None:
     assert frame["prediction"].to_list() == ["a", None]
     alone = make_table(["a"], ["x"])
     assert joined_replications(alone) is alone
+
+
+def test_runs_whose_replications_are_joined_are_compared(tmp_path: Path) -> None:
+    first = evaluate(repeated(), Unanimous, out=tmp_path)
+    others = [row | {"label": "positive"} for row in repeated()]
+    second = evaluate(others, Unanimous, model="other", out=tmp_path)
+    found = evalkit.compare(first, second, metrics=[Unanimous])
+    whole = next(row for row in found.rows if row.tag is None)
+    assert abs(whole.difference or 0.0) == 0.25

@@ -57,6 +57,8 @@ def compare_statistics(
         reason = why_not(metric, side.table)
         if reason:
             raise MetricError(reason)
+    if metric.joins_replications:
+        tables = tables.joined()
     statistics = tuple(_statistics(metric, side) for side in tables.sides)
     values = [
         _values(metric, found, side, tables)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -11,7 +13,7 @@ from evalkit.comparing.pairing import PairedRuns
 from evalkit.inference.cluster_sizes import ClusterSizes, describe_sizes
 from evalkit.inference.intervals import Integers
 from evalkit.runs.tables import stored_scoring_table
-from evalkit.scoring.table import ScoringTable
+from evalkit.scoring.table import ScoringTable, joined_replications
 
 
 class Side:
@@ -40,6 +42,16 @@ class Side:
     def answers(self) -> set[tuple[int, int]]:
         """Which replications of which examples there are."""
         return set(self.rows.select("example", "replication").iter_rows())
+
+    def joined(self) -> Side:
+        """Return the side with all answers to an example in one row."""
+        repeats = self.table.repeats
+        table = joined_replications(self.table)._replace(replications=())
+        rows = self.rows.with_columns(
+            pl.col("position") // repeats * repeats,
+            replication=pl.col("replication") * 0,
+        )
+        return Side(table, rows.unique(maintain_order=True))
 
 
 class PairedTables:
@@ -83,6 +95,13 @@ class PairedTables:
             for part in members
         ]
         self.left_out = [sum(counts) for counts in self.lacking]
+
+    def joined(self) -> PairedTables:
+        """Return the same with all answers to an example in one row."""
+        found = copy.copy(self)
+        found.sides = tuple(side.joined() for side in self.sides)
+        found.swappable = True
+        return found
 
     def n_clusters(self, group: int) -> int | None:
         """Count the clusters of a group; None where there are none."""

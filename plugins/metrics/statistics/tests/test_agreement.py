@@ -163,6 +163,12 @@ def test_an_example_with_one_rating_is_left_out_and_counted(name: str) -> None:
     assert any("no row for 2 of 4 examples" in notice for notice in found.notices)
 
 
+@pytest.mark.parametrize("name", ["fleiss-kappa", "krippendorff-alpha"])
+def test_single_answers_are_no_ratings(name: str) -> None:
+    with pytest.raises(MetricError, match="each example has one rating"):
+        evalkit.score(name, ["a", "b"], ["a", "a"])
+
+
 @pytest.mark.parametrize("level", ["ordinal", "interval", "ratio"])
 def test_levels_of_numbers_refuse_texts(level: str) -> None:
     with pytest.raises(MetricError, match="ratings must be numbers"):

@@ -20,6 +20,10 @@ Floats: TypeAlias = NDArray[np.float64]
 
 RESPONSES = "responses"
 ALL_EQUAL = "all ratings are equal"
+NOT_REPEATED = (
+    "each example has one rating; several are alternatives in `responses`, or answers "
+    "of several `_replication_`s"
+)
 
 
 class AgreementMetric(Metric):
@@ -139,15 +143,15 @@ class Cells:
 
 
 def _lists(batch: pl.DataFrame) -> pl.Series:
-    """Return the ratings of each example; a prediction alone is a list of one."""
-    given, prediction = batch[RESPONSES], batch["prediction"]
-    if isinstance(given.dtype, pl.List):
-        return given
-    if given.null_count() < len(given):
+    """Return the ratings of each example."""
+    given = batch[RESPONSES]
+    if given.dtype == pl.Null:
+        raise MetricError(NOT_REPEATED)
+    if not isinstance(given.dtype, pl.List):
         raise MetricError(
             f"the field {RESPONSES!r} must hold lists, holds {given.dtype}"
         )
-    return prediction.reshape((-1, 1)).arr.to_list()
+    return given
 
 
 def _texts(lists: pl.Series) -> pl.Series:

@@ -44,7 +44,6 @@ class PairsMetric(NumberMetric):
 
     bounds = (-1.0, 1.0)
     higher_is_better = True
-    interval: ClassVar[IntervalKind | None] = "bootstrap"
     # the worst are not those without a prediction, and all right ones are not all equal
     has_possible_range = False
 

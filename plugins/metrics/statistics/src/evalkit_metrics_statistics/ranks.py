@@ -18,6 +18,7 @@ Integers: TypeAlias = NDArray[np.int64]
 class RankMetric(PairsMetric):
     """A metric that keeps all numbers, 16 bytes an example, to bring them in order."""
 
+    interval = "bootstrap"
     merges = {"prediction": "values", "target": "values"}
 
     def association(self, predictions: Floats, targets: Floats) -> float | None:

@@ -247,11 +247,10 @@ def test_pass_at_k_of_helm(helm: Mapping[str, Any]) -> None:
         count, right, k, wanted = case
         name = "pass-at-k" if k == 1 else f"pass-at-k:k={k}"
         labels = ["right"] * right + ["wrong"] * (count - right)
+        responses = [{"label": each} for each in labels]
         result = evalkit.evaluate(
             data=[{"uid": "0", "label": "right"}],
-            predictions=[
-                {"id": "0", "responses": [{"label": each} for each in labels]}
-            ],
+            predictions=[{"id": "0", "responses": responses}],
             task=Sure,
             metrics=[name],
             model="m",
@@ -334,7 +333,7 @@ def check_unperturbed_percent(case: Case) -> None:
         predictions=[{"id": row["uid"], "text": row["text"]} for row in rows],
         task=Asking,
         metrics=[AGREEMENT[case["inner"]]],
-        perturbed=[[{**copy, "question": "!"} for copy in copies]],
+        perturbed=[copies],
         perturbed_predictions=[answers],
         model="m",
     )

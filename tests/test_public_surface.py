@@ -544,6 +544,7 @@ def test_known_components_are_those_of_the_workspace() -> None:
 
 
 OWN_WORDS = {
+    ("base/nearest.py", "map"): "a parameter of `evaluate`",
     ("plugins/dynabench.py", "accuracy"): "what Dynabench takes where nothing is said",
 }
 """Texts of core that are also called like a plugin, by file."""

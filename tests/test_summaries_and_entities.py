@@ -265,7 +265,7 @@ def shares(rows: list[dict[str, Any]]) -> tuple[float | None, ...]:
     return 2 * right / (said + gold) if said + gold else None, precision, recall
 
 
-def test_span_f1_is_what_counting_one_by_one_gives(
+def test_entity_f1_is_what_counting_one_by_one_gives(
     install: Install, run_evalkit: Run, tmp_path: Path
 ) -> None:
     rows = rows_of(install("evalkit-entities") / "postcards.jsonl")
@@ -289,7 +289,7 @@ def test_span_f1_is_what_counting_one_by_one_gives(
     assert stored["p2"] == []
     assert stored["p9"] is None
     result = evalkit.evaluate("postcards", ENTITIES, model="mine")
-    names = ("span-f1", "span-f1#precision", "span-f1#recall")
+    names = ("entity-f1", "entity-f1#precision", "entity-f1#recall")
     for name, value in zip(names, shares(rows), strict=True):
         assert result[name].value == pytest.approx(value, abs=1e-12)
         assert (result[name].n, result[name].unit) == (9, "%")
@@ -314,8 +314,8 @@ def test_without_any_entities_there_is_no_value(install: Install) -> None:
     # one span that is said, and none to be found: precision is 0, recall undefined
     said = [{"id": "p2", "entities": [{"start": 0, "end": 2, "label": "place"}]}]
     result = evalkit.evaluate("postcards", said, model="mine", on_missing="skip")
-    assert (result["span-f1"].value, result["span-f1#precision"].value) == (0, 0)
-    assert "no entities in answers" in str(result["span-f1#recall"].reason)
+    assert (result["entity-f1"].value, result["entity-f1#precision"].value) == (0, 0)
+    assert "no entities in answers" in str(result["entity-f1#recall"].reason)
 
 
 def test_a_perfect_system_has_no_interval_of_no_width(install: Install) -> None:

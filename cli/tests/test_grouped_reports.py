@@ -639,7 +639,10 @@ def test_show_refuses_groups_beside_other_views(
     show()
     done = invoke("show", "latest", "--by", "topic", "--wrong")
     assert done.exit_code == 2
-    assert "--by shows scores, without --wrong, --confusion and --flips." in done.stderr
+    assert (
+        "--by shows scores, without --wrong, --unparsed, --confusion and --flips."
+        in done.stderr
+    )
     done = invoke("show", "metrics/accuracy", "--by", "topic")
     assert done.exit_code == 2
     assert "--by is about a run" in done.stderr

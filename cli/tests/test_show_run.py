@@ -202,7 +202,7 @@ def test_variables_of_runs_do_not_disturb_plugins(invoke: Invoke) -> None:
     ("options", "why"),
     [
         (["--wrong", "--confusion"], "are two views; choose one."),
-        (["--tag", "x"], "--tag needs --wrong, --confusion or --flips."),
+        (["--tag", "x"], "--tag needs --wrong, --unparsed, --confusion or --flips."),
         (["--confusion", "-m", "accuracy"], "-m needs --wrong."),
     ],
 )

@@ -144,7 +144,7 @@ length = Length()
 '''
 
 NAMES = {
-    "length": "Length",
+    "size": "Length",
     "an-instance": "length",
     "where": "Where",
     "behaves": "Behaves",
@@ -208,10 +208,10 @@ def pids(found: pl.DataFrame) -> set[int]:
 @pytest.mark.slow
 def test_several_processes_give_what_one_gives(load: Callable[..., Bound]) -> None:
     table = table_of(TEXTS)
-    alone = score_examples(load("length", weight=0.3), table)
+    alone = score_examples(load("size", weight=0.3), table)
     told: list[int] = []
     with Workers(2) as helpers:
-        shared = score_examples(load("length", weight=0.3), table, helpers, told.append)
+        shared = score_examples(load("size", weight=0.3), table, helpers, told.append)
         where = score_examples(load("where"), table, helpers)
     assert shared.equals(alone)
     assert shared.schema == alone.schema
@@ -259,7 +259,7 @@ def test_a_failing_row_is_named_as_by_one_process(load: Callable[..., Bound]) ->
 @pytest.mark.slow
 @pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("jobs", [1, 2, 3])
-@pytest.mark.parametrize("name", ["length", "an-instance", "objects", "pairs"])
+@pytest.mark.parametrize("name", ["size", "an-instance", "objects", "pairs"])
 def test_results_do_not_depend_on_the_number_of_jobs(
     load: Callable[..., Bound], name: str, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -117,14 +117,14 @@ class TestLoading:
         self, fake_distribution: Any
     ) -> None:
         fake = fake_distribution(
-            METRIC, {"evalkit.metrics": {"length": "Length"}}, name="len-dist"
+            METRIC, {"evalkit.metrics": {"size": "Length"}}, name="len-dist"
         )
         found = Registry()
         assert found.catalog.components
         assert fake.module not in sys.modules
-        bound = found.load("metrics", "length")
+        bound = found.load("metrics", "size")
         assert fake.module in sys.modules
-        assert bound.component.origin == "metrics/length (len-dist 1.2.3)"
+        assert bound.component.origin == "metrics/size (len-dist 1.2.3)"
         assert bound.row_function("score_example")(prediction="abc", target="") == 3.0
 
     @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ class Chat(evalkit.TaskIO):
     Output = Answer
     answer_field = "text"
     answer_kind = "none"
-    perf_metric = "length"
+    perf_metric = "size"
     example = {"uid": "1", "prompt": "?"}
     perturb_fields = ("prompt",)
 
@@ -56,7 +56,7 @@ class Strict(Choosing):
     only_choices = True
 
 
-class Length(evalkit.Metric):
+class Size(evalkit.Metric):
     answer_kinds = ("none", "one")
     bounds = (0, None)
     worst_value = 0.0
@@ -69,7 +69,7 @@ class Length(evalkit.Metric):
 @pytest.fixture(autouse=True)
 def _installed(fake_distribution: Callable[..., Any]) -> None:
     tasks = {"chat": "Chat", "choosing": "Choosing", "strict": "Strict"}
-    groups = {"evalkit.tasks": tasks, "evalkit.metrics": {"length": "Length"}}
+    groups = {"evalkit.tasks": tasks, "evalkit.metrics": {"size": "Size"}}
     fake_distribution(CODE, groups, name="open", version="1.0")
 
 
@@ -90,8 +90,8 @@ SAID = [{"id": "1", "text": "Hello."}, {"id": "2", "text": "Well"}]
 class TestWithoutAnswers:
     def test_a_metric_of_predictions_alone_scores_them(self, tmp_path: Path) -> None:
         result = evalkit.evaluate(Prompts, SAID, out=tmp_path)
-        assert (result["length"].value, result["length"].n) == (5.0, 2)
-        assert result["length"].ci_low is not None
+        assert (result["size"].value, result["size"].n) == (5.0, 2)
+        assert result["size"].ci_low is not None
         assert result.record.answer_kind == "none"
         assert result.record.baselines is None
         assert result.path is not None
@@ -104,23 +104,23 @@ class TestWithoutAnswers:
         assert evalkit.compare(read, second).rows[0].difference == 1.0
 
     def test_a_metric_that_needs_answers_is_refused_by_name(self) -> None:
-        result = evalkit.evaluate(Prompts, SAID, metrics=["length", "accuracy"])
+        result = evalkit.evaluate(Prompts, SAID, metrics=["size", "accuracy"])
         assert result["accuracy"].value is None
         assert result["accuracy"].reason == (
             "the task has no answers, and the metric needs them"
         )
-        assert result["length"].value == 5.0
+        assert result["size"].value == 5.0
 
     def test_examples_that_are_left_out_have_no_bounds(self) -> None:
         result = evalkit.evaluate(Prompts, SAID[:1], on_missing="skip")
-        score = result["length"]
+        score = result["size"]
         assert (score.value, score.coverage) == (6.0, 0.5)
 
     def test_a_file_needs_no_answers(self, tmp_path: Path) -> None:
         path = tmp_path / "mine.csv"
         path.write_text("uid,prompt\n1,Hi!\n2,How?\n")
         result = evalkit.evaluate(path, SAID, task="chat")
-        assert result["length"].value == 5.0
+        assert result["size"].value == 5.0
 
     def test_an_answer_is_refused(self) -> None:
         class ByMethod(Prompts):

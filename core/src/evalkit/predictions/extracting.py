@@ -30,6 +30,9 @@ TYPES: Mapping[str, pl.DataType] = {
 }
 """The columns that a row of a response has where there are extractors."""
 
+AT_ONCE = 1_000
+"""So many of the rows that are judged one by one are looked at together."""
+
 _NULL = "the response is null"
 _NO_TEXT = "the response is no text"
 
@@ -52,6 +55,13 @@ class FrameExtracted(NamedTuple):
     """What is kept of each row, by `TYPES`."""
     is_lacking: pl.Series
     """Whether there is no answer."""
+
+    def filter(self, chosen: pl.Series) -> FrameExtracted:
+        """Return the outcome of some of the rows."""
+        if chosen.all():
+            return self
+        frame, kept = self.frame.filter(chosen), self.kept.filter(chosen)
+        return FrameExtracted(frame, kept, self.is_lacking.filter(chosen))
 
 
 class AnswerExtractor:

@@ -31,6 +31,7 @@ from evalkit.predictions.alternatives import (
     alternatives_column,
 )
 from evalkit.predictions.extracting import (
+    AT_ONCE,
     REASON,
     STATUS,
     FrameExtracted,
@@ -49,9 +50,6 @@ from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.blocks import Block
 from evalkit.reading.rows import Row
 from evalkit.reading.threads import in_background
-
-_EXTRACTED_AT_ONCE = 1_000
-"""Rows that are judged one by one, of which extractors see so many at once."""
 
 _Read = tuple[int, str, str | Violation | None, Adapted]
 """Line, id, replication and response of a row."""
@@ -116,7 +114,10 @@ class JudgedRows:
         self.undeclared.update(block.undeclared)
         if block.frame.height:
             examples = self._index.result().find(block.frame["id"])
-            extracted = self._extract(block.frame, examples)
+            extractor = self._reader.extractor
+            extracted = None
+            if extractor is not None:
+                extracted = extractor.of_frame(block.frame, examples)
             frame = block.frame if extracted is None else extracted.frame
             accepted = self._reader.accept(frame)
             for name in ("id", REPLICATION_KEY):
@@ -128,10 +129,6 @@ class JudgedRows:
             others = (block.row_at(index) for index in (~accepted).arg_true())
             self._add_rows(others, counts_keys=False)
         self._add_rows(block.rows, counts_keys=True)
-
-    def _extract(self, frame: pl.DataFrame, examples: Places) -> FrameExtracted | None:
-        extractor = self._reader.extractor
-        return None if extractor is None else extractor.of_frame(frame, examples)
 
     def _add_columns(
         self,
@@ -155,13 +152,10 @@ class JudgedRows:
         if REPLICATION_KEY in frame.columns:
             keys.append(frame[REPLICATION_KEY].alias("replication"))
         if extracted is not None:
-            is_lacking, kept = extracted.is_lacking, extracted.kept
-            if not everything:
-                is_lacking, kept = is_lacking.filter(accepted), kept.filter(accepted)
-            valid = valid.with_columns(
-                pl.when(~is_lacking).then("prediction").alias("prediction")
-            )
-            keys += kept.get_columns()
+            kept = extracted.filter(accepted)
+            lacking = pl.when(~kept.is_lacking).then("prediction")
+            valid = valid.with_columns(lacking.alias("prediction"))
+            keys += kept.kept.get_columns()
         self._columns.append(frame_of([*keys, *valid.get_columns()]))
 
     def _add_rows(self, rows: Iterable[Row], counts_keys: bool) -> None:
@@ -173,7 +167,7 @@ class JudgedRows:
                     self._judge(*found)
             return
         waiting = iter(rows)
-        while chunk := list(islice(waiting, _EXTRACTED_AT_ONCE)):
+        while chunk := list(islice(waiting, AT_ONCE)):
             read = [self._read_row(row, counts_keys) for row in chunk]
             known = [found for found in read if found is not None]
             positions = [self._positions.get(uid, NOWHERE) for _, uid, *_ in known]
@@ -321,15 +315,7 @@ class JudgedRows:
         return counted(filter(None, (self._reasons[place] for place in places)))
 
     def extracted(self, sources: pl.Series) -> pl.DataFrame | None:
-        """Return what extractors looked at and made of it, of all cells.
-
-        Args:
-            sources: Where each cell's prediction is found; null for none.
-
-        Returns:
-            The columns of `predictions.extracting.TYPES`, null for a cell without a
-            valid response; None where there are no extractors.
-        """
+        """Return the columns of `predictions.extracting.TYPES`, for `predictions`."""
         if self._reader.extractor is None:
             return None
         return pl.DataFrame(

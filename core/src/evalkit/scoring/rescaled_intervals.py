@@ -49,7 +49,8 @@ class RescaledIntervals(GroupIntervals):
             return found
         ends = [(end - zero) / (one - zero) for end in (found.low, found.high)]
         low, high = (self._within(end(*ends, value)) for end in (min, max))
-        self._cut[group] = [f"{end:g}" for end in (low, high) if end not in ends]
+        cut = (f"{end:g}" for end in (low, high) if end not in ends)
+        self._cut[group] = [*dict.fromkeys(cut)]
         error = found.standard_error
         error = None if error is None else error / abs(one - zero)
         return Interval(low, high, error, METHOD)

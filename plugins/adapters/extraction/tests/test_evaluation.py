@@ -325,6 +325,25 @@ def test_an_extractor_of_ones_own() -> None:
     assert (found.ok, found.unparsed, found.error) == (5, 2, 1)
 
 
+def test_extractors_of_columns_and_of_several_answers() -> None:
+    class Small:
+        version = "1"
+
+        def extract_texts(self, texts: pl.Series) -> pl.DataFrame:
+            return pl.DataFrame({"value": texts.str.to_titlecase()})
+
+    class Last:
+        version = "1"
+
+        def choose_answer(self, answers: Sequence[str | None]) -> str | None:
+            return answers[-1]
+
+    several = [{"answer": text} for text in ("rome", "PARIS")]
+    said = [{"id": str(n), "responses": several} for n in range(8)]
+    result = evalkit.evaluate(Towns, said, extract=[{"kind": Small}, {"kind": Last}])
+    assert result["accuracy"].value == 2 / 8
+
+
 def test_what_an_extractor_raises_is_its_failure() -> None:
     class Bad:
         version = "1"

@@ -7,6 +7,7 @@ from itertools import zip_longest
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import sacrebleu
 from hypothesis import given
@@ -15,6 +16,7 @@ from sacrebleu.metrics.base import Metric as Scorer
 
 import evalkit
 from evalkit import MetricError, Score
+from evalkit.catalog import Registry
 
 SCORERS: dict[str, Scorer] = {
     "bleu": sacrebleu.BLEU(),
@@ -287,3 +289,17 @@ def test_what_is_named_wrong_is_refused() -> None:
         evalkit.score("bleu:tokenize=ko-mecab", ["a"], ["a"])
     with pytest.raises(evalkit.EvalkitError, match="must be '13a', 'intl'"):
         evalkit.score("bleu:tokenize=flores200", ["a"], ["a"])
+
+
+@of_every_name
+def test_sums_that_differ_a_little_from_counts_have_a_score(name: str) -> None:
+    """As those by which a comparison finds how much each example matters."""
+    metric = Registry().load("metrics", name).plugin
+    names = metric.count_names()
+    for less in (-1e-4, 1e-4):
+        sums = pl.DataFrame({"group": [0]}).with_columns(
+            *(pl.lit(2.0 if "2" in each else 0.0).alias(each) + less for each in names),
+            spaced_stops=pl.lit(less),
+        )
+        [value] = metric.finalize(sums)["value"].to_list()
+        assert value is None or 0 <= value <= 100

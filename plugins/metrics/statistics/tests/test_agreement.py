@@ -16,21 +16,20 @@ from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 import evalkit
 from evalkit.errors import MetricError
 
+from .values_alone import values_by_tag
+
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 Ratings = Sequence[Sequence[Any]]
 
 
-def alpha(level: str, ratings: Ratings, **options: Any) -> evalkit.Score:
-    name = "krippendorff-alpha" + (f":level={level}" if level != "nominal" else "")
-    return score(name, ratings, **options)
+def alpha(level: str, ratings: Ratings) -> evalkit.Score:
+    return score(f"krippendorff-alpha:level={level}", ratings)
 
 
-def score(name: str, ratings: Ratings, **options: Any) -> evalkit.Score:
+def score(name: str, ratings: Ratings) -> evalkit.Score:
     first = [each[0] if each else 0.0 for each in ratings]
     fields = {"responses": [list(each) for each in ratings]}
-    return evalkit.score(name, first, [1.0] * len(first), fields=fields, **options)[
-        name
-    ]
+    return values_by_tag(name, first, [1.0] * len(first), fields=fields)[None]
 
 
 def disagreement(level: str, one: float, other: float, values: list[float]) -> float:

@@ -19,6 +19,8 @@ from sklearn import metrics as sklearn
 import evalkit
 from evalkit.errors import MetricError
 
+from .values_alone import same, values_by_tag
+
 Reference = Callable[[Sequence[float], Sequence[float]], float]
 
 
@@ -53,7 +55,7 @@ rows = st.sampled_from([few, many]).flatmap(
 
 
 def value_of(name: str, predictions: Any, targets: Any) -> float | None:
-    return evalkit.score(name, predictions, targets)[name].value
+    return values_by_tag(name, predictions, targets)[None].value
 
 
 def expected(name: str, rows: Sequence[tuple[float, float]]) -> float | None:
@@ -70,16 +72,11 @@ def test_the_set_and_its_tags_score_as_the_reference_says(
     name: str, rows: list[tuple[float, float, list[str]]]
 ) -> None:
     predictions, targets, of_rows = map(list, zip(*rows, strict=True))
-    found = evalkit.score(name, predictions, targets, tags=of_rows)
-    for score in found.scores:
-        if score.tag in ("t", "u:v", None) and not score.aggregate:
-            chosen = [
-                (p, t)
-                for p, t, of_row in rows
-                if score.tag is None or score.tag in of_row
-            ]
-            wanted = expected(name, chosen)
-            assert score.value == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+    found = values_by_tag(name, predictions, targets, tags=of_rows)
+    for tag, score in found.items():
+        if tag in ("t", "u:v", None):
+            chosen = [(p, t) for p, t, of_row in rows if tag is None or tag in of_row]
+            assert same(score.value, expected(name, chosen))
             assert score.value is not None or score.reason
 
 
@@ -166,7 +163,8 @@ def test_what_is_not_finite_is_not_scored(name: str, strange: float) -> None:
 
 @every_metric
 def test_many_that_are_not_finite_leave_no_score(name: str) -> None:
-    found = evalkit.score(name, [math.nan, 1.0, 2.0], [1.0, 2.0, 3.0])
+    said = [math.nan, math.nan, 1.0, 2.0]
+    found = evalkit.score(name, said, [1.0, 2.0, 3.0, 5.0])
     assert found[name].value is None
     assert "NaN or infinite" in str(found[name].reason)
 

@@ -16,6 +16,8 @@ from sklearn.metrics import average_precision_score, ndcg_score
 import evalkit
 from evalkit.errors import MetricError
 
+from .values_alone import values_by_tag
+
 METRICS = ("mrr", "map", "recall-at-k", "ndcg")
 ITEMS = "abcdefg"
 
@@ -151,18 +153,16 @@ queries = st.lists(
 def test_ties_count_as_the_mean_over_their_orders(
     name: str, queries: list[Any], k: int
 ) -> None:
-    examples = [
-        {
-            "documents": ["z"],
-            "references": [{"text": t, "grade": g} for t, g in grades.items()],
-        }
-        for _, grades in queries
-    ]
-    rankings = [
-        {"documents": [i for i, _ in scored], "scores": [s for _, s in scored]}
-        for scored, _ in queries
-    ]
-    found = evaluate(examples, rankings, [f"{name}:k={k}"]).scores[0]
+    fields = {
+        "responses": [[item for item, _ in scored] for scored, _ in queries],
+        "responses.score": [[score for _, score in scored] for scored, _ in queries],
+        "references": [
+            [{"text": t, "grade": g} for t, g in grades.items()]
+            for _, grades in queries
+        ],
+    }
+    nothing = ["z"] * len(queries)
+    found = values_by_tag(f"{name}:k={k}", nothing, nothing, fields=fields)[None]
     values = [over_all_orders(name, scored, grades, k) for scored, grades in queries]
     assert found.value == pytest.approx(np.mean(values), abs=1e-12)
     assert found.n == len(queries)
@@ -177,14 +177,14 @@ def test_ndcg_is_that_of_scikit_learn(
     grades: list[int], scores: list[float], k: int
 ) -> None:
     names, scores = ITEMS + "h", scores[: len(grades)]
-    example = {
-        "documents": ["x"],
+    fields = {
+        "responses": [list(names[: len(grades)])],
+        "responses.score": [scores],
         "references": [
-            {"text": t, "grade": g} for t, g in zip(names, grades, strict=False)
+            [{"text": t, "grade": g} for t, g in zip(names, grades, strict=False)]
         ],
     }
-    ranking = {"documents": list(names[: len(grades)]), "scores": scores}
-    found = evaluate([example], [ranking], [f"ndcg:k={k}"]).scores[0]
+    found = values_by_tag(f"ndcg:k={k}", ["a"], ["a"], fields=fields)[None]
     assert found.value == pytest.approx(ndcg_score([grades], [scores], k=k))
 
 
@@ -192,7 +192,8 @@ def test_ndcg_is_that_of_scikit_learn(
 def test_average_precision_is_that_of_scikit_learn(right: list[bool]) -> None:
     ranking = list(ITEMS[: len(right)])
     answers = [item for item, is_right in zip(ranking, right, strict=True) if is_right]
-    found = evaluate([{"documents": answers}], [ranking])["map"]
+    fields = {"responses": [ranking]}
+    found = values_by_tag("map", ["a"], [answers], fields=fields)[None]
     scores = -np.arange(len(right))
     assert found.value == pytest.approx(average_precision_score(right, scores))
 

@@ -26,10 +26,25 @@ def as_text(colours: list[str]) -> str:
 
 
 def iou(given: set[str], answer: set[str]) -> float:
-    if not given | answer:
-        return 1.0
-    vectors = [[colour in each for colour in COLOURS] for each in (answer, given)]
-    return float(jaccard_score(*vectors))
+    """Count item by item."""
+    shared = sum(colour in given and colour in answer for colour in COLOURS)
+    either = sum(colour in given or colour in answer for colour in COLOURS)
+    return shared / either if either else 1.0
+
+
+def test_it_is_what_scikit_learn_gives() -> None:
+    sets = [
+        [colour for place, colour in enumerate(COLOURS) if number >> place & 1]
+        for number in range(1, 8)
+    ]
+    pairs = [(given, answer) for given in sets for answer in sets]
+    said, gold = ([as_text(pair[side]) for pair in pairs] for side in (0, 1))
+    vectors = [
+        [[colour in pair[side] for colour in COLOURS] for pair in pairs]
+        for side in (1, 0)
+    ]
+    theirs = jaccard_score(*vectors, average="samples")
+    assert evalkit.score(NAME, said, gold)[NAME].value == pytest.approx(theirs)
 
 
 @given(rows=rows_of(items.map(as_text)))

@@ -156,7 +156,7 @@ def test_an_answer_that_is_no_json_is_not_scored() -> None:
 
 
 def test_fields_that_are_called_like_scores_are_told_apart() -> None:
-    found = parts('{"valid": 1}', '{"valid": 2, "b": 3}', "valid/b/c")
+    found = parts('{"valid": 1}', '{"valid": 2, "b": 3}', "valid/b/c/b")
     assert found == {
         **{"": 0.0, "#fields": 0.0, "#valid": 1.0},
         **{'#"valid"': 0.0, "#b": 0.0, "#c": None},

@@ -33,7 +33,7 @@ def test_offsets_of_an_encoding_are_turned_into_code_points(encoding):
             offsets.append([before, inside, span["label"]])
         responses.append({"id": row["uid"], "offsets": offsets, "encoding": encoding})
     result = evaluate(responses)
-    assert result["span-f1"].value == result["span-f1#recall"].value == 1
+    assert result["entity-f1"].value == result["entity-f1#recall"].value == 1
     assert result.counts["scored"] == 9
 
 
@@ -45,7 +45,7 @@ def test_an_offset_within_a_letter_is_refused():
 
 def test_texts_without_entities_have_no_value():
     responses = [{"id": uid, "entities": []} for uid in ("p2", "p4", "p8", "p9")]
-    score = evaluate(responses, on_missing="skip")["span-f1"]
+    score = evaluate(responses, on_missing="skip")["entity-f1"]
     assert (score.value, score.n) == (None, 4)
     assert "no entities" in score.reason
 
@@ -59,7 +59,7 @@ def test_laws():
     )
     spans = st.lists(span, max_size=3)
     check_metric(
-        "span-f1",
+        "entity-f1",
         task="named-entities",
         examples=st.tuples(st.none() | spans, spans),
         max_examples=5,

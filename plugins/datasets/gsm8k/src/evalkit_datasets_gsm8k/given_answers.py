@@ -13,11 +13,6 @@ class GivenAnswer:
     `18 eggs` is not `18`. A response without such a text is unparsed.
 
     Source: the solutions that the authors of GSM8K published.
-
-    Example:
-        ```yaml
-        - kind: gsm8k-answer
-        ```
     """
 
     version = "1"

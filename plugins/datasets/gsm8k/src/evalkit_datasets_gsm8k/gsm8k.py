@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evalkit import Dataset, Source
+from evalkit_datasets_gsm8k.given_answers import GivenAnswer
 from evalkit_datasets_gsm8k.publisher import read_problems
 
 FILE = "test.jsonl"
@@ -50,7 +51,7 @@ class Gsm8k(Dataset):
         "tags": {"steps": "steps"},
     }
 
-    extract = "gsm8k-answer"
+    extract = ({"kind": GivenAnswer},)
 
     def load(self, split: str) -> list[dict[str, Any]]:
         """Read the problems; the id is the number of the line."""

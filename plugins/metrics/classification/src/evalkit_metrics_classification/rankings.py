@@ -81,11 +81,13 @@ def rankings_of_groups(
         The keys of each group, and its counts.
     """
     count, kind = pl.col("count").cast(pl.Float64), cs.by_name(is_positive).as_expr()
-    columns = [cs.by_name(name) for name in (*keys, number)]
     ordered = (
-        sums.group_by(columns)
+        sums.group_by(cs.by_name(*keys, number))
         .agg(positives=count.filter(kind).sum(), negatives=count.filter(~kind).sum())
-        .sort(columns, descending=[*([False] * len(keys)), True])
+        .sort(
+            [cs.by_name(n).as_expr() for n in (*keys, number)],
+            descending=[*([False] * len(keys)), True],
+        )
     )
     starts = first_rows(ordered, keys)
     positives, negatives = (

@@ -9,7 +9,7 @@ import polars as pl
 from pydantic import Field
 
 from evalkit import MetricContext, MetricError, Parameters
-from evalkit_metrics_generation.counted import CountedMetric, Floats, ratio
+from evalkit_metrics_generation.counted import LEAST, CountedMetric, Floats, ratio
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
@@ -83,9 +83,11 @@ class CountedBleu(CountedMetric):
         counts = sums.select(self.count_names()).to_numpy()
         lengths, by_order = counts[:, :2], counts[:, 2:]
         matches, ngrams = by_order[:, : self._order], by_order[:, self._order :]
-        is_empty = lengths.sum(axis=1) == 0
+        is_empty = lengths.sum(axis=1) < LEAST
         value = _brevity(lengths) * self._mean_precision(matches, ngrams)
-        lacks_longest = (ngrams[:, -1] == 0) & (value == 0) & (lengths[:, 0] > 0)
+        lacks_longest = (
+            (ngrams[:, -1] < LEAST) & (value == 0) & (lengths[:, 0] >= LEAST)
+        )
         flag = pl.when(pl.lit(lacks_longest)).then(pl.lit(self._short_text()))
         is_tokenized = pl.col("spaced_stops") >= SPACED_STOPS
         return sums.select(
@@ -120,7 +122,7 @@ class CountedBleu(CountedMetric):
         """Return the geometric mean of the precisions, 0 to 100, smoothed."""
         given = self.parameters
         assert isinstance(given, CountParameters)
-        has_match = matches.any(axis=1)
+        has_match = (matches >= LEAST).any(axis=1)
         precision, exists = _precisions(matches, ngrams, given)
         orders = np.full(len(matches), float(self._order))
         if given.effective_order:
@@ -196,10 +198,11 @@ def _precisions(
     if given.smoothing == "add-k":
         added = np.where(np.arange(matches.shape[1]) > 0, given.smoothing_value or 1, 0)
         matches, ngrams = matches + added, ngrams + added
-    exists = np.cumprod(ngrams > 0, axis=1).astype(bool)
-    is_zero = exists & (matches == 0)
+    exists = np.cumprod(ngrams >= LEAST, axis=1).astype(bool)
+    is_zero = exists & (matches < LEAST)
     if given.smoothing == "exp":
         matches = np.where(is_zero, 0.5 ** np.cumsum(is_zero, axis=1), matches)
     elif given.smoothing == "floor":
         matches = np.where(is_zero, given.smoothing_value or 0.1, matches)
-    return ratio(np.where(exists, matches, 0.0), ngrams), exists
+    is_counted = exists & (matches > 0)
+    return ratio(np.where(is_counted, matches, 0.0), ngrams), exists

@@ -9,12 +9,12 @@ import polars as pl
 from pydantic import Field
 
 from evalkit import Parameters
-from evalkit_metrics_generation.counted import CountedMetric, Floats, ratio
+from evalkit_metrics_generation.counted import LEAST, CountedMetric, Floats, ratio
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.chrf import CHRF
 
-_LEAST = 1e-16
+_EPSILON = 1e-16
 """What a precision or recall of nothing is under `eps_smoothing`."""
 
 
@@ -86,7 +86,7 @@ class Chrf(CountedMetric):
         """Return the score of each group."""
         counts = sums.select(self.count_names()).to_numpy()
         said, wanted, match = (counts[:, kind::3] for kind in range(3))
-        is_empty = wanted.sum(axis=1) == 0
+        is_empty = wanted.sum(axis=1) < LEAST
         score = self._smoothed if self._given.eps_smoothing else self._of_means
         value = 100 * np.minimum(score(said, wanted, match), 1.0)
         return sums.select(
@@ -110,11 +110,11 @@ class Chrf(CountedMetric):
     def _smoothed(self, said: Floats, wanted: Floats, match: Floats) -> Floats:
         """Return the mean of the F-scores of all orders."""
         precision, recall = (
-            np.where(of > 0, ratio(match, of), _LEAST) for of in (said, wanted)
+            np.where(of > 0, ratio(match, of), _EPSILON) for of in (said, wanted)
         )
         scores = self._f_score(precision, recall)
         is_zero = (precision == 0) & (recall == 0)
-        mean: Floats = np.where(is_zero, _LEAST, scores).mean(axis=1)
+        mean: Floats = np.where(is_zero, _EPSILON, scores).mean(axis=1)
         return mean
 
     def _f_score(self, precision: Floats, recall: Floats) -> Floats:

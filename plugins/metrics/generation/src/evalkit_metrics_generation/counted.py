@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+LEAST = 0.01
+"""A sum below this is none: gradients of a score are taken by changing sums by less."""
+
 
 class CountedMetric(Metric):
     """A score of sums over sentences that sacrebleu counts.

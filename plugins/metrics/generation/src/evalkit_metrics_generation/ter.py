@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from evalkit import Parameters
-from evalkit_metrics_generation.counted import CountedMetric
+from evalkit_metrics_generation.counted import LEAST, CountedMetric
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.ter import TER
@@ -74,7 +74,7 @@ class Ter(CountedMetric):
 
     def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
         """Divide edits by words."""
-        has_words = pl.col("words") > 0
+        has_words = pl.col("words") > LEAST
         return sums.select(
             "group",
             value=pl.when(has_words).then(100 * pl.col("edits") / pl.col("words")),

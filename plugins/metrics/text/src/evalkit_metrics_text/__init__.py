@@ -1,1 +1,1 @@
-"""SQuAD's metrics: squad-f1 and squad-em."""
+"""Metrics of texts, and of spans and JSON in them."""

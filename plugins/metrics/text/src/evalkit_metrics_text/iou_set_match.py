@@ -29,7 +29,7 @@ class IouSetMatch(ComparisonMetric[Items]):
     Per example shared items / items of either set, and then the mean. Where answers are
     lists (of the kind `all-of`), so are predictions, and their items are compared
     exactly. A text names a set in its first line, after the last ` is ` in it if there
-    is one, without full stops: `The colours is red and blue.` Items stand between the
+    is one, without full stops: `The colour is red and blue.` Items stand between the
     word and (`separator=comma` and `separator=semicolon` take `,` and `;`), without
     blanks at their ends; `nothing` and an empty text are the empty set. Of several
     acceptable answers the best counts. Two empty sets score 1; a missing prediction

@@ -81,7 +81,7 @@ class JsonMatch(Metric):
 
     def __init__(self, parameters: JsonParameters | None = None) -> None:
         super().__init__(parameters)
-        self._fields = (parameters or JsonParameters()).fields
+        self._fields = tuple(dict.fromkeys((parameters or JsonParameters()).fields))
 
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
         """Return what is right, gold and predicted in every example."""

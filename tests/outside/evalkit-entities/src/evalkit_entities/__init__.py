@@ -38,7 +38,7 @@ class NamedEntities(evalkit.TaskIO):
     Output = Found
     answer_field = "entities"
     answer_kind = "spans"
-    perf_metric = "span-f1"
+    perf_metric = "entity-f1"
     perturb_fields = ()
     example = {"uid": "1", "text": "Ann left for Oslo."}
 
@@ -98,7 +98,7 @@ class Postcards(evalkit.Dataset):
         return FOLDER / "postcards.jsonl"
 
 
-class SpanF1(evalkit.Metric):
+class EntityF1(evalkit.Metric):
     """Micro F1 of spans, with precision and recall: all three of exact matches."""
 
     unit = "%"

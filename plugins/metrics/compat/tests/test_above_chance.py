@@ -1,0 +1,269 @@
+"""The distance from chance, and that it is the metric's own score and interval."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+import evalkit
+from evalkit import PluginContractError
+
+LABELS = ["a", "b", "c"]
+INNER = [
+    *("accuracy", "balanced-accuracy", "macro-f1", "squad-f1", "helm-f1"),
+    "seahelm-qa#exact-match",
+]
+
+
+def drawn(n: int, right: float, seed: int = 1) -> tuple[list[str], list[str]]:
+    random = np.random.default_rng(seed)
+    gold = random.choice(LABELS, n)
+    said = np.where(random.random(n) < right, gold, random.choice(LABELS, n))
+    return said.tolist(), gold.tolist()
+
+
+def main(name: str, *lists: Any, **options: Any) -> evalkit.Score:
+    result = evalkit.score(name.partition("#")[0], *lists, **options)
+    return result[name]
+
+
+def rescaled(value: float, chance: float) -> float:
+    return min(1.0, max(0.0, (value - chance) / (1 - chance)))
+
+
+@pytest.mark.parametrize("inner", INNER)
+@pytest.mark.parametrize("chance", [0.0, 0.25, 0.7, 0.95])
+def test_value_and_interval_are_those_of_the_metric_rescaled(
+    inner: str, chance: float
+) -> None:
+    said, gold = drawn(80, 0.6)
+    of_metric = main(inner, said, gold, labels=LABELS)
+    result = evalkit.score(
+        f"above-chance:metric={inner},chance={chance}", said, gold, labels=LABELS
+    )
+    found = result.scores[0]
+    assert of_metric.value is not None
+    assert of_metric.ci is not None
+    assert found.ci is not None
+    assert found.value == pytest.approx(rescaled(of_metric.value, chance), abs=1e-12)
+    ends = [rescaled(end, chance) for end in of_metric.ci]
+    assert list(found.ci) == pytest.approx(ends, abs=1e-12)
+    assert of_metric.se is not None
+    assert found.se == pytest.approx(of_metric.se / (1 - chance))
+    assert (found.ci_method, found.n) == ("rescaled", of_metric.n)
+
+
+rows = st.lists(
+    st.tuples(
+        st.sampled_from([*LABELS, None]),
+        st.sampled_from(LABELS),
+        st.lists(st.sampled_from(["f:x", "f:y"]), max_size=2),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@settings(max_examples=12, deadline=None)
+@given(drawn=rows)
+def test_every_tag_has_its_own(drawn: list[Any]) -> None:
+    said, gold, tags = (list(column) for column in zip(*drawn, strict=True))
+    options: dict[str, Any] = {"labels": LABELS, "tags": tags}
+    inner = evalkit.score("balanced-accuracy", said, gold, **options)
+    found = evalkit.score("above-chance", said, gold, **options)
+    by_tag = {each.tag: each for each in found.scores if each.aggregate is None}
+    for each in inner.scores:
+        if each.aggregate is None:
+            assert each.value is not None
+            wanted = rescaled(each.value, 1 / 3)
+            assert by_tag[each.tag].value == pytest.approx(wanted, abs=1e-12)
+
+
+def test_a_clipped_score_and_interval_say_so() -> None:
+    said, gold = drawn(40, 0.0)
+    worse = main("above-chance:chance=0.6", said, gold, labels=LABELS)
+    assert worse.value == 0.0
+    assert worse.flag == (
+        "worse than chance: cut off at 0; its interval is cut off at 0"
+    )
+    assert worse.ci is not None
+    assert worse.ci[0] == 0.0
+    better = main("above-chance", *drawn(40, 0.9), labels=LABELS)
+    assert better.flag is None
+
+
+def test_chance_is_not_that_of_the_loaded_rows() -> None:
+    one = main("above-chance", ["a"], ["a"], labels=LABELS)
+    assert one.value == 1.0
+    no_labels = main("above-chance", ["a"], ["a"])
+    assert no_labels.value is None
+    assert no_labels.reason == "chance=labels, but the data set declares no labels"
+
+
+def test_chance_that_is_the_best_score_leaves_nothing() -> None:
+    found = main("above-chance", ["a"], ["a"], labels=["a"])
+    assert found.value is None
+    assert found.reason == "chance is the best score that there is"
+
+
+def test_a_metric_of_which_lower_is_better_is_turned_round() -> None:
+    name = "above-chance:chance=4.0,metric=helm-absolute-value-difference"
+    found = main(name, ["1", "5"], ["2", "4"])
+    assert found.value == 0.75
+    assert found.higher_is_better is True
+
+
+class Asked(BaseModel):
+    uid: str
+    choices: list[str] | None = None
+
+
+class Said(BaseModel):
+    id: str
+    answer: str
+
+
+class Choosing(evalkit.TaskIO):
+    Input, Output, example = Asked, Said, {"uid": "1"}
+    answer_field, perf_metric = "answer", "accuracy"
+
+
+def choosing(
+    counts: list[int | None], right: list[bool], **options: Any
+) -> evalkit.Result:
+    data = [
+        {
+            "uid": str(n),
+            "answer": "0",
+            "choices": None if count is None else [str(each) for each in range(count)],
+        }
+        for n, count in enumerate(counts)
+    ]
+    said = [
+        {"id": str(n), "answer": "0" if each else "1"} for n, each in enumerate(right)
+    ]
+    options = {"metrics": ["above-chance:metric=accuracy,chance=choices"], **options}
+    return evalkit.evaluate(
+        data=data, predictions=said, task=Choosing, model="m", **options
+    )
+
+
+def test_chance_may_be_that_of_each_examples_own_choices() -> None:
+    counts, right = [2, 4, 4, 5] * 10, [True, False, True, True] * 10
+    chance = sum(1 / count for count in counts) / len(counts)
+    found = choosing(counts, right).headline
+    assert found.value == pytest.approx((0.75 - chance) / (1 - chance))
+    wilson = evalkit.score("accuracy", [*map(str, right)], ["True"] * 40)["accuracy"]
+    assert wilson.ci is not None
+    assert found.ci is not None
+    ends = [rescaled(end, chance) for end in wilson.ci]
+    assert list(found.ci) == pytest.approx(ends)
+
+
+def test_an_example_without_choices_is_not_scored() -> None:
+    result = choosing([*[2] * 11, None, 0], [True] * 13, metrics=None)
+    assert result.headline.value == 1.0
+    result = choosing([*[2] * 19, None], [True] * 20)
+    assert result.status == "partial"
+    assert result.headline.n == 19
+    [problem] = result.problems
+    assert (problem.id, problem.reason) == ("19", "the example has no choices")
+
+
+def test_replications_are_averaged() -> None:
+    said = [
+        {"id": str(n), "answer": answer, "_replication_": replication}
+        for replication, answers in (("1", "0000"), ("2", "0001"))
+        for n, answer in enumerate(answers)
+    ]
+    data = [{"uid": str(n), "answer": "0"} for n in range(4)]
+    found = evalkit.evaluate(
+        data=data,
+        predictions=said,
+        task=Choosing,
+        model="m",
+        metrics=["above-chance:metric=accuracy,chance=0.5"],
+    ).headline
+    assert found.value == pytest.approx((1.0 + 0.5) / 2)
+    assert found.ci is not None
+
+
+def test_clusters_and_facets_are_those_of_the_metric() -> None:
+    said, gold = drawn(60, 0.8)
+    data = [
+        {"uid": str(n), "answer": each, "tags": [f"f:{n % 2}"], "topic": str(n // 3)}
+        for n, each in enumerate(gold)
+    ]
+    answers = [{"id": str(n), "answer": each} for n, each in enumerate(said)]
+    result = evalkit.evaluate(
+        data=data,
+        predictions=answers,
+        task=Choosing,
+        model="m",
+        cluster="topic",
+        metrics=["accuracy", "above-chance:metric=accuracy,chance=0.5"],
+    )
+    inner, found = (
+        {(each.tag, each.aggregate): each for each in result.scores if each.metric == n}
+        for n in result.metrics
+    )
+    assert found.keys() == inner.keys()
+    for key in [(None, None), ("f:0", None)]:
+        ci = inner[key].ci
+        assert ci is not None
+        assert list(found[key].ci or ()) == pytest.approx(
+            [rescaled(end, 0.5) for end in ci]
+        )
+    for aggregate in ("worst:f", "macro:f", "gap:f"):
+        [score] = [each for each in found.values() if each.aggregate == aggregate]
+        assert score.ci is not None, aggregate
+
+
+def test_the_run_names_the_metric_and_its_code(tmp_path: Path) -> None:
+    choosing([2, 2], [True, False], out=tmp_path)
+    [path] = tmp_path.glob("*/*/run.json")
+    record = json.loads(path.read_text(encoding="utf-8"))
+    [component] = [
+        each for each in record["components"] if each["id"] == "metrics/above-chance"
+    ]
+    resources = component["resources"]
+    assert resources["metric"].startswith(
+        "metrics/accuracy (evalkit-metrics-classification "
+    )
+    assert len(resources["metric: code"]) == 64
+    assert component["parameters"] == {"metric": "accuracy", "chance": "choices"}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ("metric=acuracy", "there is no metric 'acuracy'"),
+        ("metric=above-chance", "it is rescaled already"),
+        ("metric=helm-set-match", "choose one of helm-set-match#exact"),
+        ("metric=helm-set-match#best", "choose one of helm-set-match#exact"),
+        ("metric=log-loss,chance=choices", "chance=NUMBER"),
+        ("metric=mcc", "chance=NUMBER"),
+        ("chance=quarter", "must be 'labels' or 'choices'"),
+        ("chance=nan", "finite"),
+        ("chances=1", "is unknown"),
+    ],
+)
+def test_what_cannot_be_rescaled_is_refused(parameters: str, message: str) -> None:
+    with pytest.raises(PluginContractError, match=message):
+        evalkit.score(f"above-chance:{parameters}", ["a"], ["a"])
+
+
+def test_several_parameters_of_the_metric_are_part_of_its_name() -> None:
+    name = "above-chance:metric=macro-f1:labels=a/b"
+    result = evalkit.score(f"{name},chance=0.2", *drawn(30, 0.7), labels=LABELS)
+    inner = evalkit.score("macro-f1:labels=a/b", *drawn(30, 0.7), labels=LABELS)
+    value = inner.scores[0].value
+    assert value is not None
+    assert result.scores[0].value == pytest.approx(rescaled(value, 0.2))

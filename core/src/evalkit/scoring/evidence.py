@@ -294,7 +294,7 @@ class Evidence:
         return count / (count - 1) * sum_or_infinity(squares)
 
     def _influence_of_rows(self, group: int, score: str) -> RowInfluences | None:
-        if not self.has_gradients:
+        if not self.has_gradients or self.metric.interval == "none":
             return None
         return self._influences.of(group).get(score)
 

@@ -142,8 +142,13 @@ class Influences:
         sums = self._sums.filter(pl.col("group").is_in(chosen))
         merged = [name for name in sums.columns if name not in ("group", *rows.keys)]
         merges = self._finalizer.metric.merges
+        takes_counts = self._finalizer.takes_counts and rows.keys and len(merged) == 1
         for batch in _batches(sums, len(merged)):
-            found = _known_gradients(self._finalizer, batch, merged)
+            found = (
+                _gradients_of_counts(self._finalizer, batch, merged[0])
+                if takes_counts
+                else _known_gradients(self._finalizer, batch, merged)
+            )
             for number, by_score in found.items():
                 cells = batch[number]
                 self._found[number] = {
@@ -157,6 +162,32 @@ class Influences:
     @cached_property
     def _numbers(self) -> list[int]:
         return self._sums["group"].unique().sort().to_list()
+
+
+def _gradients_of_counts(
+    finalizer: Finalizer, groups: Mapping[int, pl.DataFrame], column: str
+) -> Mapping[int, Mapping[str, Floats]]:
+    """Return the same for a metric that makes scores of arrays of counts."""
+    found: dict[int, Mapping[str, Floats]] = {}
+    for group, part in groups.items():
+        base = part[column].to_numpy()
+        step = _STEP * np.where(base == 0, 1.0, np.abs(base))
+        counts = base + np.concatenate([np.diag(step), -np.diag(step)])
+        cells = part.select(all_named(finalizer.metric.keys))
+        try:
+            by_score = finalizer.of_counts(counts, cells)
+        except MetricError:
+            continue
+        changes = {
+            score: (values[: len(base)] - values[len(base) :]) / (2 * step)
+            for score, values in by_score.items()
+        }
+        found[group] = {
+            score: change[:, None]
+            for score, change in changes.items()
+            if np.isfinite(change).all()
+        }
+    return found
 
 
 def _known_gradients(

@@ -544,7 +544,6 @@ def test_known_components_are_those_of_the_workspace() -> None:
 
 
 OWN_WORDS = {
-    ("base/nearest.py", "map"): "a parameter of `evaluate`",
     ("plugins/dynabench.py", "accuracy"): "what Dynabench takes where nothing is said",
     ("base/nearest.py", "map"): "the argument of evaluate, and its option --map",
 }

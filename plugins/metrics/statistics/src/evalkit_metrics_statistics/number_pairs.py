@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import ClassVar
 
 import polars as pl
 import polars.selectors as cs
 
 from evalkit import Metric, MetricError
-from evalkit.hookspecs import IntervalKind
 
 _LEAST_SPREAD = 2 * sys.float_info.epsilon
 """Standard deviation, as a share of the mean, up to which numbers count as equal: the

@@ -509,7 +509,7 @@ class TestMetrics:
         result = evaluate(X, SAID_X, COPIES_X[1:], SAID_OF_X[1:], metrics=[Furthest])
         drop = found(result, "drop", metric="furthest")
         assert (drop.value, drop.ci) == (-1.0, None)
-        assert drop.reason == "the metric's statistics do not merge by sum"
+        assert drop.reason == "the metric's statistics do not merge by sum or moments"
 
     def test_one_that_is_not_the_mean_of_its_example_scores_is_of_the_whole_set(
         self,

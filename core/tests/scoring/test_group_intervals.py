@@ -35,7 +35,7 @@ EXTREMES = (
     "the metric's statistics merge by min or max, of which resampled examples say "
     "nothing"
 )
-NO_SUM = "the metric's statistics do not merge by sum"
+NO_SUM = "the metric's statistics do not merge by sum or moments"
 RANDOM = np.random.default_rng(0)
 VALUES = RANDOM.exponential(size=60).round(2).tolist()
 CLUSTERS = RANDOM.integers(0, 25, 60).tolist()

@@ -109,6 +109,10 @@ WORLDS = """
 """
 
 EXPLANATIONS: Mapping[tuple[str, str, int], str] = {
+    ("AUROC of .95, 10 % positives", "", 200): (
+        "Nearly all of 20 positives are ranked rightly. A sample often has none of the "
+        "others, and then says little of how badly one may be ranked."
+    ),
     ("12 equal groups in clusters of their own, shares of .95", "macro", 30): (
         "Too wide. Where few clusters hold an error, the effective number of rows is "
         "drawn towards that of clusters, for each group by itself."

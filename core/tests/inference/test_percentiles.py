@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evalkit.inference.intervals import without_interval
-from evalkit.inference.percentiles import corrected_bounds, percentile_interval
+from evalkit.inference.intervals import Interval, wilson, without_interval
+from evalkit.inference.percentiles import (
+    corrected_bounds,
+    percentile_interval,
+    within_bounds,
+)
 
 
 def test_percentile_interval_is_made_of_quantiles_and_standard_deviation() -> None:
@@ -71,3 +75,31 @@ def test_corrected_bounds_are_finite_where_no_replicate_is_beyond_the_centre(
     low, high = corrected_bounds(replicates, centre, 0.95)
     assert -1 <= low <= high <= 1
     assert (low > 0) == (centre > 0)
+
+
+def test_percentiles_near_a_bound_are_widened_to_those_of_a_share() -> None:
+    # a standard error of .03 at .9 is that of 100 zeros and ones
+    drawn = Interval(0.86, 0.97, 0.03, "bootstrap")
+    quantile = float(stats.t.ppf(0.975, 199))
+    low, high = wilson(0.9, 100, quantile)
+    found = within_bounds(drawn, 0.9, (0, 1), 200, 0.95)
+    assert found == Interval(pytest.approx(low), 0.97, 0.03, "bootstrap")
+    assert low < 0.86 < high < 0.97
+    scaled = Interval(86, 97, 3, "bootstrap")
+    found = within_bounds(scaled, 90, (0, 100), 200, 0.95)
+    assert (found.low, found.high) == (pytest.approx(100 * low), 97)
+
+
+@pytest.mark.parametrize(
+    ("interval", "value"),
+    [
+        (without_interval("no"), 0.5),
+        (Interval(0.5, 1.0, 0.1, "x"), 1.0),
+        (Interval(0.0, 0.5, 0.1, "x"), 0.0),
+        (Interval(0.5, 0.5, 0.0, "x"), 0.5),
+    ],
+)
+def test_at_a_bound_and_without_an_error_percentiles_stay(
+    interval: Interval, value: float
+) -> None:
+    assert within_bounds(interval, value, (0, 1), 10, 0.95) == interval

@@ -167,3 +167,17 @@ def test_a_label_that_is_not_declared_is_an_error(name: str) -> None:
         score(f"{name}:label=x", rows, labels=LABELS)
     with pytest.raises(evalkit.MetricError, match="'x' has no probabilities"):
         score(f"{name}:label=x", rows)
+
+
+def test_the_standard_error_is_delongs() -> None:
+    """The samples spread as the structural components say (DeLong et al. 1988)."""
+    rows = drawn_rows(400, 8)
+    is_a = np.array([row.target == "a" for row in rows])
+    share = np.array([row.shares[0] for row in rows])
+    wins = (share[is_a][:, None] > share[~is_a]) + 0.5 * (
+        share[is_a][:, None] == share[~is_a]
+    )
+    of_a, of_others = wins.mean(axis=1), wins.mean(axis=0)
+    variance = of_a.var(ddof=1) / len(of_a) + of_others.var(ddof=1) / len(of_others)
+    found = score("auroc:label=a", rows)[None]
+    assert found.se == pytest.approx(math.sqrt(variance), rel=0.1)

@@ -25,7 +25,7 @@ from evalkit.plugins.registry import Registry
 OK, EMPTY, UNPARSED, ERROR = "ok", "empty", "unparsed", "error"
 STATUSES = (OK, EMPTY, UNPARSED, ERROR)
 """What becomes of a response: there is an answer; there is no text, or none is left;
-there is a text without an answer; there is a text that is broken, or no text."""
+there is a text without an answer; there is a text that is broken."""
 
 ChosenBy = Literal["user", "data set", "task"]
 """Who said which extractors are used."""

@@ -53,12 +53,18 @@ def _row(entry: EntryPoint) -> str:
         described["description"],
         _range(attributes),
         ", ".join(attributes["answer_kinds"]),
-        ", ".join(f"`{column}`" for column in attributes.get("columns", ())),
+        ", ".join(_columns(attributes)),
         _merges(entry.load(), attributes["merges"]),
         attributes["interval"] or _default_interval(entry.load()),
         _source(described["documentation"]),
     )
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
+
+
+def _columns(attributes: Mapping[str, Any]) -> Iterator[str]:
+    optional = attributes.get("optional_columns", ())
+    for column in attributes.get("columns", ()):
+        yield f"(`{column}`)" if column in optional else f"`{column}`"
 
 
 def _range(attributes: Mapping[str, Any]) -> str:

@@ -65,15 +65,17 @@ def test_the_package_of_a_page_can_be_used(
     ((group, names),) = project["entry-points"].items()
     ((name, value),) = names.items()
     assert group == f"evalkit.{kind}"
-    code, use = blocks(kind, "python")
+    code, *uses = blocks(kind, "python")
     assert value.partition(":")[0] == project["name"].replace("-", "_")
     fake_distribution(
         code, {group: {name: value.partition(":")[2]}}, name=project["name"]
     )
     assert Registry().load(kind, name).component.distribution == project["name"]
     monkeypatch.chdir(tmp_path)
-    assert "assert " in use
-    exec(use, {})
+    assert uses
+    for use in uses:
+        assert "assert " in use
+        exec(use, {})
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -17,6 +17,7 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs" / "metrics").glob("*.md")),
 ]
+DOCUMENTS = sorted((ROOT / "docs").rglob("*.md"))
 BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 COMMANDS = (
     *("list", "show", "validate", "inputs", "perturb", "eval", "runs", "compare"),
@@ -123,3 +124,19 @@ def test_every_local_link_leads_somewhere() -> None:
     for page in [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_link_to_a_section_finds_it() -> None:
+    for page in [*DOCUMENTS, ROOT / "README.md", ROOT / "CHANGELOG.md"]:
+        text = page.read_text(encoding="utf-8")
+        for target, section in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", text):
+            other = page.parent / target if target else page
+            assert section in sections(other), f"{page.name}: {target}#{section}"
+
+
+def sections(page: Path) -> set[str]:
+    """Give the names by which links find the headings of a page, as on GitHub."""
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    plain = [re.sub(r"[^\w\s-]", "", heading.lower()) for heading in headings]
+    return {heading.strip().replace(" ", "-") for heading in plain}

@@ -70,6 +70,18 @@ def test_a_run_is_rescored_by_other_extractors() -> None:
 
 
 @pytest.mark.usefixtures("files")
+def test_the_variable_of_eval_does_not_change_what_rescore_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("EVALKIT_EXTRACT", "labels")
+    before = json.loads(_run("eval", *_DATA, "--json").stdout)
+    monkeypatch.setenv("EVALKIT_EXTRACT", "boxed")
+    made = json.loads(_run("rescore", "latest", "-m", "macro-recall", "--json").stdout)
+    assert made["extraction"] == before["extraction"]
+    assert len(made["scores"]) > len(before["scores"])
+
+
+@pytest.mark.usefixtures("files")
 def test_a_refusal_names_the_extractor_that_would_do() -> None:
     refused = _run("eval", *_DATA)
     assert refused.exit_code == 1

@@ -71,7 +71,7 @@ def test_a_column_that_is_needed_is_still_asked_for() -> None:
 
 def test_fields_need_a_value_for_each_example() -> None:
     with pytest.raises(
-        DataError, match="'sureness' must have a value for each of the 2"
+        DataError, match="sureness and targets must be of the same length"
     ):
         evalkit.score(Sure, "ab", "ab", fields={"sureness": [0.5]})
 

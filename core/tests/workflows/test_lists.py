@@ -43,6 +43,22 @@ def test_lists_of_different_lengths_are_refused(
         score(get_hits, predictions, targets, tags=tags)
 
 
+@pytest.mark.parametrize(
+    ("kind", "prediction", "target", "message"),
+    [
+        ("of-all", "a", "a", "answer_kind must be one of one, .*, is 'of-all'"),
+        ("any-of", "a", "a", "targets: with answer_kind='any-of' .*, one is 'a'"),
+        ("all-of", ["a"], 1, "targets: .* each must be a list, one is 1"),
+        ("spans", 1, [], "predictions: .* each must be a list, one is 1"),
+    ],
+)
+def test_what_cannot_be_of_the_kind_of_answers_is_refused(
+    kind: Any, prediction: Any, target: Any, message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        score(Context, [prediction], [target], answer_kind=kind)
+
+
 class Weighted(Metric):
     """Sum of the field `weight` over the sets that are right."""
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from evalkit_cli.options.choices import extract_option
 from evalkit_cli.options.completion import complete_names, complete_runs
 from evalkit_cli.options.metrics import chosen_metrics, params_option
 from evalkit_cli.options.run_names import run_paths
@@ -33,7 +32,14 @@ from evalkit_cli.printing.streams import plugin_output_to_stderr
     shell_complete=complete_names("metrics"),
     help="Compute this metric; repeatable.",
 )
-@extract_option
+# without a variable: what is set for `eval` must not make `rescore -m` another command
+@click.option(
+    "--extract",
+    metavar="NAME[:…]|…",
+    help="Take the answers out of the responses of RUN again, by these extractors "
+    "('after:Answer:|choice', a file with a list of them), and compute all metrics of "
+    "RUN of these.",
+)
 @params_option
 @jobs_option
 @observer_option

@@ -25,7 +25,7 @@ from evalkit.plugins.registry import Registry
 OK, EMPTY, UNPARSED, ERROR = "ok", "empty", "unparsed", "error"
 STATUSES = (OK, EMPTY, UNPARSED, ERROR)
 """What becomes of a response: there is an answer; there is no text, or none is left;
-there is a text without an answer; there is a text that is broken, or no text."""
+there is a text without an answer; there is a text that is broken."""
 
 ChosenBy = Literal["user", "data set", "task"]
 """Who said which extractors are used."""
@@ -210,12 +210,7 @@ def _chosen(stage: Stage, state: pl.DataFrame) -> pl.DataFrame:
     is_several = pl.len().over("row") > 1
     alone, several = state.filter(~is_several), state.filter(is_several)
     answers = several.group_by("row", maintain_order=True).agg("value")["value"]
-    types = {"value": pl.String, "reason": pl.String, "failed": pl.Boolean}
-    made = pl.DataFrame(
-        [stage.adapter.choose(each) for each in answers.to_list()],
-        schema=types,
-        orient="row",
-    )
+    made = stage.adapter.choose(answers.to_list())
     first = several.unique("row", keep="first", maintain_order=True)
     chosen = first.with_columns(_judged(stage, made).get_columns())
     return pl.concat([alone, chosen]).sort("row", maintain_order=True)

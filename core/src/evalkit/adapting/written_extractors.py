@@ -19,6 +19,8 @@ from evalkit.plugins.registry import Registry
 
 _KEY = re.compile(r"(?:^|,)\s*([a-z][a-z_]*)=")
 _NUMBER_OF_BRACKETS = {"(": 1, "[": 1, ")": -1, "]": -1}
+_PATTERN = "pattern"
+"""The parameter of a regular expression, in which `\\|` is not `|`."""
 
 
 def split_stages(text: str) -> list[str]:
@@ -167,18 +169,20 @@ def written_stage(stage: Stage) -> str:
         if value != fields[name].get_default(call_default_factory=True)
     }
     main = _main(model)
-    first = [_plain(changed.pop(main))] if main in changed else []
-    rest = [f"{name}={_plain(value)}" for name, value in changed.items()]
+    first = [_plain(main, changed.pop(main))] if main in changed else []
+    rest = [f"{name}={_plain(name, value)}" for name, value in changed.items()]
     return f"{stage.kind}:{','.join([*first, *rest])}" if first or rest else stage.kind
 
 
-def _plain(value: Any) -> str:
+def _plain(name: str, value: Any) -> str:
     if isinstance(value, list | tuple):
         return "/".join(map(str, value))
     if isinstance(value, Mapping):
         return "/".join(f"{key}:{each}" for key, each in value.items())
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    return text.replace("|", r"\|") if split_stages(text) != [text.strip()] else text
+    if split_stages(text) == [text.strip()]:
+        return text
+    return f"(?:{text})" if name == _PATTERN else text.replace("|", r"\|")
 
 
 def _main(model: type[BaseModel]) -> str:
@@ -199,6 +203,6 @@ def _unknown(key: str, known: list[str]) -> str:
 
 def _read(model: type[BaseModel], name: str, value: str) -> Any:
     """Return a value, of which a list is written with slashes."""
-    value = value.replace(r"\|", "|") if name != "pattern" else value
+    value = value.replace(r"\|", "|") if name != _PATTERN else value
     kinds = str(model.model_fields[name].annotation)
     return value.split("/") if "list[" in kinds and "/" in value else value

@@ -224,17 +224,22 @@ class BoundAdapter(Bound, AdapterAttributes):
     def _by_column(self) -> bool:
         return self.has("extract_texts")
 
-    def choose(self, answers: Sequence[str | None]) -> tuple[Any, str | None, bool]:
-        """Return the answer that is chosen of several, or why none is.
+    def choose(self, answers: Sequence[Sequence[str | None]]) -> pl.DataFrame:
+        """Return the answer that is chosen of those of each response.
 
         Args:
             answers: What the stages before made of each; None for nothing.
+
+        Returns:
+            As `extract`.
 
         Raises:
             PluginError: The extractor failed.
         """
         with self._own_guard("choose_answer"):
-            return _one(self.row_function("choose_answer"), answers=answers)
+            function = self.row_function("choose_answer")
+            made = [_one(function, answers=each) for each in answers]
+        return _table(made)
 
     def _own_guard(self, hook: str) -> Guard:
         return Guard(self.component.origin, hook, passes=(AdapterError, GeneratorExit))

@@ -80,12 +80,11 @@ class BoundMetric(Bound, MetricAttributes):
     @property
     def columns_of_data(self) -> list[str]:
         """The columns that may be fields of the data, which a run need not hold."""
-        of_responses = (RESPONSES_KEY, f"{RESPONSES_KEY}.")
         return [
             name
             for name in self.columns
             if name not in self.optional_columns
-            or not (name == of_responses[0] or name.startswith(of_responses[1]))
+            or name.partition(".")[0] != RESPONSES_KEY
         ]
 
     def score_of(self, part: str) -> BoundMetric:

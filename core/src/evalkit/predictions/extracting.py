@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from evalkit.adapting.extraction import EMPTY, ERROR, OK, Extracted, Extraction
+from evalkit.adapting.extraction import EMPTY, OK, Extracted, Extraction
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.terms import Unparsed
 from evalkit.errors import EvalkitError
@@ -34,7 +34,6 @@ AT_ONCE = 1_000
 """So many of the rows that are judged one by one are looked at together."""
 
 _NULL = "the response is null"
-_NO_TEXT = "the response is no text"
 
 
 class RowExtracted(NamedTuple):
@@ -124,11 +123,13 @@ class AnswerExtractor:
             positions: The example of each, `NOWHERE` for none.
 
         Returns:
-            The outcome; None where the field is no column of texts.
+            The outcome; None where the table lacks the field.
         """
-        if frame.schema.get(self.field) != pl.String:
+        if self.field not in frame.columns:
             return None
         texts = frame[self.field]
+        if texts.dtype != pl.String:
+            return FrameExtracted(frame, _kept_values(texts), texts.is_null())
         found = self._extract(texts, positions)
         given = texts.is_not_null()
         kept = pl.DataFrame(
@@ -268,13 +269,30 @@ def _alternatives(response: Mapping[str, Any]) -> Sequence[Any] | None:
 
 
 def _untouched(response: Mapping[str, Any], field: str) -> dict[str, Any]:
-    """Say what a response without a text is; its check judges it."""
+    """Say what a response without a text is: an answer, if its check accepts it."""
     value = response.get(field)
     if value is None:
         return {STATUS: EMPTY, REASON: _NULL}
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return {STATUS: OK}
-    return {STATUS: ERROR, REASON: _NO_TEXT}
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return {RESPONSE: str(value) if is_number else None, STATUS: OK}
+
+
+def _kept_values(values: pl.Series) -> pl.DataFrame:
+    """Say the same of a column without texts."""
+    value, nothing = pl.col("value"), pl.lit(None, pl.String)
+    shown = value.cast(pl.String) if values.dtype.is_numeric() else nothing
+    return (
+        values.alias("value")
+        .to_frame()
+        .select(
+            shown.alias(RESPONSE),
+            pl.when(value.is_null())
+            .then(pl.lit(EMPTY))
+            .otherwise(pl.lit(OK))
+            .alias(STATUS),
+            pl.when(value.is_null()).then(pl.lit(_NULL)).alias(REASON),
+        )
+    )
 
 
 def choices_of(examples: Examples) -> pl.Series | None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from evalkit.adapting.extraction import OK, as_extraction
+from evalkit.adapting.extraction import OK, extraction
 from evalkit.base.wording import count_of
 from evalkit.errors import EvalkitError
 from evalkit.examples.conversion import predicted_field
@@ -168,9 +168,8 @@ def _tried(
     best = 0
     for text in _pipelines(last):
         try:
-            extraction = as_extraction(text, registry)
-            assert extraction is not None
-            found = extraction.extract(unread.texts, own, examples.labels)
+            extractors = extraction(text, registry)
+            found = extractors.extract(unread.texts, own, examples.labels)
         except EvalkitError:
             continue  # it is not installed, or broken: nothing to advise
         count = int((found.statuses == OK).sum())

@@ -149,13 +149,13 @@ class Extraction(Part):
     unique: Count = 0
     """How many different texts these were."""
     ok: Count = 0
-    """Responses with an answer."""
+    """Responses with an answer, among them values that are no texts."""
     empty: Count = 0
     """Responses without a text, or of which a stage left nothing."""
     unparsed: Count = 0
     """Responses with a text and no answer in it."""
     error: Count = 0
-    """Responses whose text is broken, or no text."""
+    """Responses whose text is broken."""
 
 
 class Predictions(Part):

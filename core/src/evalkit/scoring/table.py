@@ -92,7 +92,7 @@ class ScoringTable(NamedTuple):
         return self.frame["prediction"].null_count()
 
 
-_LIST_KINDS = ("any-of", "all-of", "spans", "ranked")
+LIST_KINDS = ("any-of", "all-of", "spans", "ranked")
 """Kinds of answers that are lists."""
 
 
@@ -157,7 +157,7 @@ def _are_lists_of_texts(values: Sequence[Any]) -> bool:
 def _plain_pair(
     predictions: Sequence[Any], targets: Sequence[Any], kind: AnswerKind
 ) -> tuple[pl.Series, pl.Series]:
-    is_texts = kind in _LIST_KINDS and _are_lists_of_texts(targets)
+    is_texts = kind in LIST_KINDS and _are_lists_of_texts(targets)
     target = (list_column if is_texts else to_series)("target", targets)
     # lists of which all are empty have no type of their own
     are_alike = is_texts and kind != "any-of" and _are_lists_of_texts(predictions)

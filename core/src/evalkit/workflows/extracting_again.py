@@ -7,7 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from evalkit.adapting.extraction import Extracted, Extraction, as_extraction
+from evalkit.adapting.extraction import Extracted, Extraction
+from evalkit.adapting.extraction import extraction as made_extraction
 from evalkit.base.columns import all_named
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.violations import shorten
@@ -17,6 +18,7 @@ from evalkit.perturbing.columns import AS_STORED
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.embedded_answers import is_about_embedded
 from evalkit.predictions.extracting import REASON, RESPONSE, RESPONSES, STATUS
+from evalkit.predictions.judged_values import counted
 from evalkit.predictions.suggesting import is_about_extractors
 from evalkit.predictions.written_forms import is_about_forms, is_about_numbers
 from evalkit.runs.accounts import is_about_unparsed, unparsed_notice
@@ -25,6 +27,7 @@ from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.stored import examples_of
 from evalkit.runs.tables import CHOICES, CROSSING, KEPT
+from evalkit.workflows.options import NO_EXTRACTOR
 
 
 def extracted_again(
@@ -45,8 +48,12 @@ def extracted_again(
         EvalkitError: The run does not hold what they look at, or answers would be none.
         PluginError: An extractor is unknown or broken.
     """
-    extraction = as_extraction(extract, resolver.registry)
-    assert extraction is not None
+    if extract == NO_EXTRACTOR:
+        raise EvalkitError(
+            "rescore has no extract 'none', as a run's responses need not be answers; "
+            "evaluate it again without extractors"
+        )
+    extraction = made_extraction(extract, resolver.registry)
     record = parent.record
     _refuse_unable(record)
     examples = examples_of(parent)
@@ -195,8 +202,7 @@ def _record(before: RunRecord, extraction: Extraction, kept: pl.DataFrame) -> Ru
     found = record_extraction(extraction, kept)
     lacking = int((kept[STATUS] != "ok").sum())
     counts = before.counts.model_copy(update={"unparsed": lacking})
-    reasons = kept[REASON].drop_nulls().value_counts(sort=True)
-    unparsed = dict(sorted(reasons.iter_rows(), key=lambda each: (-each[1], each[0])))
+    unparsed = counted(kept[REASON].drop_nulls())
     pipelines = (*before.data.adapters, *before.predictions.adapters)
     names = {each.kind for each in pipelines}
     return before.changed(

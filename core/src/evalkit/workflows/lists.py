@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import starmap
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 
 from evalkit.base.columns import join_parts, list_column, to_series
 from evalkit.base.terms import AnswerKind, MetricContext
+from evalkit.base.violations import shorten
 from evalkit.errors import DataError
 from evalkit.examples.scored_values import UnscorableError, scored_value, value_column
 from evalkit.inference.intervals import INTERVAL_RULES
@@ -27,7 +28,13 @@ from evalkit.scoring.grouping import group_by_tag
 from evalkit.scoring.measurement import prepared
 from evalkit.scoring.metric import score_metric
 from evalkit.scoring.records import ScoringSettings, notices_of
-from evalkit.scoring.table import ScoringTable, comparable, list_notices, make_table
+from evalkit.scoring.table import (
+    LIST_KINDS,
+    ScoringTable,
+    comparable,
+    list_notices,
+    make_table,
+)
 
 
 def score(
@@ -80,6 +87,8 @@ def score(
     bound = Resolver(registry or Registry()).metric(metric)
     if answer_kind is None:
         _refuse_kinds_of_tasks(bound)
+    else:
+        _check_kind(answer_kind, predictions, targets)
     if answer_kind != "spans":
         predictions = _scored_values("predictions", predictions)
         targets = _scored_values("targets", targets)
@@ -133,6 +142,25 @@ def _check_lengths(count: int, columns: Mapping[str, Sequence[Any]]) -> None:
                 f"{name} and targets must be of the same length, there are "
                 f"{len(values)} and {count}"
             )
+
+
+def _check_kind(
+    kind: AnswerKind, predictions: Sequence[Any], targets: Sequence[Any]
+) -> None:
+    """Refuse an unknown kind of answers, and what cannot be of that kind."""
+    if kind not in get_args(AnswerKind):
+        known = ", ".join(get_args(AnswerKind))
+        raise DataError(f"answer_kind must be one of {known}, is {shorten(kind)}")
+    lists = {"targets": targets} if kind in LIST_KINDS else {}
+    if kind == "spans":
+        lists["predictions"] = predictions
+    for name, values in lists.items():
+        for value in values:
+            if not isinstance(value, list | tuple | None):
+                raise DataError(
+                    f"{name}: with answer_kind={kind!r} each must be a list, one is "
+                    f"{shorten(value)}"
+                )
 
 
 def _kind_of(targets: Sequence[Any]) -> AnswerKind:

@@ -238,6 +238,45 @@ def test_a_run_without_extractors_is_rescored_from_its_predictions() -> None:
     assert again.examples["pred"].to_list() == [*_WANTED[:4], *[None] * 4]
 
 
+class _Sum(BaseModel):
+    id: str
+    answer: float
+
+
+class Sums(Quiz):
+    """What is the sum?"""
+
+    Output = _Sum
+    choices_field = None
+    scored_fields = ()
+    answer_kind = "number"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        _said([3.5, "so 1.5", 2.5]),
+        _said([3.5, 1.5, 2.5]),
+        pl.DataFrame(_said([3.5, 1.5, 2.5])),
+    ],
+)
+def test_numbers_are_answers_already(said: Any) -> None:
+    data = [
+        {"uid": str(n), "question": "?", "choices": [], "answer": n + 0.5}
+        for n in range(3)
+    ]
+    run = evalkit.evaluate(
+        data=data, task=Sums, predictions=said, extract="final-number"
+    )
+    assert run["accuracy"].value == 2 / 3
+    found = run.record.extraction
+    assert found is not None
+    assert (found.responses, found.unique, found.ok) == (3, 3, 3)
+    again = evalkit.rescore(run, extract="strip|final-number")
+    assert again["accuracy"].value == 2 / 3
+    assert again.record.counts.unparsed == 0
+
+
 def test_what_cannot_be_rescored_is_refused(tmp_path: Path) -> None:
     said = _said(_TEXTS)
     withheld = evalkit.evaluate(
@@ -253,6 +292,8 @@ def test_what_cannot_be_rescored_is_refused(tmp_path: Path) -> None:
     run = evalkit.evaluate(Towns, said, extract="choice")
     with pytest.raises(EvalkitError, match=r"stage 1 \(labels\).*declares no labels"):
         evalkit.rescore(run, extract="labels")
+    with pytest.raises(EvalkitError, match="rescore has no extract 'none'"):
+        evalkit.rescore(run, extract="none")
 
 
 def test_unparsed_responses_are_listed() -> None:

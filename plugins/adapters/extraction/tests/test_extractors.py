@@ -345,6 +345,17 @@ def test_extractors_are_written_as_they_were_read(stages: str) -> None:
     assert extraction(first.text).sha256 == first.sha256
 
 
+@pytest.mark.parametrize("pattern", ["yes|no", "(?i)YES|no", r"\||yes"])
+def test_a_pattern_of_alternatives_is_written_as_one_stage(pattern: str) -> None:
+    configuration = {"pattern": pattern, "group": 0}
+    first = extraction([{"kind": "regex", "configuration": configuration}])
+    again = extraction(first.text)
+    texts = pl.Series(["so yes.", "NO", "a|b", "maybe"])
+    wanted = first.extract(texts).values.to_list()
+    assert len(again.stages) == 1
+    assert again.extract(texts).values.to_list() == wanted
+
+
 def test_a_list_and_a_file_say_the_same_as_a_text(tmp_path: Any) -> None:
     path = tmp_path / "stages.yaml"
     path.write_text(

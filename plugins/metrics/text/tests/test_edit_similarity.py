@@ -35,7 +35,7 @@ def test_it_is_the_definition_by_characters(rows: list[Row]) -> None:
 @given(rows=rows_of(texts))
 def test_it_is_the_definition_by_words(rows: list[Row]) -> None:
     check_mean(
-        f"{NAME}:of=words",
+        f"{NAME}:tokens=blanks",
         rows,
         lambda p, t: max(similarity(p.split(), a.split()) for a in t),
     )
@@ -51,8 +51,8 @@ def test_it_is_the_definition_by_words(rows: list[Row]) -> None:
         ("", "🙂", "🙃", 0.0),
         ("", None, "", 0.0),
         ("", "abc", ["xyz", "abd"], 2 / 3),
-        (":of=words", "the cat sat", "the cat", 2 / 3),
-        (":of=words", " ", "", 1.0),
+        (":tokens=blanks", "the cat sat", "the cat", 2 / 3),
+        (":tokens=blanks", " ", "", 1.0),
         ("", 10, 11, 0.5),
     ],
 )

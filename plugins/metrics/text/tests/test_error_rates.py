@@ -91,7 +91,7 @@ def test_of_a_whole_set_it_is_what_jiwer_gives(
         ("wer", None, "", None),
         ("wer", "a b", ["x y", "a c d"], 2 / 3),
         ("wer", "Cat", "cat", 1.0),
-        ("wer:lower=true", "Cat", "cat", 0.0),
+        ("wer:lowercase=true", "Cat", "cat", 0.0),
         ("wer:punctuation=false", "«cat».", "cat", 0.0),
         ("wer", "cat.", "cat", 1.0),
         ("wer", "a\u00a0b", "a b", 0.0),
@@ -99,7 +99,7 @@ def test_of_a_whole_set_it_is_what_jiwer_gives(
         ("cer", " abc\n", "abc", 0.0),
         ("cer", "🙂", "🙃🙃", 1.0),
         ("cer", "\u00e9", "e\u0301", 1.0),
-        ("cer:lower=true", "ABC", "abc", 0.0),
+        ("cer:lowercase=true", "ABC", "abc", 0.0),
         ("wer", 3, 3.0, 0.0),
     ],
 )

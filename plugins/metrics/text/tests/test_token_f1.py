@@ -56,7 +56,7 @@ def test_it_is_the_definition_for_the_set_and_every_tag(
         ("", "日本語", "日本", 0.0),
         (":tokens=characters", "日本語", "日本", 0.8),
         (":tokens=blanks", "cat.", "cat", 0.0),
-        (":lower=false", "Cat", "cat", 0.0),
+        (":lowercase=false", "Cat", "cat", 0.0),
         ("", "!", "", 1.0),
         ("", "", "cat", 0.0),
         ("", None, "", 0.0),

@@ -16,7 +16,7 @@ import polars as pl
 import polars.selectors as cs
 from pydantic import Field
 
-from evalkit import Metric, MetricContext, Parameters
+from evalkit import Metric, MetricContext, MetricError, Parameters
 from evalkit_metrics_statistics.relevance import REFERENCES, as_text, relevant_items
 
 RESPONSES = "responses"
@@ -152,7 +152,7 @@ def _left_out(graded: pl.DataFrame, misfits: pl.DataFrame) -> pl.DataFrame:
         .when(pl.col("grade") < 0)
         .then(pl.lit(NEGATIVE))
     )
-    of_grades = graded.select("row", not_scored=reason).drop_nulls().sort("row")
+    of_grades = graded.select("row", not_scored=reason).drop_nulls()
     both = pl.concat([misfits, of_grades.sort("row", "not_scored")])
     return both.unique("row", keep="first", maintain_order=True)
 
@@ -203,7 +203,7 @@ def _scores(batch: pl.DataFrame, name: str) -> pl.Series:
     scores = batch[name]
     if not isinstance(scores.dtype, pl.List):
         if scores.null_count() < len(scores):
-            raise TypeError(f"the field {name!r} must hold lists of numbers")
+            raise MetricError(f"the field {name!r} must hold lists of numbers")
         return pl.Series(name, [None] * len(scores), dtype=pl.List(pl.Float64))
     return scores.cast(pl.List(pl.Float64))
 

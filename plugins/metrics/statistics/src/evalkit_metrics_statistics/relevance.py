@@ -87,8 +87,7 @@ def _grades(fields: pl.DataFrame) -> pl.Series:
             found = found.fill_null(0.0)
     if has_grade:
         found = pl.coalesce(pl.col(_GRADE).cast(pl.Float64), found)
-    height = pl.repeat(0.0, fields.height, eager=True).alias("__height")
-    return fields.with_columns(height).select(grade=found + 0 * height).to_series()
+    return fields.with_columns(found.alias(_GRADE))[_GRADE]
 
 
 def as_text(items: pl.Series) -> pl.Series:

@@ -12,11 +12,11 @@ class CharacterErrorRate(ErrorRate):
 
     As `wer`, with characters (Unicode code points) in the place of words. Blanks within
     a text are characters, those at its ends are left out. Characters are compared as
-    they are: `lower=true` ignores capitals, `punctuation=false` deletes punctuation. Of
-    several acceptable answers the one with the lowest rate counts. A missing prediction
-    that counts has all characters of the longest answer deleted. Null where the answers
-    have no characters. Range 0 to infinity, in %, lower is better; the delta method's
-    interval.
+    they are: `lowercase=true` ignores capitals, `punctuation=false` deletes
+    punctuation. Of several acceptable answers the one with the lowest rate counts. A
+    missing prediction that counts has all characters of the longest answer deleted.
+    Null where the answers have no characters. Range 0 to infinity, in %, lower is
+    better; the delta method's interval.
 
     Source: Morris, Maier and Green, From WER and RIL to MER and WIL, 2004, for words;
     jiwer's `cer`.

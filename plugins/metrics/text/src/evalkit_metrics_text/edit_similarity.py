@@ -12,18 +12,18 @@ from evalkit_metrics_text.comparison import ComparisonMetric
 class EditParameters(Parameters):
     """What is edited."""
 
-    of: Literal["characters", "words"] = "characters"
-    """`characters` (Unicode code points), or `words` between blanks."""
+    tokens: Literal["characters", "blanks"] = "characters"
+    """`characters` (Unicode code points), or what stands between `blanks`."""
 
 
 class EditSimilarity(ComparisonMetric[Sequence[str]]):
     """Mean similarity of prediction and answer by Levenshtein's distance.
 
     Per example 1 - edits / the greater length, and then the mean. Edits are insertions,
-    deletions and substitutions of characters, or with `of=words` of what stands between
-    blanks; nothing is normalised. Of several acceptable answers the most similar
-    counts. Two empty texts score 1; a missing prediction that counts is 0. Range 0 to
-    1, in %, higher is better; Wilson's interval of a bounded mean.
+    deletions and substitutions of characters, or with `tokens=blanks` of what stands
+    between blanks; nothing is normalised. Of several acceptable answers the most
+    similar counts. Two empty texts score 1; a missing prediction that counts is 0.
+    Range 0 to 1, in %, higher is better; Wilson's interval of a bounded mean.
 
     Source: Levenshtein, Binary Codes Capable of Correcting Deletions, Insertions, and
     Reversals, 1966; rapidfuzz's `Levenshtein.normalized_similarity`, and HELM's
@@ -41,7 +41,7 @@ class EditSimilarity(ComparisonMetric[Sequence[str]]):
 
     def __init__(self, parameters: EditParameters | None = None) -> None:
         super().__init__(parameters)
-        self._by_words = (parameters or EditParameters()).of == "words"
+        self._by_words = (parameters or EditParameters()).tokens == "blanks"
 
     def form_of(self, text: str) -> Sequence[str]:
         """Return what is edited."""

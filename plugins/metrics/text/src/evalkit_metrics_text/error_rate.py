@@ -15,7 +15,7 @@ from evalkit_metrics_text.comparison import NO_ANSWER, as_texts
 class ErrorRateParameters(Parameters):
     """What is not counted as an error."""
 
-    lower: bool = False
+    lowercase: bool = False
     """Whether capitals count as small letters."""
     punctuation: bool = True
     """Whether punctuation counts; `false` deletes all that Unicode calls so."""
@@ -58,7 +58,7 @@ class ErrorRate(Metric):
     def __init__(self, parameters: ErrorRateParameters | None = None) -> None:
         super().__init__(parameters)
         given = parameters or ErrorRateParameters()
-        self._lower, self._punctuation = given.lower, given.punctuation
+        self._lowercase, self._punctuation = given.lowercase, given.punctuation
 
     def parts_of(self, text: str) -> Sequence[str]:
         """Split a text into what is edited.
@@ -99,7 +99,7 @@ class ErrorRate(Metric):
         return min((_errors(given, each) for each in references), key=_by_rate)
 
     def _split(self, text: str) -> Sequence[str]:
-        plain = text.lower() if self._lower else text
+        plain = text.lower() if self._lowercase else text
         if not self._punctuation:
             plain = plain.translate(_PUNCTUATION)
         return self.parts_of(plain)

@@ -17,7 +17,7 @@ class TokenParameters(Parameters):
     tokens: Literal["words", "characters", "blanks"] = "words"
     """`words` (runs of letters, marks and digits), their `characters`, or what stands
     between `blanks`."""
-    lower: bool = True
+    lowercase: bool = True
     """Whether capitals count as small letters."""
 
 
@@ -27,9 +27,9 @@ class TokenF1(ComparisonMetric[Tokens]):
     Per example 2 shared / (predicted + right) tokens, each shared as often as it occurs
     in both, and then the mean. No word is left out, as SQuAD's F1 does with English
     articles. Both texts are first put into Unicode's form NFC, and into lower case but
-    for `lower=false`. `tokens=words`, the default, takes runs of letters, marks, digits
-    and underscores; `tokens=characters` each character of them, for scripts without
-    blanks between words; `tokens=blanks` what stands between blanks, with its
+    for `lowercase=false`. `tokens=words`, the default, takes runs of letters, marks,
+    digits and underscores; `tokens=characters` each character of them, for scripts
+    without blanks between words; `tokens=blanks` what stands between blanks, with its
     punctuation. Of several acceptable answers the best counts. Where either has no
     tokens it is 1 if neither has any, else 0; a missing prediction that counts is 0.
     Range 0 to 1, in %, higher is better; Wilson's interval of a bounded mean.
@@ -49,11 +49,11 @@ class TokenF1(ComparisonMetric[Tokens]):
     def __init__(self, parameters: TokenParameters | None = None) -> None:
         super().__init__(parameters)
         given = parameters or TokenParameters()
-        self._tokens, self._lower = given.tokens, given.lower
+        self._tokens, self._lowercase = given.tokens, given.lowercase
 
     def form_of(self, text: str) -> Tokens:
         """Return the tokens of a text."""
-        plain = unicodedata.normalize("NFC", text.lower() if self._lower else text)
+        plain = unicodedata.normalize("NFC", text.lower() if self._lowercase else text)
         if self._tokens == "blanks":
             return tuple(plain.split())
         words = words_of(plain)

@@ -14,7 +14,7 @@ class WordErrorRate(ErrorRate):
     prediction the answer; they and the words of the answers are added up before they
     are divided, so that a long text counts more than a short one. Above 1 where more
     words are wrong or added than the answers have. Words stand between blanks, and are
-    compared as they are: `lower=true` ignores capitals, `punctuation=false` deletes
+    compared as they are: `lowercase=true` ignores capitals, `punctuation=false` deletes
     punctuation. Of several acceptable answers the one with the lowest rate counts. A
     missing prediction that counts has all words of the longest answer deleted. Null
     where the answers have no words. Range 0 to infinity, in %, lower is better; the

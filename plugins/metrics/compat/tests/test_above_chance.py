@@ -252,6 +252,9 @@ def test_the_run_names_the_metric_and_its_code(tmp_path: Path) -> None:
         ("metric=mcc", "chance=NUMBER"),
         ("chance=quarter", "must be 'labels' or 'choices'"),
         ("chance=nan", "finite"),
+        ("metric=accuracy,chance=25", "chance=25, but .* go from 0 to 1"),
+        ("metric=accuracy,chance=-1", "chance=-1, but .* go from 0 to 1"),
+        ("metric=wer,chance=-0.5", "go from 0: declare it"),
         ("chances=1", "is unknown"),
     ],
 )

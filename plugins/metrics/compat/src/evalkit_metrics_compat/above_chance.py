@@ -51,9 +51,10 @@ class AboveChance(Metric):
     what is declared, 1 / the number of declared labels, or the mean of 1 / the number
     of each example's own choices; never is it taken from the answers that were loaded
     (as SEA-HELM does, where right answers to one example score 0). Where it is not
-    known, or is the best score, the value is null with the reason. Missing predictions
-    and several answers are treated as the metric that is rescaled treats them. Range 0
-    to 1, in %, higher is better; the interval of that metric, rescaled and cut off.
+    known, or is the best score, the value is null with the reason; a number that no
+    score of the metric can be (25 for 25 %) is refused. Missing predictions and several
+    answers are treated as the metric that is rescaled treats them. Range 0 to 1, in %,
+    higher is better; the interval of that metric, rescaled and cut off.
 
     Source: `normalize_score` of SEA-HELM 1.2.0; with the default metric and chance its
     `normalized_accuracy`.
@@ -81,6 +82,8 @@ class AboveChance(Metric):
         self._best = _best_of(self._inner)
         if isinstance(self._chance, str):
             _refuse_other_scales(self._inner)
+        else:
+            _refuse_no_score(self._chance, self._inner)
         vars(self).update(self._inherited())
 
     def _inherited(self) -> dict[str, Any]:
@@ -240,6 +243,21 @@ def _refuse_other_scales(metric: BoundMetric) -> None:
             f"metrics/above-chance: {metric.name} is no share of 0 to 1, so that its "
             "score by chance must be declared: chance=NUMBER"
         )
+
+
+def _refuse_no_score(chance: float, metric: BoundMetric) -> None:
+    """Refuse a chance that cannot be a score, such as 25 for a share of .25."""
+    low, high = metric.bounds or (None, None)
+    if (low is None or low <= chance) and (high is None or chance <= high):
+        return
+    limits = (
+        f"from {low:g}" if low is not None else "",
+        f"to {high:g}" if high is not None else "",
+    )
+    raise PluginContractError(
+        f"metrics/above-chance: chance={chance:g}, but scores of {metric.name} go "
+        f"{' '.join(filter(None, limits))}: declare it as they are stored"
+    )
 
 
 def _statistics(

@@ -87,6 +87,11 @@ def _value(stages: Any, text: str, **given_: Any) -> str | None:
         ("json-path:$.a", '{"a": null}', None),
         ("json-path:$.a", '{"a": [1]}', None),
         ("json-path:$.a", '{"b": 1}', None),
+        ("json-path:$.a[0]", '{"a": "xyz"}', None),
+        ("json-path:$.a", '{"a": 1e999}', "1e999"),
+        ("json-path:$.a", '{"a": 1.50}', "1.50"),
+        ("json-path:$.a", '{"a": NaN}', "NaN"),
+        ("json-path:$.a", f'{{"a": {"9" * 5000}}}', "9" * 5000),
         ("json-path:$.a", '{"a": 1} then {"a": 2}', "2"),
         ("strip", "  **`Paris`** \n", "Paris"),
         ("strip", "$5$", "5"),
@@ -253,6 +258,25 @@ def test_no_text_makes_an_extractor_fail(texts: list[str]) -> None:
         assert (lacks == found.reasons.is_not_null()).all()
 
 
+@pytest.mark.parametrize(
+    ("stages", "text", "status"),
+    [
+        ("boxed", "\\" * 1_000_000, "unparsed"),
+        ("choice", "Rome " * 100_000, "ok"),
+        ("labels:yes/no", "yes " * 100_000, "ok"),
+        ("json-path:a", "[" * 1_000_000, "error"),
+        ("json-path:a", "[1," * 100_000, "error"),
+        ("json-path:a", "[" * 1_000_000 + "]" * 1_000_000, "error"),
+        ("json-path:a", ("[" * 900 + "x ") * 50, "error"),
+        ("json-path:a", '["a\\"' * 50_000, "error"),
+    ],
+)
+def test_what_a_model_repeats_for_ever_is_read_in_linear_time(
+    stages: str, text: str, status: str
+) -> None:
+    assert _one(stages, text, choices=_TOWNS)[1] == status
+
+
 @given(
     st.integers(-(10**12), 10**12), st.sampled_from(["{}", "{:,}", "${:,}.", "A: {}"])
 )
@@ -285,6 +309,12 @@ def test_the_last_box_by_brute_force(inner: str) -> None:
             "{'a': 1}",
             "error",
             "json-path: there is no JSON that can be read",
+        ),
+        (
+            "json-path:a",
+            r'{"a": "\ud800"}',
+            "error",
+            "json-path: the value has half a character",
         ),
     ],
 )

@@ -12,7 +12,7 @@ from evalkit_adapters_extraction.settings import (
     by_distinct,
 )
 
-_BOX = re.compile(r"\\+(?:boxed|fbox)\s*\{")
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 _NO_BOX = "there is no box"
 
 

@@ -19,7 +19,16 @@ from evalkit_adapters_extraction.settings import (
 _STEP = re.compile(
     r"\.?(?P<name>[^\W\d][\w-]*)|\[(?P<place>-?\d+)\]|\[(?P<quote>['\"])(?P<key>.*?)(?P=quote)\]"
 )
-_DECODER = json.JSONDecoder()
+_OPENING = re.compile(r"""\{(?=\s*["}])|\[(?=\s*[\]\[{"\dtfnNI-])""")
+"""A bracket behind which JSON may stand."""
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+"""Numbers stay as they are written: none is rounded, too long or too large."""
+_MOST_READ_AGAIN = 50
+"""How often on average a sign of a text may be read in JSON that turns out broken."""
+_ERROR = 500
+"""To find an error is as much work as to read so many signs."""
+_MOST_BEFORE = 1 << 14
+"""So much of a text may stand before a bracket: each error counts the lines of it."""
 
 
 class JsonPath:
@@ -28,9 +37,10 @@ class JsonPath:
     The JSON may stand among other words or in a code fence: of the objects and lists in
     the text the last one counts that can be read. The path is `$.answer`,
     `$.choices[0].label` or `$['final answer']`; `$` may be left out. A text is taken as
-    it is, a number or a boolean as JSON writes it.
+    it is, a number as it is written, a boolean as `true` or `false`.
 
-    A text without JSON is an error, one in which it is broken too. Where the path leads
+    A text without JSON is an error, one in which it is broken too, and one with more
+    open brackets than can be followed. Where the path leads
     nowhere, to null, or to a list or an object, the text is unparsed. With
     `otherwise=text` a text without JSON is the text itself.
 
@@ -59,33 +69,56 @@ class JsonPath:
         return by_distinct(texts, self._find)
 
     def _find(self, text: str) -> Found:
-        values = _values(text)
+        try:
+            values = _values(text)
+        except RecursionError:
+            return Found(None, "brackets are nested too deeply", failed=True)
         if not values:
             if self._keeps_text:
                 return Found(text)
             return Found(None, "there is no JSON that can be read", failed=True)
         value = values[-1]
         for step in self._steps:
+            if not isinstance(value, list if isinstance(step, int) else dict):
+                return Found(None, "the path leads nowhere")
             try:
                 value = value[step]
-            except (LookupError, TypeError):
+            except LookupError:
                 return Found(None, "the path leads nowhere")
         if value is None:
             return Found(None, "the value is null")
         if isinstance(value, list | dict):
             return Found(None, "the value is a list or an object")
-        return Found(value if isinstance(value, str) else json.dumps(value))
+        return _as_text(value)
+
+
+def _as_text(value: str | bool) -> Found:
+    if isinstance(value, bool):
+        return Found(json.dumps(value))
+    if any("\ud800" <= sign <= "\udfff" for sign in value):
+        return Found(None, "the value has half a character", failed=True)
+    return Found(value)
 
 
 def _values(text: str) -> list[Any]:
-    """Return the objects and lists of a text, the outermost ones."""
+    """Return the objects and lists of a text, the outermost ones.
+
+    Raises:
+        RecursionError: They are nested too deeply, or would have to be read again and
+            again from each of many brackets that nothing closes.
+    """
     found: list[Any] = []
-    place = 0
-    while match := re.compile(r"[{\[]").search(text, place):
+    place, left = 0, _MOST_READ_AGAIN * (len(text) + 1000)
+    while match := _OPENING.search(text, place):
         try:
             value, place = _DECODER.raw_decode(text, match.start())
-        except (ValueError, RecursionError):
+        except json.JSONDecodeError as error:
             place = match.end()
+            left -= _ERROR + error.pos - match.start()
+            if left < 0:
+                raise RecursionError from error
+            if place > _MOST_BEFORE:
+                text, place = text[place:], 0
         else:
             found.append(value)
     return found

@@ -199,15 +199,15 @@ def _first_option(folded: str, options: Options) -> set[str]:
 
 def _mentioned(folded: str, options: Options) -> Iterator[str]:
     """Yield the options whose text stands anywhere, the longest first."""
-    taken: list[tuple[int, int]] = []
+    taken = bytearray(len(folded))
     for option in options.options:
         for form in option.forms:
             start = folded.find(form)
             while start >= 0:
                 end = start + len(form)
-                is_free = all(end <= first or last <= start for first, last in taken)
+                is_free = taken.find(1, start, end) < 0
                 if is_free and _is_apart(folded, start, end, form):
-                    taken.append((start, end))
+                    taken[start:end] = b"\1" * len(form)
                     if not _is_negated(folded, start):
                         yield option.answer
                 start = folded.find(form, start + 1)
@@ -215,9 +215,8 @@ def _mentioned(folded: str, options: Options) -> Iterator[str]:
 
 def _is_apart(text: str, start: int, end: int, form: str) -> bool:
     """Tell whether a form is no part of another word or number."""
-    return _is_edge(form[0], text[:start][-2:][::-1]) and _is_edge(
-        form[-1], text[end : end + 2]
-    )
+    before = text[max(0, start - 2) : start]
+    return _is_edge(form[0], before[::-1]) and _is_edge(form[-1], text[end : end + 2])
 
 
 def _is_edge(inner: str, outer: str) -> bool:

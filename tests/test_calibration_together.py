@@ -85,6 +85,27 @@ def test_probabilities_are_read_of_columns_of_the_labels(
     assert not [each for each in expected.notices if "`prob`" in each]
 
 
+@pytest.mark.parametrize("name", ["rows", "p.jsonl", "p.csv", "p.parquet"])
+def test_other_fields_may_be_mapped_beside_them(name: str, tmp_path: Path) -> None:
+    flat = [{"said": row.pop("label"), **row} for row in rows(nested=False)]
+    given: Any = flat if name == "rows" else write(tmp_path / name, flat)
+    mapped = {"label": "said"}
+    found = evalkit.evaluate(Reviews, given, metrics=METRICS, map_predictions=mapped)
+    expected = evalkit.evaluate(Reviews, rows(nested=True), metrics=METRICS)
+    for metric in METRICS:
+        assert found[metric].value == expected[metric].value
+    assert any("were taken from the columns" in each for each in found.notices)
+
+
+def test_a_map_of_probabilities_is_left_as_it_is() -> None:
+    flat = rows(nested=False)
+    mapped = {f"prob.{each[5:]}": each for each in flat[0] if each.startswith("prob_")}
+    found = evalkit.evaluate(Reviews, flat, metrics=METRICS, map_predictions=mapped)
+    expected = evalkit.evaluate(Reviews, rows(nested=True), metrics=METRICS)
+    assert found["ece"].value == expected["ece"].value
+    assert not any("were taken from the columns" in each for each in found.notices)
+
+
 def test_some_columns_alone_are_not_taken() -> None:
     flat = rows(nested=False)
     for row in flat:

@@ -48,9 +48,19 @@ def test_a_search_finds_words_of_name_description_and_distribution(
         assert done.stdout == "observers/long-name  Watches for long\n", words
     found = invoke("list", "--search", "accuracy", "--json").stdout
     assert {each["kind"] for each in json.loads(found)["components"]} == {"metrics"}
-    done = invoke("list", "observers", "--search", "watches always")
+    done = invoke("list", "observers", "--search", "watches never")
     assert (done.exit_code, done.stdout) == (0, "")
-    assert done.stderr == "none of these plugins has all the words 'watches always'\n"
+    assert done.stderr == "none of these plugins has all the words 'watches never'\n"
+
+
+def test_a_search_that_finds_none_looks_into_the_whole_docstrings(
+    invoke: Invoke, fake_distribution: Callable[..., Any]
+) -> None:
+    code = 'class X:\n    """Watches for long. Always."""'
+    fake_distribution(code, {"evalkit.observers": {"long-name": "X"}}, name="another")
+    done = invoke("list", "observers", "--search", "watches always")
+    assert done.stdout == "observers/long-name  Watches for long\n"
+    assert "metrics/ece" in invoke("list", "metrics", "--search", "calibrated").stdout
 
 
 def test_a_family_of_perturbations_can_be_chosen(

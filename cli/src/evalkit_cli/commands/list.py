@@ -11,7 +11,7 @@ import click
 
 from evalkit_cli.installed_commands import with_shadowed
 from evalkit_cli.options.runs import json_option
-from evalkit_cli.printing.descriptions import describe_component
+from evalkit_cli.printing.descriptions import component_docstring, describe_component
 from evalkit_cli.printing.escapes import for_terminal
 from evalkit_cli.printing.streams import (
     echo,
@@ -137,7 +137,8 @@ KIND_NAMES = (
 @click.option(
     "--search",
     metavar="WORDS",
-    help="Plugins with all these words in name, description or distribution.",
+    help="Plugins with all these words in name, description or distribution; where "
+    "none has, in the whole docstring.",
 )
 @json_option
 @click.option(
@@ -193,8 +194,7 @@ def list_command(
             echo(chosen.none(), err=True)
             return
     if search:
-        words = search.split()
-        components = [each for each in components if _is_found(each, words)]
+        components = _found(components, search.split())
         if not components and not as_json:
             echo(f"none of these plugins has all the words {search!r}", err=True)
             return
@@ -231,10 +231,24 @@ def _kind_of(chosen: ChosenDatasets | ChosenPerturbations, kind: str | None) -> 
     return chosen_kind
 
 
-def _is_found(component: Component, words: Iterable[str]) -> bool:
+def _found(components: list[Component], words: list[str]) -> list[Component]:
+    """Choose those with all words in what is printed, or else in their docstrings."""
+    found = [each for each in components if _has(_printed(each), words)]
+    return found or [
+        each
+        for each in components
+        if _has(f"{_printed(each)}\n{component_docstring(each)}", words)
+    ]
+
+
+def _printed(component: Component) -> str:
     texts = component.id, describe_component(component), component.distribution
-    text = "\n".join(texts).casefold()
-    return all(word.casefold() in text for word in words)
+    return "\n".join(texts)
+
+
+def _has(text: str, words: Iterable[str]) -> bool:
+    folded = text.casefold()
+    return all(word.casefold() in folded for word in words)
 
 
 def _own_commands() -> Collection[str]:

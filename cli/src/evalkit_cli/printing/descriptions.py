@@ -34,12 +34,23 @@ def describe_component(component: Component) -> str:
         stop; the summary of its distribution where the source has no such docstring,
         as with an object that is made by a call, or cannot be read.
     """
+    return _first_sentence(component_docstring(component)) or component.summary
+
+
+def component_docstring(component: Component) -> str:
+    """Return the docstring of a plugin's class or function, from its source.
+
+    Args:
+        component: The plugin, which is not imported.
+
+    Returns:
+        The docstring; "" where the source has none.
+    """
     module, _, attribute = component.value.partition(":")
     name = attribute.strip().partition(".")[0]
     source, begins = _definitions(module.strip())
     begin = begins.get(name)
-    documentation = "" if begin is None else _docstring(source[begin:])
-    return _first_sentence(documentation) or component.summary
+    return "" if begin is None else _docstring(source[begin:])
 
 
 @lru_cache(maxsize=256)

@@ -146,7 +146,10 @@ def _lacking(task: str, needed: str, has_labels: bool) -> str:
     if needed == "labels":
         return f"{task} declares no labels; name them: labels=yes/no"
     other = "; `labels` finds its labels" if has_labels else ""
-    return f"{task} has no choices (choices_field){other}"
+    return (
+        f"{task} has no choices (choices_field){other}; a task whose examples have "
+        "them will do, such as multiple-choice"
+    )
 
 
 def _without_blank(state: pl.DataFrame, reason: str) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from evalkit.adapting.files import with_map
+from evalkit.adapting.stages import Stage
 from evalkit.plugins.bound import BoundTask
 from evalkit.predictions.adapted import AdaptedPredictions
 from evalkit.reading.files import TABLES, read_rows
@@ -18,7 +19,8 @@ from evalkit.reading.tables import read_frames
 FIELD = "prob"
 PREFIX = "prob_"
 
-Given = str | Path | pl.DataFrame | Sequence[Mapping[str, Any]] | AdaptedPredictions
+Rows = str | Path | pl.DataFrame | Sequence[Mapping[str, Any]]
+Given = Rows | AdaptedPredictions
 
 
 def with_probability_columns(
@@ -27,7 +29,7 @@ def with_probability_columns(
     """Put columns `prob_LABEL` into the field `prob`, where the task declares it.
 
     Only where there is a column for every label, and neither `prob` itself nor an
-    adapter that may have made it.
+    adapter that may have made it: a map of other fields does not.
 
     Args:
         predictions: A file, rows or a table.
@@ -40,25 +42,36 @@ def with_probability_columns(
     declared = {*task.scored_fields, *task.Output.model_fields}
     if not labels or FIELD not in declared:
         return predictions, []
-    if isinstance(predictions, AdaptedPredictions):
-        return predictions, []
-    columns = _columns_of(predictions)
+    given, adapters = predictions, None
+    if isinstance(given, AdaptedPredictions):
+        given, adapters = given
+        if not all(_leaves_columns(stage) for stage in adapters.stages):
+            return predictions, []
+    columns = _columns_of(given)
     wanted = {label: f"{PREFIX}{label}" for label in labels}
     absent = [label for label, column in wanted.items() if column not in columns]
     # where only some are there, a notice of what looks like probabilities says so
     if FIELD in columns or absent or any("." in label for label in labels):
         return predictions, []
     mapping = {f"{FIELD}.{label}": column for label, column in wanted.items()}
-    pipeline = with_map(None, mapping)
+    pipeline = with_map(adapters, mapping)
     assert pipeline is not None
     told = (
         f"the probabilities (`{FIELD}`) were taken from the columns "
         f"{', '.join(wanted.values())}"
     )
-    return AdaptedPredictions(predictions, pipeline), [told]
+    return AdaptedPredictions(given, pipeline), [told]
 
 
-def _columns_of(predictions: Given) -> Collection[str]:
+def _leaves_columns(stage: Stage) -> bool:
+    """Tell whether an adapter surely has nothing to do with probabilities."""
+    if stage.kind != "map-fields":
+        return stage.kind == "normalise-labels"
+    mapping: Mapping[str, str] = stage.configuration
+    return not any(name.startswith(FIELD) for name in (*mapping, *mapping.values()))
+
+
+def _columns_of(predictions: Rows) -> Collection[str]:
     """Return the columns of a table, or the keys of the first row that is an object."""
     if isinstance(predictions, pl.DataFrame):
         return predictions.columns

@@ -229,3 +229,10 @@ def test_parameters_out_of_range_are_refused(parameters: str) -> None:
     name = "selective-accuracy" if "coverage" in parameters else "ece"
     with pytest.raises(evalkit.PluginError, match=parameters.partition("=")[0]):
         score(f"{name}:{parameters}", [(0.5, True)])
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_where_no_response_has_probabilities_that_is_the_reason(name: str) -> None:
+    found = evalkit.score(name, ["a"], ["a"], fields={"prob": [None]})[name]
+    assert found.value is None
+    assert NO_PROBABILITIES in str(found.reason)

@@ -63,7 +63,7 @@ def number_pairs(batch: pl.DataFrame) -> pl.DataFrame:
         if not (dtype.is_numeric() or dtype == pl.Null):
             raise MetricError(
                 f"it needs numbers, and the {word} are of the type {dtype}; "
-                "let the task's Output say float"
+                "a task whose Output says float will do, such as regression"
             )
     numbers = batch.select(pl.col("prediction", "target").cast(pl.Float64))
     reason = (

@@ -1,1 +1,1 @@
-"""Text tasks: nli, hs, sentiment, qa, text-classification and math-qa."""
+"""Text tasks: of labels, of texts, of choices, and of numbers, lists and ratings."""

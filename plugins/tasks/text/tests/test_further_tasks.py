@@ -1,0 +1,131 @@
+"""Tasks of choices, texts, numbers, rankings and ratings, from rows to scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+import evalkit
+
+TOWNS = ["Paris", "York", "Oslo", "Rome"]
+
+
+def choose(
+    answer: Any, said: str, choices: Sequence[str] = TOWNS, **options: Any
+) -> evalkit.Result:
+    """Score one response to a question with choices."""
+    row = {"uid": "1", "question": "Where?", "choices": choices, "answer": answer}
+    return evalkit.evaluate(
+        data=[row],
+        predictions=[{"id": "1", "answer": said}],
+        task="multiple-choice",
+        **options,
+    )
+
+
+@pytest.mark.parametrize("answer", ["York", "B", "b", 1, ["D", "B"], [1, 3]])
+@pytest.mark.parametrize("said", ["York", "Answer: (B) because of York", "b."])
+def test_choices_are_named_by_text_letter_or_place(answer: Any, said: str) -> None:
+    assert choose(answer, said)["accuracy"].value == 1.0
+    assert choose("Rome", said)["accuracy"].value == 0.0
+
+
+def test_a_choice_that_is_a_letter_is_the_text() -> None:
+    choices = ["Paris", "A"]
+    assert choose("A", "A", choices)["accuracy"].value == 1.0
+    assert choose(1, "A", choices)["accuracy"].value == 1.0
+    assert choose(0, "A", choices)["accuracy"].value == 0.0
+
+
+def test_where_no_choice_is_named_the_answer_is_unparsed() -> None:
+    found = choose("B", "I cannot tell.")
+    assert found["accuracy"].value == 0.0
+    assert dict(found.record.unparsed) == {"choice: no option is named": 1}
+    cue = choose("B", "Not Rome. Answer: York", extract="after:Answer:|choice")
+    assert cue["accuracy"].value == 1.0
+
+
+@pytest.mark.parametrize("answer", ["E", "Z", 4, -1, True, "1", "Berlin", ["A", "E"]])
+def test_an_answer_that_is_no_choice_is_refused(answer: Any) -> None:
+    with pytest.raises(evalkit.SchemaError, match="one of the example's choices"):
+        choose(answer, "York")
+
+
+def test_a_question_without_an_answer_is_refused() -> None:
+    with pytest.raises(evalkit.SchemaError, match="is required"):
+        choose(None, "York")
+    row = {"uid": "1", "question": "Where?", "choices": TOWNS}
+    said = [{"id": "1", "answer": "A"}]
+    with pytest.raises(evalkit.SchemaError, match="is required"):
+        evalkit.evaluate(data=[row], predictions=said, task="multiple-choice")
+
+
+def test_texts_are_compared_with_one_or_several_references() -> None:
+    data = [
+        {"uid": "1", "text": ["a cat sat", "the cat sat"]},
+        {"uid": "2", "text": "so"},
+    ]
+    said = [{"id": "1", "text": "the cat sat"}, {"id": "2", "text": "no"}]
+    found = evalkit.evaluate(
+        data=data, predictions=said, task="text-generation", metrics=["wer", "chrf"]
+    )
+    assert found["wer"].value == 0.25
+    assert found["chrf"].value == pytest.approx(
+        evalkit.score(
+            "chrf", ["the cat sat", "no"], [["a cat sat", "the cat sat"], ["so"]]
+        )["chrf"].value
+    )
+
+
+def test_numbers_are_estimated() -> None:
+    data = [{"uid": str(n), "value": right} for n, right in enumerate([1, 3.0, 3, 5])]
+    said = [{"id": str(n), "value": given} for n, given in enumerate([1, 2.0, 4, 4])]
+    found = evalkit.evaluate(data=data, predictions=said, task="regression")
+    assert (found["mae"].value, found["pearson"].value) == (
+        0.75,
+        pytest.approx(0.816496580927726),
+    )
+
+
+@pytest.mark.parametrize("graded", [False, True])
+def test_items_are_ranked(graded: bool) -> None:
+    references = [
+        {"text": "d3", "grade": 2},
+        {"text": "d7", "grade": 1},
+        {"text": "d9", "grade": 0},
+    ]
+    relevant: dict[str, Any] = {"items": ["d3", "d7"]}
+    if graded:
+        relevant = {"references": references}
+    data = [{"uid": "1", "query": "rain", **relevant}]
+    said = [{"id": "1", "items": ["d9", "d7", "d3"]}]
+    found = evalkit.evaluate(data=data, predictions=said, task="ranking")
+    assert (found["mrr"].value, found["recall-at-k"].value) == (0.5, 1.0)
+    assert found["map"].value == pytest.approx((1 / 2 + 2 / 3) / 2)
+    assert (found["ndcg"].value == pytest.approx(0.693426, abs=1e-6)) is not graded
+
+
+def test_a_query_without_relevant_items_is_refused() -> None:
+    data = [{"uid": "1", "query": "rain"}]
+    said = [{"id": "1", "items": ["d9"]}]
+    with pytest.raises(evalkit.SchemaError, match="is required"):
+        evalkit.evaluate(data=data, predictions=said, task="ranking")
+
+
+@pytest.mark.parametrize("form", ["a row for each rater", "lists"])
+def test_ratings_are_compared_with_each_other(form: str) -> None:
+    ratings = [[1, 2], [3, 3], [1, 1]]
+    data = [{"uid": str(n)} for n in range(3)]
+    said: list[dict[str, Any]] = [
+        {"id": str(n), "ratings": [*each, None]} for n, each in enumerate(ratings)
+    ]
+    if form != "lists":
+        said = [
+            {"id": str(n), "_replication_": rater, "rating": rating}
+            for n, each in enumerate(ratings)
+            for rater, rating in zip("ab", each, strict=True)
+        ]
+    found = evalkit.evaluate(data=data, predictions=said, task="rating")
+    assert found["krippendorff-alpha"].value == pytest.approx(1 - (2 / 6) / (22 / 30))

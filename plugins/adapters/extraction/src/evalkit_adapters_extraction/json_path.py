@@ -77,7 +77,7 @@ class JsonPath:
             if self._keeps_text:
                 return Found(text)
             return Found(None, "there is no JSON that can be read", failed=True)
-        value = values[-1]
+        value: Any = values[-1]
         for step in self._steps:
             if not isinstance(value, list if isinstance(step, int) else dict):
                 return Found(None, "the path leads nowhere")

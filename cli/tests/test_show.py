@@ -186,7 +186,7 @@ def test_an_unknown_name_suggests_the_nearest(invoke: Invoke) -> None:
     assert done.exit_code == 1
     assert done.stderr == (
         "evalkit: error: there is no metric 'acuracy'; did you mean accuracy "
-        "or vote-accuracy or top-k-accuracy?\n"
+        "or vqa-accuracy or vote-accuracy?\n"
     )
 
 

@@ -85,7 +85,7 @@ def _answers(bound: BoundTask, example: Mapping[str, Any]) -> Iterator[Any]:
     for name, value in example.items():
         if isinstance(value, str) and name != "uid":
             yield value.rstrip(".?!").rpartition(" ")[2]
-    yield from (1, 0.5, True, [], {})
+    yield from (1, 0.5, True, ["a", "b"], [], {})
 
 
 def _response(

@@ -156,7 +156,7 @@ _FACTS: Mapping[str, tuple[str, ...]] = {
         *("license", "source_url", "content_warning", "tags", "cluster"),
         *("perf_metric", "eval_metrics", "example_predictions"),
     ),
-    "metrics": ("range", "unit", "answer_kinds", "interval"),
+    "metrics": ("range", "unit", "answer_kinds", "columns", "interval"),
     "perturbations": ("families", "label_effect", "version"),
     "schemas": (),
 }
@@ -171,6 +171,7 @@ def _facts(
     given.pop("citation", None)
     if kind == "metrics":
         given["range"] = _range(given)
+        given["columns"] = _columns(given)
     shown = {
         name: one_line(name, value)
         for name, value in given.items()
@@ -184,6 +185,7 @@ def _facts(
 _WORDS = {
     "answer_kind": "answers",
     "answer_kinds": "answers",
+    "columns": "reads",
     "perf_metric": "main metric",
     "eval_metrics": "other metrics",
     "perturb_fields": "perturbed",
@@ -206,6 +208,15 @@ _DIRECTIONS: Mapping[bool | None, str] = {
     False: "lower is better",
     None: "neither high nor low is said to be better",
 }
+
+
+def _columns(attributes: Mapping[str, Any]) -> list[str]:
+    """Name what a metric reads beside prediction and answer, like fields of a task."""
+    optional = attributes.get("optional_columns") or ()
+    return [
+        f"[{name}]" if name in optional else name
+        for name in attributes.get("columns") or ()
+    ]
 
 
 def _range(attributes: Mapping[str, Any]) -> str:

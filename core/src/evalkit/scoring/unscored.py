@@ -49,7 +49,7 @@ def unscored_notices(
         Notices that name the metric; nothing where each example has a score, or none
         has, which is the reason of a score without a value.
     """
-    given = table.frame.height
+    given, word = _given(metric, table)
     scored = statistics["position"].n_unique()
     if scored == 0:
         return []
@@ -58,11 +58,11 @@ def unscored_notices(
     silent = given - scored - unscored.height
     rest = "they are not part of its n and value"
     if silent:
-        how_many = _share(silent, given, table)
+        how_many = f"{silent} of {count_of(given, word)}"
         notices.append(f"{origin}: {_what_it_did(metric)} for {how_many}; {rest}")
     named = unscored.filter(~pl.col("failed"))
     if named.height:
-        how_many = f"{_share(named.height, given, table)} ({reasons_of(named)})"
+        how_many = f"{named.height} of {count_of(given, word)} ({reasons_of(named)})"
         notices.append(f"{origin}: did not score {how_many}; {rest}")
     return notices
 
@@ -84,7 +84,8 @@ def failure_text(
     if failed.is_empty():
         return None
     origin = metric.component.origin
-    how_many = _share(failed.height, table.frame.height, table)
+    given, word = _given(metric, table)
+    how_many = f"{failed.height} of {count_of(given, word)}"
     first = str(failed["reason"][0])
     own = first.removeprefix(f"{origin}: ")
     # what an annotator said for which the metric asked names the annotator
@@ -170,9 +171,13 @@ def why_no_value(evidence: Evidence, group: int, unscored: pl.DataFrame) -> str:
     return f"{origin}: {_what_it_did(evidence.metric)} for {whom}"
 
 
-def _share(some: int, given: int, table: ScoringTable) -> str:
-    word = "answer" if table.repeats > 1 else "example"
-    return f"{some} of {count_of(given, word)}"
+def _given(metric: BoundMetric, table: ScoringTable) -> tuple[int, str]:
+    """Return how many rows a metric was given, and what they are."""
+    if table.repeats == 1:
+        return table.frame.height, "example"
+    if metric.has("statistics") and metric.joins_replications:
+        return (table.frame["position"] // table.repeats).n_unique(), "example"
+    return table.frame.height, "answer"
 
 
 def reasons_of(unscored: pl.DataFrame) -> str:

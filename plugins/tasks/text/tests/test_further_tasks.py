@@ -83,10 +83,8 @@ def test_numbers_are_estimated() -> None:
     data = [{"uid": str(n), "value": right} for n, right in enumerate([1, 3.0, 3, 5])]
     said = [{"id": str(n), "value": given} for n, given in enumerate([1, 2.0, 4, 4])]
     found = evalkit.evaluate(data=data, predictions=said, task="regression")
-    assert (found["mae"].value, found["pearson"].value) == (
-        0.75,
-        pytest.approx(0.816496580927726),
-    )
+    assert found["mae"].value == 0.75
+    assert found["pearson"].value == pytest.approx(0.816496580927726)
 
 
 @pytest.mark.parametrize("graded", [False, True])
@@ -129,3 +127,20 @@ def test_ratings_are_compared_with_each_other(form: str) -> None:
         ]
     found = evalkit.evaluate(data=data, predictions=said, task="rating")
     assert found["krippendorff-alpha"].value == pytest.approx(1 - (2 / 6) / (22 / 30))
+    assert not [each for each in found.notices if "krippendorff-alpha" in each]
+
+
+def test_an_example_with_one_rating_is_said_to_be_left_out() -> None:
+    said = [
+        {"id": str(n), "_replication_": rater, "rating": "x"}
+        for n, rater in ((0, "a"), (0, "b"), (1, "a"), (1, "b"), (2, "a"))
+    ]
+    said[0]["rating"] = "y"
+    found = evalkit.evaluate(
+        data=[{"uid": str(n)} for n in range(3)],
+        predictions=said,
+        task="rating",
+        on_missing="skip",
+    )
+    [notice] = [each for each in found.notices if "krippendorff-alpha" in each]
+    assert "for 1 of 3 examples" in notice

@@ -19,7 +19,7 @@ class AUROC(RankingMetric):
     all answers of a group are of one class it is null. Reads `prob`; a response without
     it is not scored, and a missing prediction that counts is ranked as badly as can be.
     Range 0 to 1, in %, higher is better, .5 is chance; a bootstrap interval, in large
-    groups DeLong's.
+    groups DeLong's if there are few different probabilities, else none.
 
     Source: Hanley and McNeil, The Meaning and Use of the Area under a Receiver
     Operating Characteristic Curve, 1982; scikit-learn's `roc_auc_score` with

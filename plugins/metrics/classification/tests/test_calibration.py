@@ -236,3 +236,39 @@ def test_where_no_response_has_probabilities_that_is_the_reason(name: str) -> No
     found = evalkit.score(name, ["a"], ["a"], fields={"prob": [None]})[name]
     assert found.value is None
     assert NO_PROBABILITIES in str(found.reason)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "selective-accuracy",
+        "selective-accuracy:coverage=0.33",
+        "coverage-accuracy-area",
+    ],
+)
+def test_large_groups_have_the_interval_of_resampled_ones(name: str) -> None:
+    random = np.random.default_rng(3)
+    n, replicates = 21_000, 100
+    sure = np.round(random.beta(2, 2, n) / 2 + 0.5, 2)
+    is_right = random.random(n) < sure
+    found = evalkit.score(
+        name,
+        ["a"] * n,
+        ["a" if right else "b" for right in is_right],
+        fields={"prob": [{"a": p, "b": 1 - p} for p in sure.tolist()]},
+    )[name]
+    known, place = np.unique(-sure, return_inverse=True)
+    values = []
+    for _ in range(replicates):
+        drawn = random.integers(0, n, n)
+        counts = np.bincount(place[drawn], minlength=len(known))
+        right = np.bincount(place[drawn], is_right[drawn], minlength=len(known))
+        accuracy = np.repeat(right / np.maximum(counts, 1), counts)
+        if name == "coverage-accuracy-area":
+            values.append((np.cumsum(accuracy) / np.arange(1, n + 1)).mean())
+        else:
+            share = 0.33 if "=" in name else 0.5
+            values.append(accuracy[: math.ceil(share * n)].mean())
+    assert found.ci_method == "delta"
+    # a standard deviation of 100 values is known to 7 %
+    assert found.se == pytest.approx(np.std(values), rel=0.3)

@@ -143,3 +143,17 @@ def test_no_interval_of_brier_leaves_what_is_possible() -> None:
     assert found.ci is not None
     assert found.value is not None
     assert 0 <= found.ci[0] < found.value < found.ci[1] <= 2
+
+
+@pytest.mark.parametrize(
+    "name", ["auroc", "average-precision", "brier", "log-loss", "ece"]
+)
+def test_nan_is_no_probability(name: str) -> None:
+    known = [{"a": 0.7, "b": 0.3}, {"a": 0.6, "b": 0.4}, {"a": 0.2, "b": 0.8}] * 4
+    gold = ["a", "b", "a"] * 4
+    alone = evalkit.score(name, gold, gold, fields={"prob": known})[name]
+    fields = {"prob": [{"a": math.nan, "b": 0.5}, *known]}
+    result = evalkit.score(name, ["a", *gold], ["a", *gold], fields=fields)
+    assert result[name].value == alone.value
+    assert result[name].n == len(gold)
+    assert "did not score 1 of 13 examples" in result.notices[0]

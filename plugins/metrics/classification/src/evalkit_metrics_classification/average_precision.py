@@ -20,7 +20,8 @@ class AveragePrecision(RankingMetric):
     of one class, and null without an example of it. Chance is the share of the class.
     Reads `prob`; a response without it is not scored, and a missing prediction that
     counts is ranked as badly as can be. Range 0 to 1, in %, higher is better; a
-    bootstrap interval, up to 20 000 probabilities in a group.
+    bootstrap interval, in large groups the infinitesimal jackknife's if there are few
+    different probabilities, else none.
 
     Source: Zhu, Recall, Precision and Average Precision, 2004; scikit-learn's
     `average_precision_score` with `average="macro"`.

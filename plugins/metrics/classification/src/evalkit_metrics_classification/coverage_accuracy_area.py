@@ -41,8 +41,10 @@ class CoverageAccuracyArea(ConfidenceRanking):
         before, hits_before = taken - counts, hits - right
         share = np.divide(right, counts, out=np.zeros(len(counts)), where=counts > 0)
         # the sum over j of (hits + j share) / (before + j), from 1 to the count
-        harmonic = _harmonic(int(taken.max(initial=0)))
-        steps = harmonic[taken.astype(np.int64)] - harmonic[before.astype(np.int64)]
+        harmonic = _harmonic(int(np.ceil(taken.max(initial=0))))
+        # between whole numbers, which the delta method asks for, it is interpolated
+        places = np.arange(len(harmonic))
+        steps = np.interp(taken, places, harmonic) - np.interp(before, places, harmonic)
         areas = right + (hits_before - share * before) * steps
         alone = counts == 1
         areas[alone] = hits[alone] / taken[alone]

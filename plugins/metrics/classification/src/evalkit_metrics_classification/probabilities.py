@@ -44,9 +44,11 @@ def probabilities_of(
     if isinstance(given.dtype, pl.Struct) and given.dtype.fields:
         table = given.struct.unnest()
         values = table.cast(pl.Float64).fill_null(0.0).to_numpy()
-        return Probabilities(
-            table.columns, values, given.is_not_null().to_numpy(), is_silent
-        )
+        # NaN is no probability, and would rank above all others
+        is_known = np.isfinite(values).all(axis=1)
+        values = np.where(is_known[:, None], values, 0.0)
+        is_given = given.is_not_null().to_numpy() & is_known
+        return Probabilities(table.columns, values, is_given, is_silent)
     names = list(labels or ())
     values = np.zeros((len(batch), len(names)))
     return Probabilities(names, values, np.zeros(len(batch), dtype=bool), is_silent)

@@ -58,7 +58,11 @@ class SelectiveAccuracy(ConfidenceRanking):
         right, wrong, starts = rankings
         counts = right + wrong
         n = rankings.totals(counts)
-        wanted = np.maximum(1, np.ceil(parameters.coverage * n - _ROUNDING))
+        share_of_n = parameters.coverage * n
+        # the delta method changes counts by a little, and a step of 1 would be no slope
+        is_whole = n == np.round(n)
+        whole = np.ceil(share_of_n - _ROUNDING)
+        wanted = np.maximum(1, np.where(is_whole, whole, share_of_n))
         before = rankings.running(counts) - counts
         lengths = np.diff(starts, append=len(counts))
         taken = np.clip(np.repeat(wanted, lengths) - before, 0, counts)

@@ -77,13 +77,13 @@ class JsonPath:
             if self._keeps_text:
                 return Found(text)
             return Found(None, "there is no JSON that can be read", failed=True)
-        value = values[-1]
+        value: Any = values[-1]
         for step in self._steps:
-            if not isinstance(value, list if isinstance(step, int) else dict):
+            if isinstance(value, str):
                 return Found(None, "the path leads nowhere")
             try:
                 value = value[step]
-            except LookupError:
+            except (LookupError, TypeError):
                 return Found(None, "the path leads nowhere")
         if value is None:
             return Found(None, "the value is null")

@@ -229,3 +229,11 @@ def test_parameters_out_of_range_are_refused(parameters: str) -> None:
     name = "selective-accuracy" if "coverage" in parameters else "ece"
     with pytest.raises(evalkit.PluginError, match=parameters.partition("=")[0]):
         score(f"{name}:{parameters}", [(0.5, True)])
+
+
+@pytest.mark.parametrize("name", ["ece", "ece:binning=mass", "mce", "mce:binning=mass"])
+def test_no_confidence_at_all_is_null_with_the_reason(name: str) -> None:
+    fields = {"prob": [{"unknown": 0.5}]}
+    found = evalkit.score(name, ["a"], ["a"], fields=fields)
+    assert found.scores[0].value is None
+    assert "gives its label no probability" in (found.scores[0].reason or "")

@@ -105,6 +105,8 @@ class CalibrationMetric(ConfidenceMetric):
         if parameters.binning == "width":
             places: NDArray[np.int64] = confidence_bins(confidence, parameters.bins)
             return places
+        if ordered.is_empty():
+            return np.empty(0, dtype=np.int64)
         counts = ordered["count"].to_numpy()
         cut = starts[1:]
         parts = zip(np.split(confidence, cut), np.split(counts, cut), strict=True)

@@ -54,7 +54,9 @@ class ECE(CalibrationMetric):
         expected = totals(bins.shares * _expected_gaps(bins), bins.starts)
         return pl.concat(
             [
-                pl.DataFrame({"group": groups, "score": name, "value": values})
+                pl.DataFrame({"group": groups, "value": values}).with_columns(
+                    score=pl.lit(name)
+                )
                 for name, values in (("", plain), ("debiased", 2 * plain - expected))
             ]
         )

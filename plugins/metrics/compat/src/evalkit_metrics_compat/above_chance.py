@@ -81,6 +81,8 @@ class AboveChance(Metric):
         self._best = _best_of(self._inner)
         if isinstance(self._chance, str):
             _refuse_other_scales(self._inner)
+        else:
+            _refuse_above_best(self._inner, self._chance, self._best)
         vars(self).update(self._inherited())
 
     def _inherited(self) -> dict[str, Any]:
@@ -239,6 +241,16 @@ def _refuse_other_scales(metric: BoundMetric) -> None:
         raise PluginContractError(
             f"metrics/above-chance: {metric.name} is no share of 0 to 1, so that its "
             "score by chance must be declared: chance=NUMBER"
+        )
+
+
+def _refuse_above_best(metric: BoundMetric, chance: float, best: float) -> None:
+    """Refuse a chance beyond the best score: it would turn better and worse around."""
+    is_beyond = chance > best if metric.higher_is_better else chance < best
+    if is_beyond:
+        raise PluginContractError(
+            f"metrics/above-chance: parameter chance={chance}: the best score of "
+            f"{metric.name} is {best}"
         )
 
 

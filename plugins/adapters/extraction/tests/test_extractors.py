@@ -322,6 +322,13 @@ def test_statuses(stages: str, text: str | None, status: str, reason: str) -> No
     assert _one(stages, text, choices=_TOWNS)[1:] == (status, reason)
 
 
+def test_without_options_no_text_names_one() -> None:
+    assert _one("choice", "B")[1:] == (
+        "unparsed",
+        "choice: the example has no choices",
+    )
+
+
 @pytest.mark.parametrize(
     ("stages", "message"),
     [

@@ -69,9 +69,14 @@ class Choice:
     def __init__(self, parameters: Parameters) -> None:
         self._where: Where = parameters.where
 
-    def extract_texts(self, texts: pl.Series, choices: pl.Series) -> pl.DataFrame:
+    def extract_texts(
+        self, texts: pl.Series, choices: pl.Series | None
+    ) -> pl.DataFrame:
         """Return the option that each text names."""
-        frame = pl.DataFrame({"text": texts, "choices": choices})
+        frame = pl.DataFrame(
+            {"text": texts, "choices": choices},
+            schema_overrides={"choices": pl.List(pl.String)},
+        )
         found = self._by_column(frame)
         open_ = found.is_null()
         if not open_.any():

@@ -79,11 +79,11 @@ class JsonPath:
             return Found(None, "there is no JSON that can be read", failed=True)
         value: Any = values[-1]
         for step in self._steps:
-            if not isinstance(value, list if isinstance(step, int) else dict):
+            if isinstance(value, str):
                 return Found(None, "the path leads nowhere")
             try:
                 value = value[step]
-            except LookupError:
+            except (LookupError, TypeError):
                 return Found(None, "the path leads nowhere")
         if value is None:
             return Found(None, "the value is null")

@@ -84,6 +84,7 @@ class AboveChance(Metric):
             _refuse_other_scales(self._inner)
         else:
             _refuse_no_score(self._chance, self._inner)
+            _refuse_above_best(self._inner, self._chance, self._best)
         vars(self).update(self._inherited())
 
     def _inherited(self) -> dict[str, Any]:
@@ -258,6 +259,16 @@ def _refuse_no_score(chance: float, metric: BoundMetric) -> None:
         f"metrics/above-chance: chance={chance:g}, but scores of {metric.name} go "
         f"{' '.join(filter(None, limits))}: declare it as they are stored"
     )
+
+
+def _refuse_above_best(metric: BoundMetric, chance: float, best: float) -> None:
+    """Refuse a chance beyond the best score: it would turn better and worse around."""
+    is_beyond = chance > best if metric.higher_is_better else chance < best
+    if is_beyond:
+        raise PluginContractError(
+            f"metrics/above-chance: parameter chance={chance}: the best score of "
+            f"{metric.name} is {best}"
+        )
 
 
 def _statistics(

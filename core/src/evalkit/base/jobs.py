@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Amount = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
-Whole = Annotated[int, Field(strict=True, ge=0)]
+Whole = Annotated[int, Field(strict=True, ge=0, le=2**53)]
 
 
 class JobFigures(BaseModel):

@@ -146,6 +146,8 @@ class _Drawn:
         cls, metric: BoundMetric, statistics: SumPair, tables: PairedTables, group: int
     ) -> _Drawn:
         """Draw and swap the examples of a group."""
+        if metric.whole_only:
+            return cls.none("it is of the whole set, and examples have no part in it")
         members = pl.DataFrame({"example": tables.examples[group]})
         parts = [part.join(members, on="example", how="semi") for part in statistics]
         columns = value_columns(metric, parts[0].drop("example", "replication"))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from evalkit.base.jobs import Job, JobFigures
-from evalkit.base.violations import describe, from_pydantic
+from evalkit.base.violations import from_pydantic, shorten
 from evalkit.errors import DataError
 from evalkit.predictions.adapted import AdaptedPredictions
 from evalkit.reading.formats import model_name
@@ -86,34 +86,51 @@ def given_job(figures: Mapping[str, Any]) -> Job:
         DataError: They break the schema of such files.
     """
     try:
-        return Job("job", JobFigures.model_validate(dict(figures)))
-    except ValidationError as error:
-        raise DataError(f"job: {describe(from_pydantic(error))}") from error
+        return Job("job", _checked(figures))
+    except DataError as error:
+        raise DataError(f"job: {error}") from error
 
 
 def _figures(path: Path, content: bytes) -> JobFigures:
-    text = None
+    text = ""
     try:
         text = content.decode("utf-8-sig")
-        return JobFigures.model_validate(decode_json(text))
-    except ValidationError as error:
-        raise _refusal(path, describe(from_pydantic(error))) from error
+        return _checked(decode_json(text))
+    except DataError as error:
+        raise _refusal(path, error) from error
     except (ValueError, RecursionError) as error:
         # NaN is no JSON, but what is to be mended is the field that holds it
-        raise _refusal(path, _broken_fields(text) or f"no JSON: {error}") from error
+        raise _refusal(path, _broken_field(text) or f"no JSON: {error}") from error
 
 
-def _broken_fields(text: str | None) -> str:
+def _checked(figures: Any) -> JobFigures:
+    if not isinstance(figures, Mapping):
+        raise DataError(f"must be an object, found {shorten(figures)}")
     try:
-        JobFigures.model_validate(json.loads(text or ""))
+        return JobFigures.model_validate(dict(figures))
     except ValidationError as error:
-        return describe(from_pydantic(error))
+        raise DataError(_said(error)) from error
+
+
+def _said(error: ValidationError) -> str:
+    """Describe what is wrong; what is wrong with several keys at once names them."""
+    return "; ".join(
+        each.rule if each.field == "(row)" else str(each)
+        for each in from_pydantic(error)
+    )
+
+
+def _broken_field(text: str) -> DataError | None:
+    try:
+        _checked(json.loads(text))
+    except DataError as error:
+        return error
     except (ValueError, RecursionError):
         pass
-    return ""
+    return None
 
 
-def _refusal(path: Path, why: str) -> DataError:
+def _refusal(path: Path, why: DataError | str) -> DataError:
     return DataError(
         f"{path}: {why}. It is read as what the job took that made the predictions "
         "beside it (docs/metrics/job.md); mend it, or call it otherwise"

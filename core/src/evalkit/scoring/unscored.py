@@ -50,6 +50,8 @@ def unscored_notices(
         has, which is the reason of a score without a value.
     """
     given = table.frame.height
+    if metric.joins_replications:
+        given = (table.frame["position"] // table.repeats).n_unique()
     scored = statistics["position"].n_unique()
     if scored == 0:
         return []

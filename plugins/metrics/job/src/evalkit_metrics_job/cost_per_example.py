@@ -19,11 +19,11 @@ class CostPerExample(JobMetric):
     """What an example cost, on average, in US dollars or another currency.
 
     `cost` / `examples` of the job file beside the predictions (`NAME.job.json` beside
-    `NAME.jsonl`); stored by example, shown of 1000. Nothing is converted: a cost in another currency than the parameter
-    `currency` names is null, so that runs of different ones are never compared. Null
-    where the file or one of the keys is not there, or `examples` is 0. Missing and
-    invalid predictions change nothing. Range 0 to infinity, lower is better; no
-    interval.
+    `NAME.jsonl`); stored by example, shown of 1000. Nothing is converted: a cost in
+    another currency than the parameter `currency` names is null, so that runs of
+    different ones are never compared. Null where the file or one of the keys is not
+    there, or `examples` is 0. Missing and invalid predictions change nothing. Range 0
+    to infinity, lower is better; no interval.
 
     Source: none, it is a mean.
 

@@ -65,7 +65,10 @@ def compare_statistics(
     names = sorted({part for found in values for part, _ in found})
     differences: dict[str, list[Difference]] = {name: [] for name in names}
     for group in range(len(tables.examples)):
-        drawn = _Drawn.of(metric, (statistics[0], statistics[1]), tables, group)
+        if metric.whole_only:
+            drawn = _Drawn.none(OF_WHOLE)
+        else:
+            drawn = _Drawn.of(metric, (statistics[0], statistics[1]), tables, group)
         if metric.interval == "none":
             drawn.draws = NO_INTERVAL
         for name in names:
@@ -75,6 +78,9 @@ def compare_statistics(
             )
     return differences
 
+
+OF_WHOLE = "it is of the whole set, and examples have no part in it"
+"""Why a difference of such scores is not tested."""
 
 _ABSENT: tuple[float | None, str | None] = (None, "the metric gave no value")
 
@@ -146,8 +152,6 @@ class _Drawn:
         cls, metric: BoundMetric, statistics: SumPair, tables: PairedTables, group: int
     ) -> _Drawn:
         """Draw and swap the examples of a group."""
-        if metric.whole_only:
-            return cls.none("it is of the whole set, and examples have no part in it")
         members = pl.DataFrame({"example": tables.examples[group]})
         parts = [part.join(members, on="example", how="semi") for part in statistics]
         columns = value_columns(metric, parts[0].drop("example", "replication"))

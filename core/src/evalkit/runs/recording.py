@@ -180,7 +180,6 @@ def _record(
     components = _components(parts)
     notices = [*_notices(parts, options), *code_notices(components)]
     notices += job_notices(given, parts.alignment.counts)
-    core = recorded_core()
     failed = _failures(parts, options, is_refused)
     left = unscored_counts(parts.scored)
     is_partial = failed or left or not options.selection.is_whole
@@ -230,7 +229,7 @@ def _record(
             _annotation_tables(parts),
             options.include_examples,
         ),
-        core=core,
+        core=recorded_core(),
         environment=environment(),
         weight=None if copies is None else copies.weight,
         perturbed=() if copies is None else tuple(copies.perturbed),

@@ -23,7 +23,7 @@ class CostPerExample(JobMetric):
     another currency than the parameter `currency` names is null, so that runs of
     different ones are never compared. Null where the file or one of the keys is not
     there, or `examples` is 0. Missing and invalid predictions change nothing. Range 0
-    to infinity, lower is better; no interval.
+    to infinity, in USD/1000, lower is better; no interval.
 
     Source: none, it is a mean.
 

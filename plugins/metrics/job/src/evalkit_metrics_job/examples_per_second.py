@@ -12,7 +12,8 @@ class ExamplesPerSecond(JobMetric):
     beside `NAME.jsonl`), where `seconds` is from the start of the job, loading of the
     model included, to its last response. Compare it on like machines only. Null where
     the file or one of the keys is not there, or `seconds` is 0. Missing and invalid
-    predictions change nothing. Range 0 to infinity, higher is better; no interval.
+    predictions change nothing. Range 0 to infinity, in examples/s, higher is better; no
+    interval.
 
     Source: `examples_per_second` of Dynabench, which counts the time of a whole batch
     transform job, the start of its machines included.

@@ -11,7 +11,7 @@ class PeakMemory(JobMetric):
     `peak_memory_gib` of the job file beside the predictions (`NAME.job.json` beside
     `NAME.jsonl`), in units of 2**30 bytes; of several machines, their sum. Null where
     the file or the key is not there. Missing and invalid predictions change nothing.
-    Range 0 to infinity, lower is better; no interval.
+    Range 0 to infinity, in GiB, lower is better; no interval.
 
     Source: `memory_utilization` of Dynabench, which is the mean over time and not the
     peak, and rounds to two decimals.

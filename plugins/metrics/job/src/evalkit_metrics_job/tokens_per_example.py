@@ -13,7 +13,7 @@ class TokensPerExample(JobMetric):
     `tokens-per-example#output` are those of one kind. Tokens of different models are
     not of one length. Null where the file or a key that the score needs is not there,
     or `examples` is 0. Missing and invalid predictions change nothing. Range 0 to
-    infinity, lower is better; no interval.
+    infinity, in tokens, lower is better; no interval.
 
     Source: none, it is a mean; HELM reports the same as `num_prompt_tokens` and
     `num_output_tokens`.

@@ -29,6 +29,7 @@ MEMBERS = {
     "evalkit-metrics-generation": "plugins/metrics/generation",
     "evalkit-metrics-statistics": "plugins/metrics/statistics",
     "evalkit-metrics-compat": "plugins/metrics/compat",
+    "evalkit-metrics-job": "plugins/metrics/job",
     "evalkit-metrics-text": "plugins/metrics/text",
     "evalkit-perturbations-text": "plugins/perturbations/text",
     "evalkit-schemas-standard": "plugins/schemas/standard",

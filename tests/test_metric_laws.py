@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from evalkit import TaskIO, find_components
+from evalkit.base.jobs import Job, JobFigures
 from evalkit.testing import check_metric
 
 LABELS = ("no", "yes", "per'haps")
@@ -152,6 +153,15 @@ RATED: Mapping[str, Any] = {"examples": rated}
 MEASURED: Mapping[str, Any] = {"examples": measured}
 FOUND: Mapping[str, Any] = {"examples": found, "answer_kind": "ranked"}
 WRITTEN: Mapping[str, Any] = {"examples": written}
+TOOK: Mapping[str, Any] = {
+    **{"examples": 4, "seconds": 8.0, "peak_memory_gib": 1.5, "input_tokens": 40},
+    **{"output_tokens": 6, "cost": 0.5, "currency": "USD"},
+}
+# of the job alone: a right prediction changes nothing
+OF_JOB: Mapping[str, Any] = {
+    "job": Job("a.job.json", JobFigures.model_validate(TOOK)),
+    "perfect": None,
+}
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "above-chance": OF_CLASS,
     "auroc": PROBABLE,
@@ -162,9 +172,11 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "brier": PROBABLE,
     "chrf": TEXTS,
     "chrf-plus-plus": TEXTS,
+    "cost-per-example": OF_JOB,
     "coverage-accuracy-area": PROBABLE,
     "dataperf-f1": LABELLED,
     "ece": PROBABLE,
+    "examples-per-second": OF_JOB,
     "exact-set-match": SETS,
     "final-number-match": WITH_NUMBERS,
     "fleiss-kappa": RATED,
@@ -188,6 +200,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "ndcg": RANKED,
     "pass-at-k": RANKED,
     "pass-hat-k": RANKED,
+    "peak-memory": OF_JOB,
     "pearson": NUMBERS,
     "perplexity": WRITTEN,
     "r2": NUMBERS,
@@ -198,6 +211,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "span-f1": SPANS,
     "spearman": NUMBERS,
     "ter": TEXTS,
+    "tokens-per-example": OF_JOB,
     "top-k-accuracy": RANKED,
     "vote-accuracy": RANKED,
     # two or three people cannot make an answer right

@@ -79,6 +79,7 @@ def test_every_object_forbids_unknown_keys_and_requires_all_known_ones() -> None
                 optional |= {"source", "sha256", "differing", "missing", "unnamed"}
             if "commit" in schema["properties"]:
                 optional |= {"commit", "hash"}
+            optional |= {"job"}  # of predictions: what a file beside them tells
             required = set(schema["properties"]) - optional
             assert set(schema["required"]) == required
         for part in schema.values():
@@ -256,3 +257,17 @@ def test_what_no_run_of_a_selection_holds_is_refused(
 @pytest.mark.parametrize("key", SCHEMA["required"])
 def test_every_key_is_needed(valid: Any, key: str) -> None:
     assert problems({name: valid[name] for name in valid if name != key}) != []
+
+
+def test_a_run_that_knows_its_job_fits(
+    record: Record, predict: Callable[..., str], invoke: Callable[..., Result]
+) -> None:
+    job = Path(predict("three.jsonl", THREE)).with_name("three.job.json")
+    job.write_text('{"examples": 4, "seconds": 2.5}', encoding="utf-8")
+    found = record()
+    assert found["predictions"]["job"]["seconds"] == 2.5
+    assert not problems(found)
+    job.write_text('{"seconds": -1}', encoding="utf-8")
+    done = invoke("eval", "tiny", "-p", "three.jsonl")
+    assert done.exit_code == 1
+    assert "three.job.json: seconds: must be greater" in done.stderr

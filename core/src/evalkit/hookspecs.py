@@ -421,6 +421,9 @@ class MetricAttributes:
     has_possible_range: bool
     """Whether it is least where all examples that were left out lack a prediction, and
     greatest where all are right; where not, its scores have no such bounds."""
+    whole_only: bool
+    """Whether it is of the whole set alone, such as how long the job took that made the
+    predictions: it has no scores of tags, baselines or under perturbation."""
     scores: Mapping[str, Mapping[str, Any]]
     """The scores of a metric that gives several in one pass, by name ("" is the main
     one); of each the attributes in which it differs from the metric: `unit`, `bounds`,

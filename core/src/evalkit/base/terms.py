@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from evalkit.base.jobs import Job
 
 
 def storable(text: str) -> str:
@@ -74,6 +77,10 @@ class MetricContext(NamedTuple):
     """`one` if no example of the whole set has several acceptable answers."""
     prepared: Any = None
     """What the metric's `prepare` returned; None where it has no such hook."""
+    job: Job | None = None
+    """The job that made the predictions: `file`, the name of the file that tells of it,
+    and `figures`, what the job took (None where there is no such file). None where the
+    predictions are not of one file."""
 
 
 class NotScored(Exception):

@@ -262,10 +262,11 @@ class _Compared:
         return Levels(alpha / len(pairs), alpha / max(1, tags))
 
     def _members(self, pair: ComparedPair, metric: str, levels: Levels) -> list[Member]:
-        found = pair.differences(metric, levels)
+        tags = pair.pair.groups.of(pair.is_of_whole(metric)).tags
+        found = pair.differences(metric, levels)[: len(tags)]
         kept = [
             Member(pair, metric, tag, difference)
-            for tag, difference in zip(pair.pair.groups.tags, found, strict=True)
+            for tag, difference in zip(tags, found, strict=True)
             if tag is None or difference.n >= self._fewest
         ]
         if found[WHOLE].n:

@@ -117,6 +117,15 @@ class ComparedPair:
     def _tables(self) -> PairedTables:
         return PairedTables(self.pair)
 
+    def is_of_whole(self, metric: str) -> bool:
+        """Tell whether a score is of the whole set alone, so that tags have none.
+
+        Args:
+            metric: Name of the score.
+        """
+        bound = self._metrics.get(self._owner(metric)[0])
+        return isinstance(bound, BoundMetric) and bound.whole_only
+
     def differences(self, metric: str, levels: Levels) -> list[Difference]:
         """Compare by one score, for every group.
 

@@ -67,7 +67,10 @@ def compare_statistics(
     names = sorted({part for found in values for part, _ in found})
     differences: dict[str, list[Difference]] = {name: [] for name in names}
     for group in range(len(tables.examples)):
-        drawn = _Drawn.of(metric, (statistics[0], statistics[1]), tables, group)
+        if metric.whole_only:
+            drawn = _Drawn.none(OF_WHOLE)
+        else:
+            drawn = _Drawn.of(metric, (statistics[0], statistics[1]), tables, group)
         if metric.interval == "none":
             drawn.draws = NO_INTERVAL
         for name in names:
@@ -77,6 +80,9 @@ def compare_statistics(
             )
     return differences
 
+
+OF_WHOLE = "it is of the whole set, and examples have no part in it"
+"""Why a difference of such scores is not tested."""
 
 _ABSENT: tuple[float | None, str | None] = (None, "the metric gave no value")
 

@@ -192,6 +192,7 @@ class Metric(Plugin):
     accepts_no_prediction: ClassVar[bool] = False
     joins_replications: ClassVar[bool] = False
     has_possible_range: ClassVar[bool] = True
+    whole_only: ClassVar[bool] = False
     scores: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     most_not_scored: ClassVar[float] = 0.1
     batch_rows: ClassVar[int | None] = None

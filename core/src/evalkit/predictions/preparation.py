@@ -13,6 +13,7 @@ import polars as pl
 
 from evalkit.adapting.extraction import Extraction
 from evalkit.adapting.pipelines import Pipeline
+from evalkit.base.jobs import Job
 from evalkit.base.progress import Progress
 from evalkit.errors import DataError
 from evalkit.examples.selection import Selection
@@ -24,6 +25,7 @@ from evalkit.plugins.registry import Registry
 from evalkit.predictions.adapted import AdaptedPredictions, adapted_blocks
 from evalkit.predictions.alignment import Alignment, OnDuplicate, align
 from evalkit.predictions.input_rows import fields_read
+from evalkit.predictions.jobs import read_job
 from evalkit.predictions.probability_columns import with_probability_columns
 from evalkit.predictions.responses import ResponseReader
 from evalkit.predictions.suggesting import suggestions
@@ -47,13 +49,15 @@ class Prepared(NamedTuple):
     """The selected ones."""
     alignment: Alignment
     predictions: Mapping[str, Any]
-    """Name and SHA-256 of what was read, and its adapters."""
+    """Name and SHA-256 of what was read, its adapters, and its job."""
     ids: pl.Series
     """The ids of all examples, also of those that were not selected."""
     adapters: Pipeline | None = None
     """What the predictions went through before they were checked."""
     extraction: Extraction | None = None
     """What took the answers out of them after that."""
+    job: Job | None = None
+    """The job that made the predictions; None where they are of no file."""
 
 
 def default_model(predictions: Predictions) -> str:
@@ -126,7 +130,7 @@ def prepare(
     reader = ResponseReader(task, dataset, examples, fields, extraction)
     ids = examples.frame["id"]
     file = watched_file(predictions)
-    given = identify(predictions)
+    given, job = identify(predictions), read_job(predictions)
     blocks = read_responses(predictions, reader, ids)
     is_part = examples.identity.limit is not None
     alignment = align(ids, blocks, reader, on_duplicate, selected, is_part=is_part)
@@ -141,7 +145,10 @@ def prepare(
     adapters = None
     if isinstance(predictions, AdaptedPredictions):
         adapters = predictions.pipeline
-    return Prepared(examples, alignment, given, ids, adapters, extraction)
+    if job is not None:
+        given = {**given, **job.recorded}
+    known = job and job.job
+    return Prepared(examples, alignment, given, ids, adapters, extraction, known)
 
 
 def with_suggestions(

@@ -7,18 +7,22 @@ from typing import Any
 import polars as pl
 
 from evalkit.base.columns import encode, frame_of
+from evalkit.base.jobs import Job
 from evalkit.base.terms import MetricContext
 from evalkit.examples.table import Examples
 from evalkit.predictions.alignment import Alignment
 from evalkit.scoring.table import ScoringTable, comparable
 
 
-def scoring_table(examples: Examples, alignment: Alignment) -> ScoringTable:
+def scoring_table(
+    examples: Examples, alignment: Alignment, job: Job | None = None
+) -> ScoringTable:
     """Make the table of all examples, counted or not.
 
     Args:
         examples: The examples.
         alignment: Their predictions.
+        job: The job that made these.
 
     Returns:
         The table, with the scored fields of responses and the columns of the data.
@@ -34,7 +38,7 @@ def scoring_table(examples: Examples, alignment: Alignment) -> ScoringTable:
         taken.add(name)
     columns += [c for c in examples.inputs.get_columns() if c.name not in taken]
     frame = comparable(frame_of(columns), examples.answer_kind)
-    context = MetricContext(examples.labels, examples.answer_kind)
+    context = MetricContext(examples.labels, examples.answer_kind, job=job)
     clusters = examples.frame["cluster"] if examples.clustered else None
     ids = examples.frame["id"].to_list()
     names, choices = alignment.replications, examples.choices

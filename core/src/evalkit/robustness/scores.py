@@ -110,6 +110,7 @@ class _Scorer:
             found
             for found in scored
             if found.metric.component.kind == "metrics" and not found.error
+            if not found.metric.whole_only
         ]
         self._effects = effects
         self._workers = workers

@@ -131,6 +131,8 @@ def _core(record: RunRecord) -> dict[str, Any] | None:
 def _given(predictions: recorded.Predictions) -> Mapping[str, Any]:
     adapters = [each.to_dict() for each in predictions.adapters]
     own = {"name": predictions.name, "sha256": predictions.sha256}
+    if predictions.job is not None:
+        own["job"] = predictions.job.sha256
     return {**own, "adapters": adapters} if adapters else own
 
 

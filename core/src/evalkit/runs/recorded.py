@@ -32,6 +32,7 @@ from evalkit.runs.fields import (
 )
 from evalkit.runs.installations import Installation as Installation
 from evalkit.runs.installations import InstallationSource as InstallationSource
+from evalkit.runs.jobs import Job as Job
 
 
 class FileDigest(Part):
@@ -162,20 +163,21 @@ class Predictions(Part):
     """Where the predictions came from."""
 
     name: Text | None = None
-    """Name of the file; null for rows that were handed over in Python, and for
-    several."""
+    """Name of the file; null for rows given in Python, and for several files."""
     sha256: Sha256 | None = None
     """Null for a run that was merged of others."""
     adapters: tuple[Adapter, ...] = ()
     """The adapters that the rows went through before they were checked, in order; empty
     for a merged run whose parts went through other ones, which `components` has."""
+    job: Job | None = None
+    """Only where a file beside the predictions tells of the job that made them."""
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
         """Return what is recorded of predictions.
 
         Args:
-            given: Name and SHA-256, and adapters, where there are any.
+            given: Name and SHA-256, and adapters and a job, where there are any.
         """
         return cls.model_validate({"adapters": [], **given})
 

@@ -39,6 +39,7 @@ from evalkit.runs.annotations import (
 from evalkit.runs.code_notices import code_notices
 from evalkit.runs.extractions import as_kept, record_extraction
 from evalkit.runs.identity import evaluation_id
+from evalkit.runs.jobs import job_notices
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
@@ -178,7 +179,7 @@ def _record(
     copies = parts.perturbed
     components = _components(parts)
     notices = [*_notices(parts, options), *code_notices(components)]
-    core = recorded_core()
+    notices += job_notices(given, parts.alignment.counts)
     failed = _failures(parts, options, is_refused)
     left = unscored_counts(parts.scored)
     is_partial = failed or left or not options.selection.is_whole
@@ -228,7 +229,7 @@ def _record(
             _annotation_tables(parts),
             options.include_examples,
         ),
-        core=core,
+        core=recorded_core(),
         environment=environment(),
         weight=None if copies is None else copies.weight,
         perturbed=() if copies is None else tuple(copies.perturbed),

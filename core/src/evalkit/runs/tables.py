@@ -13,6 +13,7 @@ from evalkit.perturbing.columns import AS_STORED
 from evalkit.plugins.attributes import RESERVED_FIELDS
 from evalkit.predictions.alignment import Alignment
 from evalkit.runs.annotations import stored_lacking
+from evalkit.runs.jobs import known_job
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.stored import answer_kind, examples_of, scored_fields
@@ -114,12 +115,12 @@ def measured_frame(
     Returns:
         What metrics score.
     """
-    clusters = examples["cluster"]
+    clusters, given = examples["cluster"], result.record.predictions
     everything = ScoringTable(
         comparable(frame, kind),
         examples["id"].to_list(),
         clusters if clusters.null_count() < examples.height else None,
-        MetricContext(result.record.labels, kind),
+        MetricContext(result.record.labels, kind, job=known_job(given.name, given.job)),
         result.record.replications,
         examples[CHOICES] if CHOICES in examples.columns else None,
         lacking=dict(

@@ -57,9 +57,9 @@ def compute_baselines(metric: BoundMetric, table: ScoringTable) -> Baselines | N
 
     Returns:
         The baselines; None where answers are no labels, the metric is costly, has no
-        main score, or reads more than prediction and answer.
+        main score, is `whole_only`, or reads more than prediction and answer.
     """
-    if metric.is_costly or metric.part or metric.columns:
+    if metric.is_costly or metric.part or metric.columns or metric.whole_only:
         return None
     if table.context.answer_kind == "none":
         return None

@@ -39,6 +39,13 @@ class Groups:
         """How many examples each group has, by number."""
         return tuple(np.bincount(self.group, minlength=len(self.tags)).tolist())
 
+    def of(self, whole_only: bool) -> Groups:
+        """Return these groups, or the whole set alone."""
+        if not whole_only:
+            return self
+        everyone = self.group == WHOLE
+        return Groups((None,), self.position[everyone], self.group[everyone], {})
+
     @cached_property
     def members(self) -> pl.DataFrame:
         """Columns `position` and `group`, one row a membership."""

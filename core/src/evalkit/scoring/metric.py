@@ -69,6 +69,7 @@ def score_metric(
         Its scores; nulls with the reason where it does not apply or failed.
     """
     try:
+        groups = groups.of(metric.whole_only)
         refuse_absent_fields(metric, table)
         reason = why_not(metric, table)
         if reason:
@@ -188,7 +189,7 @@ def _all_null(metric: BoundMetric, groups: Groups, reason: str) -> MetricScores:
     empty = without_interval("there is no value")
     scores = [
         GroupScore("", number, None, 0, None, empty, reason)
-        for number in range(len(groups.tags))
+        for number in range(len(groups.of(metric.whole_only).tags))
     ]
     return MetricScores(metric.name, metric, scores, None)
 
@@ -264,7 +265,7 @@ def score_statistics(
     Raises:
         MetricError: The metric failed.
     """
-    column = example_column(metric)
+    column, groups = example_column(metric), groups.of(metric.whole_only)
     repeated = _repeated(metric, statistics, table)
     evidence = _evidence(metric, repeated, table, groups, settings)
     intervals = _intervals(evidence, statistics, advance)

@@ -267,7 +267,7 @@ def evaluate_with(
         parts = group(asked, prepared)
         if not refused:
             asked.tell("before_scoring", model=model, metrics=asked.metric_names)
-            parts = score(parts, asked.options, progress)
+            parts = score(parts, asked.options, progress, prepared.job)
         if copies is not None:
             parts = score_copies(parts, copies, asked.options, progress, not refused)
         given = prepared.predictions

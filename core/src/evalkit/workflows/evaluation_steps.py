@@ -13,6 +13,7 @@ from evalkit.adapting.extraction import Extraction
 from evalkit.adapting.mapping import mapped_facets
 from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.ids import RESPONSES_KEY
+from evalkit.base.jobs import Job
 from evalkit.base.progress import Progress
 from evalkit.base.terms import Weight
 from evalkit.errors import EvalkitError, MetricError
@@ -225,10 +226,12 @@ def group(asked: Asked, prepared: Prepared) -> Parts:
     )
 
 
-def score(parts: Parts, options: Options, progress: Progress) -> Parts:
+def score(
+    parts: Parts, options: Options, progress: Progress, job: Job | None = None
+) -> Parts:
     """Compute all metrics and the baselines."""
     examples, alignment = parts.examples, parts.alignment
-    everything = scoring_table(examples, alignment)
+    everything = scoring_table(examples, alignment, job)
     counted = alignment.statuses.is_in(list(options.policies.counted))
     measured = Measured(everything, counted, parts.groups)
     scored = measure(

@@ -19,6 +19,7 @@ from evalkit.inference.levels import check_confidence
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
+from evalkit.predictions.jobs import given_job
 from evalkit.runs import recorded
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
@@ -48,6 +49,7 @@ def score(
     answer_kind: AnswerKind | None = None,
     confidence: float = 0.95,
     seed: int = 0,
+    job: Mapping[str, Any] | None = None,
     registry: Registry | None = None,
 ) -> Result:
     """Score two lists with a metric.
@@ -65,6 +67,8 @@ def score(
             or `ranked`.
         confidence: Probability of the confidence intervals, between 0 and 1.
         seed: Seed of the bootstrap.
+        job: What the job took that made the predictions, with the keys of a file beside
+            predictions: `{"examples": 130, "seconds": 60.5}`.
         registry: Where plugins are found; all that are installed by default.
 
     Returns:
@@ -75,7 +79,7 @@ def score(
             number, boolean or list of them (with `spans`: no list of dicts), or answers
             of which several are acceptable are not texts; or the metric scores only
             answers that are `all-of`, `spans` or `ranked`, and `answer_kind` does not
-            say so.
+            say so; or the job breaks the schema of such files.
         EvalkitError: The confidence is not between 0 and 1.
         MetricError: The metric failed.
         PluginError: The metric is unknown or broken.
@@ -93,7 +97,9 @@ def score(
         predictions = _scored_values("predictions", predictions)
         targets = _scored_values("targets", targets)
     kind = answer_kind or _kind_of(targets)
-    context = MetricContext(None if labels is None else tuple(labels), kind)
+    declared = None if labels is None else tuple(labels)
+    known = None if job is None else given_job(job)
+    context = MetricContext(declared, kind, job=known)
     ids = [str(number) for number in range(len(targets))]
     if kind == "spans":
         frame = _frame_of_spans(predictions, targets)

@@ -208,6 +208,7 @@ def _notices(parts: Sequence[Result], examples: pl.DataFrame) -> tuple[str, ...]
         *_selections(records),
         *_left_out(parts),
         *_without_perturbations(records),
+        *_without_jobs(records),
     )
 
 
@@ -263,6 +264,12 @@ def _without_perturbations(records: Sequence[RunRecord]) -> list[str]:
     if not any(record.perturbed for record in records):
         return []
     return ["the parts' scores under perturbation are not merged"]
+
+
+def _without_jobs(records: Sequence[RunRecord]) -> list[str]:
+    if not any(record.predictions.job for record in records):
+        return []
+    return ["what the parts' jobs took is not added up, as they may have run at once"]
 
 
 def _with_common_kept(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:

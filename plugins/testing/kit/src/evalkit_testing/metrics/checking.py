@@ -57,6 +57,7 @@ def check_metric(
     perfect: bool | None = True,
     max_examples: int = MAX_EXAMPLES,
     laws: Collection[str] | None = None,
+    job: Any = None,
     registry: Registry | None = None,
 ) -> None:
     """Check that a metric keeps the laws of `evalkit.testing.LAWS`.
@@ -89,6 +90,7 @@ def check_metric(
             needs further columns. None or False for a metric of which it is not true.
         max_examples: How many sets are drawn for each kind of answers.
         laws: Names of the laws to check; all by default.
+        job: What the metric finds as `context.job`; None for nothing.
         registry: Where plugins are found; all that are installed by default.
 
     Raises:
@@ -110,8 +112,11 @@ def check_metric(
             answer_kind = of_task.answer_kind
     if not bound.deterministic:
         chosen = [law for law in chosen if law.name not in OF_THE_SAME]
+    if bound.whole_only:
+        chosen = [law for law in chosen if law.name != "tags"]
     for kind in _kinds(bound, examples, answer_kind):
-        context = MetricContext(None if labels is None else tuple(labels), kind)
+        declared = None if labels is None else tuple(labels)
+        context = MetricContext(declared, kind, job=job)
         for part in bound.parts():
             subject = Subject(part, context, allows_errors, of_task)
             _check_laws(chosen, subject, _source(subject, examples), max_examples)

@@ -1,0 +1,70 @@
+"""What a run records of the job that made its predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evalkit.base.jobs import Job as KnownJob
+from evalkit.base.jobs import JobFigures
+from evalkit.base.wording import count_of
+from evalkit.predictions.jobs import job_file_name
+from evalkit.runs.fields import Number, Part, Sha256, Text, Whole
+
+
+class Job(Part):
+    """What the job took that made the predictions; null where it is not known."""
+
+    sha256: Sha256
+    """Of the file that told it."""
+    examples: Whole | None = None
+    """How many responses it gave."""
+    seconds: Number | None = None
+    """How long it took, its start included."""
+    peak_memory_gib: Number | None = None
+    """The most memory that it held at once, in GiB."""
+    input_tokens: Whole | None = None
+    """Tokens that the model read."""
+    output_tokens: Whole | None = None
+    """Tokens that the model wrote."""
+    cost: Number | None = None
+    """What all responses cost together."""
+    currency: Text | None = None
+    """The currency of the cost, by its code of ISO 4217."""
+
+
+def known_job(predictions: str | None, recorded: Job | None) -> KnownJob | None:
+    """Return what metrics are told of the job of a run.
+
+    Args:
+        predictions: Name of the file of predictions; None where there is no one file.
+        recorded: What the run recorded of the job.
+    """
+    if predictions is None:
+        return None
+    figures = None
+    if recorded is not None:
+        known = {name: getattr(recorded, name) for name in JobFigures.model_fields}
+        figures = JobFigures.model_validate(known)
+    return KnownJob(job_file_name(predictions), figures)
+
+
+def job_notices(given: Mapping[str, Any], counts: Mapping[str, int]) -> Iterator[str]:
+    """Say that the job gave another number of responses than there are predictions.
+
+    Args:
+        given: What is recorded of the predictions.
+        counts: The counts of the run.
+
+    Yields:
+        A sentence, if so.
+    """
+    job = given.get("job") or {}
+    rows = counts["predictions"] + counts.get("unselected", 0)
+    if job.get("examples") not in (None, rows):
+        yield (
+            f"{job_file_name(given['name'])} says that the job gave "
+            f"{count_of(job['examples'], 'response')}, and there are "
+            f"{count_of(rows, 'prediction')}: rates and means by example are of the "
+            "former"
+        )

@@ -278,7 +278,7 @@ def test_a_run_agrees_with_itself(invoke: Invoke, made: Path) -> None:
         "unverified": {},
         "changes": [],
         "data": "same",
-        "interval_rules": 9,
+        "interval_rules": 10,
         "compares_intervals": True,
         "compared": [line.removeprefix("compared: ") for line in (lines[4], versions)],
         "unchecked": [*UNCHECKED],

@@ -54,6 +54,10 @@ WHOLE: dict[str, dict[str, Any]] = {
     "metrics": {"score_example": lambda self, prediction, target: 1.0},
     "perturbations": PERTURBATION,
     "observers": {"before_load": lambda self, dataset: None},
+    "adapters": {
+        "version": "1",
+        "adapt_row": lambda self, row, number: [row],
+    },
 }
 BASES: dict[str, type] = {
     "tasks": evalkit.TaskIO,
@@ -344,9 +348,18 @@ class TestHooks:
             "example_statistics",
             "statistics",
             "finalize",
+            "rescales",
+            "scaling",
             "finalize_counts",
         ]
         assert list(hook_problems("metrics", make("metrics")())) == []
+
+
+def test_an_adapter_is_of_rows_or_of_texts() -> None:
+    of_texts = {"version": "1", "extract_text": lambda self, text: text}
+    assert load("adapters", type("Probe", (), of_texts))
+    said = problem("adapters", make("adapters", **of_texts))
+    assert "adapt_row is for rows and extract_text for texts" in said
 
 
 WRONG: list[tuple[str, str, Any]] = [

@@ -204,3 +204,17 @@ def test_spans_are_dicts_with_the_keys_of_all_of_them() -> None:
 def test_spans_of_something_else_are_refused(spans: list[Any]) -> None:
     with pytest.raises(DataError, match=r"targets: .*spans must be"):
         score(Found, [[]], [spans], answer_kind="spans")
+
+
+def test_lists_for_a_metric_of_rankings_are_not_taken_for_one_answer() -> None:
+    class First(Metric):
+        answer_kinds = ("any-of", "ranked")
+
+        def score_example(self, prediction: Any, target: Any) -> float:
+            return float(prediction[0] in target)
+
+    given: tuple[Any, Any] = ([["x", "y"]], [["x"]])
+    with pytest.raises(DataError, match=r"predictions\[0\] is a list: .*'ranked'"):
+        score(First, *given)
+    assert score(First, *given, answer_kind="ranked")["first"].value == 1.0
+    assert score(First, ["x"], [["x"]])["first"].value == 1.0

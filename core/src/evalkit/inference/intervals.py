@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-INTERVAL_RULES = 9
+INTERVAL_RULES = 10
 """Edition of the rules by which intervals, their standard errors and the tests of gaps
 and drops are computed. It is raised with every change after which one run has other
 ones."""

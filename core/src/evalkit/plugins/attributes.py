@@ -80,6 +80,8 @@ def attribute_problems(
         return _metric_problems(attributes, implemented_hooks(kind, plugin))
     if kind == "annotators":
         return _annotator_problems(attributes)
+    if kind == "adapters":
+        return _adapter_problems(implemented_hooks(kind, plugin))
     if kind == "perturbations" and attributes["batch_texts"] < 1:
         return [f"its batch_texts must be 1 or more, is {attributes['batch_texts']}"]
     return []
@@ -229,6 +231,14 @@ def _annotator_problems(attributes: Mapping[str, Any]) -> list[str]:
         if columns.count(name) > 1 or not name or {*name} & {*".:@"}
     ]
     return problems
+
+
+def _adapter_problems(implemented: list[str]) -> list[str]:
+    """Find hooks of rows and of texts in one adapter, of which one would be ignored."""
+    of_texts = {"extract_text", "extract_texts", "choose_answer"} & {*implemented}
+    if "adapt_row" in implemented and of_texts:
+        return [f"adapt_row is for rows and {min(of_texts)} for texts: implement one"]
+    return []
 
 
 def _metric_problems(

@@ -64,7 +64,7 @@ MANY_VALUES = (
     f"statistics that keep values are not resampled beyond {MOST_KEPT} examples unless "
     "asked for (--resample-lists, resample_lists=True)"
 )
-NO_GRADIENT = "the score has no gradient at these sums"
+NO_GRADIENT = "these sums are over 500, or give the score no gradient"
 
 
 class DrawnScore(NamedTuple):

@@ -91,6 +91,7 @@ def score(
     bound = Resolver(registry or Registry()).metric(metric)
     if answer_kind is None:
         _refuse_kinds_of_tasks(bound)
+        _refuse_rankings(bound, predictions)
     else:
         _check_kind(answer_kind, predictions, targets)
     if answer_kind != "spans":
@@ -222,6 +223,17 @@ def _refuse_kinds_of_tasks(metric: BoundMetric) -> None:
             f"{' or '.join(metric.answer_kinds)}, which a task declares: use "
             "evalkit.evaluate, or say so by `answer_kind`"
         )
+
+
+def _refuse_rankings(metric: BoundMetric, predictions: Sequence[Any]) -> None:
+    """Refuse lists that may be rankings, and would be scored as one answer each."""
+    if "ranked" in metric.answer_kinds:
+        for place, prediction in enumerate(predictions):
+            if isinstance(prediction, list | tuple):
+                raise DataError(
+                    f"predictions[{place}] is a list: say that it is a ranking by "
+                    f"`answer_kind='ranked'`, for {metric.component.origin}"
+                )
 
 
 def _scored_values(name: str, values: Sequence[Any]) -> list[Any]:

@@ -113,6 +113,12 @@ EXPLANATIONS: Mapping[tuple[str, str, int], str] = {
         "Nearly all of 20 positives are ranked rightly. A sample often has none of the "
         "others, and then says little of how badly one may be ranked."
     ),
+    ("AUROC of .85, 3 classes", "", 1000): (
+        "Too wide by less than the simulation's error of 1.1 points, of 200 sets."
+    ),
+    ("selective accuracy of the surer half, .875", "", 1000): (
+        "Too wide by less than the simulation's error of 1.1 points, of 200 sets."
+    ),
     ("12 equal groups in clusters of their own, shares of .95", "macro", 30): (
         "Too wide. Where few clusters hold an error, the effective number of rows is "
         "drawn towards that of clusters, for each group by itself."

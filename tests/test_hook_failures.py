@@ -32,6 +32,7 @@ import random
 
 import evalkit
 import polars as pl
+from evalkit.catalog import Registry
 from pydantic import BaseModel
 
 ACT = {}
@@ -174,6 +175,26 @@ class Counts(evalkit.Metric):
         return act("metrics", "finalize_counts", {"": counts.sum(axis=1)})
 
 
+class Varied(evalkit.Metric):
+    def statistics(self, batch):
+        rows = range(batch.height)
+        return pl.DataFrame({"row": rows, "x": [float(row) for row in rows]})
+
+    def finalize(self, sums):
+        return sums.select("group", value="x")
+
+
+class Rescaled(Varied):
+
+    def rescales(self):
+        usual = Registry().load("metrics", "varied")
+        return act("metrics", "rescales", usual)
+
+    def scaling(self, sums):
+        ends = {"zero": pl.lit(-1.0), "one": pl.lit(9.0)}
+        return act("metrics", "scaling", sums.select("group", **ends))
+
+
 class Loud:
     families = {"robustness"}
     version = "1"
@@ -253,6 +274,28 @@ class Reads(Adapts):
         return act("adapters", "read_file", rows)
 
 
+class OfText:
+    version = "1"
+
+    def extract_text(self, text):
+        return act("adapters", "extract_text", text)
+
+
+class OfTexts:
+    version = "1"
+
+    def extract_texts(self, texts):
+        usual = pl.DataFrame({"value": texts})
+        return act("adapters", "extract_texts", usual)
+
+
+class Chooses:
+    version = "1"
+
+    def choose_answer(self, answers):
+        return act("adapters", "choose_answer", answers[0])
+
+
 class OfSingle(evalkit.Metric):
     columns = ("single",)
 
@@ -320,6 +363,8 @@ ENTRY_POINTS = {
         "batches": "Batches",
         "example-sums": "ExampleSums",
         "counts": "Counts",
+        "varied": "Varied",
+        "rescaled": "Rescaled",
     },
     "evalkit.perturbations": {
         **{"loud": "Loud", "hooked": "Hooked", "whole": "Whole"},
@@ -329,11 +374,16 @@ ENTRY_POINTS = {
         "adapts": "Adapts",
         "adapts-blocks": "AdaptsBlocks",
         "reads": "Reads",
+        "of-text": "OfText",
+        "of-texts": "OfTexts",
+        "chooses": "Chooses",
     },
     "evalkit.annotators": {"single": "Single", "several": "Several"},
     "evalkit.recognisers": {"names": "Names"},
     "evalkit.observers": {"watcher": "Watcher"},
 }
+
+OF_TEXTS = ("extract_text", "extract_texts", "choose_answer")
 
 PREDICTIONS = [{"id": str(i), "label": "a"} for i in range(6)]
 
@@ -403,6 +453,13 @@ WRONG_VALUES: dict[tuple[str, str], list[Any]] = {
         pl.DataFrame({"group": [0], "value": [float("nan")]}),
         pl.DataFrame({"group": [], "value": []}, schema={"group": int, "value": float}),
     ],
+    ("metrics", "rescales"): [None, "sums", 1.0],
+    ("metrics", "scaling"): [
+        None,
+        {"group": 0},
+        pl.DataFrame({"group": [0]}),
+        pl.DataFrame({"group": [77], "zero": [0.0], "one": [1.0]}),
+    ],
     ("perturbations", "make_rng"): [None, 7],
     ("perturbations", "perturb"): [None, 1, b"x"],
     ("perturbations", "perturb_batch"): [None, [], "text", [1], [b"x"]],
@@ -416,6 +473,16 @@ WRONG_VALUES: dict[tuple[str, str], list[Any]] = {
     ("adapters", "adapt_rows"): [None, "text", [], [[{}]], [3]],
     ("adapters", "adapt_frame"): ["text", [], {}],
     ("adapters", "read_file"): ["text", 3, {"id": "0"}],
+    ("adapters", "extract_text"): [1, b"x", ["a"], {}],
+    ("adapters", "extract_texts"): [
+        None,
+        "text",
+        ["a"] * 6,
+        pl.DataFrame({"value": ["a"]}),
+        pl.DataFrame({"value": [1] * 6}),
+        pl.DataFrame({"other": ["a"] * 6}),
+    ],
+    ("adapters", "choose_answer"): [1, b"x", ["a"], {}],
     ("recognisers", "find_entities"): [None, [], "text", [[(0, 99, "person")]], [[7]]],
 }
 """What a hook must not return. For observers there is nothing: it is ignored."""
@@ -440,9 +507,14 @@ PLACES = {
     ("metrics", "resources"): "metrics/batches",
     ("metrics", "finalize_counts"): "metrics/counts",
     ("metrics", "example_statistics"): "metrics/example-sums",
+    ("metrics", "rescales"): "metrics/rescaled",
+    ("metrics", "scaling"): "metrics/rescaled",
     ("annotators", "annotate_batch"): "annotators/several",
     ("adapters", "adapt_rows"): "adapters/adapts-blocks",
     ("adapters", "read_file"): "adapters/reads",
+    ("adapters", "extract_text"): "adapters/of-text",
+    ("adapters", "extract_texts"): "adapters/of-texts",
+    ("adapters", "choose_answer"): "adapters/chooses",
     ("perturbations", "perturb"): "perturbations/loud",
     ("perturbations", "perturb_batch"): "perturbations/batched",
     ("perturbations", "perturb_example"): "perturbations/whole",
@@ -496,6 +568,22 @@ def observe(hook: str, out: Any) -> str:
     return said(result)
 
 
+def adapt(hook: str, name: str) -> Result:
+    """Adapt predictions, or take answers out of their texts."""
+    given: Any = PREDICTIONS
+    if hook == "adapt_frame":
+        given = pl.DataFrame(PREDICTIONS)
+    if hook == "read_file":
+        given = Path(__file__)
+    if hook == "choose_answer":
+        answers = [{"label": "a"}, {"label": "b"}]
+        given = [{"id": str(i), "responses": answers} for i in range(6)]
+    options: dict[str, Any] = {"adapters": {"predictions": [{"kind": name}]}}
+    if hook in OF_TEXTS:
+        options = {"extract": name}
+    return evalkit.evaluate("rows", given, metrics=["right"], **options)
+
+
 def run(kind: str, hook: str, out: Any, policy: str) -> Result | None:
     """Do what calls a hook."""
     if kind == "observers":
@@ -507,12 +595,7 @@ def run(kind: str, hook: str, out: Any, policy: str) -> Result | None:
         [*evalkit.perturb([row], "name-swap:recogniser=names", task="sentiment")]
         return None
     if kind == "adapters":
-        is_table = hook == "adapt_frame"
-        given: Any = pl.DataFrame(PREDICTIONS) if is_table else PREDICTIONS
-        if hook == "read_file":
-            given = Path(__file__)
-        adapters = {"predictions": [{"kind": name}]}
-        return evalkit.evaluate("rows", given, metrics=["right"], adapters=adapters)
+        return adapt(hook, name)
     metric = name if kind == "metrics" else "right"
     if kind == "annotators":
         metric = f"of-{name}"
@@ -570,7 +653,7 @@ def blamed(kind: str, hook: str, out: Any, policy: str) -> str:
         return str(error)
     assert result is not None, "a failure was a success"
     made_of_it = [score for score in result.scores if is_made_by(kind, score)]
-    if hook == "finalize_counts":  # replicates are lost, not the value
+    if hook in ("finalize_counts", "scaling"):  # the interval is lost, not the value
         assert all(score.ci is None for score in made_of_it)
         return "\n".join(score.reason or "" for score in made_of_it)
     assert all(score.value is None for score in made_of_it)

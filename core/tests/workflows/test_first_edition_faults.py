@@ -179,7 +179,7 @@ class Rouge(evalkit.Metric):
 
 def test_verify_names_a_library_that_has_changed(plugins: Any, tmp_path: Path) -> None:
     """It said that libraries were what they were, of one that a method imports."""
-    plugins(LIBRARY, {"evalkit.metrics": {"rouge": "Rouge"}}, name="rouge-metric")
+    plugins(LIBRARY, {"evalkit.metrics": {"rouge-like": "Rouge"}}, name="rouge-metric")
     folder = tmp_path / "library"
     meta = folder / "rougelike-0.dist-info"
     meta.mkdir(parents=True)
@@ -194,7 +194,7 @@ def test_verify_names_a_library_that_has_changed(plugins: Any, tmp_path: Path) -
     install("1.0")
     with pytest.MonkeyPatch.context() as patched:
         patched.syspath_prepend(str(folder))
-        run = evaluate(labelled(9), ["rouge"], out=tmp_path / "runs")
+        run = evaluate(labelled(9), ["rouge-like"], out=tmp_path / "runs")
         assert run.path is not None
         install("2.0")
         changes = [str(change) for change in evalkit.verify(run.path).changes]

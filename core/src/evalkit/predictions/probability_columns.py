@@ -79,9 +79,19 @@ def _columns_of(predictions: Rows) -> Collection[str]:
         return next((list(row) for row in predictions if isinstance(row, Mapping)), [])
     path = Path(predictions)
     kind = detect_format(path)
+    if not _may_be_read(path):
+        return []  # whoever reads the predictions says why not
     if kind in TABLES:
         return next((frame.columns for frame in read_frames(path, kind)), [])
     if kind is Format.PLAIN:
         return []
     rows = (row.values for row in read_rows(path, kind, (), ()))
     return next((list(values) for values in rows if values is not None), [])
+
+
+def _may_be_read(path: Path) -> bool:
+    try:
+        with path.open("rb"):
+            return True
+    except OSError:
+        return False

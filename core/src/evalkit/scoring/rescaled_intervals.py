@@ -87,4 +87,9 @@ class RescaledIntervals(GroupIntervals):
                 f"{evidence.metric.component.origin}: scaling must return a polars "
                 f"DataFrame with {', '.join(names)}"
             )
+        if {*returned["group"]} != {*evidence.sums["group"]}:
+            raise MetricError(
+                f"{evidence.metric.component.origin}: scaling must return a row for "
+                "each group of its sums, and no others"
+            )
         return {group: (zero, one) for group, zero, one in returned[names].iter_rows()}

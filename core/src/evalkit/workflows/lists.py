@@ -108,10 +108,10 @@ def score(
         frame = _frame_of(predictions, targets, kind)
     else:
         frame = make_table(predictions, targets, context, ids=ids).frame
+    prediction = frame["prediction"]
     frame = comparable(frame, kind).with_columns(
         [_field(name, list(values)) for name, values in (fields or {}).items()]
     )
-    prediction = frame["prediction"]
     unique = [list(dict.fromkeys(row)) for row in given]
     rows = zip(predictions, targets, unique, *(fields or {}).values(), strict=True)
     table = ScoringTable(frame, ids, None, context, unit_names=_names_by_content(rows))

@@ -1171,3 +1171,27 @@ def test_what_breaks_a_law_in_a_newer_way_is_found(
     with pytest.raises(MetricLawError) as caught:
         check_metric(metric, perfect=None)
     assert re.fullmatch(f"{law}|split|tags|values", caught.value.law)
+
+
+class HasTwoBounds(Share):
+    scores = {"": {}, "below": {"bounds": (-1.0, 1.0)}}
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        share = super().finalize(sums).select("group", "value")
+        below = share.select("group", value=pl.col("value") - 1)
+        return pl.concat(
+            [
+                share.with_columns(score=pl.lit("")),
+                below.with_columns(score=pl.lit("below")),
+            ]
+        )
+
+
+class HasOneOfTwo(HasTwoBounds):
+    scores = {"": {}, "below": {}}
+
+
+def test_each_score_has_the_bounds_that_it_says() -> None:
+    check_metric(HasTwoBounds, laws=["values"])
+    with pytest.raises(MetricLawError, match=r"'below'.* outside of the bounds"):
+        check_metric(HasOneOfTwo, laws=["values"])

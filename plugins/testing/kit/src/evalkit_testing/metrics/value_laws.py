@@ -67,7 +67,8 @@ def _check_value(subject: Subject, part: Part, value: Any) -> None:
             f"{where} is {number}; give None, or null with a reason, where it is "
             "undefined"
         )
-    low, high = subject.attributes["bounds"] or (None, None)
+    own = subject.attributes["scores"].get(part[1], {})
+    low, high = own.get("bounds", subject.attributes["bounds"]) or (None, None)
     if (low is not None and number < low - VALUE_TOLERANCE) or (
         high is not None and number > high + VALUE_TOLERANCE
     ):

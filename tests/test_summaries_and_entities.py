@@ -124,19 +124,24 @@ def rouge_of(row: dict[str, Any], said: str) -> dict[str, float] | None:
     if not good:
         return None
     if not said and "" in good:
-        return {"rouge": 1.0, "rouge#1": 1.0, "rouge#2": 1.0, "rouge#missed": 0.0}
+        return {
+            "graded-rouge": 1.0,
+            "graded-rouge#1": 1.0,
+            "graded-rouge#2": 1.0,
+            "graded-rouge#missed": 0.0,
+        }
     found = {}
     for name, kind in {
-        "rouge": "rougeL",
-        "rouge#1": "rouge1",
-        "rouge#2": "rouge2",
+        "graded-rouge": "rougeL",
+        "graded-rouge#1": "rouge1",
+        "graded-rouge#2": "rouge2",
     }.items():
         scorer = RougeScorer([kind], tokenizer=Lower())
         each = [scorer.score(text, said)[kind] for text in good]
         found[name] = max(score.fmeasure for score in each)
         if kind == "rouge1":
             best = max(each, key=lambda score: score.fmeasure)
-            found["rouge#missed"] = 1 - best.recall
+            found["graded-rouge#missed"] = 1 - best.recall
     return found
 
 
@@ -151,9 +156,11 @@ def test_rouge_is_what_its_library_says_of_each_example(
     run = run_folder(done.stdout + done.stderr, tmp_path)
     record = json.loads((run / "run.json").read_text("utf-8"))
     assert record["status"] == "partial"
-    assert record["not_scored"]["rouge"] == 1
+    assert record["not_scored"]["graded-rouge"] == 1
     _, notice = record["notices"]  # of five scores, none of which was given for n8
-    assert notice.startswith("metrics/rouge (evalkit-summaries 0.1.0): did not score 1")
+    assert notice.startswith(
+        "metrics/graded-rouge (evalkit-summaries 0.1.0): did not score 1"
+    )
     problems = rows_of(run / "problems.jsonl")
     assert {(each["id"], each["reason"]) for each in problems} == {
         ("n8", "no reference of grade 2")
@@ -165,7 +172,12 @@ def test_rouge_is_what_its_library_says_of_each_example(
     expected = {row["uid"]: rouge_of(row, SAID[row["uid"]]) for row in rows}
     assert {uid for uid, found in expected.items() if found is None} == {"n8"}
     result = evalkit.evaluate("notices", said, model="mine")
-    for name in ("rouge", "rouge#1", "rouge#2", "rouge#missed"):
+    for name in (
+        "graded-rouge",
+        "graded-rouge#1",
+        "graded-rouge#2",
+        "graded-rouge#missed",
+    ):
         values = {
             uid: found[name] for uid, found in expected.items() if found is not None
         }
@@ -175,11 +187,11 @@ def test_rouge_is_what_its_library_says_of_each_example(
         assert score.n == 7
         assert score.value == pytest.approx(sum(values.values()) / 7, abs=1e-12)
         assert score.ci is not None
-        assert score.higher_is_better == (name != "rouge#missed")
+        assert score.higher_is_better == (name != "graded-rouge#missed")
         [tagged] = result.by_tag.filter(metric=name, tag="language:en").rows(named=True)
         english = [values[uid] for uid in ("n1", "n2", "n5", "n6")]
         assert (tagged["n"], tagged["value"]) == (4, pytest.approx(sum(english) / 4))
-    words = result["rouge#words"]
+    words = result["graded-rouge#words"]
     assert (words.value, words.higher_is_better, words.unit) == (46 / 7, None, "words")
 
 
@@ -192,12 +204,14 @@ def test_a_summary_that_is_missing_counts_as_worst_of_each_score(
     whole = evalkit.evaluate(
         "notices", [*said, {"id": "n5", "summary": ""}], model="all"
     )
-    assert result["rouge"].value == pytest.approx(whole["rouge"].value - 1 / 7)
-    assert result["rouge#missed"].value == pytest.approx(
-        whole["rouge#missed"].value + 1 / 7
+    assert result["graded-rouge"].value == pytest.approx(
+        whole["graded-rouge"].value - 1 / 7
     )
-    assert result["rouge#words"].value is None
-    assert "worst value" in str(result["rouge#words"].reason)
+    assert result["graded-rouge#missed"].value == pytest.approx(
+        whole["graded-rouge#missed"].value + 1 / 7
+    )
+    assert result["graded-rouge#words"].value is None
+    assert "worst value" in str(result["graded-rouge#words"].reason)
 
 
 # named entities -------------------------------------------------------------------

@@ -23,9 +23,14 @@ def evaluate(said, **options):
 
 def test_an_example_without_a_good_reference_is_not_scored():
     result = evaluate(SAID)
-    assert result["rouge"].n == 7
+    assert result["graded-rouge"].n == 7
     assert [problem.id for problem in result.problems][:1] == ["n8"]
-    assert evaluate(SAID, metrics=["rouge:least_grade=1"])["rouge:least_grade=1"].n == 8
+    assert (
+        evaluate(SAID, metrics=["graded-rouge:least_grade=1"])[
+            "graded-rouge:least_grade=1"
+        ].n
+        == 8
+    )
 
 
 def test_the_best_summaries_score_best():
@@ -40,9 +45,9 @@ def test_the_best_summaries_score_best():
         "n8": "Grey cat lost",
     }
     result = evaluate(best)
-    assert result["rouge"].value == pytest.approx(1)
-    assert result["rouge#missed"].value == 0
-    assert not result["rouge#missed"].higher_is_better
+    assert result["graded-rouge"].value == pytest.approx(1)
+    assert result["graded-rouge#missed"].value == 0
+    assert not result["graded-rouge#missed"].higher_is_better
 
 
 def test_laws():
@@ -54,4 +59,4 @@ def test_laws():
         {"references": st.lists(reference, min_size=1, max_size=2)}
     )
     examples = st.tuples(text, st.just(["unread"]), fields)
-    check_metric("rouge", task="summaries", examples=examples, max_examples=5)
+    check_metric("graded-rouge", task="summaries", examples=examples, max_examples=5)

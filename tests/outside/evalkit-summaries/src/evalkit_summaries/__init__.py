@@ -39,7 +39,7 @@ class Summaries(evalkit.TaskIO):
     answer_kind = "any-of"
     input_keys = ("document",)
     perturb_fields = ("document",)
-    perf_metric = "rouge"
+    perf_metric = "graded-rouge"
     example = {
         "uid": "1",
         "document": "The bridge is closed until Friday.",

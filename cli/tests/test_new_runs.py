@@ -126,7 +126,7 @@ def test_a_metric_that_fails_leaves_a_partial_run(invoke: Invoke, made: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("latest",), 2, "Missing option '-m'"),
+        (("latest",), 2, "name a metric (-m NAME)"),
         (("latest", "-m", "accuracy"), 1, "holds accuracy already"),
         (("latest", "-m", "acuracy"), 1, "there is no metric 'acuracy'"),
         (("nothing", "-m", "macro-f1"), 1, "there is no run 'nothing'"),

@@ -180,7 +180,8 @@ def _summed(
     if rows.keys:
         columns += draws.cells[chosen % len(starts)].get_columns()
     if len(starts) == 1:  # no reduction by cells: one product for all columns
-        sums = draws.values.T @ drawn.astype(np.float64)
+        # not by BLAS, whose sums depend on the number of threads
+        sums = np.einsum("ij,ik->jk", draws.values, drawn.astype(np.float64))
         columns += map(pl.Series, rows.columns, sums[:, chosen])
         return frame_of(columns)
     for number, name in enumerate(rows.columns):

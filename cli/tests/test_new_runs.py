@@ -333,7 +333,7 @@ def test_intervals_of_an_older_edition_are_said_not_to_be_compared(
             f"three ({made.name}): 4 scores computed again, all values the same within "
             "1e-9",
             "intervals: not compared: those of the run follow edition 1 of the rules, "
-            "those of this evalkit edition 9",
+            "those of this evalkit edition 10",
         ]
     shown = invoke("show", "latest").stdout
     assert "intervals follow edition 1 of the rules; this evalkit's are of " in shown

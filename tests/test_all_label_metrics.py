@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def gaps(confidence: Any, right: Any, bins: int = 15) -> list[tuple[int, float]]
 
 def of_equal_mass(confidence: Any, right: Any, bins: int = 15) -> float:
     parts = np.array_split(np.sort(confidence), bins)
-    edges = np.unique([(a[-1] + b[0]) / 2 for a, b in zip(parts, parts[1:])])  # noqa: B905, RUF007
+    edges = np.unique([(a[-1] + b[0]) / 2 for a, b in pairwise(parts)])
     place = np.searchsorted(edges, confidence, side="left")
     found = [(place == each) for each in np.unique(place)]
     return sum(abs((confidence - right)[each].sum()) for each in found) / len(right)

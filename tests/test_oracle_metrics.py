@@ -1,7 +1,7 @@
 """Scores of HELM, Dynabench and SEA-HELM, by metrics of ours that are installed.
 
 Every recorded case is compared, or stands in a list of what is left out with the
-reason. A case whose metric is not installed waits for it, which the summary says.
+reason.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import polars as pl
 import pytest
 from pydantic import BaseModel
 
 import evalkit
-from evalkit import DataError, find_components
+from evalkit import DataError
 from evalkit_metrics_compat.above_chance import distance
 from evalkit_metrics_compat.helm_text import words_of
 from evalkit_metrics_compat.seahelm_text import label_of
@@ -25,14 +25,7 @@ from evalkit_metrics_compat.seahelm_text import label_of
 pytestmark = pytest.mark.known_result
 
 Case = Mapping[str, Any]
-
-INSTALLED = {
-    found.name for found in find_components().components if found.kind == "metrics"
-}
-
-
-class WaitingError(Exception):
-    """Says that a metric is not installed."""
+Item = TypeVar("Item")
 
 
 def score(
@@ -40,8 +33,6 @@ def score(
 ) -> evalkit.Score:
     """Return a score, `NAME[:parameters][#score]`."""
     name, _, part = metric.partition("#")
-    if name.partition(":")[0] not in INSTALLED:
-        raise WaitingError(name.partition(":")[0])
     result = evalkit.score(name, predictions, targets, **options)
     return next(
         found
@@ -58,18 +49,11 @@ def value(
     return found
 
 
-def check_all(cases: Sequence[Case], check: Callable[[Case], None]) -> None:
-    """Check every case; at the end, say which wait for a metric."""
+def check_all(cases: Sequence[Item], check: Callable[[Item], None]) -> None:
+    """Check every case, of which there must be some."""
     assert cases
-    waits = []
     for case in cases:
-        try:
-            check(case)
-        except WaitingError as error:
-            waits.append(str(error))
-    if waits:
-        names = ", ".join(sorted(set(waits)))
-        pytest.skip(f"{len(waits)} of {len(cases)} cases wait for {names}")
+        check(case)
 
 
 # --- HELM ---
@@ -193,8 +177,6 @@ def of_calibration(
     metric: str, probabilities: Sequence[float], correct: Sequence[bool]
 ) -> float:
     """Score answers that are right or not, each with its probability."""
-    if metric.partition(":")[0] not in INSTALLED:
-        raise WaitingError(metric.partition(":")[0])
     rows = [
         {"uid": str(n), "label": "right" if is_right else "wrong"}
         for n, is_right in enumerate(correct)
@@ -239,7 +221,7 @@ def test_calibration_of_helm(helm: Mapping[str, Any]) -> None:
         found = of_calibration(metric, *answers)
         assert found == pytest.approx(recorded, abs=1e-9), metric
 
-    check_all(wanted, check)  # type: ignore[arg-type]
+    check_all(wanted, check)
 
 
 def test_pass_at_k_of_helm(helm: Mapping[str, Any]) -> None:
@@ -532,13 +514,13 @@ def check_errors(case: Case) -> None:
         else {"id": uid, "text": None, "error": "timeout"}
         for uid, turns in zip(ids, given["responses"], strict=True)
     ]
-    policy = "wrong" if "replacement" in given else "skip"
+    policy: Literal["wrong", "skip"] = "wrong" if "replacement" in given else "skip"
     result = evalkit.evaluate(
         data=rows,
         predictions=said,
         task=Asking,
         model="m",
-        on_invalid=policy,  # type: ignore[arg-type]
+        on_invalid=policy,
     )
     whole = sum(None not in turns for turns in given["responses"])
     assert result.counts["scored"] == whole

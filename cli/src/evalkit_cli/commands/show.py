@@ -21,9 +21,12 @@ from evalkit_cli.options.runs import (
     verbose_with,
 )
 from evalkit_cli.printing.progress_bar import watched
+from evalkit_cli.printing.shown_components import (
+    show_component,
+    show_contract,
+    show_rows,
+)
 from evalkit_cli.printing.streams import (
-    echo_json,
-    echo_lines,
     plugin_output_to_stderr,
 )
 
@@ -169,7 +172,7 @@ def show_command(
         if what is not None:
             raise click.UsageError(f"--contract and {what} are two things to show.")
         _refuse_run_options(context, f"--contract {contract}", [])
-        _show_contract(contract, as_json)
+        show_contract(contract, as_json)
         return
     if what is None:
         raise click.UsageError(
@@ -183,9 +186,9 @@ def show_command(
         allowed = ["limit"] if wants_rows else []
         _refuse_run_options(context, what, allowed)
         if wants_rows:
-            _show_rows(name, options["limit"], show_text, as_json)
+            show_rows(name, options["limit"], show_text, as_json)
         else:
-            _show_component(context, what, as_json, options["verbose"])
+            show_component(context, what, as_json, options["verbose"])
     else:
         path = _find(what, folder, since, options["quiet"])
         _show_run(path, as_json, show_text=show_text, **options)
@@ -357,49 +360,3 @@ def _grouped(result: Result, by: tuple[str, ...], quiet: bool) -> Result:
 
     with plugin_output_to_stderr(), watched(quiet) as progress:
         return score_crossings(result, by, progress=progress)
-
-
-def _show_rows(name: str, limit: int, show_text: bool, as_json: bool) -> None:
-    from evalkit.reporting import sample_examples
-    from evalkit_cli.printing.sample_views import print_sample
-
-    with plugin_output_to_stderr():
-        sample = sample_examples(name, limit)
-    print_sample(sample, show_text=show_text, as_json=as_json)
-
-
-def _show_component(
-    context: click.Context, what: str, as_json: bool, verbose: bool
-) -> None:
-    from evalkit.catalog import COMMANDS, SCHEMAS
-    from evalkit_cli.printing.cards import print_card
-    from evalkit_cli.printing.component_views import (
-        describe,
-        describe_command,
-        describe_schema,
-    )
-
-    kind, _, name = what.partition("/")
-    with plugin_output_to_stderr():
-        if kind == COMMANDS:
-            described = describe_command(name, context)
-        elif kind == SCHEMAS:
-            described = describe_schema(name)
-        else:
-            described = describe(kind, name)
-    if as_json:
-        echo_json(described)
-    else:
-        print_card(described, verbose=verbose)
-
-
-def _show_contract(kind: str, as_json: bool) -> None:
-    from evalkit.catalog import CONTRACTS
-    from evalkit_cli.printing.contracts import contract_of, contract_page
-
-    if kind not in CONTRACTS:
-        raise click.UsageError(f"{kind!r} is none of {', '.join(CONTRACTS)}.")
-    if as_json:
-        echo_json(contract_of(kind))
-    else:
-        echo_lines(contract_page(kind).removesuffix("\n"))

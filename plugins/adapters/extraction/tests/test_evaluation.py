@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,6 @@ from pydantic import BaseModel
 import evalkit
 from evalkit.errors import AlignmentError, EvalkitError
 from evalkit.runs import find_unparsed
-
-_DATA = os.environ.get("EVALKIT_TEST_DATA")
 
 
 class _Question(BaseModel):
@@ -124,7 +121,8 @@ def test_the_order_of_rows_does_not_matter() -> None:
         evalkit.evaluate(Towns, pl.DataFrame(each), extract=_STAGES)
         for each in (rows, rows[::-1])
     )
-    assert one.examples is not None and other.examples is not None  # noqa: PT018
+    assert one.examples is not None
+    assert other.examples is not None
     assert one.examples.equals(other.examples)
 
 
@@ -404,14 +402,14 @@ _SOLVED = {
 }
 
 
-@pytest.mark.skipif(not _DATA, reason="needs EVALKIT_TEST_DATA")
+@pytest.mark.known_result
 @pytest.mark.parametrize("extract", ["final-number", None])
 def test_gsm8k_from_the_publishers_file(
-    extract: str | None, monkeypatch: pytest.MonkeyPatch
+    extract: str | None, external_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Cobbe et al. 2021: the authors' own judgement of four models."""
-    monkeypatch.setenv("EVALKIT_DATA_DIR", str(_DATA))
-    path = Path(str(_DATA)) / "gsm8k" / "example_model_solutions.jsonl"
+    monkeypatch.setenv("EVALKIT_DATA_DIR", str(external_data))
+    path = external_data / "gsm8k" / "example_model_solutions.jsonl"
     for model, solved in _SOLVED.items():
         result = evalkit.evaluate(
             "gsm8k",

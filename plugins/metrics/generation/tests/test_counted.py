@@ -98,12 +98,9 @@ def one(name: str, predictions: Any, targets: Any, **options: Any) -> Score:
 def expected_score(scorer: Scorer, rows: Sequence[Pair]) -> float | None:
     """Return sacrebleu's score; None where it divides nothing by nothing."""
     said = [prediction or "" for prediction, _ in rows]
-    references = list(zip_longest(*(targets for _, targets in rows)))
-    found = scorer.corpus_score(said, references)  # type: ignore[arg-type]
-    counts = np.sum(
-        scorer._extract_corpus_statistics(said, references),  # type: ignore[arg-type]
-        axis=0,
-    )
+    references: Any = list(zip_longest(*(targets for _, targets in rows)))
+    found = scorer.corpus_score(said, references)
+    counts = np.sum(scorer._extract_corpus_statistics(said, references), axis=0)
     if isinstance(scorer, sacrebleu.BLEU):
         is_empty = counts[0] + counts[1] == 0
     elif isinstance(scorer, sacrebleu.CHRF):

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, ClassVar, Literal
 
-from evalkit import Metric, Parameters
-from evalkit_metrics_compat.text_comparison import answers_of, as_text
+from evalkit import Parameters
+from evalkit_metrics_compat.text_comparison import TextMetric, answers_of, as_text
 
 Tokenizer = Callable[[str], Sequence[str]]
 
@@ -22,17 +22,11 @@ class BleuParameters(Parameters):
     `characters`: each character, as HELM's `chinese_bleu_1` takes them."""
 
 
-class HelmBleu(Metric):
+class HelmBleu(TextMetric):
     """Mean over examples of the precision of n-grams of one length, times brevity."""
 
     Parameters = BleuParameters
-    unit = "%"
-    bounds = (0.0, 1.0)
-    higher_is_better = True
-    scale = 100.0
-    answer_kinds = ("one", "any-of")
     interval = "t"
-    worst_value = 0.0
     length: ClassVar[int]
     """How many tokens an n-gram has."""
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalkit import Metric
-from evalkit_metrics_compat.text_comparison import answers_of, as_text
+from evalkit_metrics_compat.text_comparison import TextMetric, answers_of, as_text
 
 _NOTHING = "Nothing."
 
 
-class HelmSetMatch(Metric):
+class HelmSetMatch(TextMetric):
     """Agreement of two sets that are written as sentences: exact, IoU and F1.
 
     A text is the set of what stands between " and " after its last " is ", without full
@@ -30,13 +29,7 @@ class HelmSetMatch(Metric):
         0.5
     """
 
-    unit = "%"
-    bounds = (0.0, 1.0)
-    higher_is_better = True
-    scale = 100.0
-    answer_kinds = ("one", "any-of")
     interval = "t"
-    worst_value = 0.0
     scores = {"exact": {"interval": "wilson"}, "iou": {}, "f1": {}}
 
     def score_example(self, prediction: Any, target: Any) -> dict[str, float]:

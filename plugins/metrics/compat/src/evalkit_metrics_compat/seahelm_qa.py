@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from evalkit import Metric
 from evalkit_metrics_compat.seahelm_text import words_of
-from evalkit_metrics_compat.text_comparison import answers_of, as_text
+from evalkit_metrics_compat.text_comparison import TextMetric, answers_of, as_text
 
 Words = tuple[str, ...]
 
 
-class SeahelmQa(Metric):
+class SeahelmQa(TextMetric):
     """F1 of words, exact match, and whether the answer stands in the prediction.
 
     The main score is the mean over examples of 2 shared / (predicted + right) words,
@@ -34,13 +33,7 @@ class SeahelmQa(Metric):
         0.6666666666666666
     """
 
-    unit = "%"
-    bounds = (0.0, 1.0)
-    higher_is_better = True
-    scale = 100.0
-    answer_kinds = ("one", "any-of")
     interval = "t"
-    worst_value = 0.0
     scores = {
         "": {},
         "exact-match": {"interval": "wilson"},

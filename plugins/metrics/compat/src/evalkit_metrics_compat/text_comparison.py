@@ -8,11 +8,8 @@ from typing import Any
 from evalkit import Metric
 
 
-class TextComparison(Metric):
-    """Mean over examples of the best score that an acceptable answer gives.
-
-    A missing prediction that counts is 0. An empty list of answers is the answer "".
-    """
+class TextMetric(Metric):
+    """Mean over examples of a share, 0 to 1, of which a missing prediction has none."""
 
     unit = "%"
     bounds = (0.0, 1.0)
@@ -20,6 +17,13 @@ class TextComparison(Metric):
     scale = 100.0
     answer_kinds = ("one", "any-of")
     worst_value = 0.0
+
+
+class TextComparison(TextMetric):
+    """Mean over examples of the best score that an acceptable answer gives.
+
+    A missing prediction that counts is 0. An empty list of answers is the answer "".
+    """
 
     def score_example(self, prediction: Any, target: Any) -> float:
         """Return the best of the scores against each answer."""

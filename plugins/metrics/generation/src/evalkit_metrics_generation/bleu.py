@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -52,7 +52,7 @@ class BleuParameters(CountParameters):
 class CountedBleu(CountedMetric):
     """BLEU, whatever cuts texts into words."""
 
-    def _options(self) -> dict[str, object]:
+    def _options(self) -> dict[str, Any]:
         """Return what sacrebleu calls the parameters."""
         given = self.parameters
         assert isinstance(given, CountParameters)
@@ -174,7 +174,7 @@ class Bleu(CountedBleu):
         given = self.parameters
         assert isinstance(given, BleuParameters)
         try:
-            return BLEU(tokenize=given.tokenize, **self._options())  # type: ignore[arg-type]
+            return BLEU(tokenize=given.tokenize, **self._options())
         except (ImportError, RuntimeError) as error:
             extra = given.tokenize.partition("-")[0]
             raise MetricError(

@@ -65,7 +65,7 @@ class SpBleu(CountedBleu):
 
         given = self.parameters
         assert isinstance(given, SpBleuParameters)
-        scorer = BLEU(tokenize="none", **self._options())  # type: ignore[arg-type]
+        scorer = BLEU(tokenize="none", **self._options())
         scorer.tokenizer = _Pieces(given.model)
         scorer.tokenizer_signature = scorer.tokenizer.signature()
         return scorer

@@ -33,6 +33,7 @@ MEMBERS = {
     "evalkit-metrics-text": "plugins/metrics/text",
     "evalkit-perturbations-text": "plugins/perturbations/text",
     "evalkit-schemas-standard": "plugins/schemas/standard",
+    "evalkit-storage-s3": "plugins/storage/s3",
     "evalkit-testing": "plugins/testing/kit",
 }
 

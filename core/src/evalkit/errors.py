@@ -13,6 +13,9 @@ EvalkitError                    printed without a traceback, exit code 1
 │   └── AlignmentError          predictions and examples do not match
 ├── MetricError                 a metric failed while computing
 └── StorageError                a run or data set could not be read or written
+    ├── ObjectExistsError       something is there that is not replaced
+    ├── ObjectChangedError      an object is another one than it was
+    └── TransferError           the connection was lost, or the server is busy
 ```
 
 A message says what is wrong, where (plugin, distribution and version; file and
@@ -30,12 +33,15 @@ __all__ = [
     "DataError",
     "EvalkitError",
     "MetricError",
+    "ObjectChangedError",
+    "ObjectExistsError",
     "PluginContractError",
     "PluginError",
     "PluginLoadError",
     "RequiredParameterError",
     "SchemaError",
     "StorageError",
+    "TransferError",
     "UnknownPluginError",
 ]
 
@@ -146,3 +152,15 @@ class MetricError(EvalkitError):
 
 class StorageError(EvalkitError):
     """The folder of a run or of a data set cannot be read or written."""
+
+
+class ObjectExistsError(StorageError):
+    """Something is there that is not replaced, or is not what was to be replaced."""
+
+
+class ObjectChangedError(StorageError):
+    """An object in a store is another one than when it was looked at."""
+
+
+class TransferError(StorageError):
+    """A connection to a store was lost, or its server is busy: it may work again."""

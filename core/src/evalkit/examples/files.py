@@ -16,7 +16,8 @@ from evalkit.plugins.components import AS_FILE, AS_ROWS, NO_VERSION, Component
 from evalkit.plugins.registry import bind
 from evalkit.plugins.resolver import Resolver, name_of
 from evalkit.reading.formats import model_name
-from evalkit.reading.given_rows import is_remote, local_path, rows_of
+from evalkit.reading.given_rows import local_path, rows_of
+from evalkit.storage.places import is_remote
 
 
 class GivenDataset(Dataset):

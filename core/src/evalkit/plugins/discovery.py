@@ -44,7 +44,11 @@ SCHEMAS = "schemas"
 DISPLAYS = "displays"
 """Functions that show a value as HTML: found like plugins, never listed."""
 
-_GROUPS = (*KINDS, OBSERVERS, COMMANDS, SCHEMAS, DISPLAYS)
+STORAGE = "storage"
+"""Places that keep objects, by the scheme of their URIs: found like plugins, never
+listed."""
+
+_GROUPS = (*KINDS, OBSERVERS, COMMANDS, SCHEMAS, DISPLAYS, STORAGE)
 
 _KNOWN = "known"
 """The group in which a distribution says what others hold: names are ids of components,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,7 @@ def _arrow_batches(path: Path, expansion: Expansion) -> Iterator[Any]:
 def _stored_batches(path: Path) -> Iterator[Any]:
     import pyarrow as pa
 
-    with pa.OSFile(str(path)) as file:
+    with pa.OSFile(os.fspath(path)) as file:
         is_file = file.read(6) == b"ARROW1"
         file.seek(0)
         if is_file:

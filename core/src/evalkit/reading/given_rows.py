@@ -1,8 +1,7 @@
-"""What a caller gives in Python: a path of this machine, a table, or rows."""
+"""What a caller gives in Python: a path or a URI, a table, or rows."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,59 +9,61 @@ from typing import Any
 import polars as pl
 
 from evalkit.base.failures import hook_failures
+from evalkit.base.progress import Progress
 from evalkit.base.violations import shorten
 from evalkit.errors import DataError, EvalkitError
-
-# a path makes one slash of two
-_REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+from evalkit.storage.fetched import FetchedPath
+from evalkit.storage.places import is_remote
 
 _NO_ROWS = (bytes, bytearray, memoryview, Mapping)
 """What can be iterated over, but not for rows."""
 
 
-def is_remote(name: str) -> bool:
-    """Tell whether a name is that of a remote place, such as `s3://bucket/file`."""
-    return _REMOTE.match(name) is not None
-
-
-def local_path(name: str | Path) -> Path:
-    """Return the path of what a user names as a file or folder.
+def local_path(
+    name: str | Path, progress: Progress = lambda _text, _share: None
+) -> Path:
+    """Return the path of what a user names as a file or folder to be read.
 
     Args:
-        name: The path.
+        name: The path; or a URI such as `s3://bucket/file`, which is fetched.
+        progress: Told how much of it has come.
 
     Returns:
-        The same as a path.
+        The same as a path; of a URI its copy in the cache, which calls itself by it.
 
     Raises:
-        DataError: It is not on this machine, such as `s3://bucket/file`.
+        PluginError: The plugin of the URI's scheme is broken.
+        StorageError: The URI cannot be fetched, or there is nothing.
     """
-    if is_remote(str(name)):
-        raise DataError(
-            f"{name}: remote places are not supported yet; only files of this machine "
-            "are read and written"
-        )
-    return Path(name)
+    if isinstance(name, FetchedPath) or not is_remote(str(name)):
+        return Path(name) if isinstance(name, str) else name
+    from evalkit.storage.fetching import fetch
+
+    return fetch(name, progress)
 
 
 def rows_of(
-    predictions: Any, what: str = "predictions"
+    predictions: Any,
+    what: str = "predictions",
+    progress: Progress = lambda _text, _share: None,
 ) -> str | Path | pl.DataFrame | Sequence[Mapping[str, Any]]:
     """Return predictions in a form that can be read more than once.
 
     Args:
         predictions: A path, a polars, pandas or Arrow table, or dicts.
         what: How messages call them.
+        progress: Told how much of a URI has come.
 
     Returns:
         The path, a polars data frame, or a list.
 
     Raises:
-        DataError: The path is not of this machine, or the table cannot be read.
+        DataError: The table cannot be read.
         EvalkitError: It is something else.
+        StorageError: The URI cannot be fetched.
     """
     if isinstance(predictions, str | Path):
-        return local_path(predictions)
+        return local_path(predictions, progress)
     if isinstance(predictions, pl.LazyFrame) or hasattr(
         predictions, "__arrow_c_stream__"
     ):

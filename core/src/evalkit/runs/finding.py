@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalkit.errors import StorageError
-from evalkit.reading.given_rows import local_path
 from evalkit.runs.folders import (
     RUN_FILE,
     explain_no_run,
@@ -21,6 +20,7 @@ from evalkit.runs.folders import (
 )
 from evalkit.runs.listing import list_runs
 from evalkit.runs.moments import is_since, read_moment
+from evalkit.runs.remote import runs_root
 from evalkit.runs.results import Result
 from evalkit.runs.stored import read_run
 from evalkit.runs.summaries import RunSummary
@@ -76,7 +76,7 @@ def find_runs(
     """
     moment = read_moment(since) if isinstance(since, str) else since
     places = _Places(moment)
-    return [_find(reference, local_path(folder), places) for reference in references]
+    return [_find(reference, runs_root(folder), places) for reference in references]
 
 
 def find_run(
@@ -164,7 +164,7 @@ class _Places(dict[Path, _Place]):
 
 
 def _find(reference: str | Path, root: Path, places: _Places) -> FoundRun:
-    path, name = local_path(reference), str(reference)
+    path, name = runs_root(reference), str(reference)
     named = path.parent if path.name == RUN_FILE else path
     for candidate in (named, root / path):
         if name and is_run(candidate):
@@ -207,9 +207,11 @@ def _in_other_folders(name: str) -> Iterator[tuple[Path, str]]:
     """Split `FOLDER:NAME`, where either may hold a colon, at each one that can be."""
     ends = [place for place, letter in enumerate(name) if letter == ":"]
     for end in ends:
-        folder, rest = Path(name[:end]), name[end + 1 :]
-        if end and rest and folder.is_dir():
-            yield folder, rest
+        rest = name[end + 1 :]
+        if end and rest and not rest.startswith("//"):
+            folder = runs_root(name[:end])
+            if folder.is_dir():
+                yield folder, rest
 
 
 def _latest(place: _Place) -> FoundRun:

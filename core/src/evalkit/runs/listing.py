@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalkit.errors import StorageError
-from evalkit.reading.given_rows import local_path
 from evalkit.runs.evaluation_times import last_evaluation, read_start
 from evalkit.runs.folders import RUN_FILE, is_run, read_record, run_folders
 from evalkit.runs.index import RunIndex
+from evalkit.runs.remote import runs_root
 from evalkit.runs.stored import StoredResult
 from evalkit.runs.summaries import RunSummary
 
@@ -34,7 +34,7 @@ def list_runs(folder: str | Path = "runs") -> list[RunSummary]:
         One summary for each run folder, the last evaluated first. A folder that is no
         run or whose record is broken comes last, with its `problem`.
     """
-    root = local_path(folder)
+    root = runs_root(folder)
     folders = list(run_folders(root))
     index = RunIndex.of(root, len(folders))
     listed = [_list(each, index) for each in folders]

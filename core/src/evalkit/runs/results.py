@@ -11,8 +11,9 @@ from evalkit.errors import EvalkitError
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.runs import recorded
 from evalkit.runs.record import RunRecord
+from evalkit.runs.remote import storage_at
 from evalkit.runs.score_columns import Score, scores_frame
-from evalkit.runs.storage import LocalStorage, RunContents
+from evalkit.runs.storage import RunContents
 
 if TYPE_CHECKING:
     import polars as pl
@@ -256,7 +257,7 @@ class Result:
         run of its own, whose record says of which it is a repeat.
 
         Args:
-            folder: The folder that holds runs.
+            folder: The folder that holds runs, or the URI of one.
 
         Returns:
             The path of the run folder.
@@ -277,6 +278,6 @@ class Result:
             self.perturbed_examples,
             self.annotations,
         )
-        published = LocalStorage(Path(folder)).publish(contents)
+        published = storage_at(folder).publish(contents)
         self.path, self._record, self.was_there = published
         return self.path

@@ -122,11 +122,18 @@ class LocalStorage:
         return Published(final, _noted(final, contents.record), was_there=True)
 
     def _place(self, record: RunRecord) -> Path:
-        return self._root / _folder_name(record.dataset) / _folder_name(record.run_id)
+        return self._root / folder_name(record.dataset) / folder_name(record.run_id)
 
 
-def _folder_name(name: str | None) -> str:
-    """Return a name where it becomes a path: records may be edited or of others."""
+def folder_name(name: str | None) -> str:
+    """Return a name where it becomes a path: records may be edited or of others.
+
+    Args:
+        name: Name of a data set, or id of a run.
+
+    Raises:
+        StorageError: It is no name of one folder.
+    """
     if not name or name[0] == "." or "/" in name or "\0" in name or not _encodes(name):
         raise StorageError(
             f"a run cannot be kept under the name {shorten(name)}: it would be no "

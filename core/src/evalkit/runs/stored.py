@@ -13,7 +13,6 @@ from evalkit.plugins.bound import Bound, BoundMetric
 from evalkit.plugins.components import GIVEN
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.problems import Problems
-from evalkit.reading.given_rows import local_path
 from evalkit.runs import recorded
 from evalkit.runs.folders import (
     ANNOTATIONS_FOLDER,
@@ -31,6 +30,7 @@ from evalkit.runs.folders import (
     statistics_file,
 )
 from evalkit.runs.record import RunRecord
+from evalkit.runs.remote import runs_root, whole_run
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 
@@ -118,7 +118,7 @@ def read_run(path: str | Path) -> Result:
     Raises:
         StorageError: There is no run, or its `run.json` is broken or of a newer format.
     """
-    folder = local_path(path)
+    folder = whole_run(runs_root(path))
     if not is_run(folder):
         raise StorageError(explain_no_run(folder))
     return StoredResult(folder, *read_record(folder))

@@ -46,7 +46,7 @@ def _is_overall(row: Mapping[str, Any]) -> bool:
     return all(row[name] is None for name in ("tag", "aggregate", "perturbation"))
 
 
-def write(result: Result, out: Path, watchers: Observers) -> None:
+def write(result: Result, out: str | Path, watchers: Observers) -> None:
     """Write the run, and tell the observers."""
     record = result.to_dict() if watchers else {}
     watchers.tell("before_writing", run_id=result.run_id, record=record)

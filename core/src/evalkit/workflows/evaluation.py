@@ -21,9 +21,10 @@ from evalkit.predictions.preparation import (
     adapted_by,
     default_model,
 )
-from evalkit.reading.given_rows import local_path, rows_of
+from evalkit.reading.given_rows import rows_of
 from evalkit.runs.accounts import refusal_message
 from evalkit.runs.recording import make_result
+from evalkit.runs.remote import check_place
 from evalkit.runs.results import Result
 from evalkit.workflows.announcing import announce, write
 from evalkit.workflows.evaluation_steps import (
@@ -245,8 +246,8 @@ def evaluate_with(
     registry = registry or Registry()
     watchers = Observers(registry, options.observers)
     with watchers.told_of_failure(dataset):
-        predictions = rows_of(predictions)
-        out = None if out is None else local_path(out)
+        predictions = rows_of(predictions, progress=progress)
+        check_place(out)
         asked = bind(dataset, task, options, registry, watchers)
         predictions = adapted_by(predictions, asked.adapters)
         of_copies = as_pipeline((options.adapters or {}).get("perturbed"), registry)

@@ -23,11 +23,11 @@ from evalkit.errors import EvalkitError, MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.reading.given_rows import local_path
 from evalkit.runs import recorded
 from evalkit.runs.annotations import join_annotations, merged_annotations
 from evalkit.runs.finding import as_result
 from evalkit.runs.recording import recorded_component
+from evalkit.runs.remote import check_place
 from evalkit.runs.results import Result
 from evalkit.runs.scores import bounds_of, headline_name, to_scores
 from evalkit.runs.stored import bound_metrics, mixed_clusters
@@ -97,7 +97,7 @@ def merge(
         StorageError: A run cannot be read, or was refused.
     """
     started = time.time()
-    out = None if out is None else local_path(out)
+    check_place(out)
     parts = [as_result(run, folder) for run in runs]
     if len(parts) < 2:
         raise EvalkitError("name two or more runs to merge")

@@ -16,7 +16,6 @@ from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import environment
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.reading.given_rows import local_path
 from evalkit.robustness.records import with_copy_scores
 from evalkit.robustness.rescoring import holds_copies, rescore_perturbed
 from evalkit.robustness.scores import PerturbedScores
@@ -26,6 +25,7 @@ from evalkit.runs.folders import PERTURBED_FILE
 from evalkit.runs.identity import rescored_id
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.recording import recorded_component, recorded_core
+from evalkit.runs.remote import check_place
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import bounds_of, to_scores
@@ -91,7 +91,7 @@ def rescore(
     registry, here = registry or Registry(), WorkingFolder()
     watchers = Observers(registry, observers)
     with watchers.told_of_failure(run):
-        out = None if out is None else local_path(out)
+        check_place(out)
         parent = as_result(run, folder)
         resolver = Resolver(registry)
         chosen: list[Any] = [metrics] if isinstance(metrics, str) else [*metrics]

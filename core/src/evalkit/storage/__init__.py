@@ -1,0 +1,41 @@
+"""Files that are not on this machine: in buckets, and wherever a small plugin reaches.
+
+Public: for those who write a store. A store is a class with the methods of `Store`,
+named by an entry point of the group `evalkit.storage` whose name is the scheme.
+Importing this module imports nothing else; each name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalkit.base.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from evalkit.errors import ObjectChangedError as ObjectChangedError
+    from evalkit.errors import ObjectExistsError as ObjectExistsError
+    from evalkit.errors import TransferError as TransferError
+    from evalkit.storage.fetching import fetch_file as fetch_file
+    from evalkit.storage.fetching import fetch_folder as fetch_folder
+    from evalkit.storage.finding import store_of as store_of
+    from evalkit.storage.places import is_remote as is_remote
+    from evalkit.storage.places import join as join
+    from evalkit.storage.stores import ALWAYS as ALWAYS
+    from evalkit.storage.stores import IF_ABSENT as IF_ABSENT
+    from evalkit.storage.stores import Condition as Condition
+    from evalkit.storage.stores import Store as Store
+    from evalkit.storage.stores import StoredObject as StoredObject
+    from evalkit.storage.stores import if_match as if_match
+else:
+    __getattr__, __dir__, __all__ = lazy_names(
+        __name__,
+        {
+            "errors": "ObjectChangedError ObjectExistsError TransferError",
+            "storage.fetching": "fetch_file fetch_folder",
+            "storage.finding": "store_of",
+            "storage.places": "is_remote join",
+            "storage.stores": (
+                "ALWAYS IF_ABSENT Condition Store StoredObject if_match"
+            ),
+        },
+    )

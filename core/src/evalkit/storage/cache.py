@@ -1,0 +1,308 @@
+"""Keeps what was fetched, by URI and ETag, up to a size.
+
+```
+EVALKIT_CACHE_DIR/
+  objects/<URI>/<ETag>/<name>     one version of an object, read-only
+  objects/<URI>/latest.json       what was there when it was last looked at
+  folders/<URI>/<listing>/<name>  a folder of such objects, as hard links
+  folders/<URI>/latest-….json     its listing when it was last looked at
+```
+
+URIs, ETags and listings are hashed, as file names are shorter. What was used last is
+told from the time of writing of its folder.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from evalkit.errors import StorageError
+from evalkit.plugins.sources import cache_folder
+from evalkit.storage.stores import StoredObject
+
+SIZE_VARIABLE = "EVALKIT_CACHE_SIZE"
+"""Environment variable: GiB that fetched objects may take."""
+
+DEFAULT_GIB = 20.0
+
+OBJECTS = "objects"
+FOLDERS = "folders"
+
+_LATEST = "latest.json"
+_FRESH_SECONDS = 3600
+"""For how long what was used is not removed: somebody may be reading it."""
+
+
+class Entry(NamedTuple):
+    """What the cache keeps of one version of an object, or of a folder."""
+
+    path: Path
+    uri: str
+    files: int
+    size: int
+    """Bytes of its files, which others may share."""
+    used: float
+    """When it was last used, in seconds since 1970."""
+
+
+class ObjectCache:
+    """The fetched objects of this machine.
+
+    Args:
+        root: The folder; that of `EVALKIT_CACHE_DIR` by default.
+    """
+
+    def __init__(self, root: Path | None = None) -> None:
+        self._root = cache_folder() if root is None else root
+
+    @property
+    def root(self) -> Path:
+        """The folder that holds all that was fetched."""
+        return self._root
+
+    def object_folder(self, identity: str, uri: str) -> Path:
+        """Return the folder of all versions of an object.
+
+        Args:
+            identity: What tells its store from others.
+            uri: Its URI.
+        """
+        return self._root / OBJECTS / short_hash(identity, uri)
+
+    def folder_folder(self, identity: str, uri: str) -> Path:
+        """Return the folder of all listings of a folder.
+
+        Args:
+            identity: What tells its store from others.
+            uri: Its URI.
+        """
+        return self._root / FOLDERS / short_hash(identity, uri)
+
+    def entries(self) -> list[Entry]:
+        """Return all that is kept, what was used last first."""
+        found = [
+            _entry(version, _uri_in(kept))
+            for kind in (OBJECTS, FOLDERS)
+            for kept in _subfolders(self._root / kind)
+            for version in _subfolders(kept)
+        ]
+        return sorted(found, key=lambda each: -each.used)
+
+    def clear(self) -> int:
+        """Remove all that was fetched.
+
+        Returns:
+            How many bytes that freed.
+
+        Raises:
+            StorageError: It cannot be removed.
+        """
+        before = unique_size(self.entries())
+        for kind in (OBJECTS, FOLDERS):
+            try:
+                shutil.rmtree(self._root / kind)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                reason = error.strerror or error
+                raise StorageError(
+                    f"{self._root / kind}: cannot be removed: {reason}"
+                ) from error
+        return before
+
+    def shrink(self) -> None:
+        """Remove what was used longest ago until the rest is no larger than it may be.
+
+        What was used within the last hour stays, also where that is more.
+        """
+        limit = size_limit()
+        entries = self.entries()
+        shared = Counter(inode for entry in entries for inode, _ in _inodes(entry.path))
+        total = unique_size(entries)
+        for entry in reversed(entries):
+            if total <= limit or time.time() - entry.used < _FRESH_SECONDS:
+                return
+            for inode, size in _inodes(entry.path):
+                shared[inode] -= 1
+                total -= 0 if shared[inode] else size
+            with suppress(OSError):
+                shutil.rmtree(entry.path)
+
+
+def size_limit() -> float:
+    """Return the bytes that fetched objects may take (`EVALKIT_CACHE_SIZE`, in GiB).
+
+    Raises:
+        StorageError: The variable is no number of at least 0.
+    """
+    given = os.environ.get(SIZE_VARIABLE, "").strip()
+    try:
+        gib = float(given) if given else DEFAULT_GIB
+        if not gib >= 0:
+            raise ValueError
+    except ValueError:
+        raise StorageError(
+            f"{SIZE_VARIABLE}: must be a number of GiB, is {given!r}"
+        ) from None
+    return gib * (1 << 30)
+
+
+def short_hash(*parts: str) -> str:
+    """Return 32 hex digits that stand for texts."""
+    return hashlib.sha256(
+        "\x1f".join(parts).encode("utf-8", "surrogatepass")
+    ).hexdigest()[:32]
+
+
+def version_name(found: StoredObject) -> str:
+    """Return the name of the folder of one version of an object."""
+    return short_hash(found.etag, str(found.size))
+
+
+def note_latest(folder: Path, found: Sequence[StoredObject], name: str = "") -> None:
+    """Remember what was at a place when it was last looked at.
+
+    Args:
+        folder: The folder of the place in the cache.
+        found: The object, or those of the folder.
+        name: What tells several listings of a folder apart.
+    """
+    rows = [each._asdict() for each in found]
+    write_whole(folder / _latest(name), json.dumps(rows).encode())
+
+
+def read_latest(folder: Path, name: str = "") -> list[StoredObject]:
+    """Return what `note_latest` remembered; nothing where it did not.
+
+    Args:
+        folder: The folder of the place in the cache.
+        name: As for `note_latest`.
+    """
+    try:
+        rows = json.loads((folder / _latest(name)).read_bytes())
+        return [StoredObject(**row) for row in rows]
+    except (OSError, ValueError, TypeError):
+        return []
+
+
+def _latest(name: str) -> str:
+    return f"latest-{name}.json" if name else _LATEST
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file of the cache in one step.
+
+    Args:
+        path: The file.
+        content: Its bytes.
+
+    Raises:
+        StorageError: It cannot be written.
+    """
+    staging = path.with_name(f".{path.name}-{uuid.uuid4().hex[:8]}")
+    with cache_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            staging.write_bytes(content)
+            staging.replace(path)
+        finally:
+            staging.unlink(missing_ok=True)
+
+
+@contextmanager
+def cache_errors(place: Path) -> Iterator[None]:
+    """Say what to do where the cache cannot be written.
+
+    Args:
+        place: What is being written.
+
+    Raises:
+        StorageError: The system refused it.
+    """
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        raise StorageError(
+            f"{place}: the cache cannot be written: {reason}. EVALKIT_CACHE_DIR names "
+            "another folder, and `evalkit cache --clear` empties this one"
+        ) from error
+
+
+@contextmanager
+def only_one(folder: Path) -> Iterator[None]:
+    """Let no other process fill a folder of the cache at the same time.
+
+    Args:
+        folder: The folder; made where it is not there.
+    """
+    with cache_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        # a file system without locks lets both fetch, and the last one wins
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def touch(folder: Path) -> None:
+    """Note that a folder of the cache was used."""
+    with suppress(OSError):
+        os.utime(folder)
+
+
+def unique_size(entries: Iterable[Entry]) -> int:
+    """Return the bytes that entries take, where what they share counts once."""
+    return sum(
+        {inode: size for e in entries for inode, size in _inodes(e.path)}.values()
+    )
+
+
+def _subfolders(folder: Path) -> list[Path]:
+    try:
+        return [each for each in folder.iterdir() if each.is_dir()]
+    except OSError:
+        return []
+
+
+def _uri_in(kept: Path) -> str:
+    for path in sorted(kept.glob("latest*.json")):
+        try:
+            return str(json.loads(path.read_bytes())[0]["uri"])
+        except (OSError, ValueError, LookupError, TypeError):
+            continue
+    return "?"
+
+
+def _entry(version: Path, uri: str) -> Entry:
+    sizes = [size for _, size in _inodes(version)]
+    try:
+        used = version.stat().st_mtime
+    except OSError:
+        used = 0.0
+    return Entry(version, uri, len(sizes), sum(sizes), used)
+
+
+def _inodes(folder: Path) -> list[tuple[int, int]]:
+    """Return inode and size of each file in a folder."""
+    found = []
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            state = path.stat()
+            if path.is_file():
+                found.append((state.st_ino, state.st_size))
+    return found

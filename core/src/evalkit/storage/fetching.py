@@ -1,0 +1,267 @@
+"""Fetches files and folders from stores into the cache.
+
+What is there already in the same version is not fetched again: the store is asked for
+the ETag alone. With `EVALKIT_OFFLINE` it is not asked at all, and what was seen last is
+taken.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatchcase
+from pathlib import Path
+from threading import Lock
+from typing import NamedTuple
+
+from evalkit.base.progress import Progress
+from evalkit.errors import ObjectChangedError, StorageError
+from evalkit.plugins.sources import OFFLINE_VARIABLE, is_offline
+from evalkit.storage.cache import (
+    ObjectCache,
+    cache_errors,
+    note_latest,
+    only_one,
+    read_latest,
+    short_hash,
+    touch,
+    version_name,
+)
+from evalkit.storage.fetched import FetchedPath
+from evalkit.storage.finding import store_of
+from evalkit.storage.places import base_name, join, parse_place, uri_of
+from evalkit.storage.stores import Store, StoredObject
+from evalkit.storage.transfers import PART_BYTES, fetch_object
+
+_THREADS = 16
+"""Small objects that are fetched at once."""
+
+_TRIES = 3
+"""How often a folder is listed anew that changes while it is fetched."""
+
+
+class _Fetcher(NamedTuple):
+    """What is needed to fetch from one store."""
+
+    store: Store
+    identity: str
+    cache: ObjectCache
+    advance: Callable[[int], None]
+
+    def fetch(self, found: StoredObject) -> Path:
+        """Return the place of an object in the cache, once it is there."""
+        kept = self.cache.object_folder(self.identity, found.uri)
+        place = kept / version_name(found) / base_name(found.uri)
+        if not place.is_file():
+            with only_one(place.parent):
+                if not place.is_file():
+                    fetch_object(self.store, found, place, self.advance)
+        else:
+            self.advance(found.size)
+        touch(place.parent)
+        return place
+
+
+def fetch_file(
+    name: str | Path, progress: Progress = lambda _text, _share: None
+) -> FetchedPath | None:
+    """Fetch an object.
+
+    Args:
+        name: Its URI.
+        progress: Told how much has come.
+
+    Returns:
+        Its copy in the cache; None where there is none.
+
+    Raises:
+        DataError: The name is no URI of a file.
+        PluginError: The plugin of the scheme is broken.
+        StorageError: It cannot be fetched, or offline it was never fetched before.
+    """
+    uri = uri_of(name)
+    store, cache = store_of(uri), ObjectCache()
+    identity = store.identity(uri)
+    kept = cache.object_folder(identity, uri)
+    if uri.endswith("/"):
+        return None
+    if is_offline():
+        latest = read_latest(kept)
+        if not latest:
+            return None
+        found = latest[0]
+        place = kept / version_name(found) / base_name(uri)
+        return FetchedPath(place, uri) if place.is_file() else None
+    for attempt in range(_TRIES):
+        seen = store.stat(uri)
+        if seen is None:
+            return None
+        fetcher = _Fetcher(store, identity, cache, _told([seen], progress, uri))
+        try:
+            place = fetcher.fetch(seen)
+        except ObjectChangedError:
+            if attempt + 1 == _TRIES:
+                raise
+            continue
+        note_latest(kept, [seen])
+        cache.shrink()
+        return FetchedPath(place, uri)
+    raise AssertionError("unreachable")
+
+
+def fetch_folder(
+    name: str | Path,
+    patterns: Sequence[str] = ("*",),
+    progress: Progress = lambda _text, _share: None,
+) -> FetchedPath | None:
+    """Fetch a folder: all objects below a URI, or some of them.
+
+    Args:
+        name: The URI of the folder.
+        patterns: Which objects are wanted, as patterns of their names from the folder
+            on, in which `*` stands for slashes too.
+        progress: Told how much has come.
+
+    Returns:
+        A folder in the cache, of these objects and no others; None where there are
+        none. Objects whose name ends with a slash stand for folders, and are left out.
+
+    Raises:
+        DataError: The name is no URI.
+        PluginError: The plugin of the scheme is broken.
+        StorageError: It cannot be fetched, or offline it was never fetched before.
+    """
+    place = parse_place(name)
+    uri = place._replace(key=place.key.rstrip("/")).uri
+    store, cache = store_of(uri), ObjectCache()
+    identity = store.identity(uri)
+    kept = cache.folder_folder(identity, uri)
+    listing = short_hash(*patterns)
+    for attempt in range(_TRIES):
+        if is_offline():
+            found = read_latest(kept, listing)
+        else:
+            found = _listed(store, join(uri, ""), patterns)
+        if not found:
+            return None
+        folder = kept / _version(uri, found) / (base_name(uri) or place.bucket)
+        fetcher = _Fetcher(store, identity, cache, _told(found, progress, uri))
+        try:
+            _fill(folder, uri, found, fetcher)
+        except ObjectChangedError:
+            if attempt + 1 == _TRIES:
+                raise
+            continue
+        if not is_offline():
+            note_latest(kept, found, listing)
+        touch(folder.parent)
+        cache.shrink()
+        return FetchedPath(folder, uri)
+    raise AssertionError("unreachable")
+
+
+def fetch(
+    name: str | Path,
+    progress: Progress = lambda _text, _share: None,
+) -> FetchedPath:
+    """Fetch a file, or else a folder.
+
+    Args:
+        name: Its URI.
+        progress: Told how much has come.
+
+    Returns:
+        Its copy in the cache.
+
+    Raises:
+        DataError: The name is no URI.
+        PluginError: The plugin of the scheme is broken.
+        StorageError: There is nothing, or it cannot be fetched.
+    """
+    found = fetch_file(name, progress) or fetch_folder(name, progress=progress)
+    if found is None:
+        raise StorageError(missing(uri_of(name)))
+    return found
+
+
+def missing(uri: str) -> str:
+    """Say that there is nothing at a place."""
+    if is_offline():
+        return (
+            f"{uri}: was never fetched before, and {OFFLINE_VARIABLE} forbids to fetch "
+            "it now: unset it"
+        )
+    return f"{uri}: there is no such file, and no file below it"
+
+
+def nothing_at(uri: str) -> FetchedPath:
+    """Return the path of a folder that is not there, called by its URI."""
+    kept = ObjectCache().folder_folder(store_of(uri).identity(uri), uri)
+    return FetchedPath(kept / "nothing" / (base_name(uri) or "nothing"), uri)
+
+
+def _listed(store: Store, prefix: str, patterns: Sequence[str]) -> list[StoredObject]:
+    found = []
+    for each in store.list_objects(prefix):
+        rest = each.uri.removeprefix(prefix)
+        if rest.endswith("/") or not any(fnmatchcase(rest, p) for p in patterns):
+            continue
+        if any(part in ("", ".", "..") for part in rest.split("/")) or "\0" in rest:
+            raise StorageError(f"{each.uri}: has a name that no file can have")
+        found.append(each)
+    return found
+
+
+def _version(uri: str, found: Sequence[StoredObject]) -> str:
+    return short_hash(uri, *(f"{each.uri}\x1e{each.etag}" for each in found))
+
+
+def _fill(
+    folder: Path, uri: str, found: Sequence[StoredObject], fetcher: _Fetcher
+) -> None:
+    """Fetch the objects of a folder, and link them where the folder is to be."""
+    if folder.is_dir():
+        return
+    small = [each for each in found if each.size <= PART_BYTES]
+    with ThreadPoolExecutor(_THREADS, "evalkit-fetch") as threads:
+        try:
+            places = dict(zip(small, threads.map(fetcher.fetch, small), strict=True))
+        except BaseException:
+            threads.shutdown(wait=False, cancel_futures=True)
+            raise
+    for each in found:
+        if each not in places:
+            places[each] = fetcher.fetch(each)
+    staging = folder.with_name(f".{folder.name}-{uuid.uuid4().hex[:8]}")
+    with cache_errors(folder):
+        try:
+            for each, place in places.items():
+                target = staging / each.uri.removeprefix(join(uri, ""))
+                target.parent.mkdir(parents=True, exist_ok=True)
+                os.link(place, target)
+            try:
+                staging.rename(folder)
+            except OSError:
+                if not folder.is_dir():  # another process was faster
+                    raise
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+
+
+def _told(
+    found: Sequence[StoredObject], progress: Progress, uri: str
+) -> Callable[[int], None]:
+    """Return what is told of bytes that came, by several threads."""
+    total = sum(each.size for each in found)
+    lock, come = Lock(), 0
+
+    def advance(size: int) -> None:
+        nonlocal come
+        with lock:
+            come += size
+            progress(f"fetching {uri}", min(1.0, come / total) if total else 1.0)
+
+    return advance

@@ -1,0 +1,73 @@
+"""Finds the store of a URI by its scheme: a plugin of the group `evalkit.storage`."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import cast
+
+from evalkit.base.failures import hook_failures
+from evalkit.errors import PluginContractError, StorageError, UnknownPluginError
+from evalkit.plugins.commands import find_component
+from evalkit.plugins.components import Component
+from evalkit.plugins.discovery import STORAGE, find_components
+from evalkit.plugins.importing import import_component, load_error
+from evalkit.storage.places import parse_place
+from evalkit.storage.stores import Store
+
+_METHODS = (
+    *("identity", "stat", "read", "put", "list_objects", "delete"),
+    "honours_conditions",
+)
+
+
+def store_of(uri: str) -> Store:
+    """Return the store that keeps what a URI names.
+
+    Args:
+        uri: A URI.
+
+    Returns:
+        The store, the same one whenever it is asked for in a process.
+
+    Raises:
+        DataError: It is no URI.
+        PluginError: The plugin is broken.
+        StorageError: No plugin is for this scheme; the message says what to install.
+    """
+    return _store(parse_place(uri).scheme)
+
+
+@cache
+def _store(scheme: str) -> Store:
+    """Build the store of a scheme; clients of a server are slow to make."""
+    component = _component(scheme)
+    made = import_component(component)
+    if isinstance(made, type):
+        try:
+            made = made()
+        except hook_failures() as error:
+            raise load_error(component, "constructing it", error) from error
+    lacking = [name for name in _METHODS if not callable(getattr(made, name, None))]
+    if lacking:
+        raise PluginContractError(
+            f"{component.origin}: lacks {', '.join(lacking)}; see evalkit.storage.Store"
+        )
+    return cast(Store, made)
+
+
+def _component(scheme: str) -> Component:
+    catalog = find_components()
+    try:
+        found = find_component(catalog, STORAGE, scheme)
+    except UnknownPluginError as error:
+        owner = catalog.known_owner(f"{STORAGE}/{scheme}")
+        how = f"; install it: pip install {owner}" if owner else ""
+        raise StorageError(f"{scheme}:// needs a plugin: {error}{how}") from error
+    if found is not None:
+        return found
+    there = sorted({each.name for each in catalog.of_kind(STORAGE)})
+    known = ", ".join(f"{name}://" for name in there) or "none"
+    raise StorageError(
+        f"{scheme}:// is read and written by no plugin that is installed; the schemes "
+        f"that are: {known}. A file of this machine is named by its path"
+    )

@@ -1,0 +1,58 @@
+"""Makes boto3's client of S3, from its usual configuration alone.
+
+Credentials, profile, region and endpoint come from where boto3 looks for them:
+environment variables such as `AWS_PROFILE` and `AWS_ENDPOINT_URL_S3`, its files, and
+the machine's role. evalkit reads none of them.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Any
+
+from evalkit.errors import StorageError
+
+_CONNECTIONS = 32
+"""More than threads that use a client at once."""
+
+_ATTEMPTS = 6
+"""How often a request is tried that the server throttles or fails."""
+
+
+class Clients:
+    """Makes one client, when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._client: Any = None
+
+    @property
+    def s3(self) -> Any:
+        """The client.
+
+        Raises:
+            StorageError: boto3's configuration is broken.
+        """
+        with self._lock:
+            if self._client is None:
+                self._client = _made()
+            return self._client
+
+
+def _made() -> Any:
+    import boto3
+    from botocore.config import Config
+    from botocore.exceptions import BotoCoreError
+
+    given = Config(max_pool_connections=_CONNECTIONS)
+    try:
+        session = boto3.session.Session()
+        set_by_user = session._session.get_config_variable("max_attempts")
+        if set_by_user is None:
+            more = Config(retries={"mode": "standard", "total_max_attempts": _ATTEMPTS})
+            given = given.merge(more)
+        return session.client("s3", config=given)
+    except (BotoCoreError, ValueError) as error:
+        raise StorageError(
+            f"s3://: boto3's configuration is broken: {error}"
+        ) from error

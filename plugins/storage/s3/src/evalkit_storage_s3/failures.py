@@ -1,0 +1,116 @@
+"""Says what a failure of boto3 means, and what to do; without any credentials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from evalkit.errors import ObjectChangedError, StorageError, TransferError
+
+MISSING = frozenset({"404", "NoSuchKey", "NotFound"})
+REFUSED = frozenset({"412", "PreconditionFailed", "409", "ConditionalRequestConflict"})
+
+_BUSY = frozenset(
+    {
+        *("503", "SlowDown", "ServiceUnavailable", "500", "InternalError", "502"),
+        *("RequestTimeout", "RequestLimitExceeded", "Throttling", "504", "429"),
+        *("ThrottlingException", "TooManyRequests", "TooManyRequestsException"),
+    }
+)
+
+_ADVICE = {
+    "NoSuchBucket": "there is no such bucket; create it, or correct its name",
+    "AccessDenied": (
+        "access is denied: the credentials in use lack the permission, or the bucket "
+        "belongs to somebody else (`aws sts get-caller-identity` says who you are)"
+    ),
+    "403": (
+        "access is denied: the credentials in use lack the permission, or the server "
+        "does not know them"
+    ),
+    "InvalidAccessKeyId": (
+        "the server does not know the access key; check AWS_ACCESS_KEY_ID, AWS_PROFILE "
+        "and the endpoint (AWS_ENDPOINT_URL_S3)"
+    ),
+    "SignatureDoesNotMatch": (
+        "the secret key is not that of the access key; check AWS_SECRET_ACCESS_KEY or "
+        "the profile"
+    ),
+    "ExpiredToken": "the credentials have expired: log in again",
+    "ExpiredTokenException": "the credentials have expired: log in again",
+    "InvalidToken": "the session token is not valid: log in again",
+    "RequestTimeTooSkewed": (
+        "the clock of this machine differs too much from the server's: set it right"
+    ),
+    "InvalidBucketName": "no bucket can be called so",
+    "PermanentRedirect": "the bucket is in another region: set AWS_REGION",
+    "301": "the bucket is in another region: set AWS_REGION",
+    "AuthorizationHeaderMalformed": ("the bucket is in another region: set AWS_REGION"),
+    "EntityTooLarge": "it is larger than the server takes",
+    "QuotaExceeded": "the server has no room left for it",
+    "InsufficientStorage": "the server has no room left for it",
+}
+
+
+def code_of(error: Any) -> str:
+    """Return the server's code of a failure of boto3's client."""
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+@contextmanager
+def failures(uri: str, doing: str) -> Iterator[None]:
+    """Turn what boto3 raises into errors that say what to do.
+
+    Args:
+        uri: What is read or written.
+        doing: The verb, such as `read`.
+
+    Raises:
+        ObjectChangedError: A condition of a read does not hold.
+        StorageError: Anything else went wrong.
+        TransferError: It may work again.
+    """
+    from boto3.exceptions import Boto3Error
+    from botocore import exceptions as boto
+
+    cannot = f"{uri}: cannot be {doing}"
+    try:
+        yield
+    except boto.ClientError as error:
+        code = code_of(error)
+        if code in REFUSED:
+            raise ObjectChangedError(f"{uri}: was changed meanwhile") from None
+        if code in _BUSY:
+            raise TransferError(
+                f"{cannot}: the server is busy or failing ({code}), after several tries"
+            ) from None
+        advice = _ADVICE.get(code) or f"the server answered {code or 'an error'}"
+        raise StorageError(f"{cannot}: {advice}") from None
+    except (boto.NoCredentialsError, boto.PartialCredentialsError):
+        raise StorageError(
+            f"{cannot}: there are no credentials; log in, or set AWS_PROFILE, or "
+            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        ) from None
+    except boto.ProfileNotFound as error:
+        raise StorageError(f"{cannot}: {error}; check AWS_PROFILE") from None
+    except (boto.TokenRetrievalError, boto.SSOError, boto.CredentialRetrievalError):
+        raise StorageError(
+            f"{cannot}: the credentials cannot be renewed: log in again"
+        ) from None
+    except (boto.ParamValidationError, boto.InvalidEndpointDiscoveryConfigurationError):
+        raise StorageError(f"{cannot}: it is no legal name of an object") from None
+    except (
+        boto.HTTPClientError,
+        boto.ConnectionError,
+        boto.ResponseStreamingError,
+        boto.IncompleteReadError,
+        boto.FlexibleChecksumError,
+    ) as error:
+        kind = type(error).__name__
+        raise TransferError(
+            f"{cannot}: the connection was lost or never made ({kind}); is the server "
+            "there, and AWS_ENDPOINT_URL_S3 right?"
+        ) from None
+    except (boto.BotoCoreError, Boto3Error) as error:
+        raise StorageError(f"{cannot}: {type(error).__name__}: {error}") from None

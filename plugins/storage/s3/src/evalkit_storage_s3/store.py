@@ -1,0 +1,163 @@
+"""The store of the scheme `s3`."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from evalkit.errors import ObjectExistsError
+from evalkit.storage import Condition, StoredObject, join
+from evalkit_storage_s3.clients import Clients
+from evalkit_storage_s3.failures import MISSING, REFUSED, code_of, failures
+from evalkit_storage_s3.uploads import upload
+
+_SHA256 = "evalkit-sha256"
+_MD5 = re.compile(r"[0-9a-f]{32}")
+_PIECE = 1 << 20
+_PROBE = ".evalkit-probe"
+
+
+class S3Store:
+    """Objects in buckets of S3, or of a server that speaks its language."""
+
+    def __init__(self) -> None:
+        self._clients = Clients()
+        self._honours: dict[str, bool] = {}
+        self._lock = Lock()
+
+    def identity(self, uri: str) -> str:
+        """Return the endpoint: buckets of two servers may have one name."""
+        return str(self._clients.s3.meta.endpoint_url)
+
+    def stat(self, uri: str) -> StoredObject | None:
+        """Look at an object; None where there is none."""
+        from botocore.exceptions import ClientError
+
+        bucket, key = _parts(uri)
+        with failures(uri, "read"):
+            try:
+                head = self._clients.s3.head_object(Bucket=bucket, Key=key)
+            except ClientError as error:
+                if code_of(error) not in MISSING:
+                    raise
+                # the answer to HEAD does not tell a missing bucket from a missing key
+                self._clients.s3.head_bucket(Bucket=bucket)
+                return None
+        return StoredObject(
+            uri,
+            int(head["ContentLength"]),
+            str(head["ETag"]),
+            head["LastModified"].timestamp(),
+            _digest_of(head),
+        )
+
+    def read(self, found: StoredObject, start: int, stop: int) -> Iterator[bytes]:
+        """Read a range of an object, as long as it is the one that was looked at."""
+        bucket, key = _parts(found.uri)
+        with failures(found.uri, "read"):
+            answer = self._clients.s3.get_object(
+                Bucket=bucket,
+                Key=key,
+                IfMatch=found.etag,
+                Range=f"bytes={start}-{stop - 1}",
+            )
+            with answer["Body"] as body:
+                while piece := body.read(_PIECE):
+                    yield piece
+
+    def put(
+        self, path: Path, uri: str, condition: Condition, *, sha256: str | None = None
+    ) -> StoredObject:
+        """Write a file as an object, in parts where it is large."""
+        from botocore.exceptions import ClientError
+
+        bucket, key = _parts(uri)
+        terms = {
+            "always": {},
+            "absent": {"IfNoneMatch": "*"},
+            "match": {"IfMatch": condition.etag},
+        }[condition.kind]
+        metadata = {} if sha256 is None else {_SHA256: sha256}
+        with failures(uri, "written"):
+            try:
+                etag = upload(self._clients.s3, path, (bucket, key), terms, metadata)
+            except ClientError as error:
+                if condition.kind == "always" or code_of(error) not in REFUSED:
+                    raise
+                is_there = condition.kind == "absent"
+                why = "is there already" if is_there else "was changed meanwhile"
+                raise ObjectExistsError(f"{uri}: {why}") from None
+        size, modified = path.stat().st_size, path.stat().st_mtime
+        digest = None if sha256 is None else f"sha256:{sha256}"
+        return StoredObject(uri, size, etag, modified, digest)
+
+    def list_objects(self, prefix: str) -> Iterator[StoredObject]:
+        """List the objects below a folder."""
+        bucket, key = _parts(prefix)
+        with failures(prefix, "listed"):
+            pages = self._clients.s3.get_paginator("list_objects_v2")
+            for page in pages.paginate(Bucket=bucket, Prefix=key):
+                for row in page.get("Contents", ()):
+                    yield StoredObject(
+                        f"s3://{bucket}/{row['Key']}",
+                        int(row["Size"]),
+                        str(row["ETag"]),
+                        row["LastModified"].timestamp(),
+                    )
+
+    def delete(self, uri: str) -> None:
+        """Delete an object."""
+        bucket, key = _parts(uri)
+        with failures(uri, "deleted"):
+            self._clients.s3.delete_object(Bucket=bucket, Key=key)
+
+    def honours_conditions(self, uri: str) -> bool:
+        """Tell whether a server refuses to write over what is there, by trying it once.
+
+        An object is written to the folder, written again on the condition that it is
+        not there, and deleted.
+        """
+        bucket, _ = _parts(uri)
+        with self._lock:
+            if bucket not in self._honours:
+                self._honours[bucket] = self._probe(uri)
+            return self._honours[bucket]
+
+    def _probe(self, uri: str) -> bool:
+        from botocore.exceptions import ClientError
+
+        place = join(uri, f"{_PROBE}-{uuid.uuid4().hex}")
+        bucket, key = _parts(place)
+        client = self._clients.s3
+        with failures(place, "written"):
+            client.put_object(Bucket=bucket, Key=key, Body=b"", IfNoneMatch="*")
+            try:
+                client.put_object(Bucket=bucket, Key=key, Body=b"", IfNoneMatch="*")
+            except ClientError as error:
+                if code_of(error) not in REFUSED:
+                    raise
+                return True
+            finally:
+                client.delete_object(Bucket=bucket, Key=key)
+        return False
+
+
+def _parts(uri: str) -> tuple[str, str]:
+    bucket, _, key = uri.partition("://")[2].partition("/")
+    return bucket, key
+
+
+def _digest_of(head: Any) -> str | None:
+    """Return the digest that the writer recorded, or that the ETag is."""
+    recorded = head.get("Metadata", {}).get(_SHA256)
+    if recorded:
+        return f"sha256:{recorded}"
+    etag = str(head["ETag"]).strip('"')
+    encrypted = head.get("ServerSideEncryption", "AES256") != "AES256"
+    if encrypted or head.get("SSECustomerAlgorithm") or not _MD5.fullmatch(etag):
+        return None
+    return f"md5:{etag}"

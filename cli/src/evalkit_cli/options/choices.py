@@ -286,10 +286,11 @@ def chosen_dataset(dataset: str | None, data: str | None, task: str | None) -> s
         raise click.UsageError(
             "name a data set (see `evalkit list datasets`), or a file with --data FILE."
         )
-    from evalkit.catalog import is_file_name, local_path
+    from evalkit.catalog import is_file_name
+    from evalkit.storage import is_remote
 
     if data is not None:
-        dataset = str(Path.cwd() / local_path(data))
+        dataset = data if is_remote(data) else str(Path.cwd() / data)
     assert dataset is not None
     name = dataset.removeprefix("datasets/")
     if not is_file_name(name):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO, cast
 
 from evalkit.adapting.files import check_adapters, with_map
 from evalkit.base.progress import Progress
@@ -49,7 +49,7 @@ from evalkit.plugins.provenance import (
 )
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.reading.given_rows import local_path
+from evalkit.storage.sending import file_to_write
 
 CHUNK_EXAMPLES = 1_000
 """Examples that are perturbed and written at a time, at most."""
@@ -96,7 +96,7 @@ def perturb_dataset(
 
     Args:
         dataset: As for `evaluate`; a file need not hold answers.
-        out: The file to write, or a stream.
+        out: The file to write, also as a URI such as `s3://bucket/file`, or a stream.
         perturbations: Names (`gender-swap`, `keyboard-typos:prob=0.3`,
             `lowercase+contractions`), classes, instances, or lists of these that are
             applied one after the other.
@@ -139,11 +139,10 @@ def perturb_dataset(
     """
     registry = registry or Registry()
     resolver, watchers = Resolver(registry), Observers(registry, observers)
-    with watchers.told_of_failure(dataset):
+    with watchers.told_of_failure(dataset), _place(out, overwrite) as target:
         settings = read_settings(seed, variants, fields, unprotected)
         selection = Selection.of(limit, filters)
         workers = Workers(jobs)
-        target = _target(out, overwrite) if isinstance(out, str | Path) else None
         chosen = choose_perturbations(resolver, perturbations, families, preset)
         check_adapters(adapters or {}, ("data",))
         adapted = with_map((adapters or {}).get("data"), map, registry)
@@ -168,11 +167,11 @@ def perturb_dataset(
         watched = {"dataset": bound.component.name, "split": split}
         named = [each.identity for each in perturbers]
         watchers.tell("before_perturbing", perturbations=named, **watched)
-        if isinstance(out, str | Path):
+        if target is not None:
             key = _key(bound, split, selection, job)
-            counted = _to_file(job, _target(out, overwrite), key, overwrite, progress)
+            counted = _to_file(job, target, key, overwrite, progress)
         else:
-            counted = _to_stream(job, out, progress)
+            counted = _to_stream(job, cast(TextIO, out), progress)
         summary = _summary(job, counted, bound, split, target, chosen.notices)
         watchers.tell("after_perturbing", summary=summary.to_dict(), **watched)
         notices = (*summary.notices, *watchers.warnings)
@@ -231,8 +230,18 @@ def _summary(
     )
 
 
-def _target(out: Any, overwrite: bool) -> Path:
-    path = local_path(out)
+@contextmanager
+def _place(out: Any, overwrite: bool) -> Iterator[Path | None]:
+    """Return where a file is written; None for a stream."""
+    if not isinstance(out, str | Path):
+        yield None
+        return
+    with file_to_write(out, overwrite=overwrite) as path:
+        _check_target(path, overwrite)
+        yield path
+
+
+def _check_target(path: Path, overwrite: bool) -> None:
     if path.suffix.lower() not in _SUFFIXES:
         raise StorageError(
             f"{path}: perturbed examples are written as JSON lines; give it a name "
@@ -243,7 +252,6 @@ def _target(out: Any, overwrite: bool) -> Path:
             f"{path} is there already; choose another name, or say that it may be "
             "replaced (--overwrite, overwrite=True)"
         )
-    return path
 
 
 def _refuse_own_input(target: Path | None, path: Path | None) -> None:

@@ -15,6 +15,7 @@ from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.blocks import Block
 from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format
+from evalkit.reading.given_rows import local_path
 from evalkit.reading.rows import Row, object_row
 from evalkit.reading.tables import plain_values, read_frames, table_blocks
 from evalkit.reading.typed_values import mapped_row
@@ -69,7 +70,7 @@ def adapted_blocks(
         yield Block(rows=adapted_rows(rows, pipeline))
     else:
         source = str(given)
-        yield from _blocks_of_file(Path(given), pipeline, reader)
+        yield from _blocks_of_file(local_path(given), pipeline, reader)
     pipeline.refuse_absent(source, "predictions")
 
 

@@ -15,6 +15,7 @@ from evalkit.base.violations import from_pydantic, shorten
 from evalkit.errors import DataError
 from evalkit.predictions.adapted import AdaptedPredictions
 from evalkit.reading.formats import model_name
+from evalkit.reading.given_rows import local_path, path_beside
 from evalkit.reading.rows import decode_json
 
 SUFFIX = ".job.json"
@@ -63,8 +64,8 @@ def read_job(predictions: Any) -> JobFile | None:
         predictions = predictions.given
     if not isinstance(predictions, str | Path):
         return None
-    given = Path(predictions)
-    path = given.with_name(job_file_name(given.name))
+    given = local_path(predictions)
+    path = path_beside(given, job_file_name(given.name))
     try:
         content = path.read_bytes()
     except FileNotFoundError:

@@ -32,6 +32,7 @@ from evalkit.predictions.suggesting import suggestions
 from evalkit.reading.blocks import Block
 from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format, is_data_set, model_name
+from evalkit.reading.given_rows import local_path
 from evalkit.reading.json_blocks import read_json_blocks
 from evalkit.reading.manifests import data_sha256
 from evalkit.reading.plain import read_plain_blocks
@@ -172,9 +173,9 @@ def _place(predictions: Predictions) -> str:
     """Say what the numbers of rows count."""
     if isinstance(predictions, AdaptedPredictions):
         return _place(predictions.given)
-    if not isinstance(predictions, str | Path) or Path(predictions).is_dir():
+    if not isinstance(predictions, str | Path) or local_path(predictions).is_dir():
         return "line"
-    is_array = detect_format(Path(predictions)) is Format.JSON_ARRAY
+    is_array = detect_format(local_path(predictions)) is Format.JSON_ARRAY
     return "element" if is_array else "line"
 
 
@@ -182,7 +183,7 @@ def _has_plain_lines(predictions: Predictions) -> bool:
     """Tell whether predictions are matched with examples by their places."""
     if not isinstance(predictions, str | Path):
         return False
-    return detect_format(Path(predictions)) is Format.PLAIN
+    return detect_format(local_path(predictions)) is Format.PLAIN
 
 
 def read_responses(
@@ -201,7 +202,7 @@ def read_responses(
     if isinstance(predictions, AdaptedPredictions):
         return adapted_blocks(predictions, reader)
     if isinstance(predictions, str | Path):
-        return read_prediction_file(Path(predictions), reader, ids)
+        return read_prediction_file(local_path(predictions), reader, ids)
     return read_given(predictions, reader)
 
 
@@ -242,7 +243,7 @@ def identify(
         own = identify(given, may_be_folder=pipeline.reads_files)
         return {**own, "adapters": pipeline.specification}
     if isinstance(predictions, str | Path):
-        path = Path(predictions)
+        path = local_path(predictions)
         if not (is_data_set(path) or (may_be_folder and path.is_dir())):
             refuse_other_than_file(path)
         try:
@@ -260,7 +261,9 @@ def watched_file(predictions: Predictions) -> SteadyFile | None:
     if isinstance(predictions, AdaptedPredictions):
         predictions = predictions.given
     return (
-        SteadyFile(Path(predictions)) if isinstance(predictions, str | Path) else None
+        SteadyFile(local_path(predictions))
+        if isinstance(predictions, str | Path)
+        else None
     )
 
 

@@ -14,6 +14,7 @@ from evalkit.plugins.bound import BoundTask
 from evalkit.predictions.adapted import AdaptedPredictions
 from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format
+from evalkit.reading.given_rows import local_path
 from evalkit.reading.tables import read_frames
 
 FIELD = "prob"
@@ -77,7 +78,7 @@ def _columns_of(predictions: Rows) -> Collection[str]:
         return predictions.columns
     if not isinstance(predictions, str | Path):
         return next((list(row) for row in predictions if isinstance(row, Mapping)), [])
-    path = Path(predictions)
+    path = local_path(predictions)
     kind = detect_format(path)
     if not _may_be_read(path):
         return []  # whoever reads the predictions says why not

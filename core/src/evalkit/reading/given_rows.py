@@ -13,7 +13,7 @@ from evalkit.base.progress import Progress
 from evalkit.base.violations import shorten
 from evalkit.errors import DataError, EvalkitError
 from evalkit.storage.fetched import FetchedPath
-from evalkit.storage.places import is_remote
+from evalkit.storage.places import is_remote, join
 
 _NO_ROWS = (bytes, bytearray, memoryview, Mapping)
 """What can be iterated over, but not for rows."""
@@ -40,6 +40,24 @@ def local_path(
     from evalkit.storage.fetching import fetch
 
     return fetch(name, progress)
+
+
+def path_beside(path: Path, name: str) -> Path:
+    """Return the path of a file in the folder of another one.
+
+    Args:
+        path: A file; of a fetched one the other is fetched too, where there is one.
+        name: The name of the other file.
+
+    Raises:
+        StorageError: It cannot be fetched.
+    """
+    if not isinstance(path, FetchedPath):
+        return path.with_name(name)
+    from evalkit.storage.fetching import fetch_file, nothing_at
+
+    uri = join(path.uri.rpartition("/")[0], name)
+    return fetch_file(uri) or nothing_at(uri)
 
 
 def rows_of(

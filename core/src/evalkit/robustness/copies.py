@@ -32,6 +32,7 @@ from evalkit.predictions.input_rows import fields_read
 from evalkit.predictions.matching import NOWHERE, IdIndex
 from evalkit.predictions.preparation import identify, read_responses, watched_file
 from evalkit.predictions.responses import ResponseReader
+from evalkit.reading.given_rows import local_path
 from evalkit.robustness.inputs import CopySource, FileSource
 
 __all__ = [
@@ -185,9 +186,9 @@ def _given_rows(source: FileSource, dataset: BoundDataset, task: BoundTask) -> A
     """Return the rows of a file of copies, or its path; adapted where that is asked."""
     rows = source.rows
     if not isinstance(rows, AdaptedPredictions):
-        return Path(rows) if isinstance(rows, str | Path) else rows
+        return local_path(rows) if isinstance(rows, str | Path) else rows
     given, through = rows.given, replace(dataset, pipeline=rows.pipeline)
-    path = Path(given) if isinstance(given, str | Path) else None
+    path = local_path(given) if isinstance(given, str | Path) else None
     found = adapt_examples(through, task, path, None if path else given)
     if isinstance(found, pl.DataFrame):
         return found

@@ -14,6 +14,7 @@ from evalkit.errors import PluginContractError, PluginError
 from evalkit.examples.loading import load_rows
 from evalkit.inference.intervals import Floats
 from evalkit.plugins.bound import BoundPerturbation
+from evalkit.reading.given_rows import local_path
 from evalkit.robustness.copies import Copies, Originals
 from evalkit.robustness.effects import Effect
 from evalkit.robustness.inputs import FileSource
@@ -79,7 +80,7 @@ def ask_expectations(
         numbers = np.flatnonzero(chosen[start : start + len(each.originals)])
         uids = each.examples.frame["id"].gather(numbers)
         rows = each.source.rows
-        given = Path(rows) if isinstance(rows, str | Path) else rows
+        given = local_path(rows) if isinstance(rows, str | Path) else rows
         after = _rows(originals, given, set(uids), each.examples.frame)
         positions = pairs.originals[start + numbers]
         for number, uid, input_id, name, first, second in zip(

@@ -8,6 +8,7 @@ waited for, and its file is removed when the writer seems to be dead.
 
 from __future__ import annotations
 
+import re
 import tempfile
 import time
 from pathlib import Path
@@ -28,7 +29,10 @@ from evalkit.storage.fetched import FetchedPath
 from evalkit.storage.fetching import fetch_folder, nothing_at
 from evalkit.storage.finding import store_of
 from evalkit.storage.places import is_remote, join, uri_of
+from evalkit.storage.sending import refuse_offline
 from evalkit.storage.stores import ALWAYS, IF_ABSENT, Store, StoredObject
+
+_SCHEME_ALONE = re.compile(r"[a-z][a-z0-9+.-]*:")
 
 RECORDS = (RUN_FILE, f"*/{RUN_FILE}", "*.evaluated/*")
 """Names of the files that tell which runs there are, from a folder of runs on."""
@@ -63,6 +67,7 @@ class RemoteStorage:
         Raises:
             StorageError: It ignores conditions, or cannot be written to.
         """
+        refuse_offline(self._root)
         if not self._store.honours_conditions(self._root):
             raise StorageError(
                 f"{self._root}: runs cannot be kept here: the server ignores the "
@@ -217,7 +222,11 @@ def check_place(out: str | Path | None) -> None:
         PluginError: The plugin of the URI's scheme is broken.
         StorageError: There is none, or the store ignores conditions.
     """
-    if out is not None and is_remote(str(out)):
+    if out is None:
+        return
+    if _SCHEME_ALONE.fullmatch(str(out)):  # `s3://` as a path
+        raise StorageError(f"{out}//: names no bucket: write {out}//BUCKET/FOLDER")
+    if is_remote(str(out)):
         RemoteStorage(out).check()
 
 

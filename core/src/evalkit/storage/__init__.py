@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from evalkit.storage.finding import store_of as store_of
     from evalkit.storage.places import is_remote as is_remote
     from evalkit.storage.places import join as join
+    from evalkit.storage.places import uri_of as uri_of
+    from evalkit.storage.sending import file_to_write as file_to_write
+    from evalkit.storage.sending import send_file as send_file
     from evalkit.storage.stores import ALWAYS as ALWAYS
     from evalkit.storage.stores import IF_ABSENT as IF_ABSENT
     from evalkit.storage.stores import Condition as Condition
@@ -33,7 +36,8 @@ else:
             "errors": "ObjectChangedError ObjectExistsError TransferError",
             "storage.fetching": "fetch_file fetch_folder",
             "storage.finding": "store_of",
-            "storage.places": "is_remote join",
+            "storage.places": "is_remote join uri_of",
+            "storage.sending": "file_to_write send_file",
             "storage.stores": (
                 "ALWAYS IF_ABSENT Condition Store StoredObject if_match"
             ),

@@ -170,16 +170,19 @@ def version_name(found: StoredObject) -> str:
     return short_hash(found.etag, str(found.size))
 
 
-def note_latest(folder: Path, found: Sequence[StoredObject], name: str = "") -> None:
+def note_latest(
+    folder: Path, uri: str, found: Sequence[StoredObject], name: str = ""
+) -> None:
     """Remember what was at a place when it was last looked at.
 
     Args:
         folder: The folder of the place in the cache.
+        uri: The place.
         found: The object, or those of the folder.
         name: What tells several listings of a folder apart.
     """
-    rows = [each._asdict() for each in found]
-    write_whole(folder / _latest(name), json.dumps(rows).encode())
+    seen = {"uri": uri, "objects": [each._asdict() for each in found]}
+    write_whole(folder / _latest(name), json.dumps(seen).encode())
 
 
 def read_latest(folder: Path, name: str = "") -> list[StoredObject]:
@@ -190,9 +193,9 @@ def read_latest(folder: Path, name: str = "") -> list[StoredObject]:
         name: As for `note_latest`.
     """
     try:
-        rows = json.loads((folder / _latest(name)).read_bytes())
-        return [StoredObject(**row) for row in rows]
-    except (OSError, ValueError, TypeError):
+        seen = json.loads((folder / _latest(name)).read_bytes())
+        return [StoredObject(**row) for row in seen["objects"]]
+    except (OSError, ValueError, TypeError, LookupError):
         return []
 
 
@@ -282,7 +285,7 @@ def _subfolders(folder: Path) -> list[Path]:
 def _uri_in(kept: Path) -> str:
     for path in sorted(kept.glob("latest*.json")):
         try:
-            return str(json.loads(path.read_bytes())[0]["uri"])
+            return str(json.loads(path.read_bytes())["uri"])
         except (OSError, ValueError, LookupError, TypeError):
             continue
     return "?"
@@ -298,11 +301,11 @@ def _entry(version: Path, uri: str) -> Entry:
 
 
 def _inodes(folder: Path) -> list[tuple[int, int]]:
-    """Return inode and size of each file in a folder."""
+    """Return inode and size of each file in a folder, which others may be filling."""
     found = []
-    for path in folder.rglob("*"):
-        with suppress(OSError):
-            state = path.stat()
-            if path.is_file():
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                state = (Path(parent) / name).stat()
                 found.append((state.st_ino, state.st_size))
     return found

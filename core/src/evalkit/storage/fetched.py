@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PosixPath, PurePath
 from typing import Any
 
 
-class FetchedPath(type(Path())):  # type: ignore[misc]
+class FetchedPath(PosixPath):
     """A file or folder in the cache, whose text is the URI that it came from.
 
     All that opens files gets the place in the cache, and all that people read says the
@@ -18,49 +18,82 @@ class FetchedPath(type(Path())):  # type: ignore[misc]
 
     Args:
         local: The file or folder in the cache, which has the name that the object has.
-        uri: Where it was fetched from.
+        uri: Where it was fetched from; without it a path is an ordinary one.
     """
 
-    uri: str
+    _uri: str | None = None
 
-    def __new__(cls, local: str | os.PathLike[str], uri: str) -> FetchedPath:
+    def __new__(
+        cls, local: str | os.PathLike[str], uri: str | None = None, /
+    ) -> FetchedPath:
         """Make it."""
-        made: FetchedPath = super().__new__(cls, os.fspath(local))
-        made.uri = uri
+        made = super().__new__(cls, os.fspath(local))
+        made._uri = uri
         return made
 
-    def __init__(self, local: str | os.PathLike[str], uri: str) -> None:
+    def __init__(
+        self, local: str | os.PathLike[str], uri: str | None = None, /
+    ) -> None:
         if sys.version_info >= (3, 12):  # before, a path took its parts in `__new__`
             super().__init__(os.fspath(local))
+
+    @property
+    def uri(self) -> str:
+        """Where it was fetched from."""
+        return str(self)
+
+    @property
+    def local(self) -> Path:
+        """The same as an ordinary path, which is called by its place in the cache."""
+        return Path(self.__fspath__())
 
     def with_segments(self, *segments: str | os.PathLike[str]) -> Path:
         """Return a path that is made of this one."""
         return Path(*segments)
 
     def __str__(self) -> str:
-        return getattr(self, "uri", None) or super().__str__()
+        return self._uri or super().__str__()
 
     def __fspath__(self) -> str:
-        return Path.__str__(self)
+        return super().__str__()
 
     def __repr__(self) -> str:
         return f"FetchedPath({self.__fspath__()!r}, {str(self)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.__fspath__(), str(self))
+        return FetchedPath, (self.__fspath__(), self._uri)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PurePath):
+            return NotImplemented
+        return self.local == Path(os.fspath(other))
+
+    def __hash__(self) -> int:
+        return hash(self.local)
+
+    def __lt__(self, other: PurePath) -> bool:
+        return self.local < Path(os.fspath(other))
 
     def __truediv__(self, key: str | os.PathLike[str]) -> FetchedPath:
-        uri = f"{str(self).rstrip('/')}/{os.fspath(key)}"
-        return FetchedPath(Path(self.__fspath__()) / key, uri)
+        uri = self._uri and f"{self._uri.rstrip('/')}/{os.fspath(key)}"
+        return FetchedPath(self.local / key, uri)
 
-    def glob(self, pattern: str, **options: Any) -> Iterator[Path]:
-        """Return what is below a folder, called by its places in the cache."""
-        return Path(self.__fspath__()).glob(pattern, **options)
+    def relative_to(self, other: Any, *more: Any, **options: Any) -> Path:  # type: ignore[override]
+        """Return the way from a folder of the cache to this path."""
+        return self.local.relative_to(os.fspath(other), *more, **options)
 
-    def rglob(self, pattern: str, **options: Any) -> Iterator[Path]:
-        """Return all that is below a folder, called by its places in the cache."""
-        return Path(self.__fspath__()).rglob(pattern, **options)
+    def is_relative_to(self, other: Any, *more: Any) -> bool:
+        """Tell whether it is below a folder of the cache."""
+        return self.local.is_relative_to(os.fspath(other), *more)
 
-    def iterdir(self) -> Iterator[FetchedPath]:
+    def iterdir(self) -> Iterator[FetchedPath]:  # type: ignore[override]
         """Return what is in a folder, called by its URIs."""
-        return (self / path.name for path in Path(self.__fspath__()).iterdir())
+        return (self / path.name for path in self.local.iterdir())
+
+    def glob(self, pattern: str, **options: Any) -> Iterator[Path]:  # type: ignore[override]
+        """Return what is below a folder, called by its places in the cache."""
+        return self.local.glob(pattern, **options)
+
+    def rglob(self, pattern: str, **options: Any) -> Iterator[Path]:  # type: ignore[override]
+        """Return all that is below a folder, called by its places in the cache."""
+        return self.local.rglob(pattern, **options)

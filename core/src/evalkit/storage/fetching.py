@@ -50,6 +50,8 @@ class _Fetcher(NamedTuple):
     identity: str
     cache: ObjectCache
     advance: Callable[[int], None]
+    fetched: list[Path]
+    """What was not in the cache before."""
 
     def fetch(self, found: StoredObject) -> Path:
         """Return the place of an object in the cache, once it is there."""
@@ -59,10 +61,16 @@ class _Fetcher(NamedTuple):
             with only_one(place.parent):
                 if not place.is_file():
                     fetch_object(self.store, found, place, self.advance)
+                    self.fetched.append(place)
         else:
             self.advance(found.size)
         touch(place.parent)
         return place
+
+    def end(self) -> None:
+        """Make room in the cache for what is new."""
+        if self.fetched:
+            self.cache.shrink()
 
 
 def fetch_file(
@@ -99,15 +107,15 @@ def fetch_file(
         seen = store.stat(uri)
         if seen is None:
             return None
-        fetcher = _Fetcher(store, identity, cache, _told([seen], progress, uri))
+        fetcher = _Fetcher(store, identity, cache, _told([seen], progress, uri), [])
         try:
             place = fetcher.fetch(seen)
         except ObjectChangedError:
             if attempt + 1 == _TRIES:
                 raise
             continue
-        note_latest(kept, [seen])
-        cache.shrink()
+        note_latest(kept, uri, [seen])
+        fetcher.end()
         return FetchedPath(place, uri)
     raise AssertionError("unreachable")
 
@@ -148,7 +156,7 @@ def fetch_folder(
         if not found:
             return None
         folder = kept / _version(uri, found) / (base_name(uri) or place.bucket)
-        fetcher = _Fetcher(store, identity, cache, _told(found, progress, uri))
+        fetcher = _Fetcher(store, identity, cache, _told(found, progress, uri), [])
         try:
             _fill(folder, uri, found, fetcher)
         except ObjectChangedError:
@@ -156,9 +164,9 @@ def fetch_folder(
                 raise
             continue
         if not is_offline():
-            note_latest(kept, found, listing)
+            note_latest(kept, uri, found, listing)
         touch(folder.parent)
-        cache.shrink()
+        fetcher.end()
         return FetchedPath(folder, uri)
     raise AssertionError("unreachable")
 

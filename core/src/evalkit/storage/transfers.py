@@ -96,8 +96,8 @@ def _fetch_parts(
     def fetch(number: int) -> None:
         start = number * PART_BYTES
         stop = min(found.size, start + PART_BYTES)
-        _fetch_range(store, found, (start, stop), target, advance, stopped)
-        os.pwrite(marks, b"\x01", number)
+        if _fetch_range(store, found, (start, stop), target, advance, stopped):
+            os.pwrite(marks, b"\x01", number)
 
     if len(parts) == 1:
         return fetch(parts[0])
@@ -120,15 +120,19 @@ def _fetch_range(
     target: int,
     advance: Advance,
     stopped: Event,
-) -> None:
-    """Fetch a range; after a cut go on with the first byte that is missing."""
+) -> bool:
+    """Fetch a range; after a cut go on with the first byte that is missing.
+
+    Returns:
+        Whether all of it has come; not where another range failed for good.
+    """
     start, stop = span
     failures = 0
     while start < stop:
         try:
             for piece in store.read(found, start, stop):
                 if stopped.is_set():
-                    return
+                    return False
                 os.pwrite(target, piece, start)
                 start += len(piece)
                 failures = 0
@@ -143,7 +147,8 @@ def _fetch_range(
                     "again to go on from there"
                 ) from error
             if stopped.wait(_FIRST_WAIT * 2 ** (failures - 1)):
-                return
+                return False
+    return True
 
 
 def _check(found: StoredObject, partial: Path, done: Path) -> None:

@@ -12,7 +12,7 @@ from pydantic_core import to_jsonable_python
 
 from evalkit.base.synced_files import make_folder, new_file
 from evalkit.errors import SchemaError, StorageError
-from evalkit.reading.given_rows import local_path
+from evalkit.storage.sending import file_to_write
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,7 +33,7 @@ def write_inputs(
     Args:
         rows: The rows.
         names: Their keys, in order.
-        path: The file.
+        path: The file, also as a URI such as `s3://bucket/file`.
         overwrite: Whether a file that is there may be replaced.
 
     Returns:
@@ -43,15 +43,16 @@ def write_inputs(
         SchemaError: A column has values of several types, which a table cannot hold.
         StorageError: It is there already, cannot be written, or has another suffix.
     """
-    path = local_path(path)
-    chunks = _chunks(rows, names, path)
-    try:
-        make_folder(path.parent)
-    except OSError as error:
-        raise StorageError(f"{path}: cannot be written: {error.strerror}") from error
-    with new_file(path, overwrite=overwrite) as part, part.open("wb") as stream:
-        stream.writelines(chunks)
-    return path
+    with file_to_write(path, overwrite=overwrite) as place:
+        chunks = _chunks(rows, names, place)
+        try:
+            make_folder(place.parent)
+        except OSError as error:
+            reason = error.strerror
+            raise StorageError(f"{place}: cannot be written: {reason}") from error
+        with new_file(place, overwrite=overwrite) as part, part.open("wb") as stream:
+            stream.writelines(chunks)
+    return place
 
 
 def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:

@@ -14,8 +14,10 @@ import polars as pl
 from pydantic_core import to_jsonable_python
 
 from evalkit.adapters import Pipeline, Row, file_frames, file_rows
+from evalkit.catalog import local_path
 from evalkit.errors import AdapterError, DataError, SchemaError
 from evalkit.reporting import new_file
+from evalkit.storage import file_to_write
 
 Progress = Callable[[str, float], None]
 """Told what is being done, and which share of it."""
@@ -60,7 +62,18 @@ def adapt_file(
         PluginError: An adapter failed.
         StorageError: The target cannot be written.
     """
-    source, target = Path(source), Path(target)
+    source = local_path(source)
+    with file_to_write(target, overwrite=True) as place:
+        return _adapt_to(pipeline, source, place, limit, progress)
+
+
+def _adapt_to(
+    pipeline: Pipeline,
+    source: Path,
+    target: Path,
+    limit: int | None,
+    progress: Progress,
+) -> AdaptedFile:
     if target.suffix not in (*JSON_LINES, PARQUET):
         raise DataError(f"{target}: write to a file .jsonl or .parquet")
     if target.exists() and source.exists() and target.samefile(source):

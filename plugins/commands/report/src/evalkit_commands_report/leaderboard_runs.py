@@ -66,11 +66,12 @@ def choose_runs(folders: Sequence[Path], since: datetime | None) -> Chosen:
     from evalkit import read_run
     from evalkit.errors import StorageError
     from evalkit.runs import COMPLETE, is_since, list_runs
+    from evalkit.storage import is_remote
 
     listed: list[RunSummary] = []
     notices: list[str] = []
     for folder in folders:
-        if not folder.is_dir():
+        if not is_remote(str(folder)) and not folder.is_dir():
             raise StorageError(f"there is no folder {folder}")
         found = list_runs(folder)
         notices += [run.problem for run in found if run.problem is not None]

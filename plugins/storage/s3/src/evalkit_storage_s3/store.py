@@ -133,7 +133,7 @@ class S3Store:
         place = join(uri, f"{_PROBE}-{uuid.uuid4().hex}")
         bucket, key = _parts(place)
         client = self._clients.s3
-        with failures(place, "written"):
+        with failures(uri, "written"):
             client.put_object(Bucket=bucket, Key=key, Body=b"", IfNoneMatch="*")
             try:
                 client.put_object(Bucket=bucket, Key=key, Body=b"", IfNoneMatch="*")

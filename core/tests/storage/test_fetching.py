@@ -1,0 +1,313 @@
+"""Files and folders of a store are fetched once, whole, and in the version seen."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from memory_store import MemoryStore
+
+from evalkit.errors import ObjectChangedError, StorageError, TransferError
+from evalkit.storage import StoredObject, fetching, transfers
+from evalkit.storage.cache import ObjectCache, size_limit
+from evalkit.storage.fetching import fetch, fetch_file, fetch_folder
+
+FILE = "mem://b/folder/file.jsonl"
+
+
+@pytest.fixture
+def parts(monkeypatch: pytest.MonkeyPatch) -> int:
+    """Let ranges be of 100 bytes."""
+    monkeypatch.setattr(transfers, "PART_BYTES", 100)
+    return 100
+
+
+def test_a_file_is_fetched_once(store: MemoryStore) -> None:
+    store.add(FILE, b"one")
+    shares: list[float] = []
+    first = fetch_file(FILE, lambda text, share: shares.append(share))
+    again = fetch_file(FILE)
+    assert first is not None
+    assert (first.read_bytes(), str(first), first.name) == (b"one", FILE, "file.jsonl")
+    assert again == first
+    assert store.calls == {"stat": 2, "read": 1}
+    assert shares[-1] == 1
+    assert not os.access(first, os.W_OK) or os.geteuid() == 0
+
+
+def test_a_new_version_is_fetched_anew(store: MemoryStore) -> None:
+    store.add(FILE, b"one")
+    first = fetch_file(FILE)
+    store.add(FILE, b"two")
+    second = fetch_file(FILE)
+    assert first is not None
+    assert second is not None
+    assert (first.read_bytes(), second.read_bytes()) == (b"one", b"two")
+
+
+def test_nothing_is_none_and_an_error_for_both(store: MemoryStore) -> None:
+    assert fetch_file(FILE) is None
+    assert fetch_file("mem://b/folder/") is None
+    assert fetch_folder("mem://b/folder") is None
+    with pytest.raises(StorageError, match=f"{FILE}: there is no such file"):
+        fetch(FILE)
+
+
+def test_large_files_come_in_ranges(store: MemoryStore, parts: int) -> None:
+    content = os.urandom(1234)
+    store.add(FILE, content)
+    found = fetch_file(FILE)
+    assert found is not None
+    assert found.read_bytes() == content
+    assert store.calls["read"] == 13
+
+
+def test_an_empty_file_is_fetched(store: MemoryStore) -> None:
+    store.add(FILE, b"", f"sha256:{hashlib.sha256().hexdigest()}")
+    found = fetch_file(FILE)
+    assert found is not None
+    assert found.read_bytes() == b""
+
+
+def test_a_range_goes_on_where_it_was_cut(store: MemoryStore, parts: int) -> None:
+    content = os.urandom(1000)
+    store.add(FILE, content)
+    store.cuts = 4
+    found = fetch_file(FILE)
+    assert found is not None
+    assert found.read_bytes() == content
+    assert store.calls["read"] == 14
+
+
+def test_what_came_is_kept_when_it_is_given_up(store: MemoryStore, parts: int) -> None:
+    content = os.urandom(1000)
+    store.add(FILE, content)
+
+    def fail(found: StoredObject) -> None:
+        if store.calls["read"] > 5:
+            raise TransferError(f"{found.uri}: the connection was lost")
+
+    store.before_read = fail
+    with pytest.raises(TransferError, match="tried 6 times"):
+        fetch_file(FILE)
+    before = store.calls["read"]
+    store.before_read = lambda found: None
+    found = fetch_file(FILE)
+    assert found is not None
+    assert found.read_bytes() == content
+    assert store.calls["read"] - before < 10
+
+
+def test_a_file_that_changes_meanwhile_is_fetched_again(
+    store: MemoryStore, parts: int
+) -> None:
+    store.add(FILE, b"a" * 500)
+
+    def change(found: StoredObject) -> None:
+        if store.calls["read"] == 3:
+            store.add(FILE, b"b" * 700)
+
+    store.before_read = change
+    found = fetch_file(FILE)
+    assert found is not None
+    assert found.read_bytes() == b"b" * 700
+
+
+def test_one_that_changes_all_the_time_is_an_error(
+    store: MemoryStore, parts: int
+) -> None:
+    store.add(FILE, b"a" * 500)
+    store.before_read = lambda found: store.add(FILE, os.urandom(500))
+    with pytest.raises(ObjectChangedError, match="was changed meanwhile"):
+        fetch_file(FILE)
+    with pytest.raises(ObjectChangedError, match="was changed meanwhile"):
+        fetch_folder("mem://b/folder")
+
+
+@pytest.mark.parametrize("name", ["sha256", "md5"])
+def test_other_bytes_than_recorded_are_refused(store: MemoryStore, name: str) -> None:
+    store.add(FILE, b"one", f"{name}:{hashlib.new(name, b'two').hexdigest()}")
+    with pytest.raises(StorageError, match=f"what came is not what was .* its {name}"):
+        fetch_file(FILE)
+    store.add(FILE, b"two", f"{name}:{hashlib.new(name, b'two').hexdigest()}")
+    assert fetch(FILE).read_bytes() == b"two"
+
+
+def test_a_full_disk_is_said(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    store.add(FILE, b"one")
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(StorageError, match=r"No space left on device.*cache --clear"):
+        fetch_file(FILE)
+    monkeypatch.undo()
+
+
+def test_two_threads_fetch_a_file_once(store: MemoryStore) -> None:
+    store.add(FILE, b"one")
+    store.before_read = lambda found: time.sleep(0.05)
+    threads = [threading.Thread(target=fetch_file, args=[FILE]) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert store.calls["read"] == 1
+
+
+def test_a_folder_holds_what_was_wanted(store: MemoryStore) -> None:
+    for name in ("a.json", "x/b.json", "x/y/c.txt", "x/", ".hidden/d.json"):
+        store.add(f"mem://b/folder/{name}", name.encode())
+    store.add("mem://b/folder-beside/e.json", b"")
+    whole = fetch_folder("mem://b/folder/")
+    assert whole is not None
+    names = {
+        str(path.relative_to(whole)) for path in whole.rglob("*") if path.is_file()
+    }
+    assert names == {"a.json", "x/b.json", "x/y/c.txt", ".hidden/d.json"}
+    assert (whole / "x" / "b.json").read_text() == "x/b.json"
+    assert (str(whole), whole.name) == ("mem://b/folder", "folder")
+    some = fetch_folder("mem://b/folder", ("*.txt",))
+    assert some is not None
+    assert [path.name for path in some.rglob("*") if path.is_file()] == ["c.txt"]
+    assert store.calls["read"] == 4
+
+
+def test_a_bucket_is_a_folder(store: MemoryStore) -> None:
+    store.add("mem://b/a.json", b"1")
+    found = fetch_folder("mem://b")
+    assert found is not None
+    assert (found / "a.json").read_text() == "1"
+    assert found.name == "b"
+
+
+def test_a_folder_is_fetched_once_and_anew_when_it_changes(store: MemoryStore) -> None:
+    store.add("mem://b/f/a", b"1")
+    store.add("mem://b/f/b", b"2")
+    first = fetch_folder("mem://b/f")
+    again = fetch_folder("mem://b/f")
+    assert (first, store.calls["read"]) == (again, 2)
+    store.add("mem://b/f/b", b"3")
+    second = fetch_folder("mem://b/f")
+    assert first is not None
+    assert second is not None
+    assert ((first / "b").read_text(), (second / "b").read_text()) == ("2", "3")
+    assert store.calls["read"] == 3
+
+
+@pytest.mark.parametrize("name", ["../x", "a/../../x", "a//b", "./x", "a\0b"])
+def test_names_that_no_file_can_have_are_refused(store: MemoryStore, name: str) -> None:
+    store.add(f"mem://b/f/{name}", b"1")
+    with pytest.raises(StorageError, match="has a name that no file can have"):
+        fetch_folder("mem://b/f")
+
+
+def test_large_files_of_a_folder_come_in_ranges(
+    store: MemoryStore, parts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetching, "PART_BYTES", parts)
+    store.add("mem://b/f/large", b"a" * 1000)
+    store.add("mem://b/f/small", b"b" * 10)
+    found = fetch_folder("mem://b/f")
+    assert found is not None
+    assert (found / "large").read_bytes() == b"a" * 1000
+    assert (found / "small").read_bytes() == b"b" * 10
+
+
+def test_offline_the_cache_answers(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.add(FILE, b"one")
+    fetch_file(FILE)
+    fetch_folder("mem://b/folder")
+    store.add(FILE, b"two")
+    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
+    before = dict(store.calls)
+    file, folder = fetch_file(FILE), fetch_folder("mem://b/folder")
+    assert file is not None
+    assert folder is not None
+    assert file.read_bytes() == (folder / "file.jsonl").read_bytes() == b"one"
+    assert fetch_file("mem://b/other") is None
+    with pytest.raises(StorageError, match="was never fetched before, and EVALKIT_OFF"):
+        fetch("mem://b/other")
+    assert dict(store.calls) == before
+
+
+def test_offline_a_file_that_was_removed_from_the_cache_is_missing(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.add(FILE, b"one")
+    found = fetch_file(FILE)
+    assert found is not None
+    found.local.unlink()
+    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
+    assert fetch_file(FILE) is None
+
+
+def _age(path: Path, hours: float) -> None:
+    then = time.time() - hours * 3600
+    os.utime(path, (then, then))
+
+
+def test_what_was_used_longest_ago_goes_first(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVALKIT_CACHE_SIZE", str(2500 / (1 << 30)))
+    found = {}
+    for number in range(3):
+        uri = f"mem://b/{number}"
+        store.add(uri, bytes([number]) * 1000)
+        file = fetch_file(uri)
+        assert file is not None
+        found[number] = file.local
+        _age(file.local.parent, 10 - number)
+    store.add("mem://b/3", b"3")
+    fetch_file("mem://b/3")
+    assert [n for n, path in found.items() if path.is_file()] == [1, 2]
+
+
+def test_what_is_in_use_stays_however_large(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVALKIT_CACHE_SIZE", "0")
+    store.add(FILE, b"one")
+    found = fetch_file(FILE)
+    assert found is not None
+    assert found.is_file()
+
+
+def test_files_that_folders_share_count_once(store: MemoryStore) -> None:
+    store.add(FILE, b"a" * 1000)
+    fetch_file(FILE)
+    fetch_folder("mem://b/folder")
+    cache = ObjectCache()
+    entries = cache.entries()
+    assert [entry.size for entry in entries] == [1000, 1000]
+    assert {entry.uri for entry in entries} == {FILE, "mem://b/folder"}
+    assert cache.clear() == 1000
+    assert cache.entries() == []
+    assert cache.clear() == 0
+
+
+@pytest.mark.parametrize("given", ["much", "-1", "nan"])
+def test_a_wrong_size_is_refused(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv("EVALKIT_CACHE_SIZE", given)
+    with pytest.raises(StorageError, match="EVALKIT_CACHE_SIZE: must be a number"):
+        size_limit()
+
+
+def test_a_cache_that_cannot_be_written_is_named(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "file"))
+    store.add(FILE, b"one")
+    with pytest.raises(StorageError, match=r"cannot be written.*EVALKIT_CACHE_DIR"):
+        fetch_file(FILE)

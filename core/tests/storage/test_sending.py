@@ -120,16 +120,16 @@ def test_perturbed_copies_go_to_a_store(store: MemoryStore, mini: object) -> Non
     evalkit.perturb_dataset(
         "mini",
         FILE,
-        perturbations=["lowercase"],
+        perturbations=["uppercase-words"],
         fields=["text"],
         progress=lambda text, share: told.append(text),
     )
     assert store.contents[FILE].count(b"\n") == 3
     with pytest.raises(StorageError, match=f"{FILE} is there already"):
         evalkit.perturb_dataset(
-            "mini", FILE, perturbations=["lowercase"], fields=["text"]
+            "mini", FILE, perturbations=["uppercase-words"], fields=["text"]
         )
     with pytest.raises(StorageError, match=r"\.jsonl"):
         evalkit.perturb_dataset(
-            "mini", "mem://b/x.csv", perturbations=["lowercase"], fields=["text"]
+            "mini", "mem://b/x.csv", perturbations=["uppercase-words"], fields=["text"]
         )

@@ -1,0 +1,60 @@
+"""A server of S3 on loopback, a bucket and a cache of its own for each test."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalkit.storage import finding
+from evalkit_storage_s3.store import S3Store
+
+
+@pytest.fixture(scope="session")
+def endpoint() -> Iterator[str]:
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def configured(
+    endpoint: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[None]:
+    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "EVALKIT_OFFLINE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "an-access-key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret-key")
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", endpoint)
+    monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
+    finding._store.cache_clear()
+    yield
+    finding._store.cache_clear()
+
+
+@pytest.fixture
+def store(configured: None) -> S3Store:
+    return S3Store()
+
+
+@pytest.fixture
+def client(store: S3Store) -> Any:
+    return store._clients.s3
+
+
+@pytest.fixture
+def bucket(client: Any) -> str:
+    name = f"b-{uuid.uuid4().hex}"
+    client.create_bucket(Bucket=name)
+    return name

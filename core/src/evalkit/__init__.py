@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from evalkit.perturbing.files import perturb_dataset as perturb_dataset
     from evalkit.perturbing.rows import perturb as perturb
     from evalkit.plugins.classes import Annotator as Annotator
-    from evalkit.plugins.classes import Dataset as Dataset
     from evalkit.plugins.classes import Metric as Metric
     from evalkit.plugins.classes import Perturbation as Perturbation
     from evalkit.plugins.classes import TaskIO as TaskIO
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
     from evalkit.runs.results import Result as Result
     from evalkit.runs.score_columns import Score as Score
     from evalkit.runs.stored import read_run as read_run
+    from evalkit.storage.datasets import Dataset as Dataset
     from evalkit.workflows.evaluation import evaluate as evaluate
     from evalkit.workflows.evaluation import evaluate_with as evaluate_with
     from evalkit.workflows.inputs import ModelInputs as ModelInputs
@@ -93,7 +93,7 @@ else:
             "hookspecs": "hookimpl",
             "perturbing.files": "perturb_dataset",
             "perturbing.rows": "perturb",
-            "plugins.classes": "Annotator Dataset Metric Perturbation TaskIO",
+            "plugins.classes": "Annotator Metric Perturbation TaskIO",
             "plugins.components": "Component",
             "plugins.discovery": "find_components",
             "plugins.dynabench": "BaseTaskIO",
@@ -104,6 +104,7 @@ else:
             "runs.results": "Result",
             "runs.score_columns": "Score",
             "runs.stored": "read_run",
+            "storage.datasets": "Dataset",
             "workflows.evaluation": "evaluate evaluate_with",
             "workflows.inputs": "ModelInputs load_inputs",
             "workflows.lists": "score",

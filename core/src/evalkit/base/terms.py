@@ -132,7 +132,8 @@ class Source(NamedTuple):
     """One file of a publisher, declared once."""
 
     url: str
-    """Where it is fetched from."""
+    """Where it is fetched from: an address on the web, or a place such as
+    `s3://bucket/file` for which a store is installed."""
     sha256: str | None = None
     """Its SHA-256 where it is known; a cached or fetched file must match it."""
     license: str | None = None

@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 from evalkit.errors import EvalkitError
 from evalkit.examples.adapted import adapted_by
 from evalkit.plugins.bound import BoundDataset
-from evalkit.plugins.classes import Dataset
 from evalkit.plugins.components import AS_FILE, AS_ROWS, NO_VERSION, Component
 from evalkit.plugins.registry import bind
 from evalkit.plugins.resolver import Resolver, name_of
 from evalkit.reading.formats import model_name
 from evalkit.reading.given_rows import local_path, rows_of
+from evalkit.storage.datasets import Dataset
 from evalkit.storage.places import is_remote
 
 

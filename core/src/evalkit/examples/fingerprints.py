@@ -15,7 +15,9 @@ from evalkit.base.terms import Source
 from evalkit.errors import DataError
 from evalkit.examples.rows import ExampleRows
 from evalkit.plugins.bound import BoundDataset
-from evalkit.plugins.sources import locate, sha256_of
+from evalkit.plugins.sources import sha256_of
+from evalkit.storage.datasets import locate
+from evalkit.storage.fetched import FetchedPath
 
 _HASHED_ROWS = 65_536
 """Rows that are written as JSON at a time to be hashed."""
@@ -37,6 +39,9 @@ class DataIdentity(NamedTuple):
     """SHA-256 of the files that rows name; None where they name none."""
     limit: int | None = None
     """How many examples the data set was asked for; None for all."""
+    permanent: str | None = None
+    """A URI that names the fetched file whatever is written later; None where it was
+    not fetched, or its store has no such ones."""
 
     @property
     def key(self) -> str:
@@ -92,6 +97,7 @@ def fingerprint(dataset: BoundDataset, loaded: ExampleRows) -> DataIdentity:
         rows,
         loaded.attached_sha256,
         loaded.limit,
+        loaded.path.permanent if isinstance(loaded.path, FetchedPath) else None,
     )
 
 

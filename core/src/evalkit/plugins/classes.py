@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from evalkit.base.terms import Extractors, Source
-from evalkit.errors import DataError
 from evalkit.plugins.plugin import Plugin
-from evalkit.plugins.sources import locate
 
 if TYPE_CHECKING:
     from evalkit.base.terms import AnswerKind, IntervalKind, MergeKind
@@ -95,22 +93,8 @@ def default_pred_converter(answer_field: str) -> Mapping[str, Any]:
     return {"id": "id", "pred": answer_field}
 
 
-class Dataset(Plugin):
-    """A named collection of examples with splits.
-
-    A subclass sets `task` and implements `load`. `evalkit.hookspecs.DatasetAttributes`
-    says what each attribute means.
-
-    Example:
-        ```python
-        class Greetings(evalkit.Dataset):
-            name = "greetings"
-            task = "sentiment"
-
-            def load(self, split):
-                return [{"uid": "1", "statement": "Hello!", "label": "positive"}]
-        ```
-    """
+class DatasetDefaults(Plugin):
+    """What a data set need not say of itself; `evalkit.Dataset` has methods beside."""
 
     name: ClassVar[str | None] = None
     round_id: ClassVar[int] = 0
@@ -138,28 +122,6 @@ class Dataset(Plugin):
     extract: ClassVar[Extractors | None] = None
     located_files: Mapping[str, Path] = {}
     """The files that were asked for so far, which the run records."""
-
-    def file(self, filename: str) -> Path:
-        """Return the path of one of the publisher's files, fetching it if need be.
-
-        Args:
-            filename: A key of `sources`.
-
-        Returns:
-            The path of the local copy.
-
-        Raises:
-            DataError: The file is not there and cannot be fetched; the message says
-                which file to put where.
-        """
-        if self.name is None or filename not in self.sources:
-            raise DataError(
-                f"{type(self).__name__} must set `name` and declare {filename!r} in "
-                "`sources` before it asks for the file"
-            )
-        path = locate(self.name, filename, self.sources[filename])
-        self.located_files = {**self.located_files, filename: path}
-        return path
 
 
 class Metric(Plugin):

@@ -12,7 +12,13 @@ from inspect import get_annotations
 from typing import Any, NamedTuple
 
 from evalkit import hookspecs
-from evalkit.plugins.classes import Annotator, Dataset, Metric, Perturbation, TaskIO
+from evalkit.plugins.classes import (
+    Annotator,
+    DatasetDefaults,
+    Metric,
+    Perturbation,
+    TaskIO,
+)
 
 
 class Kind(NamedTuple):
@@ -61,7 +67,7 @@ CONTRACTS: Mapping[str, Kind] = {
         "data set",
         hookspecs.DatasetSpec,
         hookspecs.DatasetAttributes,
-        Dataset,
+        DatasetDefaults,
         (("load",),),
         _CONVERTERS,
     ),

@@ -259,7 +259,7 @@ def _data(parts: Parts) -> recorded.Data:
         limit=identity.limit,
         version=dataset.version,
         license=dataset.license,
-        source_url=dataset.source_url,
+        source_url=dataset.source_url or identity.permanent,
         citation=dataset.citation,
         content_warning=dataset.content_warning,
         description=dataset.description,

@@ -19,20 +19,33 @@ class FetchedPath(PosixPath):
     Args:
         local: The file or folder in the cache, which has the name that the object has.
         uri: Where it was fetched from; without it a path is an ordinary one.
+        permanent: A URI that names this version whatever is written later.
     """
 
     _uri: str | None = None
+    permanent: str | None = None
+    """A URI that names this version whatever is written later; None where the store
+    has no such ones."""
 
     def __new__(
-        cls, local: str | os.PathLike[str], uri: str | None = None, /
+        cls,
+        local: str | os.PathLike[str],
+        uri: str | None = None,
+        permanent: str | None = None,
+        /,
     ) -> FetchedPath:
         """Make it."""
         made = super().__new__(cls, os.fspath(local))
         made._uri = uri
+        made.permanent = permanent
         return made
 
     def __init__(
-        self, local: str | os.PathLike[str], uri: str | None = None, /
+        self,
+        local: str | os.PathLike[str],
+        uri: str | None = None,
+        permanent: str | None = None,
+        /,
     ) -> None:
         if sys.version_info >= (3, 12):  # before, a path took its parts in `__new__`
             super().__init__(os.fspath(local))
@@ -61,7 +74,7 @@ class FetchedPath(PosixPath):
         return f"FetchedPath({self.__fspath__()!r}, {str(self)!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return FetchedPath, (self.__fspath__(), self._uri)
+        return FetchedPath, (self.__fspath__(), self._uri, self.permanent)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PurePath):
@@ -75,8 +88,11 @@ class FetchedPath(PosixPath):
         return self.local < Path(os.fspath(other))
 
     def __truediv__(self, key: str | os.PathLike[str]) -> FetchedPath:
-        uri = self._uri and f"{self._uri.rstrip('/')}/{os.fspath(key)}"
-        return FetchedPath(self.local / key, uri)
+        uri, permanent = (
+            folder and f"{folder.rstrip('/')}/{os.fspath(key)}"
+            for folder in (self._uri, self.permanent)
+        )
+        return FetchedPath(self.local / key, uri, permanent)
 
     def relative_to(self, other: Any, *more: Any, **options: Any) -> Path:  # type: ignore[override]
         """Return the way from a folder of the cache to this path."""

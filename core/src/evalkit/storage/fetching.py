@@ -103,7 +103,7 @@ def fetch_file(
             return None
         found = latest[0]
         place = kept / version_name(found) / base_name(uri)
-        return FetchedPath(place, uri) if place.is_file() else None
+        return FetchedPath(place, uri, found.permanent) if place.is_file() else None
     for attempt in range(_TRIES):
         seen = store.stat(uri)
         if seen is None:
@@ -117,7 +117,7 @@ def fetch_file(
             continue
         note_latest(kept, uri, [seen])
         fetcher.end()
-        return FetchedPath(place, uri)
+        return FetchedPath(place, uri, seen.permanent)
     raise AssertionError("unreachable")
 
 
@@ -168,7 +168,7 @@ def fetch_folder(
             note_latest(kept, uri, found, listing)
         touch(folder.parent)
         fetcher.end()
-        return FetchedPath(folder, uri)
+        return FetchedPath(folder, uri, _permanent(join(uri, ""), found))
     raise AssertionError("unreachable")
 
 
@@ -222,6 +222,15 @@ def _listed(store: Store, prefix: str, patterns: Sequence[str]) -> list[StoredOb
             raise StorageError(f"{each.uri}: has a name that no file can have")
         found.append(each)
     return found
+
+
+def _permanent(prefix: str, found: Sequence[StoredObject]) -> str | None:
+    """Return the URI that names a folder for good, where its objects have one."""
+    folders = {
+        each.permanent and each.permanent.removesuffix(each.uri.removeprefix(prefix))
+        for each in found
+    }
+    return folders.pop() if len(folders) == 1 else None
 
 
 def _version(uri: str, found: Sequence[StoredObject]) -> str:

@@ -25,6 +25,9 @@ class StoredObject(NamedTuple):
     digest: str | None = None
     """Of its content, as `sha256:` or `md5:` and hex digits; None where the store knows
     none."""
+    permanent: str | None = None
+    """A URI that names this version whatever is written later, where the store has
+    such ones; a run of data that it holds records it."""
 
 
 class Condition(NamedTuple):

@@ -11,9 +11,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from memory_store import MemoryStore
 
-from evalkit import DataError, Source
-from evalkit.plugins.sources import cache_folder, is_offline, locate, sha256_of
+from evalkit import DataError, Dataset, Source
+from evalkit.plugins.sources import cache_folder, is_offline, sha256_of
+from evalkit.storage.datasets import locate
+from evalkit.storage.fetching import fetch_file
 
 CONTENT = b"the publisher's own words\n"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -339,3 +342,96 @@ def test_address_of_an_unknown_kind_is_a_data_error(
     message = message_of_failure("gopher://127.0.0.1/words.txt")
     assert "gopher" in message
     assert folders.files() == []
+
+
+# Stores
+
+
+@pytest.fixture
+def stored(folders: Folders, store: MemoryStore) -> Folders:
+    """Point to the folders of the test, with the file in a store."""
+    store.add("mem://b/folder/object.txt", CONTENT)
+    return folders
+
+
+STORED = "mem://b/folder/object.txt"
+
+
+def test_object_is_fetched_once_and_found_by_the_name_of_the_file(
+    stored: Folders, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("EVALKIT_OFFLINE", raising=False)
+    wanted = stored.cache / "greetings" / "en" / "words.txt"
+    for _ in range(2):
+        assert find(STORED, file="en/words.txt") == wanted
+        assert str(wanted) == str(find(STORED, file="en/words.txt"))
+        assert wanted.read_bytes() == CONTENT
+    assert store.calls["read"] == store.calls["stat"] == 1
+    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
+    assert find(STORED, file="en/words.txt") == wanted
+
+
+def test_users_own_folder_comes_before_the_store(
+    stored: Folders, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("EVALKIT_OFFLINE", raising=False)
+    own = stored.write(stored.data, b"edited")
+    assert find(STORED) == own
+    assert not store.calls
+
+
+def test_offline_nothing_is_asked_of_the_store(
+    stored: Folders, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
+    message = message_of_failure(STORED)
+    assert f"{STORED}: was never fetched before" in message
+    assert f"put it at {stored.data / 'greetings' / 'words.txt'}" in message
+    assert "unset EVALKIT_OFFLINE" in message
+    assert not store.calls
+
+
+def test_offline_what_was_fetched_for_another_use_is_found(
+    stored: Folders, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("EVALKIT_OFFLINE", raising=False)
+    fetch_file(STORED)
+    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
+    assert find(STORED).read_bytes() == CONTENT
+
+
+def test_object_of_another_hash_is_not_taken(
+    stored: Folders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("EVALKIT_OFFLINE", raising=False)
+    message = message_of_failure(STORED, "0" * 64)
+    assert f"its SHA-256 is {SHA256}, declared is {'0' * 64}" in message
+    assert f"Get it from {STORED} and put it at" in message
+    assert not (stored.cache / "greetings").exists()
+
+
+def test_object_that_is_not_there_is_a_data_error(
+    stored: Folders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("EVALKIT_OFFLINE", raising=False)
+    message = message_of_failure("mem://b/absent")
+    assert "mem://b/absent: there is no such file" in message
+
+
+def test_a_data_set_loads_from_a_store(
+    stored: Folders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("EVALKIT_OFFLINE", raising=False)
+
+    class Greetings(Dataset):
+        name = "greetings"
+        sources = {"words.txt": Source(STORED, SHA256)}
+
+        def load(self, split: str) -> list[dict[str, str]]:
+            return [{"uid": "1", "text": self.file("words.txt").read_text()}]
+
+    greetings = Greetings()
+    assert greetings.load("test") == [{"uid": "1", "text": CONTENT.decode()}]
+    assert greetings.located_files == {
+        "words.txt": stored.cache / "greetings" / "words.txt"
+    }

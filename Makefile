@@ -59,7 +59,7 @@ build: $(VENV)/.installed
 	EVALKIT_RELEASE=1 $(BIN)/uv build --quiet --all-packages --wheel --out-dir dist
 
 constraints: $(VENV)/.installed
-	$(BIN)/uv pip compile $(filter %.toml,$(SETTINGS)) --group dev --universal --no-header --no-annotate --quiet $(foreach name,$(shell $(BIN)/python -c 'import hatch_build; print(*hatch_build.MEMBERS)'),--no-emit-package $(name)) --output-file constraints.txt
+	$(BIN)/uv pip compile $(filter %.toml,$(SETTINGS)) --group dev --universal --no-header --no-annotate --quiet $(foreach name,$(shell $(BIN)/python -c 'import hatch_build as b; print(*b.MEMBERS, *(n for e in b.EXTRAS.values() for n in e))'),--no-emit-package $(name)) --output-file constraints.txt
 
 clean:
 	rm -rf $(VENV) dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis

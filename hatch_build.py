@@ -37,22 +37,32 @@ MEMBERS = {
     "evalkit-testing": "plugins/testing/kit",
 }
 
+EXTRAS = {
+    "huggingface": {"evalkit-storage-huggingface": "plugins/storage/huggingface"},
+}
+"""Members that the suite does not require, as their libraries are large, by extra."""
+
 
 class WorkspaceMembers(MetadataHookInterface):
-    """Fills in `dependencies`."""
+    """Fills in `dependencies` and `optional-dependencies`."""
 
     def update(self, metadata: dict[str, Any]) -> None:
-        """Add one requirement for each member of the suite.
+        """Add one requirement for each member of the suite, and those of the extras.
 
         Args:
             metadata: The project table, changed in place.
         """
+        version = metadata["version"]
+        metadata["dependencies"] = self._requirements(MEMBERS, version)
+        metadata["optional-dependencies"] = {
+            extra: self._requirements(members, version)
+            for extra, members in EXTRAS.items()
+        }
+
+    def _requirements(self, members: dict[str, str], version: str) -> list[str]:
         if os.environ.get("EVALKIT_RELEASE"):
-            requirements = [f"{name}=={metadata['version']}" for name in MEMBERS]
-        else:
-            root = Path(self.root)
-            requirements = [
-                f"{name} @ {(root / folder).as_uri()}"
-                for name, folder in MEMBERS.items()
-            ]
-        metadata["dependencies"] = requirements
+            return [f"{name}=={version}" for name in members]
+        root = Path(self.root)
+        return [
+            f"{name} @ {(root / folder).as_uri()}" for name, folder in members.items()
+        ]

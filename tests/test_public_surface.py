@@ -572,11 +572,15 @@ def test_core_names_no_plugin() -> None:
 
 def test_the_suite_requires_exactly_the_members() -> None:
     tree = ast.parse((ROOT / "hatch_build.py").read_text(encoding="utf-8"))
-    (listed,) = (
+    listed, extras = (
         ast.literal_eval(node.value)
         for node in tree.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "MEMBERS"
+        if isinstance(node, ast.Assign)
+        and ast.unparse(node.targets[0]) in ("MEMBERS", "EXTRAS")
     )
+    for members in extras.values():
+        assert not members.keys() & listed.keys()
+        listed |= members
     assert listed == {project["name"]: folder for folder, project in MEMBERS.items()}
 
 

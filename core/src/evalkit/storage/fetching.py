@@ -230,7 +230,8 @@ def _permanent(prefix: str, found: Sequence[StoredObject]) -> str | None:
         each.permanent and each.permanent.removesuffix(each.uri.removeprefix(prefix))
         for each in found
     }
-    return folders.pop() if len(folders) == 1 else None
+    folder = folders.pop() if len(folders) == 1 else None
+    return folder and folder.rstrip("/")
 
 
 def _version(uri: str, found: Sequence[StoredObject]) -> str:

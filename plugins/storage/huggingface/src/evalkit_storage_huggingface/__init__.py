@@ -1,0 +1,1 @@
+"""Data sets of a hub, by its own client library; they are only read."""

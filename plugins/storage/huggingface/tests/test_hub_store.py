@@ -1,0 +1,310 @@
+"""The store of `hf://`, against a hub on loopback."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import evalkit
+from evalkit.errors import StorageError
+from evalkit.storage import (
+    ALWAYS,
+    Store,
+    TransferError,
+    fetch_file,
+    fetch_folder,
+    store_of,
+)
+from evalkit_storage_huggingface.store import HubStore
+
+NAME = "owner/name"
+ROOT = f"hf://datasets/{NAME}"
+TOKEN = "hf_a_secret_that_nobody_may_see"
+
+ROWS = [
+    {"uid": str(n), "statement": f"text {n}", "label": ("positive", "negative")[n % 2]}
+    for n in range(40)
+]
+ANSWERS = [{"id": row["uid"], "label": "positive"} for row in ROWS]
+
+
+def as_lines(rows: list[dict[str, str]]) -> bytes:
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def as_parquet(rows: list[dict[str, str]]) -> bytes:
+    stream = io.BytesIO()
+    pl.DataFrame(rows).write_parquet(stream)
+    return stream.getvalue()
+
+
+FILES = {
+    "README.md": b"about it",
+    "test.parquet": as_parquet(ROWS),
+    "data/test.jsonl": as_lines(ROWS),
+    "data/ä b?#%20.txt": b"x" * 1000,
+}
+
+
+@pytest.fixture
+def commit(hub: Any) -> str:
+    made: str = hub.commit(NAME, FILES, "main")
+    return made
+
+
+def test_it_is_found_by_its_scheme(hub: Any) -> None:
+    found: Store = store_of(f"{ROOT}/f")
+    assert isinstance(found, HubStore)
+    assert found.identity(f"{ROOT}/f") == hub.endpoint
+
+
+def test_the_identity_holds_no_password(hub: Any, monkeypatch: Any) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "ENDPOINT", "https://me:secret@hub.example/a")
+    assert HubStore().identity(f"{ROOT}/f") == "https://hub.example/a"
+
+
+@pytest.mark.parametrize("path", FILES)
+@pytest.mark.parametrize("revision", ["", "@main", "@{commit}"])
+def test_a_file_is_looked_at_and_read(commit: str, path: str, revision: str) -> None:
+    store, content = HubStore(), FILES[path]
+    uri = f"{ROOT}{revision.format(commit=commit)}/{path}"
+    found = store.stat(uri)
+    assert found is not None
+    assert (found.uri, found.size) == (uri, len(content))
+    assert found.permanent == f"{ROOT}@{commit}/{path}"
+    assert found.modified == 1704164645.0
+    is_large = len(content) >= 100
+    assert found.digest == (f"sha256:{found.etag}" if is_large else None)
+    assert b"".join(store.read(found, 0, len(content))) == content
+    assert b"".join(store.read(found, 2, 5)) == content[2:5]
+
+
+@pytest.mark.parametrize("path", ["absent", "data", "data/absent.txt", ""])
+def test_there_is_no_such_file(commit: str, path: str) -> None:
+    assert HubStore().stat(f"{ROOT}/{path}") is None
+
+
+def test_files_are_listed_by_name(commit: str) -> None:
+    found = [*HubStore().list_objects(f"{ROOT}@main/")]
+    assert [each.uri for each in found] == [f"{ROOT}@main/{p}" for p in sorted(FILES)]
+    below = [*HubStore().list_objects(f"{ROOT}/data/")]
+    assert [each.uri for each in below] == [
+        f"{ROOT}/data/test.jsonl",
+        f"{ROOT}/data/ä b?#%20.txt",
+    ]
+    assert below[0] == HubStore().stat(f"{ROOT}/data/test.jsonl")
+    assert [*HubStore().list_objects(f"{ROOT}/dat/")] == []
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("v1.0", "v1.0"),
+        ("refs/convert/parquet", "refs/convert/parquet"),
+        ("refs/pr/7", "refs/pr/7"),
+        ("a%2Fbranch", "a/branch"),
+    ],
+)
+def test_revisions_have_names(hub: Any, commit: str, written: str, name: str) -> None:
+    other = hub.commit(NAME, {"f": b"other"}, name)
+    found = HubStore().stat(f"{ROOT}@{written}/f")
+    assert found is not None
+    assert found.permanent == f"{ROOT}@{other}/f"
+    assert HubStore().stat(f"{ROOT}/f") is None
+
+
+def test_what_was_looked_at_is_read_though_the_branch_moves(
+    hub: Any, commit: str
+) -> None:
+    store = HubStore()
+    found = store.stat(f"{ROOT}/README.md")
+    assert found is not None
+    hub.commit(NAME, {"README.md": b"anything"}, "main")
+    assert b"".join(store.read(found, 0, found.size)) == b"about it"
+
+
+# Faults
+
+
+def message(uri: str) -> str:
+    with pytest.raises(StorageError) as caught:
+        HubStore().stat(uri)
+    with pytest.raises(type(caught.value)):
+        [*HubStore().list_objects(f"{uri}/")]
+    text = str(caught.value)
+    assert text.startswith(uri)
+    return text
+
+
+def test_a_data_set_that_is_not_there(commit: str) -> None:
+    text = message("hf://datasets/owner/absent/f")
+    assert "the hub has no such data set, or it is private" in text
+    assert "hf auth login" in text
+
+
+def test_a_revision_that_is_not_there(commit: str) -> None:
+    assert "has no such revision" in message(f"{ROOT}@absent/f")
+
+
+def test_a_data_set_that_is_gated(hub: Any, commit: str) -> None:
+    hub.gated.add(NAME)
+    assert "gated: ask for access" in message(f"{ROOT}/f")
+
+
+@pytest.mark.parametrize(
+    "uri", ["hf://owner/name/f", "hf://datasets/name", "hf://datasets/a@b/c/f"]
+)
+def test_what_names_no_data_set(hub: Any, uri: str) -> None:
+    assert "write hf://datasets/OWNER/NAME[@REVISION][/PATH]" in message(uri)
+    assert not hub.requests
+
+
+def test_a_name_that_none_can_have(hub: Any) -> None:
+    assert "no data set can be called so" in message("hf://datasets/a b/c/f")
+
+
+@pytest.mark.parametrize(
+    ("status", "part"),
+    [
+        (401, "does not accept the token"),
+        (403, "access is denied"),
+        (418, "answered with the status 418"),
+    ],
+)
+def test_a_status_says_what_to_do(
+    hub: Any, commit: str, status: int, part: str
+) -> None:
+    hub.status = status
+    assert part in message(f"{ROOT}/f")
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_hub_that_is_busy_may_answer_later(
+    hub: Any, commit: str, status: int
+) -> None:
+    hub.status = status
+    with pytest.raises(TransferError, match=f"busy or failing \\(status {status}\\)"):
+        HubStore().stat(f"{ROOT}/f")
+
+
+def test_a_hub_that_is_not_there(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(TransferError, match=r"lost or never made.*HF_ENDPOINT"):
+        HubStore().stat(f"{ROOT}/f")
+
+
+def test_what_answers_is_no_hub(hub: Any, commit: str, monkeypatch: Any) -> None:
+    def answer(request: Any, _answer: Any) -> None:
+        hub.send_file(request, b"<html>")
+
+    monkeypatch.setattr(hub, "send", answer)
+    assert "the answer is none of a hub's" in message(f"{ROOT}/f")
+
+
+def test_its_own_client_may_be_offline(
+    commit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    assert "HF_HUB_OFFLINE forbids" in message(f"{ROOT}/f")
+
+
+def test_nothing_is_written(hub: Any, commit: str, tmp_path: Path) -> None:
+    store, file = HubStore(), tmp_path / "f"
+    file.write_bytes(b"")
+    for call in (
+        lambda: store.put(file, f"{ROOT}/f", ALWAYS),
+        lambda: store.delete(f"{ROOT}/f"),
+        lambda: store.honours_conditions(f"{ROOT}/f"),
+    ):
+        with pytest.raises(StorageError, match="evalkit only reads data sets of a hub"):
+            call()
+    assert not hub.requests
+
+
+def test_a_download_goes_on_after_a_cut(hub: Any, commit: str) -> None:
+    hub.cuts = 1
+    found = fetch_file(f"{ROOT}/test.parquet")
+    assert found is not None
+    assert found.local.read_bytes() == FILES["test.parquet"]
+
+
+def test_a_token_opens_what_is_private_and_is_nowhere_else(
+    hub: Any, commit: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    hub.guarded.add(NAME)
+    assert "private" in message(f"{ROOT}/f")
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    found = fetch_file(f"{ROOT}/README.md")
+    assert found is not None
+    assert found.local.read_bytes() == b"about it"
+    hub.status = 403
+    assert TOKEN not in message(f"{ROOT}/f")
+    written = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert written
+    assert not any(TOKEN.encode() in content for content in written)
+
+
+# What it is for
+
+
+def evaluated(uri: str, tmp_path: Path) -> Any:
+    return evalkit.evaluate(
+        data=uri, task="sentiment", predictions=ANSWERS, out=tmp_path / "run"
+    )
+
+
+@pytest.mark.parametrize("path", ["test.parquet", "data/test.jsonl"])
+def test_a_file_is_scored_and_the_run_names_the_commit(
+    hub: Any, commit: str, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = evaluated(f"{ROOT}/{path}", tmp_path)
+    assert result["accuracy"].value == 0.5
+    (written,) = (tmp_path / "run").rglob("run.json")
+    data = json.loads(written.read_bytes())["data"]
+    assert data["source_url"] == f"{ROOT}@{commit}/{path}"
+    assert [file["name"] for file in data["files"]] == [path.rpartition("/")[2]]
+
+    # offline from the cache, with the same commit
+    count = len(hub.requests)
+    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
+    again = evaluated(f"{ROOT}/{path}", tmp_path / "again")
+    assert again.record.run_id == result.record.run_id
+    assert again.record.data.source_url == data["source_url"]
+    assert len(hub.requests) == count
+    with pytest.raises(StorageError, match="was never fetched before"):
+        evaluated(f"{ROOT}/README.md", tmp_path / "other")
+
+
+def test_a_folder_is_one_commit(commit: str) -> None:
+    found = fetch_folder(f"{ROOT}/data", ["*.jsonl"])
+    assert found is not None
+    assert found.permanent == f"{ROOT}@{commit}/data"
+    assert (found / "test.jsonl").permanent == f"{ROOT}@{commit}/data/test.jsonl"
+
+
+def test_the_command_line_scores_it(
+    hub: Any, commit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    predictions = tmp_path / "predictions.jsonl"
+    predictions.write_bytes(as_lines(ANSWERS))
+    command = [sys.executable, "-m", "evalkit", "eval", "--task", "sentiment"]
+    command += ["--data", f"{ROOT}@main/test.parquet", "-p", str(predictions)]
+    done = subprocess.run(
+        [*command, "--json"], capture_output=True, env=dict(os.environ), check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"{ROOT}@{commit}/test.parquet" in done.stdout.decode()

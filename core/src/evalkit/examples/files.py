@@ -14,8 +14,9 @@ from evalkit.plugins.bound import BoundDataset
 from evalkit.plugins.components import AS_FILE, AS_ROWS, NO_VERSION, Component
 from evalkit.plugins.registry import bind
 from evalkit.plugins.resolver import Resolver, name_of
+from evalkit.reading.data_places import data_path
 from evalkit.reading.formats import model_name
-from evalkit.reading.given_rows import local_path, rows_of
+from evalkit.reading.given_rows import rows_of
 from evalkit.storage.datasets import Dataset
 from evalkit.storage.places import is_remote
 
@@ -145,7 +146,7 @@ def bind_dataset(
             raise EvalkitError(
                 f"{dataset}: a file of examples needs its task (--task NAME, task=)"
             )
-        bound = bind_file(local_path(dataset), task)
+        bound = bind_file(data_path(dataset), task)
         return adapted_by(bound, adapters, resolver.registry)
     if are_rows(dataset):
         if task is None:

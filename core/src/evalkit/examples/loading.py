@@ -22,10 +22,10 @@ from evalkit.examples.rows import ExampleRows, Rows
 from evalkit.examples.scored_values import unscorable_kind
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.components import AS_FILE
+from evalkit.reading.data_places import data_path
 from evalkit.reading.field_types import model_types
 from evalkit.reading.files import TABLES
 from evalkit.reading.formats import Format, detect_format, is_data_set
-from evalkit.reading.given_rows import local_path
 from evalkit.reading.json_tables import Wanted, read_json_table
 from evalkit.reading.rows import Row
 from evalkit.reading.schemas import ColumnPlan, plan_of
@@ -109,7 +109,7 @@ def _materialise(
         return ExampleRows(frame)
     if isinstance(loaded, str | Path):
         try:
-            return _read_file(dataset, task, local_path(loaded), kept)
+            return _read_file(dataset, task, data_path(loaded), kept)
         except DataError as error:
             raise _named(dataset, error) from error.__cause__
     return _with_frame(
@@ -146,7 +146,7 @@ def _load_adapted(
     dataset: BoundDataset, task: BoundTask, loaded: Any, _kept: Collection[str] | None
 ) -> ExampleRows:
     """Return rows that went through the data set's adapters."""
-    path = local_path(loaded) if isinstance(loaded, str | Path) else None
+    path = data_path(loaded) if isinstance(loaded, str | Path) else None
     given: Any = None
     if path is None and (given := _as_frame(loaded)) is None:
         given = _as_rows(dataset, loaded)

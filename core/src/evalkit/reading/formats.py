@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.errors import DataError
@@ -101,6 +101,17 @@ def is_data_set(path: Path) -> bool:
         return (path / MANIFEST_FILE).is_file()
     except OSError:
         return False
+
+
+def has_data_suffix(name: str) -> bool:
+    """Tell whether the name of a file says that it holds rows.
+
+    Args:
+        name: Its name, after folders or not; none that hides itself.
+    """
+    path = PurePosixPath(name)
+    inner = Path(path.stem) if path.suffix.lower() in _COMPRESSED else path
+    return inner.suffix.lower() in _SUFFIXES and not path.name.startswith((".", "_"))
 
 
 def _sniff(path: Path) -> Format:

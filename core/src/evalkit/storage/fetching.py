@@ -39,6 +39,8 @@ from evalkit.storage.transfers import PART_BYTES, fetch_object
 _THREADS = 16
 """Small objects that are fetched at once."""
 
+_NAMES = "names"
+
 _TRIES = 3
 """How often a folder is listed anew that changes while it is fetched."""
 
@@ -194,6 +196,29 @@ def fetch(
     if found is None:
         raise StorageError(missing(uri_of(name)))
     return found
+
+
+def names_below(name: str | Path) -> list[str]:
+    """Return the names of all objects below a URI, from there on.
+
+    Args:
+        name: The URI of the folder. Offline those are returned that were there when
+            this was last asked for.
+
+    Raises:
+        DataError: The name is no URI.
+        PluginError: The plugin of the scheme is broken.
+        StorageError: It cannot be listed.
+    """
+    prefix = join(uri_of(name), "")
+    store = store_of(prefix)
+    kept = ObjectCache().folder_folder(store.identity(prefix), prefix)
+    if is_offline():
+        found = read_latest(kept, _NAMES)
+    else:
+        found = _listed(store, prefix, ("*",))
+        note_latest(kept, prefix, found, _NAMES)
+    return [each.uri.removeprefix(prefix) for each in found]
 
 
 def missing(uri: str) -> str:

@@ -1,0 +1,1 @@
+"""Objects in what fsspec has a file system for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -287,6 +288,43 @@ def test_a_file_is_scored_and_the_run_names_the_commit(
     assert len(hub.requests) == count
     with pytest.raises(StorageError, match="was never fetched before"):
         evaluated(f"{ROOT}/README.md", tmp_path / "other")
+
+
+def test_a_data_set_of_several_files_names_them(hub: Any, commit: str) -> None:
+    message = "name one of them: data/test.jsonl, test.parquet$"
+    with pytest.raises(evalkit.DataError, match=message):
+        evalkit.evaluate(data=ROOT, task="sentiment", predictions=ANSWERS)
+    assert not any("/resolve/" in request for request in hub.requests)
+
+
+def test_a_data_set_of_one_file_is_scored(hub: Any, tmp_path: Path) -> None:
+    files = {"README.md": b"about it", "data/0.parquet": FILES["test.parquet"]}
+    commit = hub.commit("owner/one", files, "main")
+    uri = "hf://datasets/owner/one"
+    result = evaluated(uri, tmp_path)
+    assert result["accuracy"].value == 0.5
+    assert result.record.data.source_url == f"{uri}@{commit}/data/0.parquet"
+
+
+def test_a_data_set_declares_a_file_of_a_hub(
+    hub: Any, commit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sha256 = hashlib.sha256(FILES["test.parquet"]).hexdigest()
+    uri = f"{ROOT}@{commit}/test.parquet"
+
+    class Published(evalkit.Dataset):
+        name = "published"
+        task = "sentiment"
+        sources = {"test.parquet": evalkit.Source(uri, sha256)}
+
+        def load(self, split: str) -> Path:
+            return self.file("test.parquet")
+
+    for offline in ("", "1"):
+        monkeypatch.setenv("EVALKIT_OFFLINE", offline)
+        result = evalkit.evaluate(Published, predictions=ANSWERS)
+        assert result["accuracy"].value == 0.5
+    assert sum("/resolve/" in request for request in hub.requests) == 1
 
 
 def test_a_folder_is_one_commit(commit: str) -> None:

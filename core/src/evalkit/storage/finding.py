@@ -37,6 +37,11 @@ def store_of(uri: str) -> Store:
     return _store(parse_place(uri).scheme)
 
 
+def forget_stores() -> None:
+    """Build stores anew, as where a notebook changed their configuration."""
+    _store.cache_clear()
+
+
 @cache
 def _store(scheme: str) -> Store:
     """Build the store of a scheme; clients of a server are slow to make."""

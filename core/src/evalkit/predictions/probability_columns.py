@@ -12,11 +12,11 @@ from evalkit.adapting.files import with_map
 from evalkit.adapting.stages import Stage
 from evalkit.plugins.bound import BoundTask
 from evalkit.predictions.adapted import AdaptedPredictions
+from evalkit.predictions.causes import PROBABILITIES
 from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format
 from evalkit.reading.tables import read_frames
 
-FIELD = "prob"
 PREFIX = "prob_"
 
 Rows = str | Path | pl.DataFrame | Sequence[Mapping[str, Any]]
@@ -40,7 +40,7 @@ def with_probability_columns(
         The predictions, and what a reader should know.
     """
     declared = {*task.scored_fields, *task.Output.model_fields}
-    if not labels or FIELD not in declared:
+    if not labels or PROBABILITIES not in declared:
         return predictions, []
     given, adapters = predictions, None
     if isinstance(given, AdaptedPredictions):
@@ -51,13 +51,13 @@ def with_probability_columns(
     wanted = {label: f"{PREFIX}{label}" for label in labels}
     absent = [label for label, column in wanted.items() if column not in columns]
     # where only some are there, a notice of what looks like probabilities says so
-    if FIELD in columns or absent or any("." in label for label in labels):
+    if PROBABILITIES in columns or absent or any("." in label for label in labels):
         return predictions, []
-    mapping = {f"{FIELD}.{label}": column for label, column in wanted.items()}
+    mapping = {f"{PROBABILITIES}.{label}": column for label, column in wanted.items()}
     pipeline = with_map(adapters, mapping)
     assert pipeline is not None
     told = (
-        f"the probabilities (`{FIELD}`) were taken from the columns "
+        f"the probabilities (`{PROBABILITIES}`) were taken from the columns "
         f"{', '.join(wanted.values())}"
     )
     return AdaptedPredictions(given, pipeline), [told]
@@ -68,7 +68,9 @@ def _leaves_columns(stage: Stage) -> bool:
     if stage.kind != "map-fields":
         return stage.kind == "normalise-labels"
     mapping: Mapping[str, str] = stage.configuration
-    return not any(name.startswith(FIELD) for name in (*mapping, *mapping.values()))
+    return not any(
+        name.startswith(PROBABILITIES) for name in (*mapping, *mapping.values())
+    )
 
 
 def _columns_of(predictions: Rows) -> Collection[str]:

@@ -36,6 +36,7 @@ from evalkit.scoring.table import (
     list_notices,
     make_table,
 )
+from evalkit.workflows.list_checks import check_values
 
 
 def score(
@@ -77,8 +78,9 @@ def score(
     Raises:
         DataError: The lists are not of the same length, hold a value that is no text,
             number, boolean or list of them (with `spans`: no list of dicts), or answers
-            of which several are acceptable are not texts, or an answer is none of the
-            labels; or the metric scores only
+            of which several are acceptable are not texts, an answer is none of the
+            labels, a text is no Unicode, a `prob` is no distribution, or a span ends
+            before its start; or the metric scores only
             answers that are `all-of`, `spans` or `ranked`, and `answer_kind` does not
             say so; or the job breaks the schema of such files.
         EvalkitError: The confidence is not between 0 and 1.
@@ -89,6 +91,7 @@ def score(
     given = tags if tags is not None else [[] for _ in targets]
     columns = {**(fields or {}), "tags": given, "predictions": predictions}
     _check_lengths(len(targets), columns)
+    check_values({**columns, "targets": targets}, targets, labels)
     bound = Resolver(registry or Registry()).metric(metric)
     if answer_kind is None:
         _refuse_kinds_of_tasks(bound)
@@ -100,7 +103,6 @@ def score(
         targets = _scored_values("targets", targets)
     kind = answer_kind or _kind_of(targets)
     declared = None if labels is None else tuple(labels)
-    _refuse_undeclared(targets, declared)
     known = None if job is None else given_job(job)
     context = MetricContext(declared, kind, job=known)
     ids = [str(number) for number in range(len(targets))]
@@ -246,21 +248,6 @@ def _scored_values(name: str, values: Sequence[Any]) -> list[Any]:
         except UnscorableError as error:
             raise DataError(f"{name}[{place}] is {error}") from error
     return found
-
-
-def _refuse_undeclared(targets: Sequence[Any], labels: Sequence[str] | None) -> None:
-    """Refuse answers that are texts and none of the labels, as data sets' are."""
-    if not labels:
-        return
-    for place, target in enumerate(targets):
-        is_list = isinstance(target, list)
-        for text in target if is_list else [target]:
-            if isinstance(text, str) and text not in labels:
-                has = "holds" if is_list else "is"
-                raise DataError(
-                    f"targets[{place}] {has} {shorten(text)}, which is none of the "
-                    f"labels {', '.join(labels)}"
-                )
 
 
 def _field(name: str, values: list[Any]) -> pl.Series:

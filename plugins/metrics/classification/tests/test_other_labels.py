@@ -22,7 +22,6 @@ from sklearn.metrics import (
 )
 
 import evalkit
-from evalkit.base.label_forms import other_label
 from evalkit.catalog import BoundMetric, Registry, Resolver
 from evalkit.errors import DataError
 from evalkit.runs import count_confusion
@@ -138,9 +137,8 @@ def test_a_label_of_that_name_is_another_class() -> None:
     found = evalkit.score("recall", said, gold, labels=labels)
     values = {name: found[name].value for name in found}
     assert values == {"recall#(other)": 1.0, "recall#a": 0.5, "recall#((other))": None}
-    assert other_label(["(other)", "((other))"]) == "(((other)))"
-    context = evalkit.MetricContext(("(other)",), "one")
-    assert context.other_label == "((other))"
+    context = evalkit.MetricContext(("(other)", "((other))"), "one")
+    assert context.other_label == "(((other)))"
     assert evalkit.MetricContext(None, "one").other_label is None
 
 

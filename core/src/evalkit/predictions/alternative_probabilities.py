@@ -15,6 +15,7 @@ from evalkit.predictions.causes import PROBABILITIES
 
 LOGPROB = "logprob"
 """Key of an alternative: the natural logarithm of its probability."""
+_COMPUTED = f" were computed from the `{LOGPROB}` of their alternatives"
 
 
 class AlternativeProbabilities:
@@ -94,11 +95,8 @@ class AlternativeProbabilities:
         """Say how many responses were given probabilities so far."""
         if not self._made:
             return ()
-        told = (
-            f"the probabilities (`{PROBABILITIES}`) of "
-            f"{count_of(self._made, 'response')} were computed from the `{LOGPROB}` of "
-            "their alternatives"
-        )
+        count = count_of(self._made, "response")
+        told = f"the probabilities (`{PROBABILITIES}`) of {count}{_COMPUTED}"
         if self._gaps:
             told += (
                 f"; in {count_of(self._gaps, 'response')} labels without an "
@@ -108,6 +106,15 @@ class AlternativeProbabilities:
             left_out = count_of(self._left_out, "alternative")
             told += f"; {left_out} without a declared label left out"
         return (told,)
+
+
+def are_of_alternatives(notices: Iterable[str]) -> bool:
+    """Tell whether a notice of a run says that its probabilities are of alternatives.
+
+    Args:
+        notices: The notices.
+    """
+    return any(_COMPUTED in notice for notice in notices)
 
 
 def _violations(places: Sequence[int], given: Sequence[Any]) -> Iterable[Violation]:

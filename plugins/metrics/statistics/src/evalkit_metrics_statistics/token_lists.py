@@ -29,8 +29,9 @@ def token_sums(given: pl.Series) -> pl.DataFrame:
     Raises:
         MetricError: The column holds something else than lists of numbers.
     """
-    if given.dtype == pl.Null:
-        given = given.cast(pl.List(pl.Float64))
+    if given.null_count() == len(given):
+        # whatever the type is of a column that holds nothing
+        given = pl.Series(TOKENS, [None] * len(given), dtype=pl.List(pl.Float64))
     inner = given.dtype.inner if isinstance(given.dtype, pl.List) else pl.String
     if not (inner.is_numeric() or inner == pl.Null):
         raise MetricError(

@@ -162,7 +162,8 @@ def _predictions(records: Sequence[RunRecord]) -> recorded.Predictions:
     """Return what the parts' predictions have in common: adapters, and their jobs."""
     given = [record.predictions for record in records]
     adapters, job = _common_adapters(given), merged_job(given)
-    return recorded.Predictions(name=None, sha256=None, adapters=adapters, job=job)
+    of_all = recorded.Predictions(name=None, sha256=None, adapters=adapters)
+    return of_all if job is None else of_all.model_copy(update={"job": job})
 
 
 def _common_adapters(

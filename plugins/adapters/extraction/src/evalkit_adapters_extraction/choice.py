@@ -42,7 +42,8 @@ class Choice:
     begins with; `where=whole` takes step 1 alone. Texts are compared in the Unicode
     form NFC. Scripts without blanks between words (Thai, Lao, Burmese, Khmer, Japanese,
     Chinese) have no word boundaries. Options that are single letters stand for
-    themselves.
+    themselves. A null among the options is a place without one: its letter names none,
+    and the others keep theirs.
 
     It needs a task whose examples have options (`choices_field`).
 
@@ -100,11 +101,11 @@ class Choice:
             }
         )
 
-    def _find(self, text: str, choices: list[str] | None) -> Found:
-        if not choices:
+    def _find(self, text: str, choices: list[str | None] | None) -> Found:
+        if not choices or set(choices) == {None}:
             return Found(None, "the example has no choices")
-        known = tuple(each for each in choices if each is not None)
-        return find_option(text, read_options(known, has_letters=True), self._where)
+        options = read_options(tuple(choices), has_letters=True)
+        return find_option(text, options, self._where)
 
     def _by_column(self, frame: pl.DataFrame) -> pl.Series:
         """Return the options of texts that are plain cases of steps 1 and 2."""

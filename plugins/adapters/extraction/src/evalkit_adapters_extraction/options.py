@@ -87,24 +87,26 @@ def core_of(folded: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def read_options(answers: tuple[str, ...], *, has_letters: bool) -> Options:
+def read_options(answers: tuple[str | None, ...], *, has_letters: bool) -> Options:
     """Prepare answers that texts may name.
 
     Args:
-        answers: The answers.
+        answers: The answers; None for a place without one, whose letter names none.
         has_letters: Whether the letters A, B, … stand for them by their places. Answers
             that are single letters stand for themselves.
 
     Returns:
         The answers with their forms, the longest first.
     """
-    made = [_option(answer) for answer in dict.fromkeys(answers)]
+    known = [answer for answer in dict.fromkeys(answers) if answer is not None]
+    made = [_option(answer) for answer in known]
     own = {each.core.upper(): each.answer for each in made if _is_letter(each.core)}
     letters = own
     if has_letters and not own:
-        letters = dict(zip(ascii_uppercase, answers, strict=False))
+        lettered = zip(ascii_uppercase, answers, strict=False)
+        letters = {letter: each for letter, each in lettered if each is not None}
     ordered = sorted(made, key=lambda each: (-len(each.folded), each.folded))
-    return Options(tuple(ordered), letters, frozenset(answers))
+    return Options(tuple(ordered), letters, frozenset(known))
 
 
 def _option(answer: str) -> Option:

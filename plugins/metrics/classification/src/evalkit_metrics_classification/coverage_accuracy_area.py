@@ -42,14 +42,22 @@ class CoverageAccuracyArea(ConfidenceRanking):
         share = np.divide(right, counts, out=np.zeros(len(counts)), where=counts > 0)
         # the sum over j of (hits + j share) / (before + j), from 1 to the count
         harmonic = _harmonic(int(np.ceil(taken.max(initial=0))))
-        # between whole numbers, which the delta method asks for, it is interpolated
-        places = np.arange(len(harmonic))
-        steps = np.interp(taken, places, harmonic) - np.interp(before, places, harmonic)
+        steps = _at(taken, harmonic) - _at(before, harmonic)
         areas = right + (hits_before - share * before) * steps
         alone = counts == 1
         areas[alone] = hits[alone] / taken[alone]
         area: Numbers = rankings.totals(areas) / rankings.totals(counts)
         return area
+
+
+def _at(counts: Numbers, harmonic: Numbers) -> Numbers:
+    """Return the harmonic number of each count, interpolated between whole ones."""
+    whole = counts.astype(np.int64)
+    if (whole == counts).all():
+        found: Numbers = harmonic[whole]
+        return found
+    # which the delta method asks for
+    return np.interp(counts, np.arange(len(harmonic)), harmonic)
 
 
 def _harmonic(most: int) -> Numbers:

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from evalkit.inference.intervals import Floats, Integers
+from evalkit.inference.intervals import Floats
 
 Pair: TypeAlias = tuple[str | None, str | None]
 """Gold and predicted label; None where nothing was predicted."""
@@ -143,7 +144,7 @@ class DrawnCounts(NamedTuple):
     """Names of the keys of a cell, and of the count."""
     cells: Sequence[Sequence[Any]]
     """The keys of each cell."""
-    counts: Floats | Integers
+    counts: Floats | NDArray[np.integer[Any]]
     """The counts, of shape (replicates, cells)."""
     kinds: Sequence[Any] = ()
     """The type of each key; none where all are texts."""

@@ -8,7 +8,7 @@ each is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -155,12 +155,14 @@ def replicate_cells(
         The sums, 0 in cells of which nothing was drawn.
     """
     draws = _UnitDraws(rows, members, units, keys, replicates)
-    sums = np.empty((replicates, len(draws.cell_starts)))
-    for first, drawn in draws:
-        found = _cell_sums(drawn * draws.values, draws.cell_starts)
-        sums[first : first + found.shape[1]] = found.T
+    is_count = bool((draws.values == 1).all())
+    parts = [
+        _cell_sums(drawn if is_count else drawn * draws.values, draws.cell_starts)
+        for _, drawn in draws
+    ]
+    sums: NDArray[Any] = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
     cells = draws.cells
-    return DrawnCounts((*rows.keys, *rows.columns), cells.rows(), sums, cells.dtypes)
+    return DrawnCounts((*rows.keys, *rows.columns), cells.rows(), sums.T, cells.dtypes)
 
 
 def replicate_merged(
@@ -219,7 +221,9 @@ def _summed(
     return frame_of(columns)
 
 
-def _cell_sums(numbers: Floats, starts: Codes) -> Floats:
+def _cell_sums(
+    numbers: Floats | NDArray[np.int32], starts: Codes
+) -> Floats | NDArray[np.int32]:
     """Add up the rows of each cell; most have one."""
     if len(starts) == len(numbers):
         return numbers

@@ -6,6 +6,7 @@ Metrics with equal statistics share it in one pass over a table.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -28,8 +29,21 @@ from evalkit.scoring.statistics_rows import (
 )
 from evalkit.scoring.table import ScoringTable
 
-MOST_SIZES = 10_000
-"""Units of a group up to which their sizes are kept."""
+MOST_KEPT = 10_000
+"""Rows or units of a group up to which what is found of them is kept."""
+
+
+class RowsOfUnits(NamedTuple):
+    """The rows of a group by its units."""
+
+    units: Codes
+    """Numbers of the units."""
+    codes: Codes
+    """Number of the distinct row of each row."""
+    unit_of_row: Codes
+    """Place of its unit among them."""
+    sizes: Floats
+    """How many examples each unit has."""
 
 
 class CountedRows:
@@ -58,6 +72,7 @@ class CountedRows:
         self._sizes: dict[int, Floats] = {}
         self._described: dict[int, ClusterSizes] = {}
         self._degrees: dict[int, float] = {}
+        self._by_unit: dict[int, RowsOfUnits] = {}
 
     @cached_property
     def units(self) -> Units:
@@ -95,6 +110,24 @@ class CountedRows:
         positions = self.groups.positions_of(group).astype(np.int64)
         return self.rows.memberships(positions, np.full(len(positions), group))
 
+    def rows_of_units(self, group: int) -> RowsOfUnits:
+        """Return the rows of a group's examples by unit."""
+        if group in self._by_unit:
+            return self._by_unit[group]
+        members = self.members_of(group)
+        units, place = np.unique(
+            self.units.codes[members.position], return_inverse=True
+        )
+        positions = (
+            members.position if self.rows.is_single else np.unique(members.position)
+        )
+        examples = np.searchsorted(units, self.units.codes[positions])
+        sizes = np.bincount(examples, minlength=len(units)).astype(np.float64)
+        found = RowsOfUnits(units, members.code, place, sizes)
+        if len(place) <= MOST_KEPT:
+            self._by_unit[group] = found
+        return found
+
     @cached_property
     def n(self) -> Codes:
         """How many examples of each group have statistics; repeats count once."""
@@ -131,6 +164,6 @@ class CountedRows:
             return self._sizes[group]
         positions = self.groups.positions_of(group)
         sizes = self.units.sizes_of(positions[self.rows.has_rows[positions]])
-        if len(sizes) <= MOST_SIZES:
+        if len(sizes) <= MOST_KEPT:
             self._sizes[group] = sizes
         return sizes

@@ -18,7 +18,7 @@ from evalkit.inference.cluster_sizes import (
     intraclass_correlation,
     sum_or_infinity,
 )
-from evalkit.inference.intervals import Floats, Integers
+from evalkit.inference.intervals import Floats
 from evalkit.inference.resampling import Units
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.finalization import Finalizer
@@ -193,24 +193,20 @@ class Evidence:
         Returns:
             The sums of the units that have rows in the group.
         """
-        members = self.members_of(group)
-        unit_of_row = self.units.codes[members.position]
         if self.is_simple:
-            totals: Floats = by_code[members.code]
-            return UnitTotals(unit_of_row, totals, np.ones(len(totals)))
-        units, local = np.unique(unit_of_row, return_inverse=True)
+            members = self.members_of(group)
+            alone: Floats = by_code[members.code]
+            return UnitTotals(
+                self.units.codes[members.position], alone, np.ones(len(alone))
+            )
+        rows = self._counted.rows_of_units(group)
         # sorted by value, so that rounding does not depend on the order of rows
-        values = by_code[members.code]
-        order = np.lexsort((values, local))
+        values = by_code[rows.codes]
+        order = np.lexsort((values, rows.unit_of_row))
         totals = np.bincount(
-            local[order], weights=values[order], minlength=len(units)
+            rows.unit_of_row[order], weights=values[order], minlength=len(rows.units)
         ).astype(np.float64)
-        positions = (
-            members.position if self.rows.is_single else np.unique(members.position)
-        )
-        examples: Integers = np.searchsorted(units, self.units.codes[positions])
-        sizes = np.bincount(examples, minlength=len(units)).astype(np.float64)
-        return UnitTotals(units, totals, sizes)
+        return UnitTotals(rows.units, totals, rows.sizes)
 
     @cached_property
     def _influences(self) -> Influences:

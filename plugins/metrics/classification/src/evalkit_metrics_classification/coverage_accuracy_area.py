@@ -35,14 +35,14 @@ class CoverageAccuracyArea(ConfidenceRanking):
 
     def sample_scores(self, rankings: Rankings) -> Numbers:
         """Return the mean accuracy, over all orders of what is equally confident."""
-        right, wrong, _ = rankings
-        counts = right + wrong
+        right, counts = rankings.positives, rankings.positives + rankings.negatives
         taken, hits = rankings.running(counts), rankings.running(right)
-        before, hits_before = taken - counts, hits - right
-        share = np.divide(right, counts, out=np.zeros(len(counts)), where=counts > 0)
+        before, hits_before = rankings.higher(taken), rankings.higher(hits)
+        share = np.divide(right, counts, out=np.zeros_like(counts), where=counts > 0)
         # the sum over j of (hits + j share) / (before + j), from 1 to the count
         harmonic = _harmonic(int(np.ceil(taken.max(initial=0))))
-        steps = _at(taken, harmonic) - _at(before, harmonic)
+        reached = _at(taken, harmonic)
+        steps = reached - rankings.higher(reached)
         areas = right + (hits_before - share * before) * steps
         alone = counts == 1
         areas[alone] = hits[alone] / taken[alone]

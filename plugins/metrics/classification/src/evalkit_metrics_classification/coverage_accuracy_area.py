@@ -44,8 +44,7 @@ class CoverageAccuracyArea(ConfidenceRanking):
         reached = _at(taken, harmonic)
         steps = reached - rankings.higher(reached)
         areas = right + (hits_before - share * before) * steps
-        alone = counts == 1
-        areas[alone] = hits[alone] / taken[alone]
+        np.divide(hits, taken, out=areas, where=counts == 1)
         area: Numbers = rankings.totals(areas) / rankings.totals(counts)
         return area
 

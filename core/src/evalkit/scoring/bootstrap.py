@@ -18,7 +18,7 @@ from evalkit.base.columns import frame_of
 from evalkit.base.terms import MergeKind
 from evalkit.inference.intervals import Floats
 from evalkit.inference.multinomial import DrawnCounts
-from evalkit.inference.resampling import Keys, Weights, unit_weights
+from evalkit.inference.resampling import UnitWeights, Weights
 from evalkit.inference.segment_sums import segment_sums
 from evalkit.scoring.statistics_rows import (
     CellCounts,
@@ -84,7 +84,7 @@ class _UnitDraws:
         rows: StatisticsRows,
         members: Memberships,
         units: Codes,
-        keys: Keys,
+        weights: UnitWeights,
         replicates: int,
     ) -> None:
         present, unit_of_row = np.unique(units, return_inverse=True)
@@ -95,7 +95,8 @@ class _UnitDraws:
         rank[order] = np.arange(len(order))
         # equal rows of a unit are drawn together
         self._drawn = _DrawnRows.of(rank[code_of_row], unit_of_row)
-        self._keys, self._replicates = keys[present], replicates
+        self._units, self._weights = present, weights
+        self._replicates = replicates
         self.cell_starts = _starts(cell_of_code)
         self.values = rows.values[codes[order]]
         self.cells = (
@@ -107,7 +108,7 @@ class _UnitDraws:
         step = max(1, MOST_DRAWS // len(self._drawn.units))
         for first in range(0, self._replicates, step):
             count = min(step, self._replicates - first)
-            weights = unit_weights(self._keys, first, count, self._replicates)
+            weights = self._weights.of(self._units, first, count, self._replicates)
             yield first, self._drawn.counts(weights)
 
 
@@ -115,7 +116,7 @@ def replicate_sums(
     rows: StatisticsRows,
     members: Memberships,
     units: Codes,
-    keys: Keys,
+    weights: UnitWeights,
     replicates: int,
 ) -> pl.DataFrame:
     """Draw bootstrap replicates of the sums of one group.
@@ -124,14 +125,14 @@ def replicate_sums(
         rows: The statistics; all number columns merge by sum.
         members: The rows of the group's members.
         units: Number of the unit of each of these rows.
-        keys: Keys of all units, by number.
+        weights: How often each unit is drawn.
         replicates: How many to draw.
 
     Returns:
         `replicate` (from 0), the metric's keys and the summed columns, without cells
         of which nothing was drawn.
     """
-    draws = _UnitDraws(rows, members, units, keys, replicates)
+    draws = _UnitDraws(rows, members, units, weights, replicates)
     return pl.concat([_summed(rows, draws, *some) for some in draws])
 
 
@@ -139,7 +140,7 @@ def replicate_cells(
     rows: StatisticsRows,
     members: Memberships,
     units: Codes,
-    keys: Keys,
+    weights: UnitWeights,
     replicates: int,
 ) -> DrawnCounts:
     """Draw bootstrap replicates of the sums of one group, as an array.
@@ -148,13 +149,13 @@ def replicate_cells(
         rows: The statistics: keys, and one number column that merges by sum.
         members: The rows of the group's members.
         units: Number of the unit of each of these rows.
-        keys: Keys of all units, by number.
+        weights: How often each unit is drawn.
         replicates: How many to draw.
 
     Returns:
         The sums, 0 in cells of which nothing was drawn.
     """
-    draws = _UnitDraws(rows, members, units, keys, replicates)
+    draws = _UnitDraws(rows, members, units, weights, replicates)
     is_count = bool((draws.values == 1).all())
     parts = [
         _cell_sums(drawn if is_count else drawn * draws.values, draws.cell_starts)
@@ -169,7 +170,7 @@ def replicate_merged(
     rows: StatisticsRows,
     members: Memberships,
     units: Codes,
-    keys: Keys,
+    weights: UnitWeights,
     replicates: int,
     merges: Mapping[str, MergeKind],
 ) -> pl.DataFrame:
@@ -179,7 +180,7 @@ def replicate_merged(
         rows: The statistics.
         members: The rows of the group's members.
         units: Number of the unit of each of these rows.
-        keys: Keys of all units, by number.
+        weights: How often each unit is drawn.
         replicates: How many to draw.
         merges: How each column merges, where not by sum.
 
@@ -193,8 +194,8 @@ def replicate_merged(
     step = max(1, MOST_DRAWS // len(rows_of_units.units))
     for first in range(0, replicates, step):
         count = min(step, replicates - first)
-        weights = unit_weights(keys[present], first, count, replicates)
-        drawn = rows_of_units.counts(weights).T.astype(np.int64)
+        drawn_units = weights.of(present, first, count, replicates)
+        drawn = rows_of_units.counts(drawn_units).T.astype(np.int64)
         replicate, code = np.nonzero(drawn)
         cells = CellCounts(replicate + first, codes[code], drawn[replicate, code])
         parts.append(merge_cells(rows, cells, merges))

@@ -5,6 +5,7 @@ Metrics with equal statistics share it in one pass over a table.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -55,6 +56,7 @@ class CountedRows:
         table: What is scored.
         groups: The groups.
         settings: How intervals are computed.
+        units: Returns the units that a sample is made of.
     """
 
     def __init__(
@@ -64,10 +66,12 @@ class CountedRows:
         table: ScoringTable,
         groups: Groups,
         settings: ScoringSettings,
+        units: Callable[[], Units],
     ) -> None:
         self.table = table
         self.groups = groups
         self.settings = settings
+        self._make_units = units
         self.rows = StatisticsRows(statistics, keys, len(table.ids))
         self._sizes: dict[int, Floats] = {}
         self._described: dict[int, ClusterSizes] = {}
@@ -77,7 +81,7 @@ class CountedRows:
     @cached_property
     def units(self) -> Units:
         """The units that a sample is made of."""
-        return self.table.units(self.settings.seed)
+        return self._make_units()
 
     @property
     def clustered(self) -> bool:

@@ -137,7 +137,7 @@ class GroupReplicates:
             return
         members, units = evidence.members_of(group), evidence.units
         unit_of_row = units.codes[members.position]
-        parts = (evidence.rows, members, unit_of_row, units.keys, self.count)
+        parts = (evidence.rows, members, unit_of_row, units.weights, self.count)
         if not evidence.merges_by_sum:
             merges = evidence.metric.merges
             yield "drawn", self.count, replicate_merged(*parts, merges)

@@ -185,7 +185,9 @@ class LabelPairs:
         counted = self._counted
         members, units = counted.members_of(group), counted.units
         unit_of_row = units.codes[members.position]
-        drawn = replicate_cells(counted.rows, members, unit_of_row, units.keys, count)
+        drawn = replicate_cells(
+            counted.rows, members, unit_of_row, units.weights, count
+        )
         numbers, are_right = self._numbered_pairs
         rows = UnitRows(unit_of_row, numbers[members.code], are_right[members.code])
         codes, times = counted.cells_of(group)

@@ -7,12 +7,14 @@ table, the groups and the settings, and on no metric.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from evalkit.inference.resampling import Units
 from evalkit.scoring.counted_rows import CountedRows
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.label_pairs import LabelPairs
@@ -44,6 +46,7 @@ class SharedCounts:
 
     def __init__(self) -> None:
         self._kept: list[_Kept] = []
+        self._units: tuple[ScoringTable, int, Units] | None = None
 
     def of(
         self,
@@ -76,10 +79,17 @@ class SharedCounts:
             ):
                 self._kept.append(self._kept.pop(place))
                 return kept.counts
-        counted = CountedRows(statistics, [*keys], table, groups, settings)
+        units = partial(self._units_of, table, settings.seed)
+        counted = CountedRows(statistics, [*keys], table, groups, settings, units)
         counts = Counts(counted, LabelPairs(counted))
         self._keep(_Kept(statistics, counts))
         return counts
+
+    def _units_of(self, table: ScoringTable, seed: int) -> Units:
+        known = self._units
+        if known is None or known[0] is not table or known[1] != seed:
+            known = self._units = (table, seed, table.units(seed))
+        return known[2]
 
     def _keep(self, newest: _Kept) -> None:
         self._kept.append(newest)

@@ -87,16 +87,8 @@ def score_metric(
         rate = _Rate(metric.name, table.frame.height, advance)
         found = metric_outcomes(metric, table, workers, rate.told)
         _log_failed_row(metric)
-        return score_statistics(
-            metric,
-            found.statistics,
-            table,
-            groups,
-            settings,
-            advance,
-            found.unscored,
-            shared,
-        )
+        given = (metric, found.statistics, table, groups, settings)
+        return score_statistics(*given, advance, found.unscored, shared)
     except MetricError as error:
         return failed_scores(metric, groups, error)
 

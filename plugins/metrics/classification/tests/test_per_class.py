@@ -251,7 +251,7 @@ def test_the_interval_equals_direct_resampling(name: str) -> None:
     # the share of an example which smoothing adds makes no difference to see
     cells = 2 * (targets != "a") + (predictions != "a")
     shares = np.bincount(cells, minlength=4) / 300
-    hit, missed, wrong, _ = random.multinomial(300, shares, size=4_000).T
+    hit, missed, wrong, _ = random.multinomial(300, shares, size=40_000).T
     below = {
         "f1": hit + (missed + wrong) / 2,
         "precision": hit + wrong,

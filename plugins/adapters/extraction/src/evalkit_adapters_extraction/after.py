@@ -62,12 +62,15 @@ class After:
 
     def extract_texts(self, texts: pl.Series) -> pl.DataFrame:
         """Return what follows the cue in each text."""
-        whole = composed(texts).alias("text").to_frame()
         text, rest = pl.col("text"), pl.col("rest")
+        behind: pl.Expr = text.str.replace(self._until_cue, "")
         is_found = rest.str.len_bytes() != text.str.len_bytes()
         values = (
-            whole.select(self._from_first_cue(text))
-            .with_columns(rest=text.str.replace(self._until_cue, ""))
+            composed(texts)
+            .alias("text")
+            .to_frame()
+            .select(self._from_first_cue(text))
+            .with_columns(rest=behind)
             .select(pl.when(is_found).then(rest.str.strip_chars()))
             .to_series()
         )

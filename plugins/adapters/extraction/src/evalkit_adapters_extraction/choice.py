@@ -129,10 +129,10 @@ class Choice:
 
 def _named(marked: pl.DataFrame) -> pl.Series:
     """Return the options of letters, but where the text behind may name another."""
-    frame = marked.with_columns(place=_place(pl.col("marked"))).with_columns(
-        named=pl.col("choices").list.get("place", null_on_oob=True),
-        rest=pl.col("text").str.replace(_MARK, ""),
-    )
+    rest: pl.Expr = pl.col("text").str.replace(_MARK, "")
+    place: pl.Expr = _place(pl.col("marked"))
+    option: pl.Expr = pl.col("choices").list.get(pl.col("place"), null_on_oob=True)
+    frame = marked.with_columns(place=place, rest=rest).with_columns(named=option)
     named, doubtful = frame["named"], _naming_another(frame)
     if doubtful.is_empty():
         return named
@@ -180,21 +180,21 @@ def _naming_another(found: pl.DataFrame) -> pl.Series:
         "choices",
         place=pl.col("place").cast(pl.Int64),
         at=pl.int_ranges(pl.col("choices").list.len()),
-        start=_start_of("rest"),
-    ).with_columns(start=_in_ascii("start"))
-    others = rows.explode("choices", "at").with_columns(other=_start_of("choices"))
+        start=_start_of(pl.col("rest")),
+    )
+    others = rows.explode("choices", "at")
+    others = others.with_columns(other=_start_of(pl.col("choices")))
     is_other = pl.col("at") != pl.col("place")
-    is_same = _in_ascii("other") == pl.col("start")
+    is_same = _in_ascii(pl.col("other")) == _in_ascii(pl.col("start"))
     return others.filter(is_other & is_same)["row"].unique()
 
 
-def _start_of(name: str) -> pl.Expr:
-    inner = pl.col(name).str.strip_chars_start(_AROUND)
+def _start_of(text: pl.Expr) -> pl.Expr:
+    inner = text.str.strip_chars_start(_AROUND)
     return inner.str.slice(0, _START).str.to_lowercase()
 
 
-def _in_ascii(name: str) -> pl.Expr:
-    start = pl.col(name)
+def _in_ascii(start: pl.Expr) -> pl.Expr:
     is_ascii = start.str.len_bytes() == start.str.len_chars()
     return pl.when(is_ascii).then(start).otherwise(pl.lit("?"))
 

@@ -17,7 +17,7 @@ ifneq ($(PIP_CERT)$(REQUESTS_CA_BUNDLE),)
 export SSL_CERT_FILE ?= $(or $(PIP_CERT),$(REQUESTS_CA_BUNDLE))
 endif
 
-.PHONY: demo test test-slow attack lint types contracts coverage constraints build clean
+.PHONY: demo test test-quick test-slow attack lint types contracts coverage constraints build clean
 
 $(VENV)/.installed: $(SETTINGS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evalkit needs Python 3.11 or newer; set PYTHON=...")'
@@ -29,8 +29,11 @@ $(VENV)/.installed: $(SETTINGS)
 demo: $(VENV)/.installed
 	EVALKIT_OFFLINE=1 $(BIN)/evalkit eval sample-sentiment
 
-test: $(VENV)/.installed
-	$(MAKE) --no-print-directory --jobs lint types contracts
+# beside each other, as checking types keeps one core busy only
+test: $(VENV)/.installed lint
+	$(MAKE) --no-print-directory --jobs types contracts test-quick
+
+test-quick: $(VENV)/.installed
 	$(PYTEST) -m "not slow" --numprocesses auto --dist worksteal $(PYTEST_OPTIONS)
 
 # apart, as tracing makes the tests half as long again

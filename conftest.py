@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import subprocess
 import sys
@@ -13,7 +14,10 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from evalkit import find_components
 from evalkit.base import failures
+from evalkit.catalog import Catalog
+from evalkit.plugins import registry
 
 # the time of one example says nothing on a machine that others use too
 # in CI always the same examples: what fails there must fail on any machine
@@ -52,6 +56,16 @@ def external_data() -> Path:
 def oracles() -> Path:
     """Give the folder of other systems' results; skips the test where there is none."""
     return _external_folder(ORACLES_VARIABLE)
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name bytes that nobody can read after their parameter.
+
+    Those of a compressed file may hold the time, and the processes that share the tests
+    would not agree on their names.
+    """
+    is_binary = isinstance(val, bytes) and not (val.isascii() and val.isalnum())
+    return argname if is_binary else None
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -119,6 +133,27 @@ class FakeDistribution:
 
 
 MakeDistribution = Callable[..., FakeDistribution]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _metadata_read_once() -> Iterator[None]:
+    """Read the metadata of what is installed once, not anew for each registry."""
+    path, distributions = [*sys.path], importlib.metadata.distributions
+    catalogs: dict[object, Catalog] = {}
+
+    def find() -> Catalog:
+        is_patched = importlib.metadata.distributions is not distributions
+        if is_patched or sys.path != path:  # a test has distributions of its own
+            return find_components()
+        of_evalkit = [item for item in os.environ.items() if "EVALKIT" in item[0]]
+        state = (Path.cwd() if "" in path else "", *sorted(of_evalkit))
+        if state not in catalogs:
+            catalogs[state] = find_components()
+        return catalogs[state]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "find_components", find)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import evalkit
+from evalkit.errors import DataError
 from evalkit_cli.main import cli
 
 LABELS = ("negative", "neutral", "positive")
@@ -113,6 +114,29 @@ def test_some_columns_alone_are_not_taken() -> None:
     found = evalkit.evaluate(Reviews, flat, metrics=["accuracy", "auroc"])
     assert (found["accuracy"].value, found["auroc"].value) == (0.8, None)
     assert any("look like probabilities" in notice for notice in found.notices)
+
+
+@pytest.mark.parametrize("name", ["rows", "p.jsonl", "p.csv", "p.parquet"])
+def test_a_column_of_no_label_is_an_error(name: str, tmp_path: Path) -> None:
+    flat = [{"prob_neutr": row.pop("prob_neutral"), **row} for row in rows(False)]
+    given: Any = flat if name == "rows" else write(tmp_path / name, flat)
+    said = "'prob_neutr' names none of the labels .*, and prob_neutral is not there"
+    with pytest.raises(DataError, match=said):
+        evalkit.evaluate(Reviews, given, metrics=METRICS)
+
+
+def test_columns_of_no_label_beside_none_of_labels_are_named() -> None:
+    flat = [{"id": row["id"], "label": row["label"]} for row in rows(False)]
+    odd = [{**row, "prob_max": 0.5} for row in flat]
+    found = evalkit.evaluate(Reviews, odd, metrics=["accuracy", "brier"])
+    assert (found["accuracy"].value, found["brier"].value) == (0.8, None)
+    [notice] = [each for each in found.notices if "names none of the labels" in each]
+    assert "'prob_max'" in notice
+    # where each label has a column, another one is an undeclared key
+    whole = [{**row, "prob_max": 0.5} for row in rows(False)]
+    found = evalkit.evaluate(Reviews, whole, metrics=["brier"])
+    assert found["brier"].value is not None
+    assert any("'prob_max'" in each for each in found.notices)
 
 
 def test_the_bins_of_the_report_give_ece(tmp_path: Path) -> None:

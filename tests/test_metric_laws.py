@@ -77,6 +77,19 @@ written = st.tuples(
         },
     )
 )
+of_tokens = st.lists(
+    st.floats(-50, 0).map(lambda x: round(x, 6)), min_size=1, max_size=4
+).map(
+    lambda tokens: (
+        "a",
+        "b",
+        {
+            "logprob": sum(tokens),
+            "token_logprobs": [None, *tokens],
+            **dict.fromkeys(("num_tokens", "num_bytes", "num_characters"), len(tokens)),
+        },
+    )
+)
 numbers = st.sampled_from(["3", "-3", "3.0 eggs", "1,000", "no"])
 with_number = st.sampled_from(["3", "-3", "4 or 1000"])
 WITH_NUMBERS: Mapping[str, Any] = {"examples": st.tuples(numbers, with_number)}
@@ -152,7 +165,7 @@ NUMBERS: Mapping[str, Any] = {"answer_kind": "number"}
 RATED: Mapping[str, Any] = {"examples": rated}
 MEASURED: Mapping[str, Any] = {"examples": measured}
 FOUND: Mapping[str, Any] = {"examples": found, "answer_kind": "ranked"}
-WRITTEN: Mapping[str, Any] = {"examples": written}
+WRITTEN: Mapping[str, Any] = {"examples": written | of_tokens}
 TOOK: Mapping[str, Any] = {
     **{"examples": 4, "seconds": 8.0, "peak_memory_gib": 1.5, "input_tokens": 40},
     **{"output_tokens": 6, "cost": 0.5, "currency": "USD"},

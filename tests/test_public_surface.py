@@ -277,7 +277,7 @@ def test_importing_a_package_alone_imports_nothing_heavy(package: str) -> None:
     assert own - {"evalkit.base", "evalkit.base.lazy"} == {package}
 
 
-ROOMS = ("perturbing", "runs", "scoring")
+ROOMS = ("perturbing", "runs", "scoring", "storage")
 """Rooms of core that are public modules, too; their modules are private."""
 
 FACES = ("evalkit.catalog", "evalkit.reporting", *(f"evalkit.{r}" for r in ROOMS))
@@ -608,7 +608,7 @@ def test_the_kit_is_a_distribution_without_components() -> None:
 @pytest.mark.parametrize("folder", sorted({*PLUGINS} - {KIT}))
 def test_folder_distribution_import_and_group_have_one_spelling(folder: str) -> None:
     _, kind, name = folder.split("/")
-    assert kind in (*KINDS, "commands", "schemas")
+    assert kind in (*KINDS, "commands", "schemas", "storage")
     project = MEMBERS[folder]
     distribution = f"evalkit-{kind}-{name}"
     package = distribution.replace("-", "_")
@@ -672,6 +672,7 @@ def test_tools_know_every_member() -> None:
         *(f"{name}.** -> evalkit_cli.commanding" for name in commands),
         "evalkit_schemas_standard.command -> evalkit_cli.commanding",
         "evalkit_schemas_standard.write_command -> evalkit_cli.commanding",
+        "evalkit_storage_s3.command -> evalkit_cli.commanding",
     ]
     circles = contracts["No circle of imports, not even of types alone"]
     faces = contracts[

@@ -211,7 +211,7 @@ def test_a_folder_without_a_file_that_counts_is_refused(
     ("given", "code", "said"),
     [
         ("absent", 1, "absent: cannot be read: No such file or directory"),
-        ("s3://bucket/m", 1, "s3://bucket/m: remote places are not supported yet"),
+        ("zz://bucket/m", 1, "zz://bucket/m: zz:// is read and written by no"),
         ("file.jsonl", 2, "is a file"),
     ],
 )

@@ -314,7 +314,7 @@ def test_wrong_usage_exits_2(
         (("tiny", "-p", "no.jsonl"), "no.jsonl: there is no such file"),
         (("tiny", "--split", "train"), "no split 'train'; it has test"),
         (("tiny", "--filter", "a=b"), "neither a column nor a facet 'a'"),
-        (("tiny", "-p", "s3://b/x.jsonl"), "s3://b/x.jsonl: remote places are not"),
+        (("tiny", "-p", "zz://b/x.jsonl"), "zz://b/x.jsonl: zz:// is read and"),
     ],
 )
 def test_an_error_exits_1_without_a_traceback(

@@ -328,14 +328,15 @@ def test_a_table_without_rows_has_no_examples(tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.parametrize(
-    "remote", ["s3://bucket/set.jsonl", "gs://b/x", "https://example.org/x.jsonl"]
+    "remote", ["zz://bucket/set.jsonl", "yy://b/x", "https://example.org/x.jsonl"]
 )
 @pytest.mark.parametrize("make", [str, Path])
-def test_remote_places_are_told_to_be_unsupported(
+def test_places_of_no_plugin_are_refused(
     set_file: Path, remote: str, make: Callable[[str], Any]
 ) -> None:
     given = make(remote)
-    expected = f"{given}: remote places are not supported yet"
+    scheme = remote.partition(":")[0]
+    expected = f"{remote}: {scheme}:// is read and written by no plugin"
     options: list[tuple[Any, Any, dict[str, Any]]] = [
         (given, SAID, {}),
         (set_file, given, {}),
@@ -345,9 +346,9 @@ def test_remote_places_are_told_to_be_unsupported(
         with pytest.raises(EvalkitError) as caught:
             evalkit.evaluate(dataset, predictions, task="sentiment", **others)
         assert str(caught.value).startswith(expected)
-    with pytest.raises(DataError, match="remote places are not supported yet"):
+    with pytest.raises(StorageError, match="is read and written by no plugin"):
         evalkit.validate(given, task="sentiment")
-    with pytest.raises(DataError, match="remote places are not supported yet"):
+    with pytest.raises(StorageError, match="is read and written by no plugin"):
         evalkit.validate(set_file, given, task="sentiment")
 
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from row_intervals import proportion_interval
 from scipy import stats
 from sklearn.metrics import f1_score
@@ -15,12 +16,13 @@ from evalkit.inference.cluster_smoothing import (
     UnitRows,
     added_examples,
     design_effect,
+    right_shares,
     smoothed_units,
     widened,
     widening,
     with_added,
 )
-from evalkit.inference.multinomial import count_pairs
+from evalkit.inference.multinomial import DrawnCounts, count_pairs, counts_table
 
 from ..engine_tables import main_score, make_groups, make_table, scored
 
@@ -88,24 +90,61 @@ def test_as_many_examples_are_added_as_the_smoothed_multinomial_has() -> None:
 
 
 def test_smoothing_adds_examples_with_their_mass_to_each_replication() -> None:
-    cells = pl.DataFrame(
-        {"gold": ["a", "a"], "said": ["a", "a"], "time": [0, 1], "count": [4.0, 4.0]}
-    )
-    drawn = pl.concat([cells.with_columns(replicate=number) for number in range(500)])
-    drawn = drawn.with_columns(pl.col("replicate").cast(pl.Int64))
+    cells = [("a", "a", 0), ("a", "a", 1)]
+    kinds = (pl.String(), pl.String(), pl.Int64())
+    names = ("gold", "said", "time", "count")
+    drawn = DrawnCounts(names, cells, np.full((500, 2), 4.0), kinds)
     pairs = count_pairs([(("a", "a"), 8.0)], ["a", "b"])
     random = np.random.default_rng(4)
-    replicates, expected = smoothed_units(drawn, cells, pairs, 2.5, 500, random)
-    assert expected.rows() == [
-        *(("a", "a", time, 4 + 2.5 / 4) for time in (0, 1)),
-        *(("a", "b", time, 2.5 / 4) for time in (0, 1)),
-    ]
-    added = replicates.filter(pl.col("said") == "b")
-    assert set((added["count"] / 2.5 % 1).to_list()) == {0.0}
-    by_time = added.partition_by("time", include_key=False)
-    assert by_time[0].equals(by_time[1])
+    replicates, expected = smoothed_units(
+        drawn, np.array([4.0, 4.0]), pairs, 2.5, random
+    )
+    assert expected.cells == [*cells, ("a", "b", 0), ("a", "b", 1)]
+    assert expected.counts.tolist() == [[4 + 2.5 / 4] * 2 + [2.5 / 4] * 2]
+    assert replicates.cells == expected.cells
+    np.testing.assert_array_equal(replicates.counts[:, ::2], replicates.counts[:, 1::2])
+    added = replicates.counts[:, 2]
+    assert set((added / 2.5 % 1).tolist()) == {0.0}
     # in 22 % of the replicates, by Poisson(1/4)
-    assert by_time[0].height / 500 == pytest.approx(1 - math.exp(-0.25), abs=0.08)
+    share = np.count_nonzero(added) / 500
+    assert share == pytest.approx(1 - math.exp(-0.25), abs=0.08)
+
+
+@pytest.mark.parametrize("golds", [["a"], ["b", "c"], [None, "c"]])
+def test_smoothing_of_arrays_is_that_of_tables(golds: list[str | None]) -> None:
+    random = np.random.default_rng(13)
+    gold = [golds[i] for i in random.integers(0, len(golds), 60)]
+    said = [[*LABELS, None][i] for i in random.integers(0, 4, 60)]
+    pairs = count_pairs([(pair, 1.0) for pair in zip(gold, said, strict=True)], LABELS)
+    cells = list(pairs.counts)
+    counts = random.integers(0, 9, (300, len(cells))).astype(float)
+    drawn = DrawnCounts(("gold", "said", "count"), cells, counts)
+    totals = np.array(list(pairs.counts.values()))
+    of_arrays = smoothed_units(drawn, totals, pairs, 1.5, np.random.default_rng(14))
+    added = added_examples(
+        pl.Series("gold", pairs.golds, dtype=pl.String),
+        pl.Series("said", pairs.labels),
+        ["said"],
+        300,
+        np.random.default_rng(14),
+    ).with_columns(count=pl.lit(1.5))
+    keys = ["replicate", "gold", "said"]
+    expected = with_added(counts_table([drawn], [0]), added, keys, "count")
+    found = counts_table([of_arrays[0]], [0]).sort(keys)
+    assert_frame_equal(found, expected, rel_tol=1e-12)
+    shares = right_shares(of_arrays[0])
+    is_right = pl.col("gold").eq_missing(pl.col("said"))
+    by_hand = expected.group_by("replicate", maintain_order=True).agg(
+        pl.col("count").filter(is_right).sum() / pl.col("count").sum()
+    )
+    np.testing.assert_allclose(shares, by_hand["count"], rtol=1e-12)
+    mass = 1.5 / 9
+    smoothed = dict(zip(of_arrays[1].cells, of_arrays[1].counts[0], strict=True))
+    for pair in {*pairs.counts, *((g, s) for g in golds for s in LABELS)}:
+        is_spread = pair[1] is not None
+        wanted = pairs.counts.get(pair, 0.0) + mass * is_spread
+        assert smoothed.pop(pair) == pytest.approx(wanted)
+    assert not smoothed
 
 
 @pytest.mark.parametrize("clusters", [[i // 5 for i in range(60)], list(range(60))])

@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from evalkit.inference import resampling
 from evalkit.inference.resampling import (
     FEWEST_POISSON_UNITS,
     Units,
+    UnitWeights,
     exact_weights,
     poisson_weights,
     unit_keys,
@@ -196,3 +198,17 @@ def test_few_units_are_drawn_exactly_in_any_part_of_the_replicates(more: int) ->
     assert ((whole.sum(axis=0) == len(keys)).all()) == (more < 0)
     parts = [unit_weights(keys, 0, 20, 50), unit_weights(keys, 20, 30, 50)]
     assert (np.concatenate(parts, axis=1) == whole).all()
+
+
+@pytest.mark.parametrize("units", [12, 60])
+@pytest.mark.parametrize("most", [0, 10**6])
+def test_weights_that_are_kept_are_those_that_are_drawn(
+    units: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resampling, "MOST_KEPT_WEIGHTS", most)
+    keys = unit_keys(names(70), 3)
+    weights = UnitWeights(keys)
+    chosen = np.arange(units) + 5
+    for first, count in ((0, 50), (13, 9), (0, 50)):
+        expected = unit_weights(keys[chosen], first, count, 50)
+        np.testing.assert_array_equal(weights.of(chosen, first, count, 50), expected)

@@ -43,6 +43,18 @@ def test_ids_are_told_apart_where_their_hashes_are_equal(
     assert found.tolist() == expected
 
 
+@given(st.integers(0, 9), st.integers(0, 12), st.none() | st.integers(0, 11))
+def test_ids_that_follow_each_other_are_found(
+    start: int, number: int, other: int | None
+) -> None:
+    ids = [f"id {n}" for n in (3, 1, 4, 15, 9, 2, 6, 5, 35, 8)]
+    wanted = ids[start : start + number]
+    if other is not None and other < len(wanted):
+        wanted[other] = "id 0"
+    found = IdIndex(pl.Series(ids)).find(pl.Series(wanted, dtype=pl.String))
+    assert found.tolist() == [ids.index(e) if e in ids else NOWHERE for e in wanted]
+
+
 def test_chunks_make_no_difference() -> None:
     texts = [f"a long identifier {n}" if n % 2 else str(n) for n in range(50)]
     chunked = pl.concat([pl.Series([text]) for text in texts], rechunk=False)

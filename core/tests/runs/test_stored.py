@@ -16,7 +16,6 @@ from edited_runs import seal_again, write_record
 
 import evalkit
 from evalkit import PluginError, Registry, Result, Score, StorageError
-from evalkit.errors import DataError
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.finding import LATEST, find_run
 from evalkit.runs.listing import list_runs
@@ -239,9 +238,9 @@ def test_a_path_of_something_else_says_what_it_lacks(
         find_run(path, tmp_path / "runs")
 
 
-def test_remote_places_are_refused() -> None:
-    with pytest.raises(DataError, match="remote places are not supported"):
-        find_run("s3://bucket/run")
+def test_places_of_no_plugin_are_refused() -> None:
+    with pytest.raises(StorageError, match="zz:// is read and written by no plugin"):
+        find_run("zz://bucket/run")
 
 
 def test_latest_is_the_one_whose_evaluation_began_last(

@@ -231,11 +231,14 @@ def test_rows_and_columns_follow_the_declared_order() -> None:
     rows = [("b", "a"), ("a", "zz"), ("a", "a"), ("b", None), ("b", "q"), ("b", "zz")]
     assert count_confusion(result(rows, labels=("b", "c", "a"))) == Confusion(
         labels=("b", "c", "a"),
-        predicted=("b", "c", "a", "q", "zz"),
-        counts=((0, 0, 1, 1, 1), (0, 0, 0, 0, 0), (0, 0, 1, 0, 1)),
+        predicted=("b", "c", "a", "(other)"),
+        counts=((0, 0, 1, 2), (0, 0, 0, 0), (0, 0, 1, 1)),
         no_answer=(1, 0, 0),
     )
-    assert count_confusion(result(rows)).labels == ("a", "b")
+    found = count_confusion(result(rows))
+    assert (found.labels, found.predicted) == (("a", "b"), ("a", "b", "q", "zz"))
+    found = count_confusion(result([("(other)", "x")], labels=("(other)",)))
+    assert (found.predicted, found.counts) == (("(other)", "((other))"), ((0, 1),))
 
 
 def test_only_what_counts_is_counted_and_only_with_the_tag() -> None:

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from evalkit.inference.multinomial import counts_table
-from evalkit.inference.resampling import unit_keys
+from evalkit.inference.resampling import UnitWeights, unit_keys
 from evalkit.scoring import bootstrap
 from evalkit.scoring.bootstrap import replicate_cells, replicate_sums
 from evalkit.scoring.statistics_rows import StatisticsRows
@@ -24,8 +24,8 @@ def draw(
     )
     rows = StatisticsRows(named, keys, statistics.height)
     members = rows.memberships(position, np.zeros_like(position))
-    names = unit_keys(map(str, range(int(units.max()) + 1)), seed)
-    return replicate_sums(rows, members, units, names, REPLICATES)
+    weights = UnitWeights(unit_keys(map(str, range(int(units.max()) + 1)), seed))
+    return replicate_sums(rows, members, units, weights, REPLICATES)
 
 
 def test_an_array_of_replicates_holds_the_same_sums(
@@ -39,8 +39,8 @@ def test_an_array_of_replicates_holds_the_same_sums(
     rows = StatisticsRows(statistics, keys, n)
     position = np.arange(n)
     units = position // 2
-    names = unit_keys(map(str, range(n // 2)), 3)
-    parts = (rows, rows.memberships(position, np.zeros_like(position)), units, names)
+    weights = UnitWeights(unit_keys(map(str, range(n // 2)), 3))
+    parts = (rows, rows.memberships(position, np.zeros_like(position)), units, weights)
     table = replicate_sums(*parts, 300)
     drawn = replicate_cells(*parts, 300)
     assert drawn.names == (*keys, "count")

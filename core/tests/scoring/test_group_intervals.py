@@ -14,7 +14,7 @@ from evalkit import Metric
 from evalkit.inference.intervals import Interval
 from evalkit.inference.percentiles import percentile_interval
 from evalkit.inference.resampling import unit_weights
-from evalkit.scoring import group_replicates, statistics_rows
+from evalkit.scoring import group_replicates, label_pairs, statistics_rows
 from evalkit.scoring.group_replicates import REPLICATES
 from evalkit.scoring.metric import score_metric
 from evalkit.scoring.records import GroupScore, ScoringSettings
@@ -276,7 +276,7 @@ def test_a_tag_is_drawn_as_its_examples_alone() -> None:
 def test_pairs_beyond_the_limit_are_resampled(monkeypatch: pytest.MonkeyPatch) -> None:
     groups = make_groups([["t"] if label == "a" else [] for label in GOLD])
     table = make_table(PREDICTED, GOLD)
-    monkeypatch.setattr(group_replicates, "MOST_PAIRS", 5)
+    monkeypatch.setattr(label_pairs, "MOST_PAIRS", 5)
     found = scored("macro-f1", table, groups)
     assert main_score(found, 0).interval.method == "bootstrap"
     assert main_score(found, 1).interval.method == "multinomial"

@@ -1,10 +1,11 @@
-"""Labels that differ only in case, surrounding blanks or Unicode form."""
+"""Labels that differ in case, blanks or Unicode form, and what is no label."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
+_OTHER = "(other)"
 HOW_TO_NORMALISE = "--normalise labels (normalise='labels' in Python)"
 
 
@@ -43,3 +44,18 @@ def would_mend(values: Iterable[object], labels: Iterable[str]) -> bool:
     except ValueError:
         return False
     return all(isinstance(each, str) and folded(each) in forms for each in values)
+
+
+def other_label(labels: Collection[str]) -> str:
+    """Return what stands for everything that is none of the labels.
+
+    Args:
+        labels: The labels.
+
+    Returns:
+        `(other)`, in as many more brackets as make it none of them.
+    """
+    found = _OTHER
+    while found in labels:
+        found = f"({found})"
+    return found

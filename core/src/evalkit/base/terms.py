@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
+from evalkit.base.label_forms import other_label
+
 if TYPE_CHECKING:
     from evalkit.base.jobs import Job
 
@@ -81,6 +83,14 @@ class MetricContext(NamedTuple):
     """The job that made the predictions: `file`, the name of the file that tells of it,
     and `figures`, what the job took (None where there is no such file). None where the
     predictions are not of one file."""
+
+    @property
+    def other_label(self) -> str | None:
+        """What stands for predictions that are no label; None without labels.
+
+        `(other)`, or `((other))` where that is a label.
+        """
+        return other_label(self.labels) if self.labels else None
 
 
 class NotScored(Exception):

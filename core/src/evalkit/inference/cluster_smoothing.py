@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -26,7 +26,12 @@ from evalkit.inference.intervals import (
     clustered_share_interval,
     drawn_design_effect,
 )
-from evalkit.inference.multinomial import PairCounts
+from evalkit.inference.multinomial import (
+    DrawnCounts,
+    Pair,
+    PairCounts,
+    pair_place,
+)
 from evalkit.inference.student_t import normal_quantile, t_quantile
 
 
@@ -185,44 +190,79 @@ def shortfall(
 
 
 def smoothed_units(
-    drawn: pl.DataFrame,
-    cells: pl.DataFrame,
+    drawn: DrawnCounts,
+    totals: Floats,
     pairs: PairCounts,
     mass: float,
-    replicates: int,
     random: np.random.Generator,
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+) -> tuple[DrawnCounts, DrawnCounts]:
     """Add examples to replicates of the counts of one group.
 
     Args:
-        drawn: `replicate` from 0, the keys and the counts.
-        cells: The keys and counts of the group: gold and predicted label, and a third
-            key where replications are counted apart.
+        drawn: The replicates; keys are gold and predicted label, and perhaps a third
+            one where replications are counted apart.
+        totals: The count of each of their cells in the group.
         pairs: The gold labels of the group, and all labels that an answer may be of.
         mass: What each example that is added counts.
-        replicates: How many replicates there are.
         random: Where the numbers come from.
 
     Returns:
-        The replicates, and the counts that are to be expected in them.
+        The replicates, and the counts that are to be expected in them; both with the
+        cells sorted.
     """
-    gold, predicted, *others = cells.columns[:-1]
-    column = cells.columns[-1]
-    golds = pl.Series(gold, pairs.golds, dtype=pl.String)
-    labels = pl.Series(predicted, pairs.labels, dtype=pl.String)
-    added = added_examples(golds, labels, [predicted], replicates, random)
-    every = golds.to_frame().join(labels.to_frame(), how="cross")
-    if others:
-        replications = cells.select(all_named(others)).unique()
-        added = added.join(replications, how="cross")
-        every = every.join(replications, how="cross")
-    counted = pl.lit(mass).alias(column)
-    expected = every.with_columns(counted / max(1, len(labels)) ** 2)
-    keys = [gold, predicted, *others]
+    golds, labels = pairs.golds, pairs.labels
+    replicates = len(drawn.counts)
+    number, gold, [label] = _added(len(golds), len(labels), 1, replicates, random)
+    found, place = np.unique(gold * max(1, len(labels)) + label, return_inverse=True)
+    chosen = [divmod(code, max(1, len(labels))) for code in found.tolist()]
+    added_pairs = [(golds[one], labels[other]) for one, other in chosen]
+    rests = sorted({tuple(cell[2:]) for cell in drawn.cells})
+    places = _places(drawn.cells, added_pairs, rests)
+    counts = np.zeros((replicates, len(places)))
+    counts[:, [places[tuple(cell)] for cell in drawn.cells]] = drawn.counts
+    for rest in rests:
+        columns = np.array([places[*pair, *rest] for pair in added_pairs], dtype=int)
+        # equal numbers, so that rounding depends on no order
+        np.add.at(counts, (number, columns[place]), mass)
+    every = [(one, other) for one in golds for other in labels]
+    expected_places = _places(drawn.cells, every, rests)
+    expected = np.zeros((1, len(expected_places)))
+    expected[0, [expected_places[tuple(cell)] for cell in drawn.cells]] = totals
+    spread = [expected_places[*pair, *rest] for pair in every for rest in rests]
+    expected[0, spread] += mass / max(1, len(labels)) ** 2
     return (
-        with_added(drawn, added.with_columns(counted), ["replicate", *keys], column),
-        with_added(cells, expected, keys, column),
+        drawn._replace(cells=list(places), counts=counts),
+        drawn._replace(cells=list(expected_places), counts=expected),
     )
+
+
+def _places(
+    cells: Sequence[Sequence[Any]],
+    pairs: Sequence[Pair],
+    rests: Sequence[tuple[Any, ...]],
+) -> dict[tuple[Any, ...], int]:
+    """Number cells, and those of pairs and what may stand beside them, sorted."""
+    more = ((*pair, *rest) for pair in pairs for rest in rests)
+    everything = {*map(tuple, cells), *more}
+    ordered = sorted(everything, key=lambda cell: (pair_place(cell[:2]), cell[2:]))
+    return {cell: number for number, cell in enumerate(ordered)}
+
+
+def _added(
+    golds: int,
+    labels: int,
+    answers: int,
+    replicates: int,
+    random: np.random.Generator,
+) -> tuple[Integers, Integers, list[Integers]]:
+    """Draw the replicate of each added example, and numbers of its labels."""
+    each = random.poisson(golds / max(1, labels), size=replicates)
+    if not labels:
+        each[:] = 0
+    total = int(each.sum())
+    chosen = [random.integers(0, max(1, labels), total) for _ in range(answers)]
+    gold = random.integers(0, golds, total)
+    return np.repeat(np.arange(replicates), each), gold, chosen
 
 
 def added_examples(
@@ -245,41 +285,29 @@ def added_examples(
     Returns:
         `replicate`, the gold label and the answers, one row for each example.
     """
-    each = random.poisson(len(golds) / max(1, len(labels)), size=replicates)
-    total = int(each.sum())
-    chosen = [
-        labels.gather(random.integers(0, max(1, len(labels)), total)).alias(name)
-        for name in answers
-    ]
-    return pl.DataFrame(
-        [
-            pl.Series("replicate", np.repeat(np.arange(replicates), each)),
-            golds.gather(random.integers(0, len(golds), total)),
-            *chosen,
-        ]
+    number, gold, chosen = _added(
+        len(golds), len(labels), len(answers), replicates, random
     )
+    said = [
+        labels.gather(numbers).alias(name)
+        for name, numbers in zip(answers, chosen, strict=True)
+    ]
+    return pl.DataFrame([pl.Series("replicate", number), golds.gather(gold), *said])
 
 
-def right_shares(counts: pl.DataFrame, replicates: int) -> Floats:
+def right_shares(counts: DrawnCounts) -> Floats:
     """Return the share of right answers in each replicate.
 
     Args:
-        counts: `replicate` from 0, gold and predicted label, perhaps another key, and
-            the counts.
-        replicates: How many replicates there are.
+        counts: Counts by gold and predicted label, and perhaps another key.
 
     Returns:
         The shares, of shape (replicates,); nan where nothing was drawn.
     """
-    _, gold, predicted, *_ = counts.columns
-    number, times = (
-        counts[name].to_numpy() for name in ("replicate", counts.columns[-1])
-    )
-    is_right = counts.select(named(gold).eq_missing(named(predicted))).to_series()
-    totals = np.bincount(number, times, replicates)
-    right = np.bincount(number, times * is_right.to_numpy(), replicates)
+    is_right = [gold == predicted for gold, predicted, *_ in counts.cells]
+    right = counts.counts[:, is_right].sum(axis=1)
     with np.errstate(invalid="ignore"):
-        shares: Floats = right / totals
+        shares: Floats = right / counts.counts.sum(axis=1)
     return shares
 
 

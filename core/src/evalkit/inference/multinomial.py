@@ -14,8 +14,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from evalkit.inference.intervals import Floats, Integers
+from evalkit.inference.intervals import Floats
 
 Pair: TypeAlias = tuple[str | None, str | None]
 """Gold and predicted label; None where nothing was predicted."""
@@ -79,12 +80,16 @@ def count_pairs(
     for pair, count in counted:
         counts[pair] = counts.get(pair, 0.0) + count
     seen = {label for pair in counts for label in pair if label is not None}
-    ordered = {pair: counts[pair] for pair in sorted(counts, key=_place)}
+    ordered = {pair: counts[pair] for pair in sorted(counts, key=pair_place)}
     return PairCounts(ordered, sorted({*declared, *seen}))
 
 
-def _place(pair: Pair) -> tuple[tuple[bool, str], ...]:
-    """Sort what is missing before all labels."""
+def pair_place(pair: Sequence[str | None]) -> tuple[tuple[bool, str], ...]:
+    """Return what pairs are sorted by: what is missing before all labels.
+
+    Args:
+        pair: Gold and predicted label.
+    """
     return tuple((label is not None, label or "") for label in pair)
 
 
@@ -106,7 +111,7 @@ def smoothed_counts(pairs: PairCounts) -> dict[Pair, float]:
         for label in pairs.labels:
             smoothed[gold, label] = smoothed.get((gold, label), 0.0) + extra
     share = math.fsum(pairs.counts.values()) / math.fsum(smoothed.values())
-    return {pair: smoothed[pair] * share for pair in sorted(smoothed, key=_place)}
+    return {pair: smoothed[pair] * share for pair in sorted(smoothed, key=pair_place)}
 
 
 def counts_of_one_class(pairs: PairCounts) -> dict[Pair, float]:
@@ -129,7 +134,7 @@ def counts_of_one_class(pairs: PairCounts) -> dict[Pair, float]:
     counts[gold, gold] = counts.get((gold, gold), 0.0) + 1
     for label in others:
         counts[gold, label] = counts.get((gold, label), 0.0) + 1 / len(others)
-    return {pair: counts[pair] for pair in sorted(counts, key=_place)}
+    return {pair: counts[pair] for pair in sorted(counts, key=pair_place)}
 
 
 class DrawnCounts(NamedTuple):
@@ -139,7 +144,7 @@ class DrawnCounts(NamedTuple):
     """Names of the keys of a cell, and of the count."""
     cells: Sequence[Sequence[Any]]
     """The keys of each cell."""
-    counts: Floats | Integers
+    counts: Floats | NDArray[np.integer[Any]]
     """The counts, of shape (replicates, cells)."""
     kinds: Sequence[Any] = ()
     """The type of each key; none where all are texts."""

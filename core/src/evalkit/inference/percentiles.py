@@ -81,6 +81,25 @@ def within_bounds(
     return interval._replace(low=min(low, least), high=max(high, most))
 
 
+def both_percentiles(
+    replicates: Floats, centre: float, confidence: float
+) -> tuple[float, float]:
+    """Return bounds that hold percentiles and those corrected for bias.
+
+    Args:
+        replicates: Values of the score, of shape (replicates,), all defined.
+        centre: The score that they were drawn around.
+        confidence: Probability between the bounds.
+
+    Returns:
+        The bounds.
+    """
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(replicates, [tail, 1 - tail])
+    corrected = corrected_bounds(replicates, centre, confidence)
+    return min(float(low), corrected[0]), max(float(high), corrected[1])
+
+
 def corrected_bounds(
     replicates: Floats, centre: float, confidence: float
 ) -> tuple[float, float]:

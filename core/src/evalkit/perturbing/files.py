@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO, cast
 
 from evalkit.adapting.files import check_adapters, with_map
 from evalkit.base.progress import Progress
-from evalkit.errors import PluginError, StorageError
+from evalkit.errors import PluginError
 from evalkit.examples.files import bind_dataset
 from evalkit.examples.selection import Selection
 from evalkit.parallel.workers import NotPortable, Workers
@@ -37,6 +37,7 @@ from evalkit.perturbing.summary import (
     plain_sample,
     read_sample,
 )
+from evalkit.perturbing.targets import place_of_copies, refuse_own_input
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.components import GIVEN
 from evalkit.plugins.libraries import without_libraries
@@ -49,7 +50,6 @@ from evalkit.plugins.provenance import (
 )
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.storage.sending import file_to_write
 
 CHUNK_EXAMPLES = 1_000
 """Examples that are perturbed and written at a time, at most."""
@@ -59,8 +59,6 @@ CHUNK_SECONDS = 1.0
 
 _FASTER = 4
 """How many times as many examples the next chunk of a worker may have."""
-
-_SUFFIXES = (".jsonl", ".ndjson", ".json")
 
 
 def perturb_dataset(
@@ -139,7 +137,7 @@ def perturb_dataset(
     """
     registry = registry or Registry()
     resolver, watchers = Resolver(registry), Observers(registry, observers)
-    with watchers.told_of_failure(dataset), _place(out, overwrite) as target:
+    with watchers.told_of_failure(dataset), place_of_copies(out, overwrite) as target:
         settings = read_settings(seed, variants, fields, unprotected)
         selection = Selection.of(limit, filters)
         workers = Workers(jobs)
@@ -158,7 +156,7 @@ def perturb_dataset(
             Perturber(steps, bound_task, settings, *answers)
             for steps in chosen.perturbations
         ]
-        _refuse_own_input(target, originals.loaded.path)
+        refuse_own_input(target, originals.loaded.path)
         originals.refuse_taken_uids(perturbers)
         described = portable(perturbers, bound_task, settings, *answers, edits)
         job = _Job(
@@ -228,39 +226,6 @@ def _summary(
         any(each.content_warning is not None for each in (dataset, job.task)),
         tuple(notices),
     )
-
-
-@contextmanager
-def _place(out: Any, overwrite: bool) -> Iterator[Path | None]:
-    """Return where a file is written; None for a stream."""
-    if not isinstance(out, str | Path):
-        yield None
-        return
-    with file_to_write(out, overwrite=overwrite) as path:
-        _check_target(path, overwrite)
-        yield path
-
-
-def _check_target(path: Path, overwrite: bool) -> None:
-    if path.suffix.lower() not in _SUFFIXES:
-        raise StorageError(
-            f"{path}: perturbed examples are written as JSON lines; give it a name "
-            "that ends in .jsonl"
-        )
-    if path.is_dir() or (path.exists() and not overwrite):
-        raise StorageError(
-            f"{path} is there already; choose another name, or say that it may be "
-            "replaced (--overwrite, overwrite=True)"
-        )
-
-
-def _refuse_own_input(target: Path | None, path: Path | None) -> None:
-    if target is None or path is None or not target.exists():
-        return
-    if target.samefile(path):
-        raise StorageError(
-            f"{target} holds the originals, which would be lost; choose another name"
-        )
 
 
 def _key(dataset: BoundDataset, split: str, selection: Selection, job: _Job) -> str:

@@ -9,13 +9,15 @@ code.
 from __future__ import annotations
 
 import marshal
-import sys
+import os
 import warnings
 from functools import lru_cache
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from types import CodeType, ModuleType
+
+from evalkit.plugins.loaded_modules import loaded_modules
 
 _HEADER = 16
 _HASH_BASED = 1
@@ -30,12 +32,7 @@ def modules_of_other_code(module: str) -> list[str]:
     Returns:
         Their names, sorted. Without byte code a module ran from its source.
     """
-    package = module.partition(".")[0]
-    loaded = [
-        (name, each)
-        for name, each in list(sys.modules.items())
-        if name.partition(".")[0] == package and isinstance(each, ModuleType)
-    ]
+    loaded = loaded_modules(module.partition(".")[0])
     return sorted(name for name, each in loaded if _is_of_other_code(each))
 
 
@@ -45,9 +42,10 @@ def _is_of_other_code(module: ModuleType) -> bool:
         return False
     if type(spec.loader) is not SourceFileLoader:
         return False
-    source, cached = Path(str(spec.origin)), Path(spec.cached)
+    source, cached = str(spec.origin), spec.cached
     try:
-        times = [path.stat() for path in (source, cached)]
+        # as texts: this is asked of every module of every plugin
+        times = [os.stat(path) for path in (source, cached)]  # noqa: PTH116
         states = [(each.st_mtime_ns, each.st_ctime_ns, each.st_size) for each in times]
         return _is_other(source, cached, *states)
     except OSError:  # no byte code, or a source that was removed since
@@ -59,16 +57,16 @@ _State = tuple[int, int, int]
 
 
 @lru_cache(maxsize=4096)
-def _is_other(source: Path, cached: Path, state: _State, _cached: _State) -> bool:
+def _is_other(source: str, cached: str, state: _State, _cached: _State) -> bool:
     """Compare once while the files stay as they are: plugins share packages."""
-    content, text = cached.read_bytes(), source.read_bytes()
+    content, text = Path(cached).read_bytes(), Path(source).read_bytes()
     time, _, size = state
     if not _is_taken(content, time // 1_000_000_000, size):
         return False
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            own = compile(text, str(source), "exec", dont_inherit=True)
+            own = compile(text, source, "exec", dont_inherit=True)
         return not _are_same(own, marshal.loads(content[_HEADER:]))
     except (SyntaxError, ValueError, EOFError, TypeError):
         return True

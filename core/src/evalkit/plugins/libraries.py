@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from evalkit.base.names import normalise_distribution
+from evalkit.plugins.loaded_modules import loaded_modules
 from evalkit.plugins.metadata import CORE, installed_header, required_distribution
 
 _EXTRAS = re.compile(r"[^;\[]*\[([^\]]*)\]")
@@ -160,8 +161,7 @@ def imported_libraries(module: str) -> dict[str, str]:
         return {}
     used = {
         name.partition(".")[0]
-        for path, found in list(sys.modules.items())
-        if path.partition(".")[0] == package and isinstance(found, ModuleType)
+        for _, found in loaded_modules(package)
         for name in _used_modules(found)
     }
     ours = {package, _OWN, "__main__"} | sys.stdlib_module_names

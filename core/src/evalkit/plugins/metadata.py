@@ -15,7 +15,7 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import NamedTuple
 
 from evalkit.base.names import normalise_distribution
@@ -72,10 +72,12 @@ class DistributionFiles:
 
         By this name importlib.metadata finds a distribution too.
         """
-        path = PurePath(self.folder)
-        if path.name == "EGG-INFO":
-            path = path.parent
-        return normalise_distribution(path.stem.partition("-")[0])
+        # as texts: this is asked of every distribution
+        folder, name = os.path.split(self.folder.rstrip(os.sep))
+        if name == "EGG-INFO":
+            name = os.path.basename(folder)  # noqa: PTH119
+        stem = os.path.splitext(name)[0]  # noqa: PTH122
+        return normalise_distribution(stem.partition("-")[0])
 
     def is_empty(self) -> bool:
         """Tell whether there is nothing in it, as after a removal that failed."""

@@ -21,7 +21,8 @@ _MOST_PROBLEMS = 1_000
 _WHOLE_FLOAT = re.compile(r"-?\d+\.0")
 _WORD = "(?:p|prob|proba|probability|score)"
 _OF_LABEL = re.compile(rf"{_WORD}[ _.:-]+(.+)|(.+)[ _.:-]+{_WORD}", re.I)
-_PROBABILITIES = "prob"
+PROBABILITIES = "prob"
+"""The field of responses that maps labels to probabilities."""
 
 
 def find_causes(problems: Problems, ids: pl.Series) -> Iterator[str]:
@@ -122,19 +123,19 @@ def probability_notices(
         name = (match[1] or match[2]).casefold() if match else ""
         label = next((each for each in labels or () if each.casefold() == name), None)
         if label is not None:
-            found.setdefault(f"{_PROBABILITIES}.{label}", key)
+            found.setdefault(f"{PROBABILITIES}.{label}", key)
     if not found:
         return
-    order = [f"{_PROBABILITIES}.{label}" for label in labels or ()]
+    order = [f"{PROBABILITIES}.{label}" for label in labels or ()]
     found = {field: found[field] for field in order if field in found}
     named = ", ".join(map(shorten, found.values()))
     are = f"the columns {named} look like probabilities of the labels"
-    if _PROBABILITIES not in fields:
+    if PROBABILITIES not in fields:
         yield f"{are}; the task takes none, and they are not used"
         return
     lacking = len(labels or ()) - len(found)
     rest = f" ({count_of(lacking, 'label')} without such a column)" if lacking else ""
     yield (
         f"{are}{rest}, and are not used: the task takes them as one object "
-        f"{_PROBABILITIES!r}; {how_to_map('predictions', found)}"
+        f"{PROBABILITIES!r}; {how_to_map('predictions', found)}"
     )

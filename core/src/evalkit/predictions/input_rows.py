@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalkit.base.columns import all_named
+from evalkit.base.violations import Violation, shorten
 from evalkit.errors import PluginContractError
 from evalkit.examples.conversion import PRED_CONVERTER, answer_name, find_converter
 from evalkit.examples.table import Examples
@@ -153,3 +154,28 @@ def rows_of_columns(
         for row, value in zip(rows, values, strict=True):
             row[name] = value
     return rows
+
+
+def checked_violations(found: Any, origin: str) -> Sequence[Violation]:
+    """Return what `verify_response` said.
+
+    Args:
+        found: What it returned.
+        origin: The task, as errors name it.
+
+    Raises:
+        PluginContractError: It is no list of violations.
+    """
+    if found is None:
+        return ()
+    if not isinstance(found, list | tuple) or not all(
+        isinstance(violation, Violation)
+        and isinstance(violation.field, str)
+        and isinstance(violation.rule, str)
+        for violation in found
+    ):
+        raise PluginContractError(
+            f"{origin}: verify_response must return a list of violations or None, "
+            f"returned {shorten(found)}"
+        )
+    return found

@@ -40,6 +40,9 @@ class IdIndex:
         if not len(self._ids) or not len(wanted):
             return positions
         wanted = wanted.rechunk().alias("id")
+        in_order = self._in_order(wanted)
+        if in_order is not None:
+            return in_order
         proposed, is_likely = self._propose(wanted)
         is_same = (self._ids.gather(proposed) == wanted).fill_null(False).to_numpy()
         is_found = is_likely & is_same
@@ -48,6 +51,16 @@ class IdIndex:
         if len(doubtful):
             positions[doubtful] = self._join(wanted.gather(doubtful))
         return positions
+
+    def _in_order(self, wanted: pl.Series) -> Places | None:
+        """Return the positions of texts that follow each other as the ids do."""
+        first = _hashes(wanted[:1])
+        place = min(int(np.searchsorted(self._hashes, first)[0]), len(self._ids) - 1)
+        start = int(self._order[place])
+        known = self._ids.slice(start, len(wanted))
+        if len(known) != len(wanted) or not (known == wanted).fill_null(False).all():
+            return None
+        return np.arange(start, start + len(wanted))
 
     def _propose(self, wanted: pl.Series) -> tuple[Places, NDArray[np.bool_]]:
         """Return for each text the first id with its hash, and whether there is one."""

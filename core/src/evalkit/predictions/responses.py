@@ -24,6 +24,7 @@ from evalkit.examples.conversion import (
 from evalkit.examples.table import Examples
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.predictions.adapting import Adapted, Adapters
+from evalkit.predictions.alternative_probabilities import AlternativeProbabilities
 from evalkit.predictions.alternatives import (
     OF_ALTERNATIVES,
     RESPONSE_INDEX_KEY,
@@ -33,7 +34,11 @@ from evalkit.predictions.alternatives import (
     read_answers,
 )
 from evalkit.predictions.extracting import AnswerExtractor
-from evalkit.predictions.input_rows import rows_by_id, verified_rows
+from evalkit.predictions.input_rows import (
+    checked_violations,
+    rows_by_id,
+    verified_rows,
+)
 from evalkit.predictions.kept_fields import fields_asked_for, types_of_fields
 from evalkit.reading.schemas import ColumnPlan, cell_texts, plan_of
 from evalkit.reading.typed_values import holds_null, large_integers
@@ -98,6 +103,7 @@ class ResponseReader:
             for name in self.scored_fields
             if name.startswith(OF_ALTERNATIVES)
         }
+        self._probabilities = AlternativeProbabilities(self.scored_fields, self._labels)
         self._reports_errors = "error" not in self.output.model_fields
         of_output = self.output.model_fields.items()
         aliases = {field.validation_alias for _, field in of_output}
@@ -213,8 +219,8 @@ class ResponseReader:
         return self._adapters.adapt(response)
 
     def notices(self) -> tuple[str, ...]:
-        """Say how many responses adapters have refused so far."""
-        return self._adapters.notices()
+        """Say what adapters refused so far, and where probabilities are from."""
+        return (*self._adapters.notices(), *self._probabilities.notices())
 
     def undeclared(self, response: Mapping[str, Any]) -> set[str]:
         """Return the keys of a response that the task does not declare.
@@ -231,7 +237,8 @@ class ResponseReader:
             key for part in whole for key, value in part.items() if value is not None
         }
         if ranked is not None:
-            found -= {RESPONSES_KEY, RESPONSE_INDEX_KEY}
+            read = self._probabilities.keys
+            found -= {RESPONSES_KEY, RESPONSE_INDEX_KEY, *read}
         return found - self.declared_keys
 
     def absent_fields(self, response: Mapping[str, Any]) -> list[str]:
@@ -266,13 +273,14 @@ class ResponseReader:
             for name, own in self._of_alternatives.items():
                 found = {**found, name: [found.get(own)]}
             return prediction, found, broken
-        return read_answers(
+        outcome = read_answers(
             ranked,
             response,
             lambda merged: self._read_one(merged, uid, position),
             self._of_alternatives,
             self._takes_lists,
         )
+        return self._probabilities.added(ranked, outcome)
 
     def _read_one(
         self, response: Mapping[str, Any], uid: str, position: int
@@ -376,21 +384,6 @@ class ResponseReader:
         named = {violation.field.partition(".")[0] for violation in found}
         return [
             violation
-            for violation in self._checked_violations(result)
+            for violation in checked_violations(result, self.origin)
             if violation.field.partition(".")[0] not in named
         ]
-
-    def _checked_violations(self, result: Any) -> Sequence[Violation]:
-        if result is None:
-            return ()
-        if not isinstance(result, list | tuple) or not all(
-            isinstance(violation, Violation)
-            and isinstance(violation.field, str)
-            and isinstance(violation.rule, str)
-            for violation in result
-        ):
-            raise PluginContractError(
-                f"{self._task.component.origin}: verify_response must return a list of "
-                f"violations or None, returned {shorten(result)}"
-            )
-        return result

@@ -11,12 +11,17 @@ from evalkit.base.wording import count_of
 from evalkit.predictions.jobs import job_file_name
 from evalkit.runs.fields import Number, Part, Sha256, Text, Whole
 
+OF_PARTS = "the sum of the parts' jobs"
+"""Stands for the file that tells of the jobs of a merged run."""
+
+_SAYS = " says that the job gave "
+
 
 class Job(Part):
     """What the job took that made the predictions; null where it is not known."""
 
     sha256: Sha256
-    """Of the file that told it."""
+    """Of the file that told it; of several jobs of a merged run, of those of all."""
     examples: Whole | None = None
     """How many responses it gave."""
     seconds: Number | None = None
@@ -40,13 +45,17 @@ def known_job(predictions: str | None, recorded: Job | None) -> KnownJob | None:
         predictions: Name of the file of predictions; None where there is no one file.
         recorded: What the run recorded of the job.
     """
-    if predictions is None:
-        return None
     figures = None
     if recorded is not None:
         known = {name: getattr(recorded, name) for name in JobFigures.model_fields}
         figures = JobFigures.model_validate(known)
-    return KnownJob(job_file_name(predictions), figures)
+    elif predictions is None:
+        return None
+    return KnownJob(_name(predictions), figures)
+
+
+def _name(predictions: str | None) -> str:
+    return OF_PARTS if predictions is None else job_file_name(predictions)
 
 
 def job_notices(given: Mapping[str, Any], counts: Mapping[str, int]) -> Iterator[str]:
@@ -63,8 +72,13 @@ def job_notices(given: Mapping[str, Any], counts: Mapping[str, int]) -> Iterator
     rows = counts["predictions"] + counts.get("unselected", 0)
     if job.get("examples") not in (None, rows):
         yield (
-            f"{job_file_name(given['name'])} says that the job gave "
+            f"{_name(given['name'])}{_SAYS}"
             f"{count_of(job['examples'], 'response')}, and there are "
             f"{count_of(rows, 'prediction')}: rates and means by example are of the "
             "former"
         )
+
+
+def is_about_job(notice: str) -> bool:
+    """Tell whether a notice is of `job_notices`."""
+    return _SAYS in notice

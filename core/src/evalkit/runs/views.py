@@ -8,6 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from evalkit.base.columns import named
+from evalkit.base.label_forms import other_label
 from evalkit.base.names import metric_of
 from evalkit.base.wording import count_of
 from evalkit.errors import DataError
@@ -61,7 +62,8 @@ class Confusion(NamedTuple):
     labels: tuple[str, ...]
     """The answers, in the declared order of the labels where they are declared."""
     predicted: tuple[str, ...]
-    """The predictions: the labels, then whatever else was predicted, sorted."""
+    """The predictions: the labels, then what else was predicted: `(other)` where the
+    labels are declared, all of it, sorted, where they are not."""
     counts: tuple[tuple[int, ...], ...]
     """For each of `labels`, how often it got each of `predicted`."""
     no_answer: tuple[int, ...]
@@ -262,6 +264,11 @@ def count_confusion(result: Result, tag: str | None = None) -> Confusion:
     )
     given = texts["gold"].unique().drop_nulls().sort().to_list()
     labels = list(declared) if declared is not None else given
+    if declared:
+        said = pl.col("predicted")
+        is_label = said.is_in(labels) | said.is_null()
+        other = pl.when(is_label).then(said).otherwise(pl.lit(other_label(labels)))
+        texts = texts.with_columns(predicted=other)
     others = set(texts["predicted"].drop_nulls().unique()) - set(labels)
     predicted = [*labels, *sorted(others)]
     found = {

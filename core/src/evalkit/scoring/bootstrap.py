@@ -8,6 +8,7 @@ each is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -15,8 +16,10 @@ from numpy.typing import NDArray
 
 from evalkit.base.columns import frame_of
 from evalkit.base.terms import MergeKind
+from evalkit.inference.intervals import Floats
 from evalkit.inference.multinomial import DrawnCounts
-from evalkit.inference.resampling import Keys, unit_weights
+from evalkit.inference.resampling import UnitWeights, Weights
+from evalkit.inference.segment_sums import segment_sums
 from evalkit.scoring.statistics_rows import (
     CellCounts,
     Codes,
@@ -27,6 +30,44 @@ from evalkit.scoring.statistics_rows import (
 
 MOST_DRAWS = 5_000_000
 """Rows times replicates that are held at a time."""
+
+
+class _DrawnRows(NamedTuple):
+    """The different rows of the units of a group, sorted by the row."""
+
+    units: Codes
+    """The unit of each."""
+    times: Codes
+    """How often the unit has the row."""
+    starts: Codes
+    """Where those of each row start."""
+
+    @classmethod
+    def of(cls, codes: Codes, units: Codes) -> _DrawnRows:
+        """Find them.
+
+        Args:
+            codes: Numbers of the rows, of which each from 0 occurs.
+            units: Numbers of their units, from 0.
+        """
+        count = int(units.max(initial=0)) + 1
+        found, times = np.unique(codes * count + units, return_counts=True)
+        return cls(found % count, times, _starts(found // count))
+
+    def counts(self, weights: Weights) -> NDArray[np.int32]:
+        """Count each row in replicates.
+
+        Args:
+            weights: How often each unit is in each of them.
+
+        Returns:
+            The counts, of shape (rows, replicates).
+        """
+        drawn = weights[self.units]
+        if (self.times == 1).all():
+            return segment_sums(drawn, self.starts)
+        times = self.times.astype(np.int32)[:, None]
+        return segment_sums(drawn * times, self.starts)
 
 
 class _UnitDraws:
@@ -43,7 +84,7 @@ class _UnitDraws:
         rows: StatisticsRows,
         members: Memberships,
         units: Codes,
-        keys: Keys,
+        weights: UnitWeights,
         replicates: int,
     ) -> None:
         present, unit_of_row = np.unique(units, return_inverse=True)
@@ -52,38 +93,30 @@ class _UnitDraws:
         cell_of_code, order = _sorted_by(key_of_code[codes])
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
-        by_code = np.argsort(rank[code_of_row], kind="stable")
-        self._unit_of_row = unit_of_row[by_code]
-        self._code_starts = _starts(rank[code_of_row][by_code])
-        self._keys, self._replicates = keys[present], replicates
+        # equal rows of a unit are drawn together
+        self._drawn = _DrawnRows.of(rank[code_of_row], unit_of_row)
+        self._units, self._weights = present, weights
+        self._replicates = replicates
         self.cell_starts = _starts(cell_of_code)
         self.values = rows.values[codes[order]]
         self.cells = (
             key_frame[cell_of_code[self.cell_starts]] if rows.keys else key_frame
         )
 
-    def __iter__(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    def __iter__(self) -> Iterator[tuple[int, NDArray[np.int32]]]:
         """Return the first of some replicates, and counts of shape (rows, these)."""
-        step = max(1, MOST_DRAWS // len(self._unit_of_row))
+        step = max(1, MOST_DRAWS // len(self._drawn.units))
         for first in range(0, self._replicates, step):
             count = min(step, self._replicates - first)
-            weights = unit_weights(self._keys, first, count, self._replicates)
-            yield (
-                first,
-                np.add.reduceat(
-                    weights[self._unit_of_row],
-                    self._code_starts,
-                    axis=0,
-                    dtype=np.int64,
-                ),
-            )
+            weights = self._weights.of(self._units, first, count, self._replicates)
+            yield first, self._drawn.counts(weights)
 
 
 def replicate_sums(
     rows: StatisticsRows,
     members: Memberships,
     units: Codes,
-    keys: Keys,
+    weights: UnitWeights,
     replicates: int,
 ) -> pl.DataFrame:
     """Draw bootstrap replicates of the sums of one group.
@@ -92,14 +125,14 @@ def replicate_sums(
         rows: The statistics; all number columns merge by sum.
         members: The rows of the group's members.
         units: Number of the unit of each of these rows.
-        keys: Keys of all units, by number.
+        weights: How often each unit is drawn.
         replicates: How many to draw.
 
     Returns:
         `replicate` (from 0), the metric's keys and the summed columns, without cells
         of which nothing was drawn.
     """
-    draws = _UnitDraws(rows, members, units, keys, replicates)
+    draws = _UnitDraws(rows, members, units, weights, replicates)
     return pl.concat([_summed(rows, draws, *some) for some in draws])
 
 
@@ -107,7 +140,7 @@ def replicate_cells(
     rows: StatisticsRows,
     members: Memberships,
     units: Codes,
-    keys: Keys,
+    weights: UnitWeights,
     replicates: int,
 ) -> DrawnCounts:
     """Draw bootstrap replicates of the sums of one group, as an array.
@@ -116,26 +149,28 @@ def replicate_cells(
         rows: The statistics: keys, and one number column that merges by sum.
         members: The rows of the group's members.
         units: Number of the unit of each of these rows.
-        keys: Keys of all units, by number.
+        weights: How often each unit is drawn.
         replicates: How many to draw.
 
     Returns:
         The sums, 0 in cells of which nothing was drawn.
     """
-    draws = _UnitDraws(rows, members, units, keys, replicates)
-    sums = np.empty((replicates, len(draws.cell_starts)))
-    for first, drawn in draws:
-        found = np.add.reduceat(drawn * draws.values, draws.cell_starts, axis=0)
-        sums[first : first + found.shape[1]] = found.T
+    draws = _UnitDraws(rows, members, units, weights, replicates)
+    is_count = bool((draws.values == 1).all())
+    parts = [
+        _cell_sums(drawn if is_count else drawn * draws.values, draws.cell_starts)
+        for _, drawn in draws
+    ]
+    sums: NDArray[Any] = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
     cells = draws.cells
-    return DrawnCounts((*rows.keys, *rows.columns), cells.rows(), sums, cells.dtypes)
+    return DrawnCounts((*rows.keys, *rows.columns), cells.rows(), sums.T, cells.dtypes)
 
 
 def replicate_merged(
     rows: StatisticsRows,
     members: Memberships,
     units: Codes,
-    keys: Keys,
+    weights: UnitWeights,
     replicates: int,
     merges: Mapping[str, MergeKind],
 ) -> pl.DataFrame:
@@ -145,7 +180,7 @@ def replicate_merged(
         rows: The statistics.
         members: The rows of the group's members.
         units: Number of the unit of each of these rows.
-        keys: Keys of all units, by number.
+        weights: How often each unit is drawn.
         replicates: How many to draw.
         merges: How each column merges, where not by sum.
 
@@ -154,16 +189,13 @@ def replicate_merged(
     """
     present, unit_of_row = np.unique(units, return_inverse=True)
     codes, code_of_row = np.unique(members.code, return_inverse=True)
-    by_code = np.argsort(code_of_row, kind="stable")
-    starts = _starts(code_of_row[by_code])
+    rows_of_units = _DrawnRows.of(code_of_row, unit_of_row)
     parts = []
-    step = max(1, MOST_DRAWS // len(unit_of_row))
+    step = max(1, MOST_DRAWS // len(rows_of_units.units))
     for first in range(0, replicates, step):
         count = min(step, replicates - first)
-        weights = unit_weights(keys[present], first, count, replicates)
-        drawn = np.add.reduceat(
-            weights[unit_of_row[by_code]], starts, axis=0, dtype=np.int64
-        ).T
+        drawn_units = weights.of(present, first, count, replicates)
+        drawn = rows_of_units.counts(drawn_units).T.astype(np.int64)
         replicate, code = np.nonzero(drawn)
         cells = CellCounts(replicate + first, codes[code], drawn[replicate, code])
         parts.append(merge_cells(rows, cells, merges))
@@ -171,10 +203,10 @@ def replicate_merged(
 
 
 def _summed(
-    rows: StatisticsRows, draws: _UnitDraws, first: int, drawn: NDArray[np.int64]
+    rows: StatisticsRows, draws: _UnitDraws, first: int, drawn: NDArray[np.int32]
 ) -> pl.DataFrame:
     starts = draws.cell_starts
-    is_drawn = (np.add.reduceat(drawn, starts, axis=0) > 0).T.ravel()
+    is_drawn = (segment_sums(drawn, starts) > 0).T.ravel()
     chosen = np.flatnonzero(is_drawn)
     columns = [pl.Series("replicate", first + chosen // len(starts))]
     if rows.keys:
@@ -185,9 +217,19 @@ def _summed(
         columns += map(pl.Series, rows.columns, sums[:, chosen])
         return frame_of(columns)
     for number, name in enumerate(rows.columns):
-        sums = np.add.reduceat(drawn * draws.values[:, number, None], starts, axis=0)
+        sums = _cell_sums(drawn * draws.values[:, number, None], starts)
         columns.append(pl.Series(name, sums.T.ravel()[chosen]))
     return frame_of(columns)
+
+
+def _cell_sums(
+    numbers: Floats | NDArray[np.int32], starts: Codes
+) -> Floats | NDArray[np.int32]:
+    """Add up the rows of each cell; most have one."""
+    if len(starts) == len(numbers):
+        return numbers
+    sums: Floats = np.add.reduceat(numbers, starts, axis=0)
+    return sums
 
 
 def _sorted_by(numbers: Codes) -> tuple[Codes, Codes]:

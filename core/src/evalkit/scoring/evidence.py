@@ -15,24 +15,20 @@ from evalkit.inference.cluster_sizes import (
     ClusterSizes,
     adjusted_root,
     cautious_degrees,
-    degrees_of_freedom,
-    describe_sizes,
     intraclass_correlation,
     sum_or_infinity,
 )
-from evalkit.inference.intervals import Floats, Integers
+from evalkit.inference.intervals import Floats
 from evalkit.inference.resampling import Units
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.finalization import Finalizer
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.influence import Influences, RowInfluences
 from evalkit.scoring.records import ScoringSettings
+from evalkit.scoring.shared_counts import SharedCounts
 from evalkit.scoring.statistics_rows import (
-    CellCounts,
     Codes,
     Memberships,
-    StatisticsRows,
-    count_cells,
     merge_cells,
     weighted_sums,
 )
@@ -60,6 +56,7 @@ class Evidence:
         groups: The groups.
         settings: How intervals are computed.
         repeats: How many replications the statistics tell apart.
+        shared: What metrics of the same pass share; None for this one alone.
     """
 
     def __init__(
@@ -70,28 +67,33 @@ class Evidence:
         groups: Groups,
         settings: ScoringSettings,
         repeats: int = 1,
+        shared: SharedCounts | None = None,
     ) -> None:
         self.metric = metric
         self.table = table
         self.groups = groups
         self.settings = settings
         self.finalizer = Finalizer(metric, table.context, repeats)
-        self.rows = StatisticsRows(statistics, self.finalizer.keys, len(table.ids))
+        shared = SharedCounts() if shared is None else shared
+        keys = self.finalizer.keys
+        counts = shared.of(statistics, keys, table, groups, settings)
+        self._counted, self.label_pairs = counts
+        self.rows = self._counted.rows
 
-    @cached_property
+    @property
     def units(self) -> Units:
         """The units that a sample is made of."""
-        return self.table.units(self.settings.seed)
+        return self._counted.units
 
     @property
     def clustered(self) -> bool:
         """Whether examples are grouped into clusters."""
-        return self.table.clusters is not None
+        return self._counted.clustered
 
-    @cached_property
+    @property
     def is_simple(self) -> bool:
         """Whether each unit is one example with one row of statistics."""
-        return not self.clustered and self.table.repeats == 1 and self.rows.is_single
+        return self._counted.is_simple
 
     @cached_property
     def merges_by_sum(self) -> bool:
@@ -116,56 +118,28 @@ class Evidence:
     def sums(self) -> pl.DataFrame:
         """The merged statistics of all groups."""
         merges: Mapping[str, MergeKind] = self.metric.merges
-        return merge_cells(self.rows, self._cells, merges)
-
-    @cached_property
-    def _members(self) -> Memberships:
-        return self.rows.of_groups(self.groups)
-
-    @cached_property
-    def _cells(self) -> CellCounts:
-        count = len(self.groups.tags)
-        return count_cells(self._members, count, self.rows.distinct.height)
-
-    @cached_property
-    def _ends(self) -> Codes:
-        return np.searchsorted(self._cells.group, np.arange(len(self.groups.tags) + 1))
+        return merge_cells(self.rows, self._counted.cells, merges)
 
     def cells_of(self, group: int) -> tuple[Codes, Codes]:
         """Return the distinct rows of a group, and how often each occurs."""
-        part = slice(self._ends[group], self._ends[group + 1])
-        return self._cells.code[part], self._cells.times[part]
+        return self._counted.cells_of(group)
 
     def members_of(self, group: int) -> Memberships:
         """Return the rows of a group's examples."""
-        positions = self.groups.positions_of(group).astype(np.int64)
-        return self.rows.memberships(positions, np.full(len(positions), group))
+        return self._counted.members_of(group)
 
-    @cached_property
+    @property
     def n(self) -> Codes:
         """How many examples of each group have statistics; repeats count once."""
-        repeats = self.table.repeats
-        if repeats == 1:
-            return self.rows.examples_by_group(self.groups)
-        is_first = np.zeros(len(self.table.ids), dtype=bool)
-        is_first[::repeats] = self.rows.has_rows.reshape(-1, repeats).any(axis=1)
-        counted = is_first[self.groups.position]
-        count = len(self.groups.tags)
-        return np.bincount(self.groups.group[counted], minlength=count)
+        return self._counted.n
 
     def n_clusters(self, group: int) -> int | None:
         """Count the clusters of a group; None where there are none."""
-        if not self.clustered:
-            return None
-        positions = self.groups.positions_of(group)
-        present = positions[self.rows.has_rows[positions]]
-        return self.units.count_of(present)
+        return self._counted.n_clusters(group)
 
     def cluster_sizes(self, group: int) -> ClusterSizes | None:
         """Say how unequal the clusters of a group are; None where there are none."""
-        if not self.clustered or not self.n[group]:
-            return None
-        return describe_sizes(self._unit_sizes(group))
+        return self._counted.cluster_sizes(group)
 
     def degrees(self, group: int) -> float:
         """Return the degrees of freedom of the standard error of a group's score.
@@ -179,12 +153,12 @@ class Evidence:
         """
         if not self.clustered:
             return max(0.0, float(self.n[group]) - 1)
-        sizes = self._unit_sizes(group)
+        sizes = self._counted.unit_sizes(group)
         if len(sizes) < 2:
             return 0.0
         column = example_column(self.metric)
         if column is None or sizes.min() == sizes.max():
-            return degrees_of_freedom(sizes)
+            return self._counted.degrees_by_sizes(group)
         return self._degrees_of_mean(group, self.rows.distinct[column].to_numpy())
 
     def _degrees_of_mean(self, group: int, scores: Floats) -> float:
@@ -193,15 +167,9 @@ class Evidence:
         with np.errstate(over="ignore", invalid="ignore"):
             squares = self.unit_sums(group, scores**2).totals
         if not np.isfinite(squares).all():
-            return degrees_of_freedom(sizes)
+            return self._counted.degrees_by_sizes(group)
         correlation = intraclass_correlation(totals, squares, sizes)
         return cautious_degrees(sizes, correlation)
-
-    def _unit_sizes(self, group: int) -> Floats:
-        """Count the examples of each unit of a group."""
-        positions = self.groups.positions_of(group)
-        present = positions[self.rows.has_rows[positions]]
-        return self.units.sizes_of(present)
 
     def values_of(self, group: int, column: str) -> tuple[Floats, Floats]:
         """Return the values of a column in a group, and how often each occurs."""
@@ -225,24 +193,20 @@ class Evidence:
         Returns:
             The sums of the units that have rows in the group.
         """
-        members = self.members_of(group)
-        unit_of_row = self.units.codes[members.position]
         if self.is_simple:
-            totals: Floats = by_code[members.code]
-            return UnitTotals(unit_of_row, totals, np.ones(len(totals)))
-        units, local = np.unique(unit_of_row, return_inverse=True)
+            members = self.members_of(group)
+            alone: Floats = by_code[members.code]
+            return UnitTotals(
+                self.units.codes[members.position], alone, np.ones(len(alone))
+            )
+        rows = self._counted.rows_of_units(group)
         # sorted by value, so that rounding does not depend on the order of rows
-        values = by_code[members.code]
-        order = np.lexsort((values, local))
+        values = by_code[rows.codes]
+        order = np.lexsort((values, rows.unit_of_row))
         totals = np.bincount(
-            local[order], weights=values[order], minlength=len(units)
+            rows.unit_of_row[order], weights=values[order], minlength=len(rows.units)
         ).astype(np.float64)
-        positions = (
-            members.position if self.rows.is_single else np.unique(members.position)
-        )
-        examples: Integers = np.searchsorted(units, self.units.codes[positions])
-        sizes = np.bincount(examples, minlength=len(units)).astype(np.float64)
-        return UnitTotals(units, totals, sizes)
+        return UnitTotals(rows.units, totals, rows.sizes)
 
     @cached_property
     def _influences(self) -> Influences:

@@ -304,7 +304,8 @@ def _values_of_tables(finalizer: Finalizer, pieces: Sequence[_Piece]) -> _Values
 
 def _values_of_counts(finalizer: Finalizer, pieces: Sequence[_Piece]) -> _Values:
     drawn = [piece.sums for piece in pieces if isinstance(piece.sums, DrawnCounts)]
-    counts = np.concatenate([each.counts for each in drawn])
+    [first, *others] = [each.counts for each in drawn]
+    counts = np.concatenate([first, *others]) if others else first
     cells = drawn[0].cell_table()
     by_score = finalizer.of_counts(counts.astype(np.float64, copy=False), cells)
     for score, values in by_score.items():

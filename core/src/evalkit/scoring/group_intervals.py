@@ -23,7 +23,7 @@ from evalkit.inference.bounded_means import (
     bounded_mean_interval,
     clustered_bounded_mean_interval,
 )
-from evalkit.inference.cluster_smoothing import shortfall, widened, widening
+from evalkit.inference.cluster_smoothing import widened
 from evalkit.inference.exact_shares import (
     exact_clustered_share_interval,
     exact_share_interval,
@@ -328,33 +328,14 @@ class GroupIntervals:
         confidence: float,
     ) -> tuple[float, float]:
         """Widen the bounds of counts that were drawn by unit, within what may be."""
-        rows = self._replicates.unit_rows(group)
-        if rows is None:
+        reach = self._replicates.reach(group, confidence)
+        if reach is None:
             return bounds
-        factor = widening(rows.units, confidence)
-        low, high = widened(bounds, middle, factor)
-        shares = self._replicates.right_shares(group)
-        if shares is not None:
-            of_share = widened(
-                _both_percentiles(shares.drawn, shares.centre, confidence),
-                shares.centre,
-                factor,
-            )
-            below, above = shortfall(rows, of_share, confidence)
-            low = min(low, value - below * (value - low))
-            high = max(high, value + above * (high - value))
+        low, high = widened(bounds, middle, reach.factor)
+        low = min(low, value - reach.below * (value - low))
+        high = max(high, value + reach.above * (high - value))
         least, greatest = self._evidence.metric.bounds or (None, None)
         return (
             low if least is None else max(low, float(least)),
             high if greatest is None else min(high, float(greatest)),
         )
-
-
-def _both_percentiles(
-    draws: Floats, centre: float, confidence: float
-) -> tuple[float, float]:
-    """Return bounds that hold percentiles and those corrected for bias."""
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(draws, [tail, 1 - tail])
-    corrected = corrected_bounds(draws, centre, confidence)
-    return min(float(low), corrected[0]), max(float(high), corrected[1])

@@ -44,6 +44,7 @@ class RowInfluences:
         rows: The statistics.
         merges: How each column merges, where not by `sum`.
         cells: The group's sums, with their keys.
+        cell_of_key: The number of the cell of each distinct key; -1 for none.
         gradient: Change of the score by each sum, of shape (cells, columns).
     """
 
@@ -52,9 +53,11 @@ class RowInfluences:
         rows: StatisticsRows,
         merges: Mapping[str, MergeKind],
         cells: pl.DataFrame,
+        cell_of_key: Codes,
         gradient: Floats,
     ) -> None:
         self._rows, self._merges, self._cells = rows, merges, cells
+        self._cell_of_key = cell_of_key
         self._gradient = gradient
 
     def __getitem__(self, codes: Codes) -> Floats:
@@ -80,28 +83,6 @@ class RowInfluences:
             return values
         by_name = dict(zip(self._rows.columns, values.T, strict=True))
         return added_by_rows(by_name, self._merges, self._cells, cells)
-
-    @cached_property
-    def _cell_of_key(self) -> Codes:
-        return _cell_of_key(self._rows, self._cells)
-
-
-def _cell_of_key(rows: StatisticsRows, cells: pl.DataFrame) -> Codes:
-    """Return the number of the cell of each distinct key; -1 for none."""
-    if not rows.keys:
-        return np.zeros(1, dtype=np.int64)
-    keys, _ = rows.numbered_keys
-    numbered = cells.with_columns(
-        pl.int_range(pl.len(), dtype=pl.Int64).alias("__cell")
-    )
-    found = keys.join(
-        numbered,
-        on=all_named(rows.keys),
-        how="left",
-        nulls_equal=True,
-        maintain_order="left",
-    )
-    return found["__cell"].fill_null(-1).to_numpy()
 
 
 class Influences:
@@ -145,16 +126,56 @@ class Influences:
         takes_counts = self._finalizer.takes_counts and rows.keys and len(merged) == 1
         for batch in _batches(sums, len(merged)):
             found = (
-                _gradients_of_counts(self._finalizer, batch, merged[0])
+                self._gradients_of_counts(batch, merged[0])
                 if takes_counts
                 else _known_gradients(self._finalizer, batch, merged)
             )
             for number, by_score in found.items():
-                cells = batch[number]
+                cells, places = batch[number], self._cell_of_key(number)
                 self._found[number] = {
-                    score: RowInfluences(rows, merges, cells, gradient)
+                    score: RowInfluences(rows, merges, cells, places, gradient)
                     for score, gradient in by_score.items()
                 }
+
+    def _gradients_of_counts(
+        self, groups: Mapping[int, pl.DataFrame], column: str
+    ) -> Mapping[int, Mapping[str, Floats]]:
+        by_keys: dict[bytes, dict[int, pl.DataFrame]] = {}
+        for group, part in groups.items():
+            by_keys.setdefault(self._keys_of(group).tobytes(), {})[group] = part
+        found: dict[int, Mapping[str, Floats]] = {}
+        for same in by_keys.values():
+            found |= _gradients_of_counts(self._finalizer, same, column)
+        return found
+
+    def _cell_of_key(self, group: int) -> Codes:
+        """Return the number of a group's cell of each distinct key; -1 for none."""
+        keys, _ = self._key_of_sum
+        own = self._keys_of(group)
+        cell_of_key = np.full(max(1, keys), -1, dtype=np.int64)
+        cell_of_key[own] = np.arange(len(own))
+        return cell_of_key
+
+    def _keys_of(self, group: int) -> Codes:
+        """Return the numbers of the distinct keys of a group's sums."""
+        start, end = np.searchsorted(self._sums["group"].to_numpy(), [group, group + 1])
+        _, keys = self._key_of_sum
+        return keys[start:end]
+
+    @cached_property
+    def _key_of_sum(self) -> tuple[int, Codes]:
+        """How many distinct keys there are, and the number of that of each sum."""
+        if not self._rows.keys:
+            return 1, np.zeros(self._sums.height, dtype=np.int64)
+        keys, _ = self._rows.numbered_keys
+        found = self._sums.join(
+            keys.with_row_index("__key"),
+            on=all_named(self._rows.keys),
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+        )
+        return keys.height, found["__key"].to_numpy().astype(np.int64)
 
     def _later(self, group: int) -> list[int]:
         return self._numbers[bisect_left(self._numbers, group) :]
@@ -167,26 +188,37 @@ class Influences:
 def _gradients_of_counts(
     finalizer: Finalizer, groups: Mapping[int, pl.DataFrame], column: str
 ) -> Mapping[int, Mapping[str, Floats]]:
-    """Return the same for a metric that makes scores of arrays of counts."""
-    found: dict[int, Mapping[str, Floats]] = {}
-    for group, part in groups.items():
-        base = part[column].to_numpy()
-        step = _STEP * np.where(base == 0, 1.0, np.abs(base))
-        counts = base + np.concatenate([np.diag(step), -np.diag(step)])
-        cells = part.select(all_named(finalizer.metric.keys))
-        try:
-            by_score = finalizer.of_counts(counts, cells)
-        except MetricError:
-            continue
-        changes = {
-            score: (values[: len(base)] - values[len(base) :]) / (2 * step)
-            for score, values in by_score.items()
-        }
-        found[group] = {
-            score: change[:, None]
-            for score, change in changes.items()
-            if np.isfinite(change).all()
-        }
+    """Return the same for a metric that makes scores of arrays of counts.
+
+    Args:
+        finalizer: Makes scores of sums.
+        groups: The sums of groups of the same keys.
+        column: Name of the sums.
+    """
+    bases = [part[column].to_numpy() for part in groups.values()]
+    steps = [_STEP * np.where(base == 0, 1.0, np.abs(base)) for base in bases]
+    counts = [
+        base + np.concatenate([np.diag(step), -np.diag(step)])
+        for base, step in zip(bases, steps, strict=True)
+    ]
+    cells = next(iter(groups.values())).select(all_named(finalizer.metric.keys))
+    try:
+        by_score = finalizer.of_counts(np.concatenate(counts), cells)
+    except MetricError:
+        if len(groups) == 1:
+            return {}
+        apart = (
+            _gradients_of_counts(finalizer, {group: part}, column)
+            for group, part in groups.items()
+        )
+        return {group: scores for one in apart for group, scores in one.items()}
+    found: dict[int, dict[str, Floats]] = {group: {} for group in groups}
+    for score, values in by_score.items():
+        parts = values.reshape(len(groups), 2, -1)
+        for group, step, (up, down) in zip(groups, steps, parts, strict=True):
+            change = (up - down) / (2 * step)
+            if np.isfinite(change).all():
+                found[group][score] = change[:, None]
     return found
 
 

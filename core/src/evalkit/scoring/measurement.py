@@ -25,6 +25,7 @@ from evalkit.scoring.metric import (
     why_not,
 )
 from evalkit.scoring.records import MetricScores, ScoringSettings
+from evalkit.scoring.shared_counts import SharedCounts
 from evalkit.scoring.table import ScoringTable
 
 
@@ -69,7 +70,7 @@ def measure(
         in one pass stand each for itself. A metric that fails does not touch the
         others.
     """
-    table = measured.table
+    table, shared = measured.table, SharedCounts()
     scored = []
     with Workers(settings.jobs) as workers:
         for number, named in enumerate(metrics):
@@ -84,11 +85,14 @@ def measure(
                 known = (statistics or {}).get(each.name)
                 if known is None:
                     found = score_metric(
-                        each, table, measured.groups, settings, advance, workers
+                        each, table, measured.groups, settings, advance, workers, shared
                     )
                 else:
                     left = (unscored or {}).get(each.name)
-                    found = _score_known(each, known, left, measured, settings)
+                    groups = measured.groups
+                    found = _score_known(
+                        each, known, left, table, groups, settings, shared
+                    )
                 scored.append(_with_range(found, measured))
     return scored
 
@@ -128,16 +132,23 @@ def _score_known(
     metric: BoundMetric,
     statistics: pl.DataFrame,
     unscored: pl.DataFrame | None,
-    measured: Measured,
+    table: ScoringTable,
+    groups: Groups,
     settings: ScoringSettings,
+    shared: SharedCounts,
 ) -> MetricScores:
-    table, groups = measured.table, measured.groups
     try:
         return score_statistics(
-            metric, statistics, table, groups, settings, unscored=unscored
+            metric,
+            statistics,
+            table,
+            groups,
+            settings,
+            unscored=unscored,
+            shared=shared,
         )
     except MetricError as error:
-        return failed_scores(metric, measured.groups, error)
+        return failed_scores(metric, groups, error)
 
 
 Values = Mapping[tuple[int, str], float | None]

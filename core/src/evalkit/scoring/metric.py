@@ -36,6 +36,7 @@ from evalkit.scoring.replications import (
     with_replications,
 )
 from evalkit.scoring.rescaled_intervals import OWN_COLUMNS, RescaledIntervals
+from evalkit.scoring.shared_counts import SharedCounts
 from evalkit.scoring.table import ScoringTable
 from evalkit.scoring.unscored import (
     NOTHING_SCORED,
@@ -54,6 +55,7 @@ def score_metric(
     settings: ScoringSettings,
     advance: Advance = lambda _: None,
     workers: Workers | None = None,
+    shared: SharedCounts | None = None,
 ) -> MetricScores:
     """Compute a metric for all groups; a failure is caught and reported.
 
@@ -64,6 +66,7 @@ def score_metric(
         settings: How intervals are computed.
         advance: Told about progress.
         workers: Processes for metrics written in Python; None for this one only.
+        shared: What metrics of the same table share; None for this one alone.
 
     Returns:
         Its scores; nulls with the reason where it does not apply or failed.
@@ -84,9 +87,8 @@ def score_metric(
         rate = _Rate(metric.name, table.frame.height, advance)
         found = metric_outcomes(metric, table, workers, rate.told)
         _log_failed_row(metric)
-        return score_statistics(
-            metric, found.statistics, table, groups, settings, advance, found.unscored
-        )
+        given = (metric, found.statistics, table, groups, settings)
+        return score_statistics(*given, advance, found.unscored, shared)
     except MetricError as error:
         return failed_scores(metric, groups, error)
 
@@ -247,6 +249,7 @@ def score_statistics(
     settings: ScoringSettings,
     advance: Advance = lambda _: None,
     unscored: pl.DataFrame | None = None,
+    shared: SharedCounts | None = None,
 ) -> MetricScores:
     """Compute scores and intervals from statistics.
 
@@ -258,6 +261,7 @@ def score_statistics(
         settings: How intervals are computed.
         advance: Told about progress.
         unscored: The examples that the metric did not score; None for none.
+        shared: What metrics of the same table share; None for this one alone.
 
     Returns:
         The scores.
@@ -267,7 +271,7 @@ def score_statistics(
     """
     column, groups = example_column(metric), groups.of(metric.whole_only)
     repeated = _repeated(metric, statistics, table)
-    evidence = _evidence(metric, repeated, table, groups, settings)
+    evidence = _evidence(metric, repeated, table, groups, settings, shared)
     intervals = _intervals(evidence, statistics, advance)
     left = no_outcomes() if unscored is None else unscored
     scores = [_score(evidence, intervals, row) for row in _values(evidence, left)]
@@ -306,10 +310,10 @@ def _evidence(
     table: ScoringTable,
     groups: Groups,
     settings: ScoringSettings,
+    shared: SharedCounts | None = None,
 ) -> Evidence:
-    return Evidence(
-        metric, repeated.statistics, table, groups, settings, repeated.apart
-    )
+    statistics, apart = repeated.statistics, repeated.apart
+    return Evidence(metric, statistics, table, groups, settings, apart, shared)
 
 
 def _intervals(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from evalkit.storage.cache import unique_size as unique_size
     from evalkit.storage.fetching import fetch_file as fetch_file
     from evalkit.storage.fetching import fetch_folder as fetch_folder
+    from evalkit.storage.finding import forget_stores as forget_stores
     from evalkit.storage.finding import store_of as store_of
     from evalkit.storage.places import is_remote as is_remote
     from evalkit.storage.places import join as join
@@ -39,7 +40,7 @@ else:
             "errors": "ObjectChangedError ObjectExistsError TransferError",
             "storage.cache": "ObjectCache size_limit unique_size",
             "storage.fetching": "fetch_file fetch_folder",
-            "storage.finding": "store_of",
+            "storage.finding": "forget_stores store_of",
             "storage.places": "is_remote join uri_of",
             "storage.sending": "file_to_write send_file",
             "storage.stores": (

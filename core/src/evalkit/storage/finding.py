@@ -34,7 +34,16 @@ def store_of(uri: str) -> Store:
         PluginError: The plugin is broken.
         StorageError: No plugin is for this scheme; the message says what to install.
     """
-    return _store(parse_place(uri).scheme)
+    place = parse_place(uri)
+    try:
+        return _store(place.scheme)
+    except StorageError as error:
+        raise StorageError(f"{place.uri}: {error}") from error
+
+
+def forget_stores() -> None:
+    """Build stores anew, as where a notebook changed their configuration."""
+    _store.cache_clear()
 
 
 @cache

@@ -16,6 +16,7 @@ from evalkit.base.wording import count_of
 from evalkit.errors import EvalkitError
 from evalkit.perturbing.columns import AS_STORED
 from evalkit.plugins.resolver import Resolver
+from evalkit.predictions.alternative_probabilities import are_of_alternatives
 from evalkit.predictions.embedded_answers import is_about_embedded
 from evalkit.predictions.extracting import REASON, RESPONSE, RESPONSES, STATUS
 from evalkit.predictions.judged_values import counted
@@ -79,6 +80,11 @@ def _refuse_unable(record: RunRecord) -> None:
         raise EvalkitError(
             f"the run {record.run_id} holds what annotators said of its predictions; "
             "evaluate it again with --extract"
+        )
+    if are_of_alternatives(record.notices):
+        raise EvalkitError(
+            f"the run {record.run_id} holds probabilities that were computed from the "
+            "answers of its alternatives; evaluate it again with --extract"
         )
     if any("pred" in names.split(",") for names in record.by):
         raise EvalkitError(

@@ -36,6 +36,7 @@ from evalkit.scoring.table import (
     list_notices,
     make_table,
 )
+from evalkit.workflows.list_checks import check_values
 
 
 def score(
@@ -77,7 +78,9 @@ def score(
     Raises:
         DataError: The lists are not of the same length, hold a value that is no text,
             number, boolean or list of them (with `spans`: no list of dicts), or answers
-            of which several are acceptable are not texts; or the metric scores only
+            of which several are acceptable are not texts, an answer is none of the
+            labels, a text is no Unicode, a `prob` is no distribution, or a span ends
+            before its start; or the metric scores only
             answers that are `all-of`, `spans` or `ranked`, and `answer_kind` does not
             say so; or the job breaks the schema of such files.
         EvalkitError: The confidence is not between 0 and 1.
@@ -88,6 +91,7 @@ def score(
     given = tags if tags is not None else [[] for _ in targets]
     columns = {**(fields or {}), "tags": given, "predictions": predictions}
     _check_lengths(len(targets), columns)
+    check_values({**columns, "targets": targets}, targets, labels)
     bound = Resolver(registry or Registry()).metric(metric)
     if answer_kind is None:
         _refuse_kinds_of_tasks(bound)

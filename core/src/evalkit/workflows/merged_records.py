@@ -29,6 +29,8 @@ from evalkit.predictions.written_forms import (
 from evalkit.runs import recorded
 from evalkit.runs.extractions import merged_extraction, without_kept
 from evalkit.runs.identity import merged_id
+from evalkit.runs.jobs import is_about_job, job_notices
+from evalkit.runs.merged_jobs import merged_job, merged_job_notices
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.recording import recorded_core
 from evalkit.runs.results import Result
@@ -157,9 +159,11 @@ def _data(records: Sequence[RunRecord]) -> recorded.Data:
 
 
 def _predictions(records: Sequence[RunRecord]) -> recorded.Predictions:
-    """Return what the parts' predictions have in common: their adapters."""
-    adapters = _common_adapters([record.predictions for record in records])
-    return recorded.Predictions(name=None, sha256=None, adapters=adapters)
+    """Return what the parts' predictions have in common: adapters, and their jobs."""
+    given = [record.predictions for record in records]
+    adapters, job = _common_adapters(given), merged_job(given)
+    of_all = recorded.Predictions(name=None, sha256=None, adapters=adapters)
+    return of_all if job is None else of_all.model_copy(update={"job": job})
 
 
 def _common_adapters(
@@ -199,6 +203,8 @@ def _differing_libraries(records: Sequence[RunRecord]) -> list[str]:
 def _notices(parts: Sequence[Result], examples: pl.DataFrame) -> tuple[str, ...]:
     records = [part.record for part in parts]
     of_parts = _union(record.notices for record in records)
+    given = [record.predictions for record in records]
+    job, counts = merged_job(given), _counts(records).to_dict()
     kind = _answer_kind(records) or "one"
     return (
         *(text for text in of_parts if not _is_of_a_part(text)),
@@ -208,13 +214,15 @@ def _notices(parts: Sequence[Result], examples: pl.DataFrame) -> tuple[str, ...]
         *_selections(records),
         *_left_out(parts),
         *_without_perturbations(records),
-        *_without_jobs(records),
+        *merged_job_notices(given),
+        *job_notices({"name": None, "job": job and job.to_dict()}, counts),
     )
 
 
 def _is_of_a_part(notice: str) -> bool:
     """Tell whether a notice counts examples of one part; the whole has its own."""
     is_own = is_unscored_notice(notice) or is_about_gold_forms(notice)
+    is_own |= is_about_job(notice)
     is_counted = is_about_numbers(notice) or is_about_embedded(notice)
     return is_own or is_counted or bool(_ONLY.match(notice))
 
@@ -264,12 +272,6 @@ def _without_perturbations(records: Sequence[RunRecord]) -> list[str]:
     if not any(record.perturbed for record in records):
         return []
     return ["the parts' scores under perturbation are not merged"]
-
-
-def _without_jobs(records: Sequence[RunRecord]) -> list[str]:
-    if not any(record.predictions.job for record in records):
-        return []
-    return ["what the parts' jobs took is not added up, as they may have run at once"]
 
 
 def _with_common_kept(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:

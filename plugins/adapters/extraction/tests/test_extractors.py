@@ -21,7 +21,7 @@ _TOWNS = ["Paris", "York", "New York", "Rome"]
 def _one(
     stages: Any,
     text: str | None,
-    choices: list[str] | None = None,
+    choices: list[str] | list[str | None] | None = None,
     labels: list[str] | None = None,
 ) -> tuple[str | None, str, str | None]:
     own = None if choices is None else pl.Series([choices])
@@ -87,6 +87,10 @@ def _value(stages: Any, text: str, **given_: Any) -> str | None:
         ("json-path:$.a", '{"a": null}', None),
         ("json-path:$.a", '{"a": [1]}', None),
         ("json-path:$.a", '{"b": 1}', None),
+        ("json-path:$.a", '{"a": 1, "a": 2}', None),
+        ("json-path:$.a.b", '{"a": {"b": 1}, "a": {"b": 2}}', None),
+        ("json-path:$.a", '{"a": 1, "b": 1, "a": 1, "b": 2}', "1"),
+        ("json-path:$.c", '{"a": 1, "a": 2, "c": 3}', "3"),
         ("json-path:$.a[0]", '{"a": "xyz"}', None),
         ("json-path:$.a", '{"a": 1e999}', "1e999"),
         ("json-path:$.a", '{"a": 1.50}', "1.50"),
@@ -190,6 +194,23 @@ def test_choices_of_one_form_are_ambiguous() -> None:
     assert _value("choice", "c++.", choices=["C++", "C", "D++"]) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("C", "Paris"),
+        ("(C) Paris", "Paris"),
+        ("It is option C, I think.", "Paris"),
+        ("D", "Rome"),
+        ("B", None),
+        ("It is option B, I think.", None),
+        ("it must be Paris", "Paris"),
+    ],
+)
+def test_a_null_option_keeps_its_letter(text: str, wanted: str | None) -> None:
+    own = ["York", None, "Paris", "Rome"]
+    assert _value("choice", text, choices=own) == wanted
+
+
 def test_an_example_without_choices_is_unparsed() -> None:
     own = pl.Series([None, []], dtype=pl.List(pl.String))
     found = extraction("choice").extract(pl.Series(["A", "B"]), own)
@@ -209,6 +230,7 @@ _OPTIONS = st.lists(
             [*_TOWNS, "Paris!", "paris", "Zoë", "C", "b", "C++", "(x)", "rom", "Ro"]
         ),
         st.text(alphabet="abAB é-", max_size=4),
+        st.none(),
     ),
     max_size=5,
 )
@@ -219,7 +241,7 @@ _OPTIONS = st.lists(
     st.sampled_from(["anywhere", "start", "whole"]),
 )
 def test_columns_and_single_texts_agree_on_choices(
-    rows: list[tuple[list[str], list[str]]], where: Any
+    rows: list[tuple[list[str], list[str | None]]], where: Any
 ) -> None:
     texts = [" ".join(words) for words, _ in rows]
     options = [own for _, own in rows]

@@ -276,7 +276,7 @@ def test_large_groups_have_the_interval_of_resampled_ones(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["ece", "ece:binning=mass", "mce", "mce:binning=mass"])
 def test_no_confidence_at_all_is_null_with_the_reason(name: str) -> None:
-    fields = {"prob": [{"unknown": 0.5}]}
+    fields = {"prob": [{"unknown": 1.0}]}
     found = evalkit.score(name, ["a"], ["a"], fields=fields)
     assert found.scores[0].value is None
     assert "gives its label no probability" in (found.scores[0].reason or "")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -161,3 +164,102 @@ def test_fields_are_read_beside_other_predictions() -> None:
         metrics=["perplexity"],
     )
     assert found["perplexity"].value == pytest.approx(math.e)
+
+
+lists_of_tokens = st.lists(
+    st.tuples(st.booleans(), st.lists(st.floats(-9, 0), max_size=6)),
+    min_size=1,
+    max_size=9,
+)
+
+
+@every_metric
+@given(texts=lists_of_tokens)
+def test_a_list_of_tokens_is_its_sum_and_count(
+    name: str, texts: list[tuple[bool, list[float]]]
+) -> None:
+    tokens = [[None] * starts + values for starts, values in texts]
+    # of nothing but nulls there is no type
+    tokens.append([-1.0])
+    known = [math.fsum(value for value in each if value is not None) for each in tokens]
+    lengths = [sum(value is not None for value in each) for each in tokens]
+    empty = [""] * len(tokens)
+    counts = {} if name == "perplexity" else {COUNTS[name]: lengths}
+    fields = {"token_logprobs": tokens, **counts}
+    found = values_by_tag(name, empty, empty, fields=fields)[None]
+    assert same(found.value, by_hand(name, list(zip(known, lengths, strict=True))))
+
+
+def score_tokens(*tokens: Any, **fields: Any) -> evalkit.Score:
+    given = {"token_logprobs": list(tokens), **fields}
+    empty = [""] * len(tokens)
+    return evalkit.score("perplexity", empty, empty, fields=given)["perplexity"]
+
+
+def test_numbers_beside_the_list_must_be_those_of_the_list() -> None:
+    tokens = [None, -1.0, -2.0], [-3.0, -1.0]
+    expected = math.exp(7 / 4)
+    same_numbers = {"num_tokens": [2, None], "logprob": [-3.0001, None]}
+    assert score_tokens(*tokens).value == pytest.approx(expected)
+    found = score_tokens(*tokens, **same_numbers).value
+    assert found == pytest.approx(expected, rel=1e-3)
+    with pytest.raises(
+        evalkit.MetricError, match=r"'num_tokens' 3 beside .* makes it 2"
+    ):
+        score_tokens(*tokens, num_tokens=[3, 2])
+    with pytest.raises(evalkit.MetricError, match=r"'logprob' -3.1 beside .* it -3 "):
+        score_tokens(*tokens, logprob=[-3.1, None])
+
+
+@pytest.mark.parametrize("value", [[[-1.0]], {"-1": -1.0}, "-1", -1.0, [["a"]]])
+def test_what_is_no_list_of_numbers_is_refused(value: Any) -> None:
+    with pytest.raises(evalkit.MetricError, match="'token_logprobs' of each response"):
+        score_tokens(value)
+
+
+@pytest.mark.parametrize("bad", [[-1.0, None], [0.5], [-math.inf], [None, None]])
+def test_lists_that_hold_no_probabilities_are_not_scored(bad: list[Any]) -> None:
+    found = evalkit.evaluate(
+        data=[
+            {"uid": str(n), "statement": "Good.", "label": "positive"}
+            for n in range(20)
+        ],
+        predictions=[
+            {"id": str(n), "label": "positive", "token_logprobs": each}
+            for n, each in enumerate([bad, *([[-1.0, -2.0]] * 19)])
+        ],
+        task="sentiment",
+        metrics=["perplexity"],
+    )
+    assert found["perplexity"].n == 19
+    assert found["perplexity"].value == pytest.approx(math.exp(1.5))
+    [problem] = found.problems
+    assert "`token_logprobs`" in str(problem.reason)
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
+def test_files_hold_lists_of_tokens(kind: str, tmp_path: Path) -> None:
+    tokens = [[None, -1.0, -2.0], [-3.0, -1.0]]
+    rows = [
+        {"id": str(n), "label": "positive", "token_logprobs": each}
+        for n, each in enumerate(tokens)
+    ]
+    path = tmp_path / f"p.{kind}"
+    if kind == "parquet":
+        pl.DataFrame(rows).write_parquet(path)
+    elif kind == "csv":
+        as_text = [
+            {**row, "token_logprobs": json.dumps(row["token_logprobs"])} for row in rows
+        ]
+        pl.DataFrame(as_text).write_csv(path)
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    found = evalkit.evaluate(
+        data=[
+            {"uid": each["id"], "statement": "x", "label": "positive"} for each in rows
+        ],
+        predictions=path,
+        task="sentiment",
+        metrics=["perplexity"],
+    )
+    assert found["perplexity"].value == pytest.approx(math.exp(7 / 4))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evalkit.storage import finding
+from evalkit.storage import forget_stores
 from evalkit_storage_s3.store import S3Store
 
 
@@ -38,9 +38,9 @@ def configured(
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", endpoint)
     monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
-    finding._store.cache_clear()
+    forget_stores()
     yield
-    finding._store.cache_clear()
+    forget_stores()
 
 
 @pytest.fixture

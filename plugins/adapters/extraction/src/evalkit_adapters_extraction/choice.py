@@ -42,7 +42,8 @@ class Choice:
     begins with; `where=whole` takes step 1 alone. Texts are compared in the Unicode
     form NFC. Scripts without blanks between words (Thai, Lao, Burmese, Khmer, Japanese,
     Chinese) have no word boundaries. Options that are single letters stand for
-    themselves.
+    themselves. A null among the options is a place without one: its letter names none,
+    and the others keep theirs.
 
     It needs a task whose examples have options (`choices_field`).
 
@@ -100,11 +101,11 @@ class Choice:
             }
         )
 
-    def _find(self, text: str, choices: list[str] | None) -> Found:
-        if not choices:
+    def _find(self, text: str, choices: list[str | None] | None) -> Found:
+        if not choices or set(choices) == {None}:
             return Found(None, "the example has no choices")
-        known = tuple(each for each in choices if each is not None)
-        return find_option(text, read_options(known, has_letters=True), self._where)
+        options = read_options(tuple(choices), has_letters=True)
+        return find_option(text, options, self._where)
 
     def _by_column(self, frame: pl.DataFrame) -> pl.Series:
         """Return the options of texts that are plain cases of steps 1 and 2."""
@@ -116,24 +117,28 @@ class Choice:
         rest = frame[places]
         trimmed = text.str.strip_chars(SIGNS_AROUND)
         exact = [pl.when(lists.list.contains(t)).then(t) for t in (text, trimmed)]
-        if not has_letters or self._where == "whole":
-            values = rest.select(value=pl.coalesce(exact)).to_series()
-            return found.scatter(places, values)
         marked = text.str.extract(_MARKED_LETTER, 1)
-        unmarked: pl.Expr = text.str.replace(_MARK, "")
-        seen = rest.select(
-            "choices",
-            place=_place(marked),
-            named=_option_of(lists, marked),
-            exact=pl.coalesce(exact),
-            rest=pl.when(marked.is_not_null()).then(unmarked),
-        )
-        doubtful = _naming_another(seen)
-        if len(doubtful):
-            nothing = pl.Series([None] * len(doubtful), dtype=pl.String)
-            seen = seen.with_columns(seen["named"].scatter(doubtful, nothing))
-        values = seen.select(value=pl.coalesce("exact", "named")).to_series()
+        if not has_letters or self._where == "whole":
+            marked = _NO_TEXT
+        seen = rest.select("text", "choices", value=pl.coalesce(exact), marked=marked)
+        values = seen["value"]
+        behind = (values.is_null() & seen["marked"].is_not_null()).arg_true()
+        if len(behind):
+            values = values.scatter(behind, _named(seen[behind]))
         return found.scatter(places, values)
+
+
+def _named(marked: pl.DataFrame) -> pl.Series:
+    """Return the options of letters, but where the text behind may name another."""
+    rest: pl.Expr = pl.col("text").str.replace(_MARK, "")
+    place: pl.Expr = _place(pl.col("marked"))
+    option: pl.Expr = pl.col("choices").list.get(pl.col("place"), null_on_oob=True)
+    frame = marked.with_columns(place=place, rest=rest).with_columns(named=option)
+    named, doubtful = frame["named"], _naming_another(frame)
+    if doubtful.is_empty():
+        return named
+    nothing = pl.Series([None] * len(doubtful), dtype=pl.String)
+    return named.scatter(doubtful, nothing)
 
 
 _NO_TEXT = pl.lit(None, dtype=pl.String)
@@ -169,23 +174,28 @@ def _naming_another(found: pl.DataFrame) -> pl.Series:
     Beginnings are compared, those that are not of ASCII are all the same; where one is
     that of another option, the text is looked at on its own.
     """
-    rows = found.select("choices", "place", "rest", "named").with_row_index("row")
     is_own = pl.col("rest").str.strip_chars(SIGNS_AROUND) == pl.col("named")
-    rows = rows.filter(~is_own)  # nor where one of them is null
-    rows = rows.with_columns(
-        start=_beginning(pl.col("rest")),
+    rows = found.with_row_index("row").filter(~is_own)  # nor where there is no option
+    rows = rows.select(
+        "row",
+        "choices",
+        place=pl.col("place").cast(pl.Int64),
         at=pl.int_ranges(pl.col("choices").list.len()),
+        start=_start_of(pl.col("rest")),
     )
-    others = rows.select("row", "place", "start", "choices", "at").explode(
-        "choices", "at"
-    )
+    others = rows.explode("choices", "at")
+    others = others.with_columns(other=_start_of(pl.col("choices")))
     is_other = pl.col("at") != pl.col("place")
-    is_same = _beginning(pl.col("choices")) == pl.col("start")
+    is_same = _in_ascii(pl.col("other")) == _in_ascii(pl.col("start"))
     return others.filter(is_other & is_same)["row"].unique()
 
 
-def _beginning(text: pl.Expr) -> pl.Expr:
-    start = text.str.strip_chars_start(_AROUND).str.slice(0, _START).str.to_lowercase()
+def _start_of(text: pl.Expr) -> pl.Expr:
+    inner = text.str.strip_chars_start(_AROUND)
+    return inner.str.slice(0, _START).str.to_lowercase()
+
+
+def _in_ascii(start: pl.Expr) -> pl.Expr:
     is_ascii = start.str.len_bytes() == start.str.len_chars()
     return pl.when(is_ascii).then(start).otherwise(pl.lit("?"))
 

@@ -21,14 +21,33 @@ _STEP = re.compile(
 )
 _OPENING = re.compile(r"""\{(?=\s*["}])|\[(?=\s*[\]\[{"\dtfnNI-])""")
 """A bracket behind which JSON may stand."""
-_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
-"""Numbers stay as they are written: none is rounded, too long or too large."""
 _MOST_READ_AGAIN = 50
 """How often on average a sign of a text may be read in JSON that turns out broken."""
 _ERROR = 500
 """To find an error is as much work as to read so many signs."""
 _MOST_BEFORE = 1 << 14
 """So much of a text may stand before a bracket: each error counts the lines of it."""
+
+
+class _Contradicting(dict[str, Any]):
+    """An object that has keys twice, with different values."""
+
+    keys_twice: frozenset[str] = frozenset()
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    marked = _Contradicting(found)
+    marked.keys_twice = frozenset(key for key, each in pairs if found[key] != each)
+    return marked
+
+
+_DECODER = json.JSONDecoder(
+    parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_object
+)
+"""Numbers stay as they are written: none is rounded, too long or too large."""
 
 
 class JsonPath:
@@ -40,9 +59,9 @@ class JsonPath:
     it is, a number as it is written, a boolean as `true` or `false`.
 
     A text without JSON is an error, one in which it is broken too, and one with more
-    open brackets than can be followed. Where the path leads
-    nowhere, to null, or to a list or an object, the text is unparsed. With
-    `otherwise=text` a text without JSON is the text itself.
+    open brackets than can be followed. Where the path leads nowhere, to null, to a list
+    or an object, or through a key that an object has twice with different values, the
+    text is unparsed. With `otherwise=text` a text without JSON is the text itself.
 
     Source: RFC 9535, of which it takes names and positions.
 
@@ -81,6 +100,8 @@ class JsonPath:
         for step in self._steps:
             if isinstance(value, str):
                 return Found(None, "the path leads nowhere")
+            if isinstance(value, _Contradicting) and step in value.keys_twice:
+                return Found(None, "a key of the path is there twice")
             try:
                 value = value[step]
             except (LookupError, TypeError):

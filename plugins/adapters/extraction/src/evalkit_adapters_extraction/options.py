@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from string import ascii_uppercase
 from typing import Literal, NamedTuple
 
@@ -52,14 +52,58 @@ class Option(NamedTuple):
     """Folded, with other gaps between its words; the letter alone is none."""
 
 
-class Options(NamedTuple):
-    """Answers of which a text may name one."""
+class Options:
+    """Answers of which a text may name one; each is prepared when a text needs it.
 
-    options: tuple[Option, ...]
-    letters: dict[str, str]
-    """Answers by the capital letter that stands for them."""
-    answers: frozenset[str]
-    """As they are declared."""
+    Args:
+        answers: The answers; None for a place without one, whose letter names none.
+        has_letters: Whether the letters A, B, … stand for them by their places. Answers
+            that are single letters stand for themselves.
+
+    Attributes:
+        answers: As they are declared.
+    """
+
+    def __init__(self, answers: Sequence[str | None], *, has_letters: bool) -> None:
+        known = (answer for answer in answers if answer is not None)
+        self.answers = tuple(dict.fromkeys(known))
+        self._starts = [
+            start.lower() if len(start) == 3 and start.isalnum() else None
+            for start in (each[:3] if each.isascii() else "" for each in self.answers)
+        ]
+        """Letters or digits with which all forms of an answer begin, where it does."""
+        self._prepared: dict[str, Option] = {}
+        lettered = zip(ascii_uppercase, answers if has_letters else (), strict=False)
+        self._by_place = {
+            letter: answer for letter, answer in lettered if answer is not None
+        }
+
+    @cached_property
+    def letters(self) -> Mapping[str, str]:
+        """Answers by the capital letter that stands for them."""
+        pairs = zip(self.answers, self._starts, strict=True)
+        short = [self._option(answer) for answer, start in pairs if start is None]
+        own = {one.core.upper(): one.answer for one in short if _is_letter(one.core)}
+        return own or self._by_place
+
+    def near(self, folded: str) -> list[Option]:
+        """Return the answers that a text may name, the longest first.
+
+        Args:
+            folded: The folded text.
+        """
+        pairs = zip(self.answers, self._starts, strict=True)
+        near = [each for each, start in pairs if start is None or start in folded]
+        if not near:
+            return []
+        made = [*map(self._option, near)]
+        made.sort(key=lambda each: (-len(each.folded), each.folded))
+        return made
+
+    def _option(self, answer: str) -> Option:
+        if answer not in self._prepared:
+            self._prepared[answer] = _option(answer)
+        return self._prepared[answer]
 
 
 def fold(text: str) -> str:
@@ -87,24 +131,14 @@ def core_of(folded: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def read_options(answers: tuple[str, ...], *, has_letters: bool) -> Options:
-    """Prepare answers that texts may name.
+def read_options(answers: tuple[str | None, ...], *, has_letters: bool) -> Options:
+    """Return answers that texts may name, the same ones only once.
 
     Args:
-        answers: The answers.
-        has_letters: Whether the letters A, B, … stand for them by their places. Answers
-            that are single letters stand for themselves.
-
-    Returns:
-        The answers with their forms, the longest first.
+        answers: The answers; None for a place without one.
+        has_letters: Whether letters stand for them too.
     """
-    made = [_option(answer) for answer in dict.fromkeys(answers)]
-    own = {each.core.upper(): each.answer for each in made if _is_letter(each.core)}
-    letters = own
-    if has_letters and not own:
-        letters = dict(zip(ascii_uppercase, answers, strict=False))
-    ordered = sorted(made, key=lambda each: (-len(each.folded), each.folded))
-    return Options(tuple(ordered), letters, frozenset(answers))
+    return Options(answers, has_letters=has_letters)
 
 
 def _option(answer: str) -> Option:
@@ -142,32 +176,40 @@ def find_option(text: str, options: Options, where: Where) -> Found:
         if written in options.answers:
             return Found(written)
     folded = fold(text)
-    answers = _whole(folded, options)
+    near = options.near(folded)
+    answers = _whole(folded, near, options)
     if not answers and where != "whole":
-        answers = _start(text, folded, options, is_strict=where == "anywhere")
+        answers = _start(text, folded, near, options, is_strict=where == "anywhere")
     if not answers and where == "anywhere":
-        answers = {*_mentioned(folded, options), *_letters(text, options)}
+        answers = {*_mentioned(folded, near), *_letters(text, options)}
     if len(answers) == 1:
         return Found(next(iter(answers)))
     return Found(None, SEVERAL_NAMED if answers else NONE_NAMED)
 
 
-def _whole(folded: str, options: Options) -> set[str]:
+def _whole(folded: str, near: Sequence[Option], options: Options) -> set[str]:
     """Return the options that a text is, but for signs around it."""
-    exact = {each.answer for each in options.options if each.folded == folded}
+    exact = [each.answer for each in near if each.folded == folded]
     if exact:
-        return exact
+        return {*exact}
     core = core_of(folded)
     if not core:
         return set()
-    same = {each.answer for each in options.options if core in (each.core, *each.forms)}
+    same = {each.answer for each in near if core == each.core or core in each.forms}
     if same or not _is_letter(core):
         return same
     letter = options.letters.get(core.upper())
     return set() if letter is None else {letter}
 
 
-def _start(text: str, folded: str, options: Options, *, is_strict: bool) -> set[str]:
+def _start(
+    text: str,
+    folded: str,
+    near: Sequence[Option],
+    options: Options,
+    *,
+    is_strict: bool,
+) -> set[str]:
     """Return the options that a text begins with."""
     marked = _MARKED.match(text)
     if marked is None and not is_strict:
@@ -179,28 +221,28 @@ def _start(text: str, folded: str, options: Options, *, is_strict: bool) -> set[
         rest = text[marked.end() :]
         if rest.strip(SIGNS_AROUND) == own:
             return {own}
-        return {own, *_first_option(fold(rest), options)}
-    return set() if is_strict else _first_option(folded, options)
+        return {own, *_first_option(fold(rest), near)}
+    return set() if is_strict else _first_option(folded, near)
 
 
 def _ends(text: str, match: re.Match[str] | None) -> bool:
     return match is not None and not re.search(r"\w", text[match.end() :])
 
 
-def _first_option(folded: str, options: Options) -> set[str]:
+def _first_option(folded: str, near: Sequence[Option]) -> set[str]:
     """Return the longest option that a folded text begins with."""
     text = re.sub(r"^[\W_]+", "", folded)
-    for option in options.options:
+    for option in near:
         for form in option.forms:
             if text.startswith(form) and _is_apart(text, 0, len(form), form):
                 return {option.answer}
     return set()
 
 
-def _mentioned(folded: str, options: Options) -> Iterator[str]:
+def _mentioned(folded: str, near: Sequence[Option]) -> Iterator[str]:
     """Yield the options whose text stands anywhere, the longest first."""
     taken = bytearray(len(folded))
-    for option in options.options:
+    for option in near:
         for form in option.forms:
             start = folded.find(form)
             while start >= 0:
@@ -238,8 +280,6 @@ def _is_negated(text: str, start: int) -> bool:
 
 def _letters(text: str, options: Options) -> Iterator[str]:
     """Yield the options whose letter stands anywhere, as a letter and not as a word."""
-    if not options.letters:
-        return
     for match in _LETTER.finditer(text):
         letter, start = match[0], match.start()
         if letter not in options.letters:

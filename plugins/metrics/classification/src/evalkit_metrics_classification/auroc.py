@@ -38,7 +38,7 @@ class AUROC(RankingMetric):
 
     def class_scores(self, rankings: Rankings) -> Numbers:
         """Return the share of pairs that are ranked rightly."""
-        positives, negatives, _ = rankings
+        positives, negatives = rankings.positives, rankings.negatives
         above = rankings.running(positives) - positives / 2
         pairs = rankings.totals(positives) * rankings.totals(negatives)
         return ratio(rankings.totals(negatives * above), pairs)

@@ -39,9 +39,9 @@ class AveragePrecision(RankingMetric):
 
     def class_scores(self, rankings: Rankings) -> Numbers:
         """Return the mean over the examples of the class of precision there."""
-        positives, negatives, _ = rankings
+        positives = rankings.positives
         hits = rankings.running(positives)
-        taken = hits + rankings.running(negatives)
-        precision = np.divide(hits, taken, out=np.zeros(len(hits)), where=taken > 0)
+        taken = hits + rankings.running(rankings.negatives)
+        precision = np.divide(hits, taken, out=np.zeros_like(hits), where=taken > 0)
         count = rankings.totals(positives)
         return ratio(rankings.totals(positives * precision), count)

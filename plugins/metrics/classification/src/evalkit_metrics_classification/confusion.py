@@ -14,7 +14,7 @@ import polars as pl
 import polars.selectors as cs
 from numpy.typing import NDArray
 
-from evalkit import Metric, MetricError
+from evalkit import Metric, MetricContext, MetricError
 
 COUNTS = ("hits", "gold_count", "predicted_count")
 """What is counted of every class."""
@@ -27,7 +27,8 @@ class ConfusionMetric(Metric):
     """Something computed from the counts of every pair of gold and predicted label.
 
     A prediction that is missing, or of a class that is left out, is only a miss of its
-    gold class.
+    gold class. Where labels are declared, predictions that are none of them are of one
+    class, `(other)`.
     """
 
     unit = "%"
@@ -39,7 +40,7 @@ class ConfusionMetric(Metric):
     keys = ("gold", "predicted")
     accepts_no_prediction = True
 
-    def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+    def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
         """Return one count for every example, in the cell of its two labels."""
         labels = pl.col("target", "prediction")
         types = {batch["target"].dtype, batch["prediction"].dtype}
@@ -47,8 +48,13 @@ class ConfusionMetric(Metric):
             # 1 and 1.0 are one label
             labels = labels.cast(pl.Float64)
         texts = batch.select(labels.cast(pl.String))
+        predicted = pl.col("prediction")
+        if context.labels and batch["target"].dtype == pl.String:
+            is_label = predicted.is_in(list(context.labels)) | predicted.is_null()
+            other = pl.lit(context.other_label)
+            predicted = pl.when(is_label).then(predicted).otherwise(other)
         return texts.select(
-            gold="target", predicted="prediction", count=pl.lit(1.0)
+            gold="target", predicted=predicted, count=pl.lit(1.0)
         ).with_row_index("row")
 
     def class_score(self) -> pl.Expr:

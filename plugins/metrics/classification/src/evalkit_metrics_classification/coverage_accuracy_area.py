@@ -35,21 +35,28 @@ class CoverageAccuracyArea(ConfidenceRanking):
 
     def sample_scores(self, rankings: Rankings) -> Numbers:
         """Return the mean accuracy, over all orders of what is equally confident."""
-        right, wrong, _ = rankings
-        counts = right + wrong
+        right, counts = rankings.positives, rankings.positives + rankings.negatives
         taken, hits = rankings.running(counts), rankings.running(right)
-        before, hits_before = taken - counts, hits - right
-        share = np.divide(right, counts, out=np.zeros(len(counts)), where=counts > 0)
+        before, hits_before = rankings.higher(taken), rankings.higher(hits)
+        share = np.divide(right, counts, out=np.zeros_like(counts), where=counts > 0)
         # the sum over j of (hits + j share) / (before + j), from 1 to the count
         harmonic = _harmonic(int(np.ceil(taken.max(initial=0))))
-        # between whole numbers, which the delta method asks for, it is interpolated
-        places = np.arange(len(harmonic))
-        steps = np.interp(taken, places, harmonic) - np.interp(before, places, harmonic)
+        reached = _at(taken, harmonic)
+        steps = reached - rankings.higher(reached)
         areas = right + (hits_before - share * before) * steps
-        alone = counts == 1
-        areas[alone] = hits[alone] / taken[alone]
+        np.divide(hits, taken, out=areas, where=counts == 1)
         area: Numbers = rankings.totals(areas) / rankings.totals(counts)
         return area
+
+
+def _at(counts: Numbers, harmonic: Numbers) -> Numbers:
+    """Return the harmonic number of each count, interpolated between whole ones."""
+    whole = counts.astype(np.int64)
+    if (whole == counts).all():
+        found: Numbers = harmonic[whole]
+        return found
+    # which the delta method asks for
+    return np.interp(counts, np.arange(len(harmonic)), harmonic)
 
 
 def _harmonic(most: int) -> Numbers:

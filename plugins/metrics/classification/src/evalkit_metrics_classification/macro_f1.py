@@ -14,7 +14,8 @@ class MacroF1(MacroMetric):
     The mean of the F1 of classes, not the F1 of mean precision and recall. With
     `labels=gold` (the default) it is over the classes that have gold examples in the
     group: in a group of one class with three of four right it is 6/7 = 85.71 %. With
-    `labels=seen` it is scikit-learn's default, and 42.86 % there. With
+    `labels=seen` it is scikit-learn's default, and 42.86 % there; predictions that are
+    none of the declared labels are one class of it. With
     `labels=declared`, or a list `labels=a/b`, a class without examples and predictions
     counts 0. A missing prediction is a miss. Range 0 to 1, in %, higher is better; a
     multinomial interval, with clusters a bootstrap.

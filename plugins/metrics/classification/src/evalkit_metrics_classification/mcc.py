@@ -13,9 +13,10 @@ class MCC(WholeAgreement):
 
     With n examples, c of them right, and t_k answers and p_k predictions of class k:
     (c n - sum t_k p_k) / sqrt((n^2 - sum t_k^2)(n^2 - sum p_k^2)). A missing prediction
-    is one of a class of its own. Where all answers, or all predictions, are of one
-    class it is 0 / 0: null here, 0 in scikit-learn. Range -1 to 1, 0 is chance, higher
-    is better; a multinomial interval, with clusters a bootstrap.
+    is one of a class of its own, and so are, together, those that are none of the
+    declared labels. Where all answers, or all predictions, are of one class it is
+    0 / 0: null here, 0 in scikit-learn. Range -1 to 1, 0 is chance, higher is better; a
+    multinomial interval, with clusters a bootstrap.
 
     Source: Matthews, Comparison of the Predicted and Observed Secondary Structure of T4
     Phage Lysozyme, 1975; Gorodkin, Comparing Two K-Category Assignments by a K-Category

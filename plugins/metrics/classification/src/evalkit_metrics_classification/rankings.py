@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -14,32 +14,82 @@ from evalkit_metrics_classification.averages import Numbers, Places, totals
 from evalkit_metrics_classification.confusion import first_rows
 
 
-class Rankings(NamedTuple):
+class Rankings(ABC):
     """Counts of examples of two kinds by a number, in each of some samples.
 
-    The samples stand one after the other; in each, the numbers go from high to low.
+    In each sample, the numbers go from high to low.
+
+    Args:
+        positives: Examples of the class, or right ones, with each number.
+        negatives: The other examples with it.
     """
 
-    positives: Numbers
-    """Examples of the class, or right ones, with each number."""
-    negatives: Numbers
-    """The other examples with it."""
-    starts: Places
-    """Where each sample begins."""
+    def __init__(self, positives: Numbers, negatives: Numbers) -> None:
+        self.positives = positives
+        self.negatives = negatives
 
+    @abstractmethod
     def totals(self, numbers: Numbers) -> Numbers:
         """Add up the numbers of each sample."""
-        added: Numbers = totals(numbers, self.starts) if len(self.starts) else numbers
+
+    @abstractmethod
+    def running(self, counts: Numbers) -> Numbers:
+        """Add up the counts of each number and of all higher ones of its sample."""
+
+    @abstractmethod
+    def higher(self, running: Numbers) -> Numbers:
+        """Give every number what the next higher one has, and 0 to the highest."""
+
+    @abstractmethod
+    def each(self, of_samples: Numbers) -> Numbers:
+        """Give every number what its sample has."""
+
+
+class _OneAfterTheOther(Rankings):
+    """Samples that have numbers of their own, in arrays of shape (numbers of all,)."""
+
+    def __init__(self, positives: Numbers, negatives: Numbers, starts: Places) -> None:
+        super().__init__(positives, negatives)
+        self._starts = starts
+        self._lengths = np.diff(starts, append=len(positives))
+
+    def totals(self, numbers: Numbers) -> Numbers:
+        return totals(numbers, self._starts) if len(self._starts) else numbers
+
+    def running(self, counts: Numbers) -> Numbers:
+        # exact, as counts are whole numbers
+        sums: Numbers = np.cumsum(counts)
+        starts = self._starts
+        return sums - self.each(np.where(starts > 0, sums[starts - 1], 0.0))
+
+    def higher(self, running: Numbers) -> Numbers:
+        higher = np.roll(running, 1)
+        higher[self._starts] = 0.0
+        return higher
+
+    def each(self, of_samples: Numbers) -> Numbers:
+        return np.repeat(of_samples, self._lengths)
+
+
+class _SideBySide(Rankings):
+    """Samples of the same numbers, in arrays of shape (numbers, samples)."""
+
+    def totals(self, numbers: Numbers) -> Numbers:
+        added: Numbers = numbers.sum(axis=0)
         return added
 
     def running(self, counts: Numbers) -> Numbers:
-        """Add up the counts of each number and of all higher ones of its sample."""
-        # exact, as counts are whole numbers
-        sums = np.cumsum(counts)
-        before = np.where(self.starts > 0, sums[self.starts - 1], 0.0)
-        lengths = np.diff(self.starts, append=len(counts))
-        running: Numbers = sums - np.repeat(before, lengths)
-        return running
+        # row by row: numpy's cumsum goes down one column at a time
+        sums = counts.copy()
+        for row in range(1, len(sums)):
+            sums[row] += sums[row - 1]
+        return sums
+
+    def higher(self, running: Numbers) -> Numbers:
+        return np.vstack([np.zeros((1, running.shape[1])), running[:-1]])
+
+    def each(self, of_samples: Numbers) -> Numbers:
+        return of_samples[None, :]
 
 
 def rankings_of_samples(
@@ -57,13 +107,13 @@ def rankings_of_samples(
         The counts of every sample.
     """
     known, place = np.unique(-numbers, return_inverse=True)
+    by_cell = counts.T
     kinds = []
     for chosen in (is_positive, ~is_positive):
-        placed = np.zeros((len(counts), len(known)))
-        placed[:, place[chosen]] = counts[:, chosen]
-        kinds.append(placed.ravel())
-    starts = np.arange(len(counts), dtype=np.int64) * len(known)
-    return Rankings(kinds[0], kinds[1], starts)
+        placed = np.zeros((len(known), len(counts)))
+        placed[place[chosen]] = by_cell[chosen]
+        kinds.append(placed)
+    return _SideBySide(*kinds)
 
 
 def rankings_of_groups(
@@ -94,4 +144,4 @@ def rankings_of_groups(
         ordered[name].to_numpy() for name in ("positives", "negatives")
     )
     names = ordered.select(cs.by_name(*keys))[starts]
-    return names, Rankings(positives, negatives, starts)
+    return names, _OneAfterTheOther(positives, negatives, starts)

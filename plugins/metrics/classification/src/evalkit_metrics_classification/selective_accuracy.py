@@ -55,8 +55,7 @@ class SelectiveAccuracy(ConfidenceRanking):
         """Return the accuracy of the predictions that count."""
         parameters = self.parameters
         assert isinstance(parameters, SelectiveParameters)
-        right, wrong, starts = rankings
-        counts = right + wrong
+        right, counts = rankings.positives, rankings.positives + rankings.negatives
         n = rankings.totals(counts)
         share_of_n = parameters.coverage * n
         # the delta method changes counts by a little, and a step of 1 would be no slope
@@ -64,8 +63,7 @@ class SelectiveAccuracy(ConfidenceRanking):
         whole = np.ceil(share_of_n - _ROUNDING)
         wanted = np.maximum(1, np.where(is_whole, whole, share_of_n))
         before = rankings.running(counts) - counts
-        lengths = np.diff(starts, append=len(counts))
-        taken = np.clip(np.repeat(wanted, lengths) - before, 0, counts)
-        share = np.divide(right, counts, out=np.zeros(len(counts)), where=counts > 0)
+        taken = np.clip(rankings.each(wanted) - before, 0, counts)
+        share = np.divide(right, counts, out=np.zeros_like(counts), where=counts > 0)
         accuracy: Numbers = rankings.totals(taken * share) / wanted
         return accuracy

@@ -38,7 +38,8 @@ class AboveChanceParameters(Parameters):
     `macro-f1:labels=declared`, `helm-set-match#iou`."""
     chance: Literal["labels", "choices"] | FiniteFloat = "labels"
     """Its score by chance, as it is stored (0.25, not 25 %); `labels`: 1 / the number
-    of declared labels; `choices`: the mean of 1 / the number of an example's own."""
+    of declared labels; `choices`: the mean of 1 / the number of an example's own, each
+    as often as it is listed."""
     choices: str = Field("choices", min_length=1)
     """Field of the data that lists an example's own choices."""
 

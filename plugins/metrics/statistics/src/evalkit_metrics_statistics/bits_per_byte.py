@@ -7,6 +7,7 @@ import math
 import polars as pl
 
 from evalkit_metrics_statistics.log_probabilities import LOGPROB, RatioMetric
+from evalkit_metrics_statistics.token_lists import TOKENS
 
 
 class BitsPerByte(RatioMetric):
@@ -14,12 +15,13 @@ class BitsPerByte(RatioMetric):
 
     -sum of log2(probability) / number of bytes, over all texts together. Reads
     `logprob`, the natural logarithm of the probability of a response's whole text, and
-    `num_bytes`, of how many bytes the text is in UTF-8. How a model splits a text into
-    tokens does not matter, so that models with other tokens can be compared. A response
-    without these numbers is not scored, and neither is a `logprob` above 0 or infinite.
-    Without any byte it is 0 / 0, and null; so it is where a missing response counts, as
-    nothing is the worst. Range 0 to infinity, lower is better; the delta method's
-    interval.
+    `num_bytes`, of how many bytes the text is in UTF-8. In place of `logprob` there may
+    be `token_logprobs`, the list of the logarithms of its tokens, of which a null at
+    its beginning is left out. How a model splits a text into tokens does not matter, so
+    that models with other tokens can be compared. A response without these numbers is
+    not scored, and neither is a logarithm above 0 or infinite. Without any byte it is
+    0 / 0, and null; so it is where a missing response counts, as nothing is the worst.
+    Range 0 to infinity, lower is better; the delta method's interval.
 
     Source: Gao et al., The Pile: An 800GB Dataset of Diverse Text for Language
     Modeling, 2020, section 3.1; lm-evaluation-harness's and HELM's `bits_per_byte`.
@@ -32,7 +34,7 @@ class BitsPerByte(RatioMetric):
         2.0
     """
 
-    columns = (LOGPROB, "num_bytes")
+    columns = (LOGPROB, "num_bytes", TOKENS)
     bounds = (0.0, None)
 
     def value(self, nats: pl.Expr) -> pl.Expr:

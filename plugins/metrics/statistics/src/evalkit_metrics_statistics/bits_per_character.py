@@ -7,6 +7,7 @@ import math
 import polars as pl
 
 from evalkit_metrics_statistics.log_probabilities import LOGPROB, RatioMetric
+from evalkit_metrics_statistics.token_lists import TOKENS
 
 
 class BitsPerCharacter(RatioMetric):
@@ -14,12 +15,14 @@ class BitsPerCharacter(RatioMetric):
 
     -sum of log2(probability) / number of characters, over all texts together. Reads
     `logprob`, the natural logarithm of the probability of a response's whole text, and
-    `num_characters`, of how many characters (Unicode code points) it is. It says less
-    of texts in other scripts, whose characters hold more: compare these by
-    `bits-per-byte`. A response without these numbers is not scored, and neither is a
-    `logprob` above 0 or infinite. Without any character it is 0 / 0, and null; so it is
-    where a missing response counts, as nothing is the worst. Range 0 to infinity, lower
-    is better; the delta method's interval.
+    `num_characters`, of how many characters (Unicode code points) it is. In place of
+    `logprob` there may be `token_logprobs`, the list of the logarithms of its tokens,
+    of which a null at its beginning is left out. It says less of texts in other
+    scripts, whose characters hold more: compare these by `bits-per-byte`. A response
+    without these numbers is not scored, and neither is a logarithm above 0 or infinite.
+    Without any character it is 0 / 0, and null; so it is where a missing response
+    counts, as nothing is the worst. Range 0 to infinity, lower is better; the delta
+    method's interval.
 
     Source: Graves, Generating Sequences With Recurrent Neural Networks, 2013, section
     3.
@@ -32,7 +35,7 @@ class BitsPerCharacter(RatioMetric):
         2.0
     """
 
-    columns = (LOGPROB, "num_characters")
+    columns = (LOGPROB, "num_characters", TOKENS)
     bounds = (0.0, None)
 
     def value(self, nats: pl.Expr) -> pl.Expr:

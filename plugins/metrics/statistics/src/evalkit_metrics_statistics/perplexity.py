@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from evalkit_metrics_statistics.log_probabilities import LOGPROB, RatioMetric
+from evalkit_metrics_statistics.token_lists import TOKENS
 
 
 class Perplexity(RatioMetric):
@@ -13,11 +14,14 @@ class Perplexity(RatioMetric):
     exp(-sum of log-probabilities / number of tokens), over all texts together, so that
     a long text counts for more than a short one; no mean of the texts' perplexities.
     Reads `logprob`, the natural logarithm of the probability of a response's whole
-    text, and `num_tokens`, of how many tokens that is. It depends on the tokens: models
-    that split texts otherwise are compared by `bits-per-byte`. A response without these
-    numbers is not scored, and neither is a `logprob` above 0 or infinite. Without any
-    token it is 0 / 0, and null; so it is where a missing response counts, as nothing is
-    the worst. Range 1 to infinity, lower is better; the delta method's interval.
+    text, and `num_tokens`, of how many tokens that is; or `token_logprobs`, the list of
+    the logarithms of its tokens, whose sum and number they are. A null at its beginning
+    is left out of both, and numbers that contradict the list are an error. It depends
+    on the tokens: models that split texts otherwise are compared by `bits-per-byte`. A
+    response without these numbers is not scored, and neither is a logarithm above 0 or
+    infinite. Without any token it is 0 / 0, and null; so it is where a missing response
+    counts, as nothing is the worst. Range 1 to infinity, lower is better; the delta
+    method's interval.
 
     Source: Jelinek, Mercer, Bahl and Baker, Perplexity: A Measure of the Difficulty of
     Speech Recognition Tasks, 1977; HELM's `perplexity`.
@@ -30,7 +34,9 @@ class Perplexity(RatioMetric):
         2.0
     """
 
-    columns = (LOGPROB, "num_tokens")
+    columns = (LOGPROB, "num_tokens", TOKENS)
+    optional_columns = columns
+    counts_tokens = True
     bounds = (1.0, None)
 
     def value(self, nats: pl.Expr) -> pl.Expr:

@@ -1,0 +1,66 @@
+"""Where perturbed copies are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from evalkit.errors import StorageError
+from evalkit.storage.sending import file_to_write
+
+_SUFFIXES = (".jsonl", ".ndjson", ".json")
+
+
+@contextmanager
+def place_of_copies(out: Any, overwrite: bool) -> Iterator[Path | None]:
+    """Return where copies are written.
+
+    Args:
+        out: A file, also as a URI, or a stream.
+        overwrite: Whether a file that is there may be replaced.
+
+    Yields:
+        The file, which is sent where it is a URI's; None for a stream.
+
+    Raises:
+        StorageError: It is there already, cannot be written, or is no JSON lines.
+    """
+    if not isinstance(out, str | Path):
+        yield None
+        return
+    with file_to_write(out, overwrite=overwrite) as path:
+        _check_target(path, overwrite)
+        yield path
+
+
+def _check_target(path: Path, overwrite: bool) -> None:
+    if path.suffix.lower() not in _SUFFIXES:
+        raise StorageError(
+            f"{path}: perturbed examples are written as JSON lines; give it a name "
+            "that ends in .jsonl"
+        )
+    if path.is_dir() or (path.exists() and not overwrite):
+        raise StorageError(
+            f"{path} is there already; choose another name, or say that it may be "
+            "replaced (--overwrite, overwrite=True)"
+        )
+
+
+def refuse_own_input(target: Path | None, path: Path | None) -> None:
+    """Refuse to write copies over the examples that they are of.
+
+    Args:
+        target: Where copies are written; None for a stream.
+        path: The file of the examples; None where they are of no file.
+
+    Raises:
+        StorageError: Both are one file.
+    """
+    if target is None or path is None or not target.exists():
+        return
+    if target.samefile(path):
+        raise StorageError(
+            f"{target} holds the originals, which would be lost; choose another name"
+        )

@@ -150,7 +150,7 @@ def _data(records: Sequence[RunRecord]) -> recorded.Data:
     files = tuple(file for record in records for file in record.data.files)
     own = {
         name: values.pop() if len(values) == 1 else None
-        for name in ("rows_sha256", "attached_sha256", "limit")
+        for name in ("rows_sha256", "attached_sha256", "limit", "source_url")
         if (values := {getattr(record.data, name) for record in records})
     }
     adapters = _common_adapters([record.data for record in records])

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
+from evalkit_cli.commands.cache import cache_command
 from evalkit_cli.commands.compare import compare_command
 from evalkit_cli.commands.eval import eval_command
 from evalkit_cli.commands.help import help_command
@@ -246,6 +247,7 @@ cli.add_command(runs_command)
 cli.add_command(rescore_command)
 cli.add_command(merge_command)
 cli.add_command(verify_command)
+cli.add_command(cache_command)
 cli.add_command(help_command)
 
 

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from evalkit.workflows.compared_scores import Difference as Difference
     from evalkit.workflows.planning import Requirement as Requirement
     from evalkit.workflows.regrouping import score_crossings as score_crossings
+    from evalkit.workflows.whole_rows import WholeRows as WholeRows
+    from evalkit.workflows.whole_rows import load_whole_rows as load_whole_rows
 else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
@@ -59,6 +61,7 @@ else:
             "scoring.replications": "count_incomplete",
             "workflows.planning": "Requirement",
             "workflows.regrouping": "score_crossings",
+            "workflows.whole_rows": "WholeRows load_whole_rows",
             "workflows.compared_scores": "Difference",
         },
     )

@@ -89,7 +89,7 @@ def _complete_families(
     "--out",
     type=click.Path(dir_okay=False, allow_dash=True),
     help="File of JSON lines to write, - for the standard output; by default "
-    "<family or perturbation>-<data set>.jsonl.",
+    "<family or perturbation>-<data set>.jsonl, of data in a store beside them.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
 @jobs_with("Processes that perturb at the same time.")
@@ -234,9 +234,16 @@ def _names_in(perturbation: str) -> str:
 def _default_name(
     dataset: str, perturbations: tuple[str, ...], families: tuple[str, ...]
 ) -> str:
-    """Return Dynabench's name, `<family>-<name>.jsonl`, in the current folder."""
+    """Return Dynabench's name, `<family>-<name>.jsonl`.
+
+    It is in the current folder, or of data in a store beside these.
+    """
     from evalkit.catalog import model_name
+    from evalkit.storage import is_remote, join, uri_of
 
     stem = model_name(Path(dataset)) if "/" in dataset or "." in dataset else dataset
     how = [*families, *map(_names_in, perturbations)]
-    return f"{'-'.join(dict.fromkeys(how)).replace('@', '-')}-{stem}.jsonl"
+    name = f"{'-'.join(dict.fromkeys(how)).replace('@', '-')}-{stem}.jsonl"
+    if not is_remote(dataset):
+        return name
+    return join(uri_of(dataset).rpartition("/")[0], name)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from evalkit.runs.moments import is_since as is_since
     from evalkit.runs.moments import read_moment as read_moment
     from evalkit.runs.record import RunRecord as RunRecord
+    from evalkit.runs.remote import send_run as send_run
     from evalkit.runs.results import Result as Result
     from evalkit.runs.score_columns import Score as Score
     from evalkit.runs.storage import problem_line as problem_line
@@ -44,6 +45,7 @@ else:
             "runs.listing": "list_runs",
             "runs.moments": "is_since read_moment",
             "runs.record": "RunRecord",
+            "runs.remote": "send_run",
             "runs.results": "Result",
             "runs.score_columns": "Score",
             "runs.storage": "problem_line",

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from evalkit.errors import ObjectExistsError, StorageError
 from evalkit.runs.evaluation_times import read_start
-from evalkit.runs.folders import RUN_FILE, find_damage
+from evalkit.runs.folders import RUN_FILE, find_damage, read_record
 from evalkit.runs.record import RunRecord
 from evalkit.runs.repeats import record_of_repeat, what_differs
 from evalkit.runs.storage import (
@@ -104,6 +104,37 @@ class RemoteStorage:
         if record is not None:
             return Published(there, record)
         return Published(there, self._noted(place, contents.record), was_there=True)
+
+    def send(self, folder: Path, record: RunRecord) -> tuple[str, bool]:
+        """Write a run that is in a folder, as it is there.
+
+        Args:
+            folder: The run folder.
+            record: Its record.
+
+        Returns:
+            Where the run is, and whether it is written now; else it was there already,
+            with the same record.
+
+        Raises:
+            StorageError: It is damaged, cannot be written, or the run that is there is
+                another one of its id.
+        """
+        self.check()
+        damage = find_damage(folder)
+        if damage:
+            raise StorageError(f"{folder}: is damaged: {damage[0]}")
+        place = self._place(record)
+        if self._store.stat(join(place, RUN_FILE)) is None and self._send(
+            folder, place, record
+        ):
+            return place, True
+        there = self._whole(place)
+        if (there / RUN_FILE).read_bytes() != (folder / RUN_FILE).read_bytes():
+            raise StorageError(
+                f"{place}: holds another evaluation of the same run, which is kept"
+            )
+        return place, False
 
     def _place(self, record: RunRecord) -> str:
         names = (folder_name(record.dataset), folder_name(record.run_id))
@@ -201,6 +232,25 @@ class RemoteStorage:
                 )
                 return record.changed(warnings=(*record.warnings, warning))
         return record
+
+
+def send_run(folder: Path, root: str) -> tuple[str, bool]:
+    """Copy a run folder to a store.
+
+    Args:
+        folder: The run folder.
+        root: URI of the folder that is to hold runs.
+
+    Returns:
+        Where the run is, and whether it was written now; else it was there already.
+
+    Raises:
+        StorageError: It is no run, is damaged, cannot be written, or another
+            evaluation of it is there.
+    """
+    folder = whole_run(runs_root(folder))
+    record, _ = read_record(folder)
+    return RemoteStorage(root).send(folder, record)
 
 
 def storage_at(root: str | Path) -> LocalStorage | RemoteStorage:

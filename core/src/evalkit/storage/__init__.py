@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from evalkit.errors import ObjectChangedError as ObjectChangedError
     from evalkit.errors import ObjectExistsError as ObjectExistsError
     from evalkit.errors import TransferError as TransferError
+    from evalkit.storage.cache import ObjectCache as ObjectCache
+    from evalkit.storage.cache import size_limit as size_limit
+    from evalkit.storage.cache import unique_size as unique_size
     from evalkit.storage.fetching import fetch_file as fetch_file
     from evalkit.storage.fetching import fetch_folder as fetch_folder
     from evalkit.storage.finding import store_of as store_of
@@ -34,6 +37,7 @@ else:
         __name__,
         {
             "errors": "ObjectChangedError ObjectExistsError TransferError",
+            "storage.cache": "ObjectCache size_limit unique_size",
             "storage.fetching": "fetch_file fetch_folder",
             "storage.finding": "store_of",
             "storage.places": "is_remote join uri_of",

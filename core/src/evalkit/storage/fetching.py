@@ -62,6 +62,7 @@ class _Fetcher(NamedTuple):
                 if not place.is_file():
                     fetch_object(self.store, found, place, self.advance)
                     self.fetched.append(place)
+                    note_latest(kept, found.uri, [found])
         else:
             self.advance(found.size)
         touch(place.parent)

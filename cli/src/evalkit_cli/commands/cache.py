@@ -1,0 +1,67 @@
+"""`evalkit cache`."""
+
+from __future__ import annotations
+
+import click
+
+from evalkit_cli.options.runs import json_option
+from evalkit_cli.printing.streams import echo, echo_json
+from evalkit_cli.printing.tables import draw
+
+_GIB = 1 << 30
+_MIB = 1 << 20
+
+
+@click.command("cache")
+@click.option("--clear", is_flag=True, help="Remove all that was fetched.")
+@json_option
+def cache_command(clear: bool, as_json: bool) -> None:
+    """List what was fetched from stores such as S3, or remove it.
+
+    \b
+    Examples:
+      evalkit cache
+      evalkit cache --clear
+
+    What was used longest ago is removed where all of it takes more than
+    EVALKIT_CACHE_SIZE GiB (20), but for what was used within the last hour. The folder
+    is that of EVALKIT_CACHE_DIR. Files that data sets fetch from their publishers, and
+    what annotators said, are in the same folder, and stay.
+    """  # noqa: D301 - click reads the backspace
+    from datetime import UTC, datetime
+
+    from evalkit.storage import ObjectCache, size_limit, unique_size
+
+    cache = ObjectCache()
+    if clear:
+        freed = cache.clear()
+        if as_json:
+            echo_json({"folder": str(cache.root), "freed": freed})
+        else:
+            echo(f"{freed / _MIB:,.1f} MiB removed from {cache.root}")
+        return
+    entries = cache.entries()
+    total, limit = unique_size(entries), size_limit()
+    if as_json:
+        kept = [{**entry._asdict(), "path": str(entry.path)} for entry in entries]
+        found = {"folder": str(cache.root), "size": total, "limit": int(limit)}
+        echo_json({**found, "entries": kept})
+        return
+    if entries:
+        rows = [
+            ["used (UTC)", "MiB", "files", "of"],
+            *(
+                [
+                    f"{datetime.fromtimestamp(entry.used, UTC):%Y-%m-%d %H:%M}",
+                    f"{entry.size / _MIB:,.1f}",
+                    f"{entry.files:,}",
+                    entry.uri,
+                ]
+                for entry in entries
+            ),
+        ]
+        draw(rows, "table", (0, 3))
+    echo(
+        f"{total / _GIB:.2f} GiB of at most {limit / _GIB:g} in {cache.root}",
+        err=True,
+    )

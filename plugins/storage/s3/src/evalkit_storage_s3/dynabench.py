@@ -1,0 +1,117 @@
+"""Lets a data set written for Dynabench's server run after changing only its import."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, ClassVar
+
+import evalkit
+from evalkit.errors import DataError
+from evalkit.storage import store_of
+from evalkit_storage_s3.clients import Clients
+
+BUCKET_VARIABLE = "EVALKIT_S3_BUCKET"
+"""Environment variable: the bucket of data sets whose code names none."""
+
+
+class BaseDataset(evalkit.Dataset):
+    """Base class with the interface of Dynabench's data sets.
+
+    A subclass calls `__init__` with its task and name, and implements `load(self)`,
+    which sends the examples as JSON lines to `self.s3_bucket` at
+    `self._get_data_s3_path(perturb_prefix=None)` by `self.s3_client`, and returns
+    whether it did. It is called where nothing is there yet; the examples are read from
+    there. Converters are as in Dynabench: `label_field_converter(self, example)` and
+    `pred_field_converter(self, prediction)`.
+
+    Nothing happens when it is constructed: Dynabench's own class asks S3 and loads the
+    data there.
+
+    Args:
+        task: Name of the task.
+        name: Name of the data set.
+        round_id: Number of its round, 0 for none.
+        access_type: Kept, and not used.
+        config: May name the bucket, as `dataset_s3_bucket`; else the environment
+            variable `EVALKIT_S3_BUCKET` does.
+        ext: Suffix of the file.
+        longdesc: A description.
+        source_url: Where it was published.
+        **more: Further arguments of Dynabench's class, which are not used.
+    """
+
+    splits: ClassVar[tuple[str, ...]] = ("test",)
+    task: Any = None
+
+    def __init__(
+        self,
+        task: str | None = None,
+        name: str | None = None,
+        round_id: int = 0,
+        access_type: Any = None,
+        config: Mapping[str, Any] | None = None,
+        ext: str = ".jsonl",
+        longdesc: str | None = None,
+        source_url: str | None = None,
+        **more: Any,
+    ) -> None:
+        super().__init__()
+        found: Any = vars(self)  # of the instance, as its code says them
+        found["task"] = more.get("task_code", task) or getattr(type(self), "task", None)
+        found["name"] = name or type(self).name
+        found["round_id"] = round_id
+        found["description"] = longdesc or type(self).description
+        found["source_url"] = source_url or type(self).source_url
+        self.access_type = access_type
+        self.ext = ext
+        bucket = (config or {}).get("dataset_s3_bucket")
+        self.s3_bucket = str(bucket or os.environ.get(BUCKET_VARIABLE, ""))
+        found["load"] = _loader(self, self.load)
+
+    @cached_property
+    def s3_client(self) -> Any:
+        """boto3's client of S3."""
+        return Clients().s3
+
+    def load(self) -> bool:
+        """Send the examples to the bucket; a subclass implements it.
+
+        Returns:
+            Whether they were sent.
+        """
+        raise NotImplementedError
+
+    def _get_data_s3_path(self, perturb_prefix: str | None = None) -> str:
+        """Return where the examples are in the bucket.
+
+        Args:
+            perturb_prefix: The prefix of perturbed copies; None for the examples.
+        """
+        name = self.name if perturb_prefix is None else f"{perturb_prefix}-{self.name}"
+        return f"datasets/{self.task}/{name}{self.ext}"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the client, which no other process can use."""
+        return {key: value for key, value in vars(self).items() if key != "s3_client"}
+
+
+def _loader(dataset: BaseDataset, load: Callable[[], bool]) -> Callable[[str], str]:
+    """Return the hook that core calls in place of a method that returns a bool."""
+
+    def load_split(split: str) -> str:
+        if not dataset.s3_bucket:
+            raise DataError(
+                f"the data set {dataset.name} needs a bucket: set {BUCKET_VARIABLE}, "
+                "or `dataset_s3_bucket` in its config"
+            )
+        uri = f"s3://{dataset.s3_bucket}/{dataset._get_data_s3_path()}"
+        if store_of(uri).stat(uri) is None:
+            if load() is not True:
+                raise DataError(f"load() of {dataset.name} said that it sent nothing")
+            if store_of(uri).stat(uri) is None:
+                raise DataError(f"load() of {dataset.name} sent nothing to {uri}")
+        return uri
+
+    return load_split

@@ -1,0 +1,158 @@
+"""`evalkit publish`, and what it leaves in a bucket."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import evalkit
+from evalkit_cli.main import cli
+from evalkit_storage_s3.store import S3Store
+
+
+def call(*words: str) -> Result:
+    return CliRunner().invoke(cli, ["publish", *words])
+
+
+def held(client: Any, bucket: str) -> dict[str, bytes]:
+    rows = client.list_objects_v2(Bucket=bucket).get("Contents", [])
+    return {
+        row["Key"]: client.get_object(Bucket=bucket, Key=row["Key"])["Body"].read()
+        for row in rows
+    }
+
+
+def test_a_data_set_goes_where_dynabench_has_it(client: Any, bucket: str) -> None:
+    done = call("sample-nli", f"s3://{bucket}")
+    assert (done.exit_code, done.stdout) == (
+        0,
+        f"s3://{bucket}/datasets/nli/sample-nli.jsonl\n",
+    )
+    found = held(client, bucket)
+    assert set(found) == {
+        "datasets/nli/sample-nli.jsonl",
+        "datasets/nli/sample-nli.manifest.json",
+    }
+    manifest = json.loads(found["datasets/nli/sample-nli.manifest.json"])
+    assert manifest["rows"] == found["datasets/nli/sample-nli.jsonl"].count(b"\n")
+    assert manifest["bytes"] == len(found["datasets/nli/sample-nli.jsonl"])
+    assert (manifest["task"], manifest["license"]) == ("nli", "CC0-1.0")
+
+
+def test_its_rows_score_as_the_data_set_does(bucket: str, tmp_path: Path) -> None:
+    call("sample-nli", f"s3://{bucket}")
+    shipped = evalkit.Registry().load("datasets", "sample-nli").attributes
+    path = shipped["example_predictions"]["rules"]
+    data = f"s3://{bucket}/datasets/nli/sample-nli.jsonl"
+    near = evalkit.evaluate("sample-nli", path)
+    far = evalkit.evaluate(data=data, task="nli", predictions=path)
+    assert [(s.metric, s.value, s.tag) for s in far.scores] == [
+        (s.metric, s.value, s.tag) for s in near.scores
+    ]
+
+
+def test_publishing_again_changes_nothing(client: Any, bucket: str) -> None:
+    call("sample-nli", f"s3://{bucket}/folder")
+    before = held(client, bucket)
+    done = call("sample-nli", f"s3://{bucket}/folder", "--json")
+    assert json.loads(done.stdout)["state"] == "there"
+    assert held(client, bucket) == before
+
+
+def test_other_content_is_refused(client: Any, bucket: str, tmp_path: Path) -> None:
+    key = "datasets/nli/sample-nli.jsonl"
+    client.put_object(Bucket=bucket, Key=key, Body=b"other\n")
+    done = call("sample-nli", f"s3://{bucket}")
+    assert done.exit_code == 1
+    assert "another file is there already; choose another name" in done.stderr
+    assert held(client, bucket) == {key: b"other\n"}
+    assert call("sample-nli", f"s3://{bucket}", "--overwrite").exit_code == 0
+    assert held(client, bucket)[key] != b"other\n"
+
+
+def test_what_others_sent_is_compared_by_its_bytes(client: Any, bucket: str) -> None:
+    call("sample-nli", f"s3://{bucket}")
+    key = "datasets/nli/sample-nli.jsonl"
+    # without the SHA-256 that evalkit records
+    client.put_object(Bucket=bucket, Key=key, Body=held(client, bucket)[key])
+    done = call("sample-nli", f"s3://{bucket}", "--json")
+    assert json.loads(done.stdout)["state"] == "there"
+
+
+def test_a_dry_run_writes_nothing(client: Any, bucket: str) -> None:
+    done = call("sample-nli", f"s3://{bucket}", "--dry-run", "--json")
+    assert json.loads(done.stdout)["state"] == "would be written"
+    assert held(client, bucket) == {}
+
+
+def test_copies_and_predictions_and_runs(
+    client: Any, bucket: str, tmp_path: Path
+) -> None:
+    root = f"s3://{bucket}"
+    call("sample-nli", root)
+    data = f"{root}/datasets/nli/sample-nli.jsonl"
+    perturbed = CliRunner().invoke(
+        cli,
+        ["perturb", "--data", data, "--task", "nli", "--perturb-prefix", "fairness"],
+    )
+    assert perturbed.exit_code == 0, perturbed.stderr
+    copies = f"{root}/datasets/nli/fairness-sample-nli.jsonl"
+    assert copies in perturbed.stdout + perturbed.stderr
+    again = call(
+        copies, f"{root}/more", "--task", "nli", "--perturb-prefix", "fairness"
+    )
+    assert again.stdout == f"{root}/more/datasets/nli/fairness-sample-nli.jsonl\n"
+    shipped = evalkit.Registry().load("datasets", "sample-nli").attributes
+    path = str(shipped["example_predictions"]["rules"])
+    done = call(path, root, "--predictions-for", "sample-nli", "--model", "m")
+    assert done.stdout == f"{root}/predictions/m/nli/sample-nli.jsonl\n", done.stderr
+    result = evalkit.evaluate("sample-nli", path, model="m", out=tmp_path / "runs")
+    words = ("m", root, "--run", "-o", str(tmp_path / "runs"))
+    place = f"{root}/runs/sample-nli/{result.run_id}"
+    assert call(*words, "--dry-run").stdout == f"{place}\n"
+    assert call(*words).stdout == f"{place}\n"
+    assert "was there already" in call(*words).stderr
+    assert evalkit.read_run(place).scores == result.scores
+
+
+def test_refused_predictions_are_not_published(
+    client: Any, bucket: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_text('{"id": "nobody", "label": "neutral"}\n')
+    done = call(str(path), f"s3://{bucket}", "--predictions-for", "sample-nli")
+    assert done.exit_code == 1
+    assert "as an evaluation on sample-nli would refuse it" in done.stderr
+    csv = tmp_path / "m.csv"
+    csv.write_text("id,label\n")
+    done = call(str(csv), f"s3://{bucket}", "--predictions-for", "sample-nli")
+    assert "are published as JSON lines" in done.stderr
+    assert held(client, bucket) == {}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--model", "m"], "--model is for --predictions-for"),
+        (["--run", "--task", "nli"], "--run takes neither"),
+        (["--name", "a/b"], "cannot be published as the name of the data set"),
+    ],
+)
+def test_wrong_words_are_refused(bucket: str, words: list[str], message: str) -> None:
+    done = call("sample-nli", f"s3://{bucket}", *words)
+    assert done.exit_code in (1, 2)
+    assert message in done.stderr
+
+
+def test_a_server_that_ignores_conditions_is_refused(
+    bucket: str, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(S3Store, "honours_conditions", lambda self, uri: False)
+    done = call("sample-nli", f"s3://{bucket}")
+    assert "the server ignores the condition" in done.stderr
+    assert held(client, bucket) == {}
+    assert call("sample-nli", f"s3://{bucket}", "--overwrite").exit_code == 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event
@@ -13,6 +12,7 @@ from threading import Event
 from evalkit.errors import StorageError, TransferError
 from evalkit.storage.cache import cache_errors
 from evalkit.storage.stores import Store, StoredObject
+from evalkit.storage.working import in_threads
 
 PART_BYTES = 8 << 20
 """Size of a range."""
@@ -52,10 +52,10 @@ def fetch_object(
     done = place.with_name(f".{place.name}.done")
     with cache_errors(place):
         parts = _missing(found, partial, done)
-        with _opened(partial) as target, _opened(done) as marks:
-            if parts and found.size:
+        with _opened(partial) as target:
+            if parts:
                 os.posix_fallocate(target, 0, found.size)
-            _fetch_parts(store, found, parts, target, marks, advance)
+        _fetch_parts(store, found, parts, partial, done, advance)
         _check(found, partial, done)
         partial.chmod(0o444)
         partial.replace(place)
@@ -87,8 +87,8 @@ def _fetch_parts(
     store: Store,
     found: StoredObject,
     parts: list[int],
-    target: int,
-    marks: int,
+    partial: Path,
+    done: Path,
     advance: Advance,
 ) -> None:
     stopped = Event()
@@ -96,21 +96,18 @@ def _fetch_parts(
     def fetch(number: int) -> None:
         start = number * PART_BYTES
         stop = min(found.size, start + PART_BYTES)
-        if _fetch_range(store, found, (start, stop), target, advance, stopped):
-            os.pwrite(marks, b"\x01", number)
+        # of its own, as it may go on for a moment when all is given up
+        with _opened(partial) as target, _opened(done) as marks:
+            if _fetch_range(store, found, (start, stop), target, advance, stopped):
+                os.pwrite(marks, b"\x01", number)
 
     if len(parts) == 1:
         return fetch(parts[0])
-    with ThreadPoolExecutor(THREADS, "evalkit-fetch") as threads:
-        waiting = [threads.submit(fetch, number) for number in parts]
-        try:
-            done, _ = wait(waiting, return_when=FIRST_EXCEPTION)
-            for future in done:
-                future.result()
-        except BaseException:
-            stopped.set()
-            threads.shutdown(wait=False, cancel_futures=True)
-            raise
+    try:
+        in_threads(fetch, parts, THREADS)
+    except BaseException:
+        stopped.set()
+        raise
 
 
 def _fetch_range(

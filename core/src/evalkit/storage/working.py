@@ -1,0 +1,74 @@
+"""Does work in several threads that nobody has to wait for when it is given up."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from queue import SimpleQueue
+from threading import Thread
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Value = TypeVar("Value")
+
+
+def in_threads(
+    work: Callable[[Item], Value],
+    items: Iterable[Item],
+    count: int,
+    patience: float = 0.0,
+) -> list[Value]:
+    """Do the same with each item, several at a time.
+
+    A failure and Ctrl-C are raised at once, and no further item is begun: threads may
+    wait for a server that answers no more, and must keep neither the caller nor the end
+    of the process waiting. So work must do no harm when it goes on after that.
+
+    Args:
+        work: What to do with an item.
+        items: The items.
+        count: How many threads there are at most.
+        patience: Seconds for which, after a failure, work that has begun is waited for.
+
+    Returns:
+        What the work returned, in the order of the items.
+    """
+    given = [*items]
+    waiting = deque(enumerate(given))
+    found: dict[int, Value] = {}
+    ended: SimpleQueue[BaseException | None] = SimpleQueue()
+
+    def run() -> None:
+        try:
+            while True:
+                try:
+                    number, item = waiting.popleft()
+                except IndexError:
+                    break
+                found[number] = work(item)
+        except BaseException as error:
+            waiting.clear()
+            ended.put(error)
+        else:
+            ended.put(None)
+
+    threads = [
+        Thread(target=run, name="evalkit-transfer", daemon=True)
+        for _ in range(min(count, len(given)))
+    ]
+    try:
+        for thread in threads:
+            thread.start()
+        for _ in threads:
+            error = ended.get()
+            if error is not None:
+                raise error
+    except BaseException:
+        waiting.clear()
+        end = time.monotonic() + patience
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join(max(0.0, end - time.monotonic()))
+        raise
+    return [found[number] for number in range(len(given))]

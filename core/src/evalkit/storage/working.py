@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TypeVar
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
+
+_LOOK_SECONDS = 0.1
 
 
 def in_threads(
@@ -61,7 +63,7 @@ def in_threads(
         for thread in threads:
             thread.start()
         for _ in threads:
-            error = ended.get()
+            error = _next(ended)
             if error is not None:
                 raise error
     except BaseException:
@@ -72,3 +74,12 @@ def in_threads(
                 thread.join(max(0.0, end - time.monotonic()))
         raise
     return [found[number] for number in range(len(given))]
+
+
+def _next(ended: SimpleQueue[BaseException | None]) -> BaseException | None:
+    while True:
+        try:
+            # not without end: polars has signals go on with what they interrupt
+            return ended.get(timeout=_LOOK_SECONDS)
+        except Empty:
+            continue

@@ -21,11 +21,16 @@ import evalkit
 from evalkit.errors import StorageError
 from evalkit.runs.listing import list_runs
 from evalkit.storage import IF_ABSENT, finding, store_of
+from evalkit.storage.fetching import fetch
 from evalkit_storage_s3.store import S3Store
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("seaweedfs")]
 
 Run = Callable[..., CompletedProcess[str]]
+
+LABELS = ("positive", "negative", "neutral")
+RANGE = range(12)
+EVAL = ("eval", "--data", "few.jsonl", "--task", "sentiment", "-m", "accuracy", "-p")
 
 WRITER = """
 import os, random, signal, sys, time
@@ -38,7 +43,14 @@ draw = random.Random(0)
 for number in range(int(sys.argv[3])):
     child = os.fork()
     if not child:
-        evalkit.evaluate("sample-sentiment", "said.jsonl", model=f"m{number}", out=root)
+        evalkit.evaluate(
+            "few.jsonl",
+            "said.jsonl",
+            task="sentiment",
+            model=f"m{number}",
+            metrics=["accuracy"],
+            out=root,
+        )
         os._exit(0)
     time.sleep(draw.uniform(0, seconds))
     os.kill(child, signal.SIGKILL)
@@ -54,24 +66,30 @@ def endpoint(seaweed: Server) -> str:
 
 @pytest.fixture
 def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Write predictions for the sample data set."""
+    """Write a few examples, and predictions of them; gives the name of the latter."""
     monkeypatch.chdir(tmp_path)
-    shipped = evalkit.Registry().load("datasets", "sample-sentiment").attributes
-    path = next(iter(shipped["example_predictions"].values()))
-    Path("said.jsonl").write_bytes(Path(path).read_bytes())
+    rows = [{"uid": str(n), "statement": "text", "label": LABELS[n % 3]} for n in RANGE]
+    answers = [{"id": str(n), "label": LABELS[n % 2]} for n in RANGE]
+    for name, lines in (("few.jsonl", rows), ("said.jsonl", answers)):
+        Path(name).write_text("".join(json.dumps(line) + "\n" for line in lines))
     return "said.jsonl"
+
+
+def evaluate(said: str, model: str, root: str) -> evalkit.Result:
+    return evalkit.evaluate(
+        "few.jsonl", said, task="sentiment", model=model, out=root, metrics=["accuracy"]
+    )
 
 
 def test_sixteen_writers_of_one_run(
     bucket: str, client: Any, said: str, run_evalkit: Run
 ) -> None:
     root = f"s3://{bucket}/runs"
-    words = ("eval", "sample-sentiment", "-p", said, "-o", root, "--json")
+    words = (*EVAL, said, "-o", root, "--json")
     with ThreadPoolExecutor(16) as threads:
         done = [*threads.map(lambda _: run_evalkit(*words), range(16))]
     assert [each.returncode for each in done] == [0] * 16, done
-    # the others say where it is, too
-    assert len({json.loads(each.stdout)["path"] for each in done}) == 1
+    assert len({json.loads(each.stdout)["run_id"] for each in done}) == 1
     keys = [row["Key"] for row in client.list_objects_v2(Bucket=bucket)["Contents"]]
     assert sum(key.endswith("/run.json") for key in keys) == 1
     assert not any("probe" in key for key in keys)
@@ -83,7 +101,7 @@ def test_sixteen_writers_of_one_run(
 def test_killed_writers_leave_no_run(bucket: str, client: Any, said: str) -> None:
     root, count = f"s3://{bucket}/runs", 30
     started = time.perf_counter()
-    evalkit.evaluate("sample-sentiment", said, model="whole", out=root)
+    evaluate(said, model="whole", root=root)
     seconds = time.perf_counter() - started
     killed = subprocess.run(
         [sys.executable, "-c", WRITER, root, str(seconds), str(count)],
@@ -94,15 +112,15 @@ def test_killed_writers_leave_no_run(bucket: str, client: Any, said: str) -> Non
     )
     states = killed.stdout.split()
     assert len(states) == count
-    assert states.count("True") > count / 3
+    assert states.count("True") > count / 4, states
     keys = [row["Key"] for row in client.list_objects_v2(Bucket=bucket)["Contents"]]
     listed = list_runs(root)
     assert len(listed) == sum(key.endswith("/run.json") for key in keys)
     for each in listed:
-        evalkit.read_run(f"{root}/sample-sentiment/{each.run_id}")
+        evalkit.read_run(f"{root}/few/{each.run_id}")
     whole = evalkit.read_run(evalkit.find_run("whole", root))
     for number in range(count):
-        again = evalkit.evaluate("sample-sentiment", said, model=f"m{number}", out=root)
+        again = evaluate(said, model=f"m{number}", root=root)
         assert again.scores == whole.scores
         assert evalkit.read_run(str(again.path)).scores == whole.scores
     assert len(list_runs(root)) == count + 1
@@ -124,7 +142,7 @@ def careless(
 def test_a_server_without_conditions_keeps_no_runs(
     careless: str, said: str, run_evalkit: Run, tmp_path: Path
 ) -> None:
-    words = ("eval", "sample-sentiment", "-p", said, "-o")
+    words = (*EVAL, said, "-o")
     done = run_evalkit(*words, f"{careless}/runs")
     assert done.returncode == 1
     assert "runs cannot be kept here: the server ignores the condition" in done.stderr
@@ -144,8 +162,7 @@ def test_a_server_without_conditions_takes_files_when_told(
     assert "--overwrite" in done.stderr
     done = run_evalkit(*words, place, "--overwrite")
     assert done.returncode == 0, done.stderr
-    checked = run_evalkit("show", place)
-    assert checked.returncode == 0, checked.stderr
+    assert fetch(place).read_bytes().count(b"\n") > 10
     # without --overwrite it is refused for what is there
     assert "is there already" in run_evalkit(*words, place).stderr
 
@@ -165,7 +182,7 @@ def test_wrong_credentials_are_said(
     value: str,
     message: str,
 ) -> None:
-    words = ("eval", "sample-sentiment", "-p", said, "-o", f"s3://{bucket}/runs")
+    words = (*EVAL, said, "-o", f"s3://{bucket}/runs")
     done = run_evalkit(*words, **{variable: value})
     assert done.returncode == 1
     assert f"s3://{bucket}/runs: cannot be written: " in done.stderr

@@ -43,17 +43,16 @@ def in_threads(
 
     def run() -> None:
         try:
-            while True:
+            while waiting:
                 try:
                     number, item = waiting.popleft()
-                except IndexError:
+                except IndexError:  # another thread took the last one
                     break
                 found[number] = work(item)
+            ended.put(None)
         except BaseException as error:
             waiting.clear()
             ended.put(error)
-        else:
-            ended.put(None)
 
     threads = [
         Thread(target=run, name="evalkit-transfer", daemon=True)
@@ -63,23 +62,28 @@ def in_threads(
         for thread in threads:
             thread.start()
         for _ in threads:
-            error = _next(ended)
-            if error is not None:
-                raise error
+            _wait_for_one(ended)
     except BaseException:
         waiting.clear()
-        end = time.monotonic() + patience
-        for thread in threads:
-            if thread.ident is not None:
-                thread.join(max(0.0, end - time.monotonic()))
+        _wait_until(time.monotonic() + patience, threads)
         raise
     return [found[number] for number in range(len(given))]
 
 
-def _next(ended: SimpleQueue[BaseException | None]) -> BaseException | None:
+def _wait_for_one(ended: SimpleQueue[BaseException | None]) -> None:
+    """Wait until a thread has ended, and raise what it raised."""
     while True:
         try:
             # not without end: polars has signals go on with what they interrupt
-            return ended.get(timeout=_LOOK_SECONDS)
+            error = ended.get(timeout=_LOOK_SECONDS)
         except Empty:
             continue
+        if error is not None:
+            raise error
+        return
+
+
+def _wait_until(end: float, threads: list[Thread]) -> None:
+    for thread in threads:
+        if thread.ident is not None:  # it was started
+            thread.join(max(0.0, end - time.monotonic()))

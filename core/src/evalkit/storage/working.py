@@ -9,18 +9,18 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TypeVar
 
-Item = TypeVar("Item")
-Value = TypeVar("Value")
+Given = TypeVar("Given")
+Done = TypeVar("Done")
 
 _LOOK_SECONDS = 0.1
 
 
 def in_threads(
-    work: Callable[[Item], Value],
-    items: Iterable[Item],
+    work: Callable[[Given], Done],
+    items: Iterable[Given],
     count: int,
     patience: float = 0.0,
-) -> list[Value]:
+) -> list[Done]:
     """Do the same with each item, several at a time.
 
     A failure and Ctrl-C are raised at once, and no further item is begun: threads may
@@ -38,7 +38,7 @@ def in_threads(
     """
     given = [*items]
     waiting = deque(enumerate(given))
-    found: dict[int, Value] = {}
+    found: dict[int, Done] = {}
     ended: SimpleQueue[BaseException | None] = SimpleQueue()
 
     def run() -> None:

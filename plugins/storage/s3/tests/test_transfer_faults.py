@@ -13,10 +13,16 @@ from s3_servers import Server
 
 import evalkit
 from evalkit.errors import StorageError, TransferError
-from evalkit.runs.listing import list_runs
-from evalkit.storage import ALWAYS, IF_ABSENT, finding, if_match, transfers
-from evalkit.storage.fetching import fetch
-from evalkit.storage.sending import send_file
+from evalkit.runs import list_runs
+from evalkit.storage import (
+    ALWAYS,
+    IF_ABSENT,
+    fetch_file,
+    finding,
+    if_match,
+    send_file,
+    transfers,
+)
 from evalkit_storage_s3 import clients, uploads
 from evalkit_storage_s3.store import S3Store
 
@@ -59,6 +65,12 @@ def large(bucket: str, direct: Any) -> tuple[str, bytes]:
     return f"s3://{bucket}/large.bin", content
 
 
+def fetched(uri: str) -> bytes:
+    found = fetch_file(uri)
+    assert found is not None
+    return found.read_bytes()
+
+
 def some(method: str, fault: Fault, times: int, part: str = "") -> Callable[..., Fault]:
     """Plan a fault for the first requests of a method."""
     left = [times]
@@ -92,7 +104,7 @@ def test_reads_get_over_faults_that_pass(
 ) -> None:
     uri, content = large
     proxy.plan = some("GET", fault, times)
-    assert fetch(uri).read_bytes() == content
+    assert fetched(uri) == content
     assert proxy.count("GET") >= requests
 
 
@@ -119,11 +131,11 @@ def test_reads_end_when_faults_do_not(
 
     proxy.plan = plan
     with pytest.raises(StorageError, match=f"{uri}: cannot be read: .*{message}"):
-        fetch(uri)
+        fetch_file(uri)
     assert proxy.count("GET") <= 1 + 3 * 6
     proxy.plan = lambda method, path: NONE
     before = proxy.count("GET")
-    assert fetch(uri).read_bytes() == content
+    assert fetched(uri) == content
     assert proxy.count("GET") - before <= 8
 
 

@@ -19,9 +19,8 @@ from s3_servers import Server, rclone
 
 import evalkit
 from evalkit.errors import StorageError
-from evalkit.runs.listing import list_runs
-from evalkit.storage import IF_ABSENT, finding, store_of
-from evalkit.storage.fetching import fetch
+from evalkit.runs import list_runs
+from evalkit.storage import IF_ABSENT, fetch_file, finding, store_of
 from evalkit_storage_s3.store import S3Store
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("seaweedfs")]
@@ -162,7 +161,9 @@ def test_a_server_without_conditions_takes_files_when_told(
     assert "--overwrite" in done.stderr
     done = run_evalkit(*words, place, "--overwrite")
     assert done.returncode == 0, done.stderr
-    assert fetch(place).read_bytes().count(b"\n") > 10
+    copies = fetch_file(place)
+    assert copies is not None
+    assert copies.read_bytes().count(b"\n") > 10
     # without --overwrite it is refused for what is there
     assert "is there already" in run_evalkit(*words, place).stderr
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from evalkit.storage.stores import Store as Store
     from evalkit.storage.stores import StoredObject as StoredObject
     from evalkit.storage.stores import if_match as if_match
+    from evalkit.storage.working import in_threads as in_threads
 else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
@@ -46,5 +47,6 @@ else:
             "storage.stores": (
                 "ALWAYS IF_ABSENT Condition Store StoredObject if_match"
             ),
+            "storage.working": "in_threads",
         },
     )

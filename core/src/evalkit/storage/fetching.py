@@ -11,7 +11,6 @@ import os
 import shutil
 import uuid
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
 from pathlib import Path
 from threading import Lock
@@ -35,6 +34,7 @@ from evalkit.storage.finding import store_of
 from evalkit.storage.places import base_name, join, parse_place, uri_of
 from evalkit.storage.stores import Store, StoredObject
 from evalkit.storage.transfers import PART_BYTES, fetch_object
+from evalkit.storage.working import in_threads
 
 _THREADS = 16
 """Small objects that are fetched at once."""
@@ -270,12 +270,8 @@ def _fill(
     if folder.is_dir():
         return
     small = [each for each in found if each.size <= PART_BYTES]
-    with ThreadPoolExecutor(_THREADS, "evalkit-fetch") as threads:
-        try:
-            places = dict(zip(small, threads.map(fetcher.fetch, small), strict=True))
-        except BaseException:
-            threads.shutdown(wait=False, cancel_futures=True)
-            raise
+    fetched = in_threads(fetcher.fetch, small, _THREADS)
+    places = dict(zip(small, fetched, strict=True))
     for each in found:
         if each not in places:
             places[each] = fetcher.fetch(each)

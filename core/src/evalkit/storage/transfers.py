@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Event
+from threading import Event, Lock
 
 from evalkit.errors import StorageError, TransferError
 from evalkit.storage.cache import cache_errors
 from evalkit.storage.stores import Store, StoredObject
+from evalkit.storage.working import in_threads
 
 PART_BYTES = 8 << 20
 """Size of a range."""
@@ -52,11 +52,12 @@ def fetch_object(
     done = place.with_name(f".{place.name}.done")
     with cache_errors(place):
         parts = _missing(found, partial, done)
-        with _opened(partial) as target, _opened(done) as marks:
-            if parts and found.size:
+        with _opened(partial) as target:
+            if parts:
                 os.posix_fallocate(target, 0, found.size)
-            _fetch_parts(store, found, parts, target, marks, advance)
-        _check(found, partial, done)
+        digest = _Digest(found, partial, parts)
+        _fetch_parts(store, found, parts, partial, done, advance, digest)
+        _check(found, partial, done, digest)
         partial.chmod(0o444)
         partial.replace(place)
         done.unlink(missing_ok=True)
@@ -87,30 +88,29 @@ def _fetch_parts(
     store: Store,
     found: StoredObject,
     parts: list[int],
-    target: int,
-    marks: int,
+    partial: Path,
+    done: Path,
     advance: Advance,
+    digest: _Digest,
 ) -> None:
     stopped = Event()
 
     def fetch(number: int) -> None:
         start = number * PART_BYTES
         stop = min(found.size, start + PART_BYTES)
-        if _fetch_range(store, found, (start, stop), target, advance, stopped):
-            os.pwrite(marks, b"\x01", number)
+        # of its own, as it may go on for a moment when all is given up
+        with _opened(partial) as target, _opened(done) as marks:
+            if _fetch_range(store, found, (start, stop), target, advance, stopped):
+                os.pwrite(marks, b"\x01", number)
+                digest.follow(number)
 
     if len(parts) == 1:
         return fetch(parts[0])
-    with ThreadPoolExecutor(THREADS, "evalkit-fetch") as threads:
-        waiting = [threads.submit(fetch, number) for number in parts]
-        try:
-            done, _ = wait(waiting, return_when=FIRST_EXCEPTION)
-            for future in done:
-                future.result()
-        except BaseException:
-            stopped.set()
-            threads.shutdown(wait=False, cancel_futures=True)
-            raise
+    try:
+        in_threads(fetch, parts, THREADS)
+    except BaseException:
+        stopped.set()
+        raise
 
 
 def _fetch_range(
@@ -151,9 +151,58 @@ def _fetch_range(
     return True
 
 
-def _check(found: StoredObject, partial: Path, done: Path) -> None:
+class _Digest:
+    """Computes the digest of a file while its parts come, from those that are read.
+
+    Args:
+        found: The object, which tells the digest's kind.
+        partial: The file.
+        parts: The numbers of the parts that are to come.
+    """
+
+    def __init__(self, found: StoredObject, partial: Path, parts: list[int]) -> None:
+        name, _, self.wanted = (found.digest or "").partition(":")
+        self.name = name
+        self._hash = hashlib.new(name, usedforsecurity=False) if name else None
+        self._partial = partial
+        self._coming = set(parts)
+        self._next = 0
+        self._count = -(-found.size // PART_BYTES)
+        self._lock = Lock()
+
+    def follow(self, number: int) -> None:
+        """Note that a part has come, and take what follows the last one taken.
+
+        Args:
+            number: Its number.
+        """
+        self._coming.discard(number)
+        if self._hash is not None and self._lock.acquire(blocking=False):
+            try:
+                self._take()
+            finally:
+                self._lock.release()
+
+    def finish(self) -> str | None:
+        """Return the digest when all parts have come; None where none is wanted."""
+        if self._hash is None:
+            return None
+        with self._lock:
+            self._take()
+        return self._hash.hexdigest()
+
+    def _take(self) -> None:
+        assert self._hash is not None
+        with self._partial.open("rb") as stream:
+            while self._next < self._count and self._next not in self._coming:
+                stream.seek(self._next * PART_BYTES)
+                self._hash.update(stream.read(PART_BYTES))
+                self._next += 1
+
+
+def _check(found: StoredObject, partial: Path, done: Path, digest: _Digest) -> None:
     """Compare what came with what the store knows of the object."""
-    problem = _difference(found, partial)
+    problem = _difference(found, partial, digest)
     if problem is None:
         return
     for path in (partial, done):
@@ -162,13 +211,11 @@ def _check(found: StoredObject, partial: Path, done: Path) -> None:
     raise StorageError(f"{found.uri}: what came is not what was written: {problem}")
 
 
-def _difference(found: StoredObject, partial: Path) -> str | None:
+def _difference(found: StoredObject, partial: Path, digest: _Digest) -> str | None:
     size = partial.stat().st_size
     if size != found.size:
         return f"{size:,} bytes, not {found.size:,}"
-    if found.digest is None:
+    come = digest.finish()
+    if come is None or come == digest.wanted:
         return None
-    name, _, wanted = found.digest.partition(":")
-    with partial.open("rb") as stream:
-        come = hashlib.file_digest(stream, name).hexdigest()
-    return None if come == wanted else f"its {name} is {come}, not {wanted}"
+    return f"its {digest.name} is {come}, not {digest.wanted}"

@@ -1,4 +1,4 @@
-"""A server of S3 on loopback, a bucket and a cache of its own for each test."""
+"""Servers of S3 on loopback, a bucket and a cache of its own for each test."""
 
 from __future__ import annotations
 
@@ -8,13 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fault_proxy import FaultProxy
+from s3_servers import ACCESS_KEY, SECRET_KEY, Server, seaweedfs
 
 from evalkit.storage import forget_stores
 from evalkit_storage_s3.store import S3Store
 
+SLOW = [pytest.mark.slow, pytest.mark.xdist_group("seaweedfs")]
+
 
 @pytest.fixture(scope="session")
-def endpoint() -> Iterator[str]:
+def seaweed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with seaweedfs(tmp_path_factory.mktemp("seaweedfs")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def moto() -> Iterator[str]:
     from moto.server import ThreadedMotoServer
 
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
@@ -22,6 +32,16 @@ def endpoint() -> Iterator[str]:
     host, port = server.get_host_and_port()
     yield f"http://{host}:{port}"
     server.stop()
+
+
+@pytest.fixture(
+    scope="session",
+    params=["moto", pytest.param("seaweedfs", marks=SLOW)],
+)
+def endpoint(request: pytest.FixtureRequest) -> str:
+    if request.param == "moto":
+        return str(request.getfixturevalue("moto"))
+    return str(request.getfixturevalue("seaweed").endpoint)
 
 
 @pytest.fixture
@@ -32,8 +52,8 @@ def configured(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "an-access-key")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret-key")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS_KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
     monkeypatch.setenv("AWS_REGION", "us-east-1")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", endpoint)
@@ -41,6 +61,13 @@ def configured(
     forget_stores()
     yield
     forget_stores()
+
+
+@pytest.fixture
+def proxy(seaweed: Server, endpoint: str) -> Iterator[FaultProxy]:
+    made = FaultProxy(seaweed.port)
+    yield made
+    made.close()
 
 
 @pytest.fixture

@@ -15,6 +15,9 @@ from evalkit.errors import StorageError
 _CONNECTIONS = 32
 """More than threads that use a client at once."""
 
+_SILENCE_SECONDS = 60
+"""How long a server is waited for that says nothing."""
+
 _ATTEMPTS = 6
 """How often a request is tried that the server throttles or fails."""
 
@@ -44,7 +47,7 @@ def _made() -> Any:
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError
 
-    given = Config(max_pool_connections=_CONNECTIONS)
+    given = Config(max_pool_connections=_CONNECTIONS, read_timeout=_SILENCE_SECONDS)
     try:
         session = boto3.session.Session()
         set_by_user = session._session.get_config_variable("max_attempts")

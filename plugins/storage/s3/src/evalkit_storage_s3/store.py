@@ -5,17 +5,22 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from evalkit.errors import ObjectExistsError
+from evalkit.errors import ObjectExistsError, StorageError, TransferError
 from evalkit.storage import Condition, StoredObject, join
 from evalkit_storage_s3.clients import Clients
 from evalkit_storage_s3.failures import MISSING, REFUSED, code_of, failures
 from evalkit_storage_s3.uploads import upload
 
 _SHA256 = "evalkit-sha256"
+_WRITE = "evalkit-write"
+_DONE_UPLOAD = "NoSuchUpload"
+"""What is answered when an upload in parts is completed again."""
+
 _MD5 = re.compile(r"[0-9a-f]{32}")
 _PIECE = 1 << 20
 _PROBE = ".evalkit-probe"
@@ -58,16 +63,22 @@ class S3Store:
     def read(self, found: StoredObject, start: int, stop: int) -> Iterator[bytes]:
         """Read a range of an object, as long as it is the one that was looked at."""
         bucket, key = _parts(found.uri)
-        with failures(found.uri, "read"):
-            answer = self._clients.s3.get_object(
-                Bucket=bucket,
-                Key=key,
-                IfMatch=found.etag,
-                Range=f"bytes={start}-{stop - 1}",
-            )
-            with answer["Body"] as body:
-                while piece := body.read(_PIECE):
-                    yield piece
+        try:
+            with failures(found.uri, "read"):
+                answer = self._clients.s3.get_object(
+                    Bucket=bucket,
+                    Key=key,
+                    IfMatch=found.etag,
+                    Range=f"bytes={start}-{stop - 1}",
+                )
+        except TransferError as error:  # boto3 has tried it often enough
+            raise StorageError(
+                f"{error}. What has come is kept: start again to go on from there"
+            ) from None
+        # entered itself, the body would give what is below it, with its errors
+        with failures(found.uri, "read"), closing(answer["Body"]) as body:
+            while piece := body.read(_PIECE):
+                yield piece
 
     def put(
         self, path: Path, uri: str, condition: Condition, *, sha256: str | None = None
@@ -81,19 +92,40 @@ class S3Store:
             "absent": {"IfNoneMatch": "*"},
             "match": {"IfMatch": condition.etag},
         }[condition.kind]
-        metadata = {} if sha256 is None else {_SHA256: sha256}
+        metadata = {_WRITE: uuid.uuid4().hex}
+        if sha256 is not None:
+            metadata[_SHA256] = sha256
         with failures(uri, "written"):
             try:
                 etag = upload(self._clients.s3, path, (bucket, key), terms, metadata)
             except ClientError as error:
-                if condition.kind == "always" or code_of(error) not in REFUSED:
+                is_refused = terms and code_of(error) in REFUSED
+                if not is_refused and code_of(error) != _DONE_UPLOAD:
                     raise
-                is_there = condition.kind == "absent"
-                why = "is there already" if is_there else "was changed meanwhile"
-                raise ObjectExistsError(f"{uri}: {why}") from None
+                own = self._etag_of(bucket, key, metadata[_WRITE])
+                if own is None and not is_refused:
+                    raise
+                if own is None:
+                    is_there = condition.kind == "absent"
+                    why = "is there already" if is_there else "was changed meanwhile"
+                    raise ObjectExistsError(f"{uri}: {why}") from None
+                etag = own
         size, modified = path.stat().st_size, path.stat().st_mtime
         digest = None if sha256 is None else f"sha256:{sha256}"
         return StoredObject(uri, size, etag, modified, digest)
+
+    def _etag_of(self, bucket: str, key: str, write: str) -> str | None:
+        """Return the ETag of what a write left there; None where it is another's.
+
+        boto3 writes again when the answer is lost, and is refused for its own object.
+        """
+        from botocore.exceptions import ClientError
+
+        try:
+            head = self._clients.s3.head_object(Bucket=bucket, Key=key)
+        except ClientError:
+            return None
+        return str(head["ETag"]) if head["Metadata"].get(_WRITE) == write else None
 
     def list_objects(self, prefix: str) -> Iterator[StoredObject]:
         """List the objects below a folder."""

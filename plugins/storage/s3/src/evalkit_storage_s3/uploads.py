@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from evalkit.storage import in_threads
 
 PART_BYTES = 16 << 20
 """Size of a part, and of the largest file that is sent in one piece."""
 
 _MOST_PARTS = 10_000
 _THREADS = 8
+
+_PATIENCE = 3.0
+"""Seconds that parts under way are waited for when an upload is given up."""
 
 
 def upload(
@@ -75,9 +79,6 @@ def _send_parts(
         sent = client.upload_part(**target, PartNumber=number, Body=body)
         return {"PartNumber": number, "ETag": sent["ETag"]}
 
-    with ThreadPoolExecutor(_THREADS, "evalkit-send") as threads:
-        try:
-            return list(threads.map(send, range(1, -(-size // length) + 1)))
-        except BaseException:
-            threads.shutdown(wait=False, cancel_futures=True)
-            raise
+    numbers = range(1, -(-size // length) + 1)
+    # a part that comes after its upload was aborted might stay
+    return in_threads(send, numbers, _THREADS, patience=_PATIENCE)

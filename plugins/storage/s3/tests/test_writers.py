@@ -1,0 +1,246 @@
+"""Writers that race, that are killed, and servers that protect none of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+from s3_servers import Server, rclone
+
+import evalkit
+from evalkit.errors import StorageError
+from evalkit.runs import list_runs
+from evalkit.storage import IF_ABSENT, fetch_file, finding, store_of
+from evalkit_storage_s3.store import S3Store
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("seaweedfs")]
+
+Run = Callable[..., CompletedProcess[str]]
+
+LABELS = ("positive", "negative", "neutral")
+RANGE = range(12)
+EVAL = ("eval", "--data", "few.jsonl", "--task", "sentiment", "-m", "accuracy", "-p")
+
+WRITER = """
+import os, random, signal, sys, time
+import boto3, botocore.config, botocore.exceptions, polars
+import evalkit, evalkit.workflows.evaluation, evalkit.runs.remote
+import evalkit_storage_s3.store
+
+root, seconds = sys.argv[1], float(sys.argv[2])
+draw = random.Random(0)
+for number in range(int(sys.argv[3])):
+    child = os.fork()
+    if not child:
+        evalkit.evaluate(
+            "few.jsonl",
+            "said.jsonl",
+            task="sentiment",
+            model=f"m{number}",
+            metrics=["accuracy"],
+            out=root,
+        )
+        os._exit(0)
+    time.sleep(draw.uniform(0, seconds))
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    print(os.WIFSIGNALED(status), flush=True)
+"""
+
+
+@pytest.fixture(params=["seaweedfs"], scope="session")
+def endpoint(seaweed: Server) -> str:
+    return seaweed.endpoint
+
+
+@pytest.fixture
+def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Write a few examples, and predictions of them; gives the name of the latter."""
+    monkeypatch.chdir(tmp_path)
+    rows = [{"uid": str(n), "statement": "text", "label": LABELS[n % 3]} for n in RANGE]
+    answers = [{"id": str(n), "label": LABELS[n % 2]} for n in RANGE]
+    for name, lines in (("few.jsonl", rows), ("said.jsonl", answers)):
+        Path(name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return "said.jsonl"
+
+
+def evaluate(said: str, model: str, root: str) -> evalkit.Result:
+    return evalkit.evaluate(
+        "few.jsonl", said, task="sentiment", model=model, out=root, metrics=["accuracy"]
+    )
+
+
+def test_sixteen_writers_of_one_run(
+    bucket: str, client: Any, said: str, run_evalkit: Run
+) -> None:
+    root = f"s3://{bucket}/runs"
+    words = (*EVAL, said, "-o", root, "--json")
+    with ThreadPoolExecutor(16) as threads:
+        done = [*threads.map(lambda _: run_evalkit(*words), range(16))]
+    assert [each.returncode for each in done] == [0] * 16, done
+    assert len({json.loads(each.stdout)["run_id"] for each in done}) == 1
+    keys = [row["Key"] for row in client.list_objects_v2(Bucket=bucket)["Contents"]]
+    assert sum(key.endswith("/run.json") for key in keys) == 1
+    assert not any("probe" in key for key in keys)
+    assert len(list_runs(root)) == 1
+    verified = run_evalkit("verify", "latest", "-o", root)
+    assert verified.returncode == 0, verified.stderr
+
+
+def test_killed_writers_leave_no_run(bucket: str, client: Any, said: str) -> None:
+    root, count = f"s3://{bucket}/runs", 30
+    started = time.perf_counter()
+    evaluate(said, model="whole", root=root)
+    seconds = time.perf_counter() - started
+    killed = subprocess.run(
+        [sys.executable, "-c", WRITER, root, str(seconds), str(count)],
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+        timeout=120,
+    )
+    states = killed.stdout.split()
+    assert len(states) == count
+    assert states.count("True") > count / 4, states
+    keys = [row["Key"] for row in client.list_objects_v2(Bucket=bucket)["Contents"]]
+    listed = list_runs(root)
+    assert len(listed) == sum(key.endswith("/run.json") for key in keys)
+    for each in listed:
+        evalkit.read_run(f"{root}/few/{each.run_id}")
+    whole = evalkit.read_run(evalkit.find_run("whole", root))
+    for number in range(count):
+        again = evaluate(said, model=f"m{number}", root=root)
+        assert again.scores == whole.scores
+        assert evalkit.read_run(str(again.path)).scores == whole.scores
+    assert len(list_runs(root)) == count + 1
+    assert not evalkit.verify("m7", folder=root).differences
+
+
+@pytest.fixture
+def careless(
+    configured: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    """Run a server that ignores conditions; gives the URI of a bucket."""
+    with rclone(tmp_path / "rclone") as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_S3", server.endpoint)
+        finding._store.cache_clear()
+        server.client().create_bucket(Bucket="bucket")
+        yield "s3://bucket"
+
+
+def test_a_server_without_conditions_keeps_no_runs(
+    careless: str, said: str, run_evalkit: Run, tmp_path: Path
+) -> None:
+    words = (*EVAL, said, "-o")
+    done = run_evalkit(*words, f"{careless}/runs")
+    assert done.returncode == 1
+    assert "runs cannot be kept here: the server ignores the condition" in done.stderr
+    assert "Write to a folder, and copy it" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not any((tmp_path / "rclone" / "data" / "bucket").rglob("*"))
+
+
+def test_a_server_without_conditions_takes_files_when_told(
+    careless: str, said: str, run_evalkit: Run
+) -> None:
+    words = ("perturb", "sample-nli", "--perturb-prefix", "fairness", "--out")
+    place = f"{careless}/copies.jsonl"
+    done = run_evalkit(*words, place)
+    assert done.returncode == 1
+    assert "the server ignores the condition" in done.stderr
+    assert "--overwrite" in done.stderr
+    done = run_evalkit(*words, place, "--overwrite")
+    assert done.returncode == 0, done.stderr
+    copies = fetch_file(place)
+    assert copies is not None
+    assert copies.read_bytes().count(b"\n") > 10
+    # without --overwrite it is refused for what is there
+    assert "is there already" in run_evalkit(*words, place).stderr
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("AWS_SECRET_ACCESS_KEY", "another", "the secret key is not that of"),
+        ("AWS_ACCESS_KEY_ID", "another", "does not know the access key"),
+    ],
+)
+def test_wrong_credentials_are_said(
+    bucket: str,
+    said: str,
+    run_evalkit: Run,
+    variable: str,
+    value: str,
+    message: str,
+) -> None:
+    words = (*EVAL, said, "-o", f"s3://{bucket}/runs")
+    done = run_evalkit(*words, **{variable: value})
+    assert done.returncode == 1
+    assert f"s3://{bucket}/runs: cannot be written: " in done.stderr
+    assert message in done.stderr
+    # the answer to HEAD has no body that tells why
+    data = ("eval", "--data", f"s3://{bucket}/x.jsonl", "--task", "sentiment")
+    done = run_evalkit(*data, "-p", said, **{variable: value})
+    assert done.returncode == 1
+    assert f"s3://{bucket}/x.jsonl: cannot be read: access is denied" in done.stderr
+
+
+def test_a_clock_that_is_wrong_is_said(
+    bucket: str, store: S3Store, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import datetime
+
+    from botocore import auth
+
+    real = auth.get_current_datetime
+
+    def tomorrow(*given: Any, **named: Any) -> datetime.datetime:
+        return real(*given, **named) + datetime.timedelta(days=1)
+
+    monkeypatch.setattr(auth, "get_current_datetime", tomorrow)
+    with pytest.raises(StorageError, match="the clock of this machine differs"):
+        store_of("s3://x/").put(Path(said), f"s3://{bucket}/x", IF_ABSENT)
+
+
+def test_an_interrupt_is_the_end_of_a_download(
+    bucket: str, client: Any, said: str, proxy: Any, tmp_path: Path
+) -> None:
+    from fault_proxy import Fault
+
+    row = b'{"uid": "1", "statement": "%s", "label": "neutral"}\n' % (b"a" * (20 << 20))
+    client.put_object(Bucket=bucket, Key="large.jsonl", Body=row)
+    Path("one.jsonl").write_text('{"id": "1", "label": "neutral"}\n')
+    proxy.plan = lambda method, path: Fault(stall=60.0 if method == "GET" else 0.0)
+    script = str(Path(sys.executable).with_name("evalkit"))
+    data = f"s3://{bucket}/large.jsonl"
+    words = [script, "eval", "--data", data, "--task", "sentiment"]
+    words += ["-p", "one.jsonl", "-o", "runs"]
+    variables = {**os.environ, "AWS_ENDPOINT_URL_S3": proxy.endpoint}
+    process = subprocess.Popen(
+        words, env=variables, stderr=subprocess.PIPE, encoding="utf-8"
+    )
+    end = time.monotonic() + 60
+    while proxy.count("GET") < 2:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == (
+        "evalkit: interrupted; what was not finished was not written"
+    )
+    assert not Path("runs").exists()
+    proxy.plan = lambda method, path: Fault()
+    done = subprocess.run(words, env=variables, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from s3_servers import ACCESS_KEY, SECRET_KEY, Server
 
 import evalkit
-from evalkit.storage import finding
+from evalkit.storage import forget_stores
 from evalkit_cli.main import cli
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("seaweedfs")]
@@ -44,7 +44,7 @@ def run(
     monkeypatch.setattr(tempfile, "tempdir", str(place))
 
     def call(*words: str, code: int = 0, **variables: str) -> str:
-        finding._store.cache_clear()
+        forget_stores()
         done = CliRunner().invoke(
             cli, words, env={"EVALKIT_TRACEBACK": "1", **variables}
         )

@@ -18,10 +18,9 @@ from evalkit.storage import (
     ALWAYS,
     IF_ABSENT,
     fetch_file,
-    finding,
+    forget_stores,
     if_match,
     send_file,
-    transfers,
 )
 from evalkit_storage_s3 import clients, uploads
 from evalkit_storage_s3.store import S3Store
@@ -51,9 +50,9 @@ def endpoint(proxy: FaultProxy) -> str:
 
 @pytest.fixture(autouse=True)
 def _quick(configured: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transfers, "_FIRST_WAIT", 0.001)
+    monkeypatch.setattr("evalkit.storage.transfers._FIRST_WAIT", 0.001)
     monkeypatch.setattr(uploads, "PART_BYTES", PART)
-    monkeypatch.setattr(transfers, "PART_BYTES", PART)
+    monkeypatch.setattr("evalkit.storage.transfers.PART_BYTES", PART)
     monkeypatch.setattr(clients, "_SILENCE_SECONDS", 0.5)
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "3")
 
@@ -240,7 +239,7 @@ def test_runs_are_whole_whatever_request_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
-    finding._store.cache_clear()
+    forget_stores()
     rows = [{"uid": str(n), "statement": "t", "label": "neutral"} for n in range(5)]
     answers = [{"id": str(n), "label": "neutral"} for n in range(5)]
 

@@ -20,7 +20,7 @@ from s3_servers import Server, rclone
 import evalkit
 from evalkit.errors import StorageError
 from evalkit.runs import list_runs
-from evalkit.storage import IF_ABSENT, fetch_file, finding, store_of
+from evalkit.storage import IF_ABSENT, fetch_file, forget_stores, store_of
 from evalkit_storage_s3.store import S3Store
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("seaweedfs")]
@@ -34,7 +34,9 @@ EVAL = ("eval", "--data", "few.jsonl", "--task", "sentiment", "-m", "accuracy", 
 WRITER = """
 import os, random, signal, sys, time
 import boto3, botocore.config, botocore.exceptions, polars
-import evalkit, evalkit.workflows.evaluation, evalkit.runs.remote
+import evalkit
+
+evalkit.evaluate, evalkit.Result.save
 import evalkit_storage_s3.store
 
 root, seconds = sys.argv[1], float(sys.argv[2])
@@ -133,7 +135,7 @@ def careless(
     """Run a server that ignores conditions; gives the URI of a bucket."""
     with rclone(tmp_path / "rclone") as server:
         monkeypatch.setenv("AWS_ENDPOINT_URL_S3", server.endpoint)
-        finding._store.cache_clear()
+        forget_stores()
         server.client().create_bucket(Bucket="bucket")
         yield "s3://bucket"
 

@@ -31,7 +31,8 @@ def token_sums(given: pl.Series) -> pl.DataFrame:
     """
     if not _has_items(given):
         # whatever the type is of a column that holds nothing
-        empty = [None if each is None else [] for each in given.to_list()]
+        is_absent = given.is_null().to_list()
+        empty: list[list[float] | None] = [None if each else [] for each in is_absent]
         given = pl.Series(TOKENS, empty, dtype=pl.List(pl.Float64))
     inner = given.dtype.inner if isinstance(given.dtype, pl.List) else pl.String
     if not (inner.is_numeric() or inner == pl.Null):

@@ -16,7 +16,12 @@ from scipy.special import logsumexp
 
 import evalkit
 from evalkit.errors import AlignmentError
-from evalkit.predictions.alternative_probabilities import AlternativeProbabilities
+from evalkit.predictions.alternative_probabilities import (
+    AlternativeProbabilities,
+    Made,
+    made_notices,
+    merged_made_notices,
+)
 from evalkit.predictions.alternatives import read_alternatives
 
 LABELS = ("negative", "neutral", "positive")
@@ -172,3 +177,33 @@ def test_nothing_is_made_without_declared_labels_or_where_nobody_reads_it() -> N
     assert AlternativeProbabilities(["prob"], None).keys == set()
     assert AlternativeProbabilities(["label"], LABELS).keys == set()
     assert AlternativeProbabilities(["prob"], LABELS).keys == {"logprob"}
+
+
+def test_only_responses_that_are_used_are_counted() -> None:
+    ids = [str(number) for number in range(4)]
+    pair = (("positive", -1.0), ("neutral", -2.0))
+    said = [{**response(*pair), "id": each} for each in ids]
+
+    class Some(One):
+        def load(self, split: str) -> list[dict[str, Any]]:
+            return [{**One().load(split)[0], "uid": each} for each in ids]
+
+    def noticed(rows: Any, **options: Any) -> str:
+        found = evalkit.evaluate(Some, rows, metrics=["brier"], **options)
+        [text] = [text for text in found.notices if "computed from" in text]
+        return text
+
+    assert "of 4 responses were" in noticed(said)
+    assert "of 3 responses were" in noticed(said, limit=3)
+    twice = [*said, said[0]]
+    assert "of 4 responses were" in noticed(twice, on_duplicate="first")
+
+
+made = st.builds(Made, st.integers(1, 20), st.integers(0, 20), st.integers(0, 20))
+
+
+@given(st.lists(made, min_size=1, max_size=4))
+def test_notices_of_parts_add_up(parts: list[Made]) -> None:
+    notices = [text for part in parts for text in made_notices([part])]
+    assert merged_made_notices(["of 3 responses", *notices]) == made_notices(parts)
+    assert merged_made_notices(["2 missing examples counted as wrong"]) == ()

@@ -828,3 +828,22 @@ def test_metrics_of_lists_have_no_aggregates() -> None:
 
     found = scored(Lists, make_table([1.0, 2.0]), make_groups([["f:a"], ["f:b"]]))
     assert list(found.aggregates) == []
+
+
+def test_the_error_of_a_mean_over_sharing_groups_depends_on_no_order() -> None:
+    random = np.random.default_rng(0)
+    values = random.integers(0, 2, 60).astype(float)
+    tags = [
+        sorted({f"f:{name}" for name in random.choice([*"xyz"], 2)}) for _ in values
+    ]
+
+    def error(order: Sequence[int]) -> float | None:
+        table = make_table(values[list(order)], ids=[str(i) for i in order])
+        found = scored(Share, table, make_groups([tags[i] for i in order]))
+        [macro] = [each for each in found.aggregates if each.kind.startswith("macro")]
+        return macro.interval.standard_error
+
+    expected = error(range(60))
+    assert expected
+    for _ in range(6):
+        assert error(random.permutation(60).tolist()) == expected

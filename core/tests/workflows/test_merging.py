@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -271,6 +272,23 @@ def test_counts_add_up_and_problems_are_kept(run: Run) -> None:
     )
     assert ("invalid", "e005") in found
     assert merged["accuracy"] == run("accuracy", rows=rows, **options)["accuracy"]
+
+
+@pytest.mark.parametrize("policy", ["wrong", "skip"])
+def test_notices_that_count_examples_are_those_of_the_whole(
+    run: Run, policy: str
+) -> None:
+    rows: list[Any] = [row for row in predictions() if int(row["id"][1:]) % 20 >= 10]
+    rows = [{**row, "label": 7} if row["id"][-1] == "5" else row for row in rows]
+    options = {"on_missing": policy, "on_invalid": policy}
+    whole = run("accuracy", rows=rows, **options)
+    merged = evalkit.merge(split(run, "accuracy", rows=rows, parts=2, **options))
+    expected, found = (
+        [text for text in each.notices if re.search("missing|invalid", text)]
+        for each in (whole, merged)
+    )
+    assert [text.split()[1] for text in expected] == ["missing", "invalid"]
+    assert found == expected
 
 
 def test_runs_without_examples_merge_by_their_statistics(

@@ -228,7 +228,7 @@ def _settle(
         counts,
         collected.undeclared,
         cells.replications,
-        collected.notices,
+        collected.notices(sources),
         collected.unparsed(sources),
         absent=collected.absent(counts["predictions"] + matched.unselected),
         causes=tuple(find_causes(problems, collected.ids)),

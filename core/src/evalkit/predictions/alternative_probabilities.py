@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.violations import Violation
@@ -15,7 +16,25 @@ from evalkit.predictions.causes import PROBABILITIES
 
 LOGPROB = "logprob"
 """Key of an alternative: the natural logarithm of its probability."""
+MADE = "(made of alternatives)"
+"""Key beside the fields of a response under which a `Made` says how `prob` was made."""
+
 _COMPUTED = f" were computed from the `{LOGPROB}` of their alternatives"
+
+_COUNTED = re.compile(
+    rf"of (\d+) responses?{re.escape(_COMPUTED)}"
+    r"(?:; in (\d+) responses? labels)?(?:[^;]*)(?:; (\d+) alternatives? without)?"
+)
+
+
+class Made(NamedTuple):
+    """What the probabilities of responses were made of."""
+
+    responses: int
+    gaps: int
+    """How many of them have a label without an alternative."""
+    left_out: int
+    """Their alternatives without a declared label."""
 
 
 class AlternativeProbabilities:
@@ -33,7 +52,6 @@ class AlternativeProbabilities:
         wanted = (labels or ()) if PROBABILITIES in fields else ()
         self._labels = list(dict.fromkeys(wanted))
         self.keys = {LOGPROB} if wanted else set()
-        self._made = self._gaps = self._left_out = 0
 
     def added(self, ranked: Alternatives, outcome: Outcome) -> Outcome:
         """Give a response the probabilities of its alternatives.
@@ -43,8 +61,8 @@ class AlternativeProbabilities:
             outcome: What was made of them.
 
         Returns:
-            The same with `prob`, where no alternative has its own and all have a
-            `logprob`; with violations, where these are no log-probabilities.
+            The same with `prob` and `MADE`, where no alternative has its own and all
+            have a `logprob`; with violations, where these are no log-probabilities.
         """
         said, fields, violations = outcome
         firsts = [ranked.items[answer[0]] for answer in ranked.answers]
@@ -67,10 +85,13 @@ class AlternativeProbabilities:
         if max(map(max, logarithms.values()), default=-math.inf) == -math.inf:
             rule = f"must have a finite `{LOGPROB}` for one of the labels"
             return None, {}, (Violation(RESPONSES_KEY, rule, given),)
-        self._made += 1
-        self._gaps += len(logarithms) < len(self._labels)
-        self._left_out += len(given) - sum(map(len, logarithms.values()))
-        return said, {**fields, PROBABILITIES: self._shares(logarithms)}, ()
+        made = Made(
+            1,
+            int(len(logarithms) < len(self._labels)),
+            len(given) - sum(map(len, logarithms.values())),
+        )
+        own = {PROBABILITIES: self._shares(logarithms), MADE: made}
+        return said, {**fields, **own}, ()
 
     def _by_label(
         self, predictions: Sequence[Any], given: Sequence[Any]
@@ -91,21 +112,40 @@ class AlternativeProbabilities:
         whole = math.fsum(parts.values())
         return {label: parts.get(label, 0.0) / whole for label in self._labels}
 
-    def notices(self) -> tuple[str, ...]:
-        """Say how many responses were given probabilities so far."""
-        if not self._made:
-            return ()
-        count = count_of(self._made, "response")
-        told = f"the probabilities (`{PROBABILITIES}`) of {count}{_COMPUTED}"
-        if self._gaps:
-            told += (
-                f"; in {count_of(self._gaps, 'response')} labels without an "
-                "alternative got the probability 0"
-            )
-        if self._left_out:
-            left_out = count_of(self._left_out, "alternative")
-            told += f"; {left_out} without a declared label left out"
-        return (told,)
+
+def made_notices(made: Iterable[Made]) -> tuple[str, ...]:
+    """Say how many responses were given probabilities.
+
+    Args:
+        made: Of which responses, each once.
+
+    Returns:
+        At most one sentence.
+    """
+    responses, gaps, left_out = map(sum, zip((0, 0, 0), *made, strict=True))
+    if not responses:
+        return ()
+    count = count_of(responses, "response")
+    told = f"the probabilities (`{PROBABILITIES}`) of {count}{_COMPUTED}"
+    if gaps:
+        told += (
+            f"; in {count_of(gaps, 'response')} labels without an alternative got the "
+            "probability 0"
+        )
+    if left_out:
+        count = count_of(left_out, "alternative")
+        told += f"; {count} without a declared label left out"
+    return (told,)
+
+
+def merged_made_notices(notices: Iterable[str]) -> tuple[str, ...]:
+    """Add up what `made_notices` said of parts that share no response.
+
+    Args:
+        notices: All notices of all parts.
+    """
+    found = filter(None, map(_COUNTED.search, notices))
+    return made_notices(Made(*map(int, match.groups("0"))) for match in found)
 
 
 def are_of_alternatives(notices: Iterable[str]) -> bool:

@@ -25,6 +25,7 @@ from evalkit.errors import SchemaError
 from evalkit.examples.scored_values import value_column
 from evalkit.predictions.absent_fields import AbsentFields
 from evalkit.predictions.adapting import Adapted
+from evalkit.predictions.alternative_probabilities import MADE, Made, made_notices
 from evalkit.predictions.alternatives import (
     OF_ALTERNATIVES,
     Outcome,
@@ -93,13 +94,25 @@ class JudgedRows:
         self._fields: dict[str, list[Any]] = {name: [] for name in reader.scored_fields}
         self._alternatives: list[Sequence[Any] | None] = []
         """Predictions of the alternatives; None for a row without any."""
+        self._made: dict[int, Made] = {}
+        """Of what probabilities were made, by the place of the row among these."""
         self._kept: list[Mapping[str, Any]] = []
         """What extractors made of the rows that were judged one by one."""
 
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """What the reader of responses has to say of them as a whole."""
-        return self._reader.notices()
+    def notices(self, sources: pl.Series) -> tuple[str, ...]:
+        """Say what adapters refused, and where probabilities are from.
+
+        Args:
+            sources: Where each cell's prediction is found; null for none.
+        """
+        places = self._judged_places(sources) if self._made else []
+        made = [self._made[place] for place in places if place in self._made]
+        return (*self._reader.notices(), *made_notices(made))
+
+    def _judged_places(self, sources: pl.Series) -> list[int]:
+        """Return the places of the used rows among those judged one by one."""
+        first = sum(part.height for part in self._columns)
+        return [place - first for place in sources.drop_nulls() if place >= first]
 
     @cached_property
     def _positions(self) -> dict[str, int]:
@@ -229,6 +242,8 @@ class JudgedRows:
             self.lacking.update(v.field for v in violations if v.rule == REQUIRED)
             problem = Problem("invalid", line, uid, violations, replication)
             self.problems.add(problem)
+        if MADE in fields:
+            self._made[len(self._lines)] = fields[MADE]
         self._lines.append(line)
         self._ids.append(uid)
         self._examples.append(position)
@@ -310,8 +325,7 @@ class JudgedRows:
             return counted(self._kept_of(REASON, sources).drop_nulls().to_list())
         if not any(self._reasons):
             return {}
-        first = sum(part.height for part in self._columns)
-        places = [place - first for place in sources.drop_nulls() if place >= first]
+        places = self._judged_places(sources)
         return counted(filter(None, (self._reasons[place] for place in places)))
 
     def extracted(self, sources: pl.Series) -> pl.DataFrame | None:

@@ -219,8 +219,8 @@ class ResponseReader:
         return self._adapters.adapt(response)
 
     def notices(self) -> tuple[str, ...]:
-        """Say what adapters refused so far, and where probabilities are from."""
-        return (*self._adapters.notices(), *self._probabilities.notices())
+        """Say what adapters refused so far."""
+        return self._adapters.notices()
 
     def undeclared(self, response: Mapping[str, Any]) -> set[str]:
         """Return the keys of a response that the task does not declare.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -12,6 +13,7 @@ from evalkit.predictions.alignment import Alignment, Policies
 from evalkit.predictions.problems import STATUSES
 from evalkit.predictions.suggesting import is_about_extractors
 from evalkit.predictions.written_forms import is_about_forms
+from evalkit.runs import recorded
 from evalkit.runs.results import Result
 
 _SHOWN_PROBLEMS = 3
@@ -46,19 +48,43 @@ def alignment_notices(alignment: Alignment, policies: Policies, task: str) -> li
         whose = "its example is" if one else "their examples are"
         notices.append(f"{rows} left out, as {whose} not evaluated")
     notices += unparsed_notice(counts["unparsed"], alignment.unparsed)
-    for status in ("missing", "invalid"):
-        policy = getattr(policies, f"on_{status}")
-        noun = "answer" if alignment.replications else "example"
-        cells = count_of(counts[status], f"{status} {noun}")
-        if counts[status] and policy == "wrong":
-            notices.append(f"{cells} counted as wrong")
-        elif counts[status] and policy == "skip":
-            notices.append(f"{cells} left out of the scores")
+    notices += cell_notices(counts, policies)
     if counts["duplicate"] and policies.on_duplicate != "error":
         rows = count_of(counts["duplicate"], "row")
         which = policies.on_duplicate
         notices.append(f"{rows} with a repeated id; of each id the {which} row counts")
     return notices
+
+
+_DONE = {"wrong": "counted as wrong", "skip": "left out of the scores"}
+_ABOUT_CELLS = re.compile(
+    rf"\d+ (?:missing|invalid) (?:answer|example)s? (?:{'|'.join(_DONE.values())})"
+)
+
+
+def cell_notices(
+    counts: Mapping[str, int], policies: Policies | recorded.Policies
+) -> list[str]:
+    """Say what became of examples without a valid prediction.
+
+    Args:
+        counts: How many there are of each status.
+        policies: What happens to them.
+
+    Returns:
+        At most two sentences.
+    """
+    noun = "answer" if counts.get("replications") else "example"
+    return [
+        f"{count_of(counts[status], f'{status} {noun}')} {_DONE[policy]}"
+        for status in ("missing", "invalid")
+        if counts[status] and (policy := getattr(policies, f"on_{status}")) in _DONE
+    ]
+
+
+def is_about_cells(notice: str) -> bool:
+    """Tell whether a notice counts examples without a prediction or an answer."""
+    return bool(_ABOUT_CELLS.fullmatch(notice)) or is_about_unparsed(notice)
 
 
 _NO_ANSWER = "counted as wrong, as no answer could be extracted"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evalkit.inference.cluster_sizes import effective_number
+from evalkit.inference.cluster_sizes import effective_number, sum_or_infinity
 from evalkit.inference.intervals import TOO_LARGE, Interval, wilson, without_interval
 from evalkit.inference.student_t import t_quantile
 from evalkit.scoring.evidence import Evidence
@@ -135,11 +135,12 @@ def _shared(evidence: Evidence, facet: FacetGroups) -> _Shared | str:
             return NO_GRADIENT
         totals[found.units] += found.totals
         weights[found.units] += found.sizes / found.sizes.sum()
-        apart += float((found.totals**2).sum())
+        # exactly, as units are in the order of rows
+        apart += sum_or_infinity(found.totals**2)
     # what a unit adds to the variance, if its examples are alike
     squares = weights**2
     return _Shared(
-        float((totals**2).sum()) / apart if apart > 0 else 1.0,
+        sum_or_infinity(totals**2) / apart if apart > 0 else 1.0,
         int(np.count_nonzero(weights)),
         effective_number(squares),
     )

@@ -7,12 +7,14 @@ Their libraries are no part of the workspace: these tests run where
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import evalkit
 from evalkit import MetricError
+from evalkit_metrics_generation.bertscore import BertScore
 
 TEXTS = [
     "the cat sat on the mat",
@@ -24,6 +26,34 @@ TEXTS = [
     "über straße",
 ]
 PAIRS = [(said, right) for said in TEXTS for right in TEXTS]
+
+# without a model --------------------------------------------------------------------
+
+
+class Tokenizer:
+    """One whose texts have given ends."""
+
+    cls_token_id: int | None = 1
+    sep_token_id: int | None = 2
+
+    def __init__(self, *tokens: int) -> None:
+        self.tokens = list(tokens)
+
+    def __call__(self, text: str, verbose: bool) -> dict[str, list[int]]:
+        return {"input_ids": self.tokens}
+
+
+@pytest.mark.parametrize("tokens", [(1, 9, 2), (9,), (9, 2), (9, 2, 1), (9, 8, 7)])
+def test_texts_must_stand_between_two_signs(tokens: tuple[int, ...]) -> None:
+    metric = BertScore(BertScore.Parameters(model="some", layer=1))
+    config = SimpleNamespace(num_hidden_layers=1)
+    vars(metric).update(_config=config, _tokenizer=Tokenizer(*tokens))
+    if tokens == (1, 9, 2):
+        metric.check()
+        vars(metric)["_tokenizer"].sep_token_id = None
+    with pytest.raises(MetricError, match="one sign before and one after"):
+        metric.check()
+
 
 # models of random weights ------------------------------------------------------------
 

@@ -211,6 +211,24 @@ def test_numbers_beside_the_list_must_be_those_of_the_list() -> None:
         score_tokens(*tokens, logprob=[-3.1, None])
 
 
+@pytest.mark.parametrize("tokens", [([None], [None]), ([], []), ([None], []), ([],)])
+def test_lists_that_hold_nothing_count_nothing(tokens: Any) -> None:
+    found = score_tokens(*tokens)
+    assert (found.value, found.reason) == (None, "the sum of `num_tokens` is 0")
+
+
+@pytest.mark.parametrize("name", ["bits-per-byte", "bits-per-character"])
+@pytest.mark.parametrize("bare", [[None], []])
+def test_text_that_no_token_tells_of_is_not_scored(name: str, bare: Any) -> None:
+    given = {"token_logprobs": [bare, [-8 * math.log(2)]], COUNTS[name]: [100, 4]}
+    found = evalkit.score(name, ["", ""], ["", ""], fields=given)
+    assert (found[name].value, found[name].n) == (2.0, 1)
+    [problem] = found.problems
+    assert "holds no number" in str(problem.reason)
+    given[COUNTS[name]] = [0, 4]
+    assert evalkit.score(name, ["", ""], ["", ""], fields=given)[name].n == 2
+
+
 @pytest.mark.parametrize("value", [[[-1.0]], {"-1": -1.0}, "-1", -1.0, [["a"]]])
 def test_what_is_no_list_of_numbers_is_refused(value: Any) -> None:
     with pytest.raises(evalkit.MetricError, match="'token_logprobs' of each response"):

@@ -13,11 +13,12 @@ from evalkit_metrics_compat.text_comparison import answers_of, as_text
 class HelmAbsoluteValueDifference(Metric):
     """Mean distance of whole numbers, in which what is no number counts as no distance.
 
-    Commas are taken out, and the closest of several acceptable answers counts. Where
-    prediction or answer is no whole number the distance is 0, the best that there is:
-    HELM's definition, and the reason to prefer `mae`. The score is flagged with how
-    many examples these are. A missing prediction that counts has no worst value, so
-    that the score is null then. Range 0 to infinity, lower is better; Student's t.
+    Commas are taken out. Where prediction or answer is no whole number the distance is
+    0, the best that there is: HELM's definition, and the reason to prefer `mae`. The
+    score is flagged with how many examples these are. Of several acceptable answers
+    the closest counts (HELM: the farthest, as it takes the greatest value of every
+    metric). A missing prediction that counts has no worst value, so that the score is
+    null then. Range 0 to infinity, lower is better; Student's t.
 
     Source: `absolute_value_difference` of HELM 0.5.16.
 

@@ -15,7 +15,7 @@ from evalkit_metrics_generation.references import NO_REFERENCE, reference_list
 ZERO = {"": 0.0, "precision": 0.0, "recall": 0.0}
 """The scores of an empty text, as bert-score has them."""
 
-_WITH_BLANK = ("roberta", "gpt2")
+_WITH_BLANK = ("roberta",)
 """Kinds of models whose first word is that of a text's middle, with a blank before."""
 
 _PLAUSIBLE = 1_000_000
@@ -41,7 +41,8 @@ class BertScore(ModelMetric):
     their F1 (`bertscore#precision` and `#recall` beside it); then the mean over
     examples. Vectors are those of `layer` of the model that `model` names, a folder or
     a model in the cache of Hugging Face; evalkit downloads none. No weights by document
-    frequency, and no rescaling to a baseline.
+    frequency, and no rescaling to a baseline. Models whose tokenizer does not put one
+    sign before and one after a text, as those of BERT do, are refused.
 
     Of several references the best counts, for each score by itself. An empty text
     scores 0, as in bert-score, and so does a missing prediction that counts. A text
@@ -66,10 +67,19 @@ class BertScore(ModelMetric):
     scores = {name: {} for name in ZERO}
 
     def check(self) -> None:
-        """Refuse a layer that the model does not have."""
+        """Refuse a layer that the model does not have, and texts without ends."""
         layer, layers = self._known.layer, self._config.num_hidden_layers
         if layer > layers:
             raise MetricError(f"layer={layer}: the model has {layers} layers")
+        tokenizer = self._tokenizer
+        tokens = tokenizer("a", verbose=False)["input_ids"]
+        ends = [tokenizer.cls_token_id, tokenizer.sep_token_id]
+        if len(tokens) < len(ends) or [tokens[0], tokens[-1]] != ends:
+            raise MetricError(
+                f"model={self._known.model}: its tokenizer does not put one sign "
+                "before and one after a text, as those of BERT do, so that it is not "
+                "known which tokens count"
+            )
 
     def score_batch(
         self, predictions: Sequence[Any], targets: Sequence[Any]

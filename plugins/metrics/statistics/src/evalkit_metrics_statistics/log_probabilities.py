@@ -50,6 +50,8 @@ class RatioMetric(Metric):
         is_absent = pl.col("silent") & logprob.is_null() & count.is_null()
         is_probable = (logprob.is_finite() & (logprob <= 0)).fill_null(False)
         is_counted = (count.is_finite() & (count >= 0)).fill_null(False)
+        # text that no token tells of would be free of charge
+        is_bare = (pl.col("tokens") == 0).fill_null(False) & (count > 0)
         reason = (
             pl.when("is_wrong")
             .then(pl.lit(f"`{TOKENS}` holds what is no number of at most 0"))
@@ -57,8 +59,10 @@ class RatioMetric(Metric):
             .then(_lacking(LOGPROB, "of at most 0"))
             .when(~is_absent & ~is_counted)
             .then(_lacking(self.count, "of at least 0"))
+            .when(is_bare)
+            .then(pl.lit(f"`{TOKENS}` holds no number, but `{self.count}` is not 0"))
         )
-        is_kept = is_probable & is_counted & ~pl.col("is_wrong")
+        is_kept = is_probable & is_counted & ~is_bare & ~pl.col("is_wrong")
         return frame.with_row_index("row").select(
             "row",
             nats=pl.when(is_kept).then(-logprob).otherwise(0.0),
@@ -86,6 +90,7 @@ class RatioMetric(Metric):
                 LOGPROB: logprob.fill_null(tokens["sum"]),
                 "count": count,
                 "is_wrong": tokens["is_wrong"],
+                "tokens": tokens["tokens"],
             }
         )
 

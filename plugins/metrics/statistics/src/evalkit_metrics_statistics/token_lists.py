@@ -29,9 +29,11 @@ def token_sums(given: pl.Series) -> pl.DataFrame:
     Raises:
         MetricError: The column holds something else than lists of numbers.
     """
-    if given.null_count() == len(given):
+    if not _has_items(given):
         # whatever the type is of a column that holds nothing
-        given = pl.Series(TOKENS, [None] * len(given), dtype=pl.List(pl.Float64))
+        is_absent = given.is_null().to_list()
+        empty: list[list[float] | None] = [None if each else [] for each in is_absent]
+        given = pl.Series(TOKENS, empty, dtype=pl.List(pl.Float64))
     inner = given.dtype.inner if isinstance(given.dtype, pl.List) else pl.String
     if not (inner.is_numeric() or inner == pl.Null):
         raise MetricError(
@@ -50,6 +52,18 @@ def token_sums(given: pl.Series) -> pl.DataFrame:
         tokens=count.cast(pl.Float64),
         is_wrong=(~(is_known & is_whole)).fill_null(False),
     )
+
+
+def _has_items(given: pl.Series) -> bool:
+    """Tell whether some list holds more than a null."""
+    values = given.drop_nulls()
+    if isinstance(given.dtype, pl.List):
+        several = values.list.len() > 1
+        return bool((several | (values.list.drop_nulls().list.len() > 0)).any())
+    if given.dtype == pl.String:
+        # as which lists that hold nothing else are kept
+        return not {*values.unique()} <= {"[null]", "[]"}
+    return len(values) > 0
 
 
 def refuse_other(

@@ -115,6 +115,21 @@ def test_inputs_go_to_a_store(store: MemoryStore, mini: object) -> None:
         evalkit.load_inputs("mini").save(FILE)
 
 
+def test_copies_do_not_replace_their_originals(store: MemoryStore) -> None:
+    rows = b'{"uid": "1", "statement": "I love this", "label": "positive"}\n'
+    store.add(FILE, rows)
+    for out in (FILE, FILE.replace("mem://", "MEM://")):
+        with pytest.raises(StorageError, match=f"{FILE} holds the originals"):
+            evalkit.perturb_dataset(
+                FILE,
+                out,
+                perturbations=["uppercase-words"],
+                task="sentiment",
+                overwrite=True,
+            )
+    assert store.contents[FILE] == rows
+
+
 def test_perturbed_copies_go_to_a_store(store: MemoryStore, mini: object) -> None:
     told: list[str] = []
     evalkit.perturb_dataset(

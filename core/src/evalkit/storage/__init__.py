@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from evalkit.storage.cache import ObjectCache as ObjectCache
     from evalkit.storage.cache import size_limit as size_limit
     from evalkit.storage.cache import unique_size as unique_size
+    from evalkit.storage.fetched import is_same_file as is_same_file
     from evalkit.storage.fetching import fetch_file as fetch_file
     from evalkit.storage.fetching import fetch_folder as fetch_folder
     from evalkit.storage.finding import forget_stores as forget_stores
@@ -39,6 +40,7 @@ else:
         {
             "errors": "ObjectChangedError ObjectExistsError TransferError",
             "storage.cache": "ObjectCache size_limit unique_size",
+            "storage.fetched": "is_same_file",
             "storage.fetching": "fetch_file fetch_folder",
             "storage.finding": "forget_stores store_of",
             "storage.places": "is_remote join uri_of",

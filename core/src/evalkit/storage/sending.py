@@ -12,7 +12,7 @@ from pathlib import Path
 
 from evalkit.errors import ObjectExistsError, StorageError
 from evalkit.plugins.sources import OFFLINE_VARIABLE, cache_folder, is_offline
-from evalkit.storage.cache import cache_errors, short_hash
+from evalkit.storage.cache import cache_errors, local_name, short_hash
 from evalkit.storage.fetched import FetchedPath
 from evalkit.storage.finding import store_of
 from evalkit.storage.places import base_name, is_remote, uri_of
@@ -48,7 +48,7 @@ def file_to_write(name: str | Path, *, overwrite: bool) -> Iterator[Path]:
         raise StorageError(f"{uri}: names a folder; add the name of a file")
     refuse_present(uri, overwrite=overwrite)
     folder = cache_folder() / OUTGOING / short_hash(store_of(uri).identity(uri), uri)
-    path = FetchedPath(folder / base_name(uri), uri)
+    path = FetchedPath(folder / local_name(uri), uri)
     with cache_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)

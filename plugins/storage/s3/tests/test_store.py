@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -167,8 +168,50 @@ def test_a_bucket_that_is_not_there_is_said(store: S3Store, file: Path) -> None:
         StorageError, match=r"cannot be listed: there is no such bucket"
     ):
         [*store.list_objects("s3://no-such-bucket-here/f/")]
-    with pytest.raises(StorageError, match=r"cannot be read"):
+    with pytest.raises(StorageError, match=r"cannot be read: there is no such bucket"):
         store.stat(uri)
+
+
+def test_an_object_that_was_removed_meanwhile_has_changed(
+    store: S3Store, bucket: str, file: Path
+) -> None:
+    uri = f"s3://{bucket}/k"
+    store.put(file, uri, ALWAYS)
+    found = store.stat(uri)
+    assert found is not None
+    store.delete(uri)
+    with pytest.raises(ObjectChangedError, match=f"{uri}: was removed meanwhile"):
+        [*store.read(found, 0, 7)]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("AWS_SESSION_TOKEN", "a-hidden-token\n", "a line break is in the credentials"),
+        ("AWS_ACCESS_KEY_ID", "a-hidden-key\r", "a line break is in the credentials"),
+        ("AWS_SECRET_ACCESS_KEY", "hidden\udcff", "a letter that cannot be sent"),
+        ("AWS_ENDPOINT_URL_S3", "u:hidden@host:1", "is no URL such as"),
+        ("AWS_ENDPOINT_URL_S3", "http://u:hidden@127.0.0.1:1", "connection was lost"),
+    ],
+)
+def test_broken_credentials_are_explained_and_not_shown(
+    configured: None,
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    value: str,
+    message: str,
+) -> None:
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(StorageError, match=message) as caught:
+        S3Store().stat("s3://b/k")
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "hidden" not in shown
+
+
+def test_a_name_that_cannot_be_sent_is_refused(store: S3Store, bucket: str) -> None:
+    with pytest.raises(StorageError, match="a letter that cannot be sent"):
+        store.stat(f"s3://{bucket}/\udcff")
 
 
 def _answer(code: str, status: int = 400) -> Any:

@@ -53,6 +53,9 @@ def _made() -> Any:
             given = given.merge(more)
         return session.client("s3", config=given)
     except (BotoCoreError, ValueError) as error:
+        reason = str(error)
+        if "Invalid endpoint" in reason:  # which may hold a password
+            reason = "the endpoint is no URL such as http://HOST:PORT"
         raise StorageError(
-            f"s3://: boto3's configuration is broken: {error}"
-        ) from error
+            f"s3://: boto3's configuration is broken: {reason}"
+        ) from None

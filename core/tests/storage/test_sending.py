@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from memory_store import MemoryStore
 
 import evalkit
 from evalkit.errors import ObjectExistsError, StorageError
-from evalkit.storage import file_to_write, send_file
+from evalkit.storage import StoredObject, file_to_write, send_file
 
 FILE = "mem://b/folder/file.jsonl"
 
@@ -106,6 +107,21 @@ def test_offline_nothing_is_written(
         file_to_write(FILE, overwrite=True),
     ):
         pass
+
+
+def test_a_write_whose_answer_was_lost_is_done(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = store.put
+
+    def twice(*given: Any, **named: Any) -> StoredObject:
+        put(*given, **named)
+        return put(*given, **named)
+
+    monkeypatch.setattr(store, "put", twice)
+    with file_to_write(FILE, overwrite=False) as path:
+        path.write_bytes(b"one")
+    assert store.contents[FILE] == b"one"
 
 
 def test_inputs_go_to_a_store(store: MemoryStore, mini: object) -> None:

@@ -118,7 +118,7 @@ def send_file(path: Path, uri: str, *, overwrite: bool) -> StoredObject:
         The object.
 
     Raises:
-        ObjectExistsError: Something is there.
+        ObjectExistsError: Another file is there.
         StorageError: It cannot be written.
     """
     with path.open("rb") as stream:
@@ -127,6 +127,10 @@ def send_file(path: Path, uri: str, *, overwrite: bool) -> StoredObject:
     try:
         return store_of(uri).put(path, uri, condition, sha256=sha256)
     except ObjectExistsError as error:
+        found = store_of(uri).stat(uri)
+        # the answer to the write may have been lost, and it was tried again
+        if found is not None and found.digest == f"sha256:{sha256}":
+            return found
         raise ObjectExistsError(_is_there(uri)) from error
 
 

@@ -105,12 +105,15 @@ class RemoteStorage:
             return Published(there, record)
         return Published(there, self._noted(place, contents.record), was_there=True)
 
-    def send(self, folder: Path, record: RunRecord) -> tuple[str, bool]:
+    def send(
+        self, folder: Path, record: RunRecord, *, dry_run: bool = False
+    ) -> tuple[str, bool]:
         """Write a run that is in a folder, as it is there.
 
         Args:
             folder: The run folder.
             record: Its record.
+            dry_run: Look only, and write nothing.
 
         Returns:
             Where the run is, and whether it is written now; else it was there already,
@@ -120,13 +123,16 @@ class RemoteStorage:
             StorageError: It is damaged, cannot be written, or the run that is there is
                 another one of its id.
         """
-        self.check()
+        if dry_run:
+            refuse_offline(self._root)
+        else:
+            self.check()
         damage = find_damage(folder)
         if damage:
             raise StorageError(f"{folder}: is damaged: {damage[0]}")
         place = self._place(record)
-        if self._store.stat(join(place, RUN_FILE)) is None and self._send(
-            folder, place, record
+        if self._store.stat(join(place, RUN_FILE)) is None and (
+            dry_run or self._send(folder, place, record)
         ):
             return place, True
         there = self._whole(place)
@@ -234,12 +240,13 @@ class RemoteStorage:
         return record
 
 
-def send_run(folder: Path, root: str) -> tuple[str, bool]:
+def send_run(folder: Path, root: str, *, dry_run: bool = False) -> tuple[str, bool]:
     """Copy a run folder to a store.
 
     Args:
         folder: The run folder.
         root: URI of the folder that is to hold runs.
+        dry_run: Look only, and write nothing.
 
     Returns:
         Where the run is, and whether it was written now; else it was there already.
@@ -250,7 +257,7 @@ def send_run(folder: Path, root: str) -> tuple[str, bool]:
     """
     folder = whole_run(runs_root(folder))
     record, _ = read_record(folder)
-    return RemoteStorage(root).send(folder, record)
+    return RemoteStorage(root).send(folder, record, dry_run=dry_run)
 
 
 def storage_at(root: str | Path) -> LocalStorage | RemoteStorage:

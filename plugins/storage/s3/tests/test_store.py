@@ -172,6 +172,16 @@ def test_a_bucket_that_is_not_there_is_said(store: S3Store, file: Path) -> None:
         store.stat(uri)
 
 
+def test_who_may_not_ask_for_a_bucket_is_told_of_its_objects(
+    store: S3Store, bucket: str, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def head_bucket(**_: Any) -> None:
+        raise _answer("403", 403)
+
+    monkeypatch.setattr(client, "head_bucket", head_bucket)
+    assert store.stat(f"s3://{bucket}/k") is None
+
+
 def test_an_object_that_was_removed_meanwhile_has_changed(
     store: S3Store, bucket: str, file: Path
 ) -> None:
@@ -234,6 +244,7 @@ def _answer(code: str, status: int = 400) -> Any:
         ("ExpiredToken", StorageError, "have expired: log in again"),
         ("RequestTimeTooSkewed", StorageError, "the clock of this machine"),
         ("PermanentRedirect", StorageError, "another region: set AWS_REGION"),
+        ("InvalidObjectState", StorageError, "archived: restore it"),
         ("InsufficientStorage", StorageError, "no room left"),
         ("SlowDown", TransferError, r"is busy or failing \(SlowDown\)"),
         ("503", TransferError, "is busy or failing"),
@@ -296,3 +307,9 @@ def test_the_users_own_retries_are_kept(
     assert S3Store()._clients.s3.meta.config.retries["total_max_attempts"] == 6
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "2")
     assert S3Store()._clients.s3.meta.config.retries["total_max_attempts"] == 2
+    monkeypatch.setenv("AWS_RETRY_MODE", "adaptive")
+    found = S3Store()._clients.s3.meta.config.retries
+    assert (found["mode"], found["total_max_attempts"]) == ("adaptive", 2)
+    monkeypatch.delenv("AWS_MAX_ATTEMPTS")
+    found = S3Store()._clients.s3.meta.config.retries
+    assert (found["mode"], found["total_max_attempts"]) == ("adaptive", 6)

@@ -47,10 +47,8 @@ def _made() -> Any:
     given = Config(max_pool_connections=_CONNECTIONS)
     try:
         session = boto3.session.Session()
-        set_by_user = session._session.get_config_variable("max_attempts")
-        if set_by_user is None:
-            more = Config(retries={"mode": "standard", "total_max_attempts": _ATTEMPTS})
-            given = given.merge(more)
+        if session._session.get_config_variable("max_attempts") is None:
+            given = given.merge(Config(retries={"total_max_attempts": _ATTEMPTS}))
         return session.client("s3", config=given)
     except (BotoCoreError, ValueError) as error:
         reason = str(error)

@@ -9,6 +9,7 @@ from typing import Any
 from evalkit.errors import ObjectChangedError, StorageError, TransferError
 
 MISSING = frozenset({"404", "NoSuchKey", "NotFound"})
+DENIED = frozenset({"403", "AccessDenied"})
 REFUSED = frozenset({"412", "PreconditionFailed", "409", "ConditionalRequestConflict"})
 
 _BUSY = frozenset(
@@ -50,6 +51,7 @@ _ADVICE = {
     "PermanentRedirect": "the bucket is in another region: set AWS_REGION",
     "301": "the bucket is in another region: set AWS_REGION",
     "AuthorizationHeaderMalformed": ("the bucket is in another region: set AWS_REGION"),
+    "InvalidObjectState": "it is archived: restore it first",
     "EntityTooLarge": "it is larger than the server takes",
     "QuotaExceeded": "the server has no room left for it",
     "InsufficientStorage": "the server has no room left for it",

@@ -207,18 +207,26 @@ class RemoteStorage:
                 return self._store.put(path, uri, IF_ABSENT, sha256=sha256)
             except ObjectExistsError:
                 found = self._store.stat(uri)
-            if found is None:  # it was removed just now
-                continue
-            if found.digest == f"sha256:{sha256}":
+            if found is not None and found.digest == f"sha256:{sha256}":
                 return found
             if self._store.stat(run_file) is not None:
                 return None
-            is_old = time.time() - found.modified > _OLD_SECONDS
-            if is_old or waited > self._stale_seconds:
+            if found is not None and self._is_left(found, waited):
                 self._store.delete(uri)
-            else:
-                time.sleep(_WAIT_SECONDS)
-                waited += _WAIT_SECONDS
+                continue
+            if found is None and waited > self._stale_seconds:
+                raise StorageError(
+                    f"{uri}: cannot be written: the server says that it is there, and "
+                    "that it is not"
+                )
+            # its writer is at work; or it was removed just now
+            time.sleep(_WAIT_SECONDS)
+            waited += _WAIT_SECONDS
+
+    def _is_left(self, found: StoredObject, waited: float) -> bool:
+        """Tell whether the writer of a file that is in the way is taken for dead."""
+        is_old = time.time() - found.modified > _OLD_SECONDS
+        return is_old or waited > self._stale_seconds
 
     def _noted(self, place: str, record: RunRecord) -> RunRecord:
         """Note that a run was evaluated again."""

@@ -17,6 +17,7 @@ from evalkit.plugins.registry import bind
 from evalkit.plugins.resolver import Resolver, name_of
 from evalkit.reading.formats import model_name
 from evalkit.reading.given_rows import local_path, rows_of
+from evalkit.storage.fetched import FetchedPath
 from evalkit.storage.places import is_remote
 
 
@@ -35,7 +36,7 @@ class GivenDataset(Dataset):
         super().__init__()
         self._data = data
         self.task = task
-        if isinstance(data, Path):
+        if isinstance(data, Path) and not isinstance(data, FetchedPath):
             self.files_folder = data.parent
 
     def load(self, split: str) -> Any:

@@ -361,7 +361,7 @@ def test_files_that_folders_share_count_once(store: MemoryStore) -> None:
     assert cache.clear() == 0
 
 
-@pytest.mark.parametrize("given", ["much", "-1", "nan"])
+@pytest.mark.parametrize("given", ["much", "-1", "nan", "inf"])
 def test_a_wrong_size_is_refused(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
     monkeypatch.setenv("EVALKIT_CACHE_SIZE", given)
     with pytest.raises(StorageError, match="EVALKIT_CACHE_SIZE: must be a number"):

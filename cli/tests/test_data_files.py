@@ -121,6 +121,7 @@ def test_wrong_usage_exits_2(
         ("tiny -o zz://b/runs", "zz://b/runs: zz:// is read and written by no"),
         ("tiny -p zz://b/x.jsonl", "zz://b/x.jsonl: zz:// is read and"),
         ("tiny -p m=zz://b/x.jsonl", "zz://b/x.jsonl: zz:// is read and"),
+        ("tiny -p zz://b/y=26/x.jsonl", "zz://b/y=26/x.jsonl: zz:// is read and"),
         ("tiny --filter topic=sport", "no example is left by the filter topic=sport"),
         ("tiny --filter gnre=x", "it has label, statement, tags, topic, uid, tag for"),
     ],

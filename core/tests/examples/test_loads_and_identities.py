@@ -16,6 +16,7 @@ from evalkit.errors import PluginContractError, SchemaError
 from evalkit.examples.table import load_examples
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
+from evalkit.storage.fetched import FetchedPath
 
 Row = dict[str, Any]
 
@@ -370,6 +371,12 @@ def test_a_data_set_may_say_where_its_files_are(tmp_path: Path) -> None:
         SchemaError, match=rf"no file 'a.png' in {Path(__file__).parent}"
     ):
         evalkit.evaluate(Shown, said, metrics=[Size])
+
+
+def test_files_beside_data_in_a_store_are_refused(tmp_path: Path) -> None:
+    path = FetchedPath(pictures(tmp_path, "a.png"), "mem://b/data.jsonl")
+    with pytest.raises(SchemaError, match=r"'a.png', and files are not fetched from"):
+        evalkit.evaluate(path, [{"id": "0", "label": "a"}], task=Pictures)
 
 
 class Page(BaseModel):

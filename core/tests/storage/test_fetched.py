@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evalkit.storage.fetched import FetchedPath
+from evalkit.storage.fetched import FetchedPath, is_same_file
 
 
 @pytest.fixture
@@ -65,3 +65,16 @@ def test_it_is_the_same_path_as_its_place(folder: FetchedPath) -> None:
 def test_another_process_gets_both(folder: FetchedPath) -> None:
     file = pickle.loads(pickle.dumps(folder / "x.jsonl.gz"))
     assert (str(file), file.read_text()) == ("s3://b/a/x.jsonl.gz", "content")
+
+
+def test_files_are_the_same_by_place_or_uri(tmp_path: Path) -> None:
+    path, link = tmp_path / "x", tmp_path / "link"
+    assert not is_same_file(path, path)
+    path.touch()
+    link.symlink_to(path)
+    assert is_same_file(path, link)
+    assert not is_same_file(path, tmp_path)
+    to_write = FetchedPath(tmp_path / "outgoing", "mem://b/x")
+    assert is_same_file(to_write, FetchedPath(path, "mem://b/x"))
+    assert not is_same_file(to_write, FetchedPath(path, "mem://b/y"))
+    assert not is_same_file(to_write, path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -235,7 +236,7 @@ def test_offline_the_cache_answers(
     assert folder is not None
     assert file.read_bytes() == (folder / "file.jsonl").read_bytes() == b"one"
     assert fetch_file("mem://b/other") is None
-    with pytest.raises(StorageError, match="was never fetched before, and EVALKIT_OFF"):
+    with pytest.raises(StorageError, match="is not in the cache, and EVALKIT_OFF"):
         fetch("mem://b/other")
     assert dict(store.calls) == before
 
@@ -249,6 +250,70 @@ def test_offline_a_file_that_was_removed_from_the_cache_is_missing(
     found.local.unlink()
     monkeypatch.setenv("EVALKIT_OFFLINE", "1")
     assert fetch_file(FILE) is None
+
+
+def test_offline_a_folder_that_was_removed_from_the_cache_is_missing(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.add(FILE, b"one")
+    found = fetch_folder("mem://b/folder")
+    file = fetch_file(FILE)
+    assert found is not None
+    assert file is not None
+    shutil.rmtree(found.local.parent)
+    shutil.rmtree(file.local.parent)
+    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
+    before = dict(store.calls)
+    with pytest.raises(StorageError, match=f"{FILE}: is not in the cache, and EVAL"):
+        fetch_folder("mem://b/folder")
+    assert dict(store.calls) == before
+
+
+@pytest.mark.parametrize("content", [b"two", b"longer"])
+def test_a_file_that_somebody_edited_is_fetched_anew(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    store.add(FILE, b"one")
+    folder, file = fetch_folder("mem://b/folder"), fetch_file(FILE)
+    assert folder is not None
+    assert file is not None
+    file.local.chmod(0o600)
+    file.local.write_bytes(content)  # the folder links to it
+    with monkeypatch.context() as patch:
+        patch.setenv("EVALKIT_OFFLINE", "1")
+        assert fetch_file(FILE) is None
+    again, whole = fetch_file(FILE), fetch_folder("mem://b/folder")
+    assert again is not None
+    assert whole is not None
+    assert again.read_bytes() == (whole / "file.jsonl").read_bytes() == b"one"
+
+
+def test_folders_are_made_where_there_are_no_links(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(source: Path, target: Path) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    store.add(FILE, b"one")
+    found = fetch_folder("mem://b/folder")
+    assert found is not None
+    assert (found / "file.jsonl").read_bytes() == b"one"
+    assert fetch_folder("mem://b/folder") == found
+
+
+@pytest.mark.parametrize("name", ["x" * 255, "x" * 900 + ".jsonl", "ü" * 150, ".."])
+def test_names_that_are_too_long_for_a_file_are_shortened(
+    store: MemoryStore, name: str
+) -> None:
+    uri = f"mem://b/{name}"
+    store.add(uri, b"one")
+    found = fetch_file(uri)
+    assert found is not None
+    assert (found.read_bytes(), str(found)) == (b"one", uri)
+    assert found.suffix == (".jsonl" if name.endswith(".jsonl") else "")
+    assert fetch_file(f"mem://b/missing-{name}") is None
+    assert fetch_folder(f"mem://b/missing-{name}") is None
 
 
 def _age(path: Path, hours: float) -> None:
@@ -296,7 +361,7 @@ def test_files_that_folders_share_count_once(store: MemoryStore) -> None:
     assert cache.clear() == 0
 
 
-@pytest.mark.parametrize("given", ["much", "-1", "nan"])
+@pytest.mark.parametrize("given", ["much", "-1", "nan", "inf"])
 def test_a_wrong_size_is_refused(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
     monkeypatch.setenv("EVALKIT_CACHE_SIZE", given)
     with pytest.raises(StorageError, match="EVALKIT_CACHE_SIZE: must be a number"):

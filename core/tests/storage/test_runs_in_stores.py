@@ -14,8 +14,9 @@ from memory_store import MemoryStore
 
 import evalkit
 from evalkit import Result
-from evalkit.errors import StorageError
-from evalkit.runs import remote
+from evalkit.errors import ObjectExistsError, StorageError
+from evalkit.runs import find_run, remote
+from evalkit.runs.folders import read_record
 from evalkit.runs.listing import list_runs
 
 ROOT = "mem://b/runs"
@@ -327,3 +328,38 @@ def test_a_folder_that_a_dataset_names_is_fetched(
     fake_distribution(code, {"evalkit.datasets": {"far": "Far"}}, name="far")
     result = evalkit.evaluate("far", ANSWERS[:1], model="m")
     assert result["hits"].value == 1
+
+
+def test_offline_runs_that_were_never_seen_are_not_said_to_be_none(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run()
+    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
+    with pytest.raises(StorageError, match=f"{ROOT}: is not in the cache, and EVAL"):
+        find_run("latest", ROOT)
+
+
+def test_sending_may_only_look(store: MemoryStore, tmp_path: Path) -> None:
+    result = run(tmp_path)
+    assert result.path is not None
+    place = f"{ROOT}/mini/{result.run_id}"
+    assert remote.send_run(result.path, ROOT, dry_run=True) == (place, True)
+    assert store.contents == {}
+    assert remote.send_run(result.path, ROOT) == (place, True)
+    assert remote.send_run(result.path, ROOT, dry_run=True) == (place, False)
+
+
+def test_a_store_that_contradicts_itself_is_not_asked_for_ever(
+    store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def put(path: Path, uri: str, *_: object, **__: object) -> None:
+        raise ObjectExistsError(f"{uri}: is there already")
+
+    result = run(tmp_path)
+    assert result.path is not None
+    monkeypatch.setattr(store, "put", put)
+    monkeypatch.setattr(store, "honours_conditions", lambda uri: True)
+    monkeypatch.setattr(remote, "_WAIT_SECONDS", 0.001)
+    record, _ = read_record(result.path)
+    with pytest.raises(StorageError, match="says that it is there, and that it is not"):
+        remote.RemoteStorage(ROOT, 0.01).send(result.path, record)

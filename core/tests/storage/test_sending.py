@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from memory_store import MemoryStore
 
 import evalkit
 from evalkit.errors import ObjectExistsError, StorageError
-from evalkit.storage import file_to_write, send_file
+from evalkit.storage import StoredObject, file_to_write, send_file
 
 FILE = "mem://b/folder/file.jsonl"
 
@@ -108,11 +109,41 @@ def test_offline_nothing_is_written(
         pass
 
 
+def test_a_write_whose_answer_was_lost_is_done(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = store.put
+
+    def twice(*given: Any, **named: Any) -> StoredObject:
+        put(*given, **named)
+        return put(*given, **named)
+
+    monkeypatch.setattr(store, "put", twice)
+    with file_to_write(FILE, overwrite=False) as path:
+        path.write_bytes(b"one")
+    assert store.contents[FILE] == b"one"
+
+
 def test_inputs_go_to_a_store(store: MemoryStore, mini: object) -> None:
     evalkit.load_inputs("mini").save(FILE)
     assert store.contents[FILE].startswith(b'{"uid": "1"')
     with pytest.raises(StorageError, match=f"{FILE} is there already"):
         evalkit.load_inputs("mini").save(FILE)
+
+
+def test_copies_do_not_replace_their_originals(store: MemoryStore) -> None:
+    rows = b'{"uid": "1", "statement": "I love this", "label": "positive"}\n'
+    store.add(FILE, rows)
+    for out in (FILE, FILE.replace("mem://", "MEM://")):
+        with pytest.raises(StorageError, match=f"{FILE} holds the originals"):
+            evalkit.perturb_dataset(
+                FILE,
+                out,
+                perturbations=["uppercase-words"],
+                task="sentiment",
+                overwrite=True,
+            )
+    assert store.contents[FILE] == rows
 
 
 def test_perturbed_copies_go_to_a_store(store: MemoryStore, mini: object) -> None:

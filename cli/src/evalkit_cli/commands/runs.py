@@ -74,12 +74,14 @@ def runs_command(
 
 
 def _why_none(folder: Path, runs: int) -> str:
-    from evalkit.storage import is_remote, uri_of
+    from evalkit.storage import is_offline, is_remote, missing, uri_of
 
     is_far = is_remote(str(folder))
     where = uri_of(folder) if is_far else str(folder)
     if runs:
         return f"none of the {runs} runs in {where} is of this data set, model and time"
+    if is_far and is_offline():
+        return missing(where)
     if not is_far and not folder.exists():
         return f"there is no folder {where}; `evalkit eval` writes runs, -o says where"
     return f"there are no runs in {where}; `evalkit eval` writes them, -o says where"

@@ -74,7 +74,11 @@ def jobs_of_files(
 
 
 def _split_model(given: str) -> tuple[str | None, str]:
+    from evalkit.storage import is_remote
+
     name, equals, path = given.partition("=")
+    if equals and is_remote(given):  # a key such as year=2026/file.jsonl
+        return None, given
     if equals and name and path and not Path(given).exists():
         return name, path
     return None, given

@@ -17,6 +17,7 @@ from evalkit.errors import DataError, PluginContractError, SchemaError
 from evalkit.examples.rows import ExampleRows
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.sources import sha256_of
+from evalkit.storage.fetched import FetchedPath
 
 
 def file_fields(model: type[BaseModel], *outer: type[BaseModel]) -> list[str]:
@@ -72,11 +73,18 @@ def with_attached(
     if not fields:
         return loaded
     folder = _folder(dataset, loaded).resolve()
+    is_far = dataset.files_folder is None and isinstance(loaded.path, FetchedPath)
     paths: dict[str, Path] = {}
     problems = []
     for name in fields:
         is_whole = name not in loaded.nested
         for position, value in _named_files(task, loaded.frame[name], is_whole):
+            if is_far:
+                raise SchemaError(
+                    f"{loaded.where(position)}: {name}: names the file "
+                    f"{shorten(value)}, and files are not fetched from stores: copy "
+                    "the data and its files to a folder"
+                )
             if value in paths:
                 continue
             problem = _problem(folder, value)

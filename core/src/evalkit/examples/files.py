@@ -18,6 +18,7 @@ from evalkit.reading.data_places import data_path
 from evalkit.reading.formats import model_name
 from evalkit.reading.given_rows import rows_of
 from evalkit.storage.datasets import Dataset
+from evalkit.storage.fetched import FetchedPath
 from evalkit.storage.places import is_remote
 
 
@@ -36,7 +37,7 @@ class GivenDataset(Dataset):
         super().__init__()
         self._data = data
         self.task = task
-        if isinstance(data, Path):
+        if isinstance(data, Path) and not isinstance(data, FetchedPath):
             self.files_folder = data.parent
 
     def load(self, split: str) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.errors import StorageError
+from evalkit.storage.fetched import is_same_file
 from evalkit.storage.sending import file_to_write
 
 _SUFFIXES = (".jsonl", ".ndjson", ".json")
@@ -58,9 +59,7 @@ def refuse_own_input(target: Path | None, path: Path | None) -> None:
     Raises:
         StorageError: Both are one file.
     """
-    if target is None or path is None or not target.exists():
-        return
-    if target.samefile(path):
+    if target is not None and path is not None and is_same_file(target, path):
         raise StorageError(
             f"{target} holds the originals, which would be lost; choose another name"
         )

@@ -80,8 +80,8 @@ def last_evaluation(run: Path, recorded: str | None) -> LastTime:
     if noted is not None or not place.exists():
         return last
     return last._replace(
-        problem=f"{place}: holds no time, so that it is not known when the run was "
-        "evaluated again; `latest` may be another one"
+        problem=f"{_shown(run)}: holds no time, so that it is not known when the run "
+        "was evaluated again; `latest` may be another one"
     )
 
 
@@ -109,6 +109,11 @@ def _last_time(started: str | None, file: Path) -> LastTime:
 
 def _place(run: Path) -> Path:
     return run.parent / _FOLDER / run.name
+
+
+def _shown(run: Path) -> str:
+    """Return the place of a note as people read it; of a fetched run its URI."""
+    return f"{str(run).rpartition('/')[0] or '.'}/{_FOLDER}/{run.name}"
 
 
 def _read(place: Path) -> str | None:

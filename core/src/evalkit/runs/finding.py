@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalkit.errors import StorageError
+from evalkit.plugins.sources import is_offline
 from evalkit.runs.folders import (
     RUN_FILE,
     explain_no_run,
@@ -24,6 +25,8 @@ from evalkit.runs.remote import runs_root
 from evalkit.runs.results import Result
 from evalkit.runs.stored import read_run
 from evalkit.runs.summaries import RunSummary
+from evalkit.storage.fetched import FetchedPath
+from evalkit.storage.fetching import missing
 
 LATEST = "latest"
 """Stands for the run that was evaluated last where a run is asked for."""
@@ -285,6 +288,8 @@ def _none_since(name: str, runs: Sequence[RunSummary], place: _Place) -> str:
 
 
 def _no_runs(name: str, root: Path) -> str:
+    if isinstance(root, FetchedPath) and is_offline():
+        return f"there is no run {name!r}: {missing(root.uri)}"
     return (
         f"there is no run {name!r}: {root} holds no runs. `evalkit eval` writes "
         "them; -o names another folder"

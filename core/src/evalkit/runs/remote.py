@@ -105,12 +105,15 @@ class RemoteStorage:
             return Published(there, record)
         return Published(there, self._noted(place, contents.record), was_there=True)
 
-    def send(self, folder: Path, record: RunRecord) -> tuple[str, bool]:
+    def send(
+        self, folder: Path, record: RunRecord, *, dry_run: bool = False
+    ) -> tuple[str, bool]:
         """Write a run that is in a folder, as it is there.
 
         Args:
             folder: The run folder.
             record: Its record.
+            dry_run: Look only, and write nothing.
 
         Returns:
             Where the run is, and whether it is written now; else it was there already,
@@ -120,13 +123,16 @@ class RemoteStorage:
             StorageError: It is damaged, cannot be written, or the run that is there is
                 another one of its id.
         """
-        self.check()
+        if dry_run:
+            refuse_offline(self._root)
+        else:
+            self.check()
         damage = find_damage(folder)
         if damage:
             raise StorageError(f"{folder}: is damaged: {damage[0]}")
         place = self._place(record)
-        if self._store.stat(join(place, RUN_FILE)) is None and self._send(
-            folder, place, record
+        if self._store.stat(join(place, RUN_FILE)) is None and (
+            dry_run or self._send(folder, place, record)
         ):
             return place, True
         there = self._whole(place)
@@ -201,18 +207,26 @@ class RemoteStorage:
                 return self._store.put(path, uri, IF_ABSENT, sha256=sha256)
             except ObjectExistsError:
                 found = self._store.stat(uri)
-            if found is None:  # it was removed just now
-                continue
-            if found.digest == f"sha256:{sha256}":
+            if found is not None and found.digest == f"sha256:{sha256}":
                 return found
             if self._store.stat(run_file) is not None:
                 return None
-            is_old = time.time() - found.modified > _OLD_SECONDS
-            if is_old or waited > self._stale_seconds:
+            if found is not None and self._is_left(found, waited):
                 self._store.delete(uri)
-            else:
-                time.sleep(_WAIT_SECONDS)
-                waited += _WAIT_SECONDS
+                continue
+            if found is None and waited > self._stale_seconds:
+                raise StorageError(
+                    f"{uri}: cannot be written: the server says that it is there, and "
+                    "that it is not"
+                )
+            # its writer is at work; or it was removed just now
+            time.sleep(_WAIT_SECONDS)
+            waited += _WAIT_SECONDS
+
+    def _is_left(self, found: StoredObject, waited: float) -> bool:
+        """Tell whether the writer of a file that is in the way is taken for dead."""
+        is_old = time.time() - found.modified > _OLD_SECONDS
+        return is_old or waited > self._stale_seconds
 
     def _noted(self, place: str, record: RunRecord) -> RunRecord:
         """Note that a run was evaluated again."""
@@ -234,12 +248,13 @@ class RemoteStorage:
         return record
 
 
-def send_run(folder: Path, root: str) -> tuple[str, bool]:
+def send_run(folder: Path, root: str, *, dry_run: bool = False) -> tuple[str, bool]:
     """Copy a run folder to a store.
 
     Args:
         folder: The run folder.
         root: URI of the folder that is to hold runs.
+        dry_run: Look only, and write nothing.
 
     Returns:
         Where the run is, and whether it was written now; else it was there already.
@@ -250,7 +265,7 @@ def send_run(folder: Path, root: str) -> tuple[str, bool]:
     """
     folder = whole_run(runs_root(folder))
     record, _ = read_record(folder)
-    return RemoteStorage(root).send(folder, record)
+    return RemoteStorage(root).send(folder, record, dry_run=dry_run)
 
 
 def storage_at(root: str | Path) -> LocalStorage | RemoteStorage:

@@ -15,17 +15,21 @@ if TYPE_CHECKING:
     from evalkit.errors import ObjectChangedError as ObjectChangedError
     from evalkit.errors import ObjectExistsError as ObjectExistsError
     from evalkit.errors import TransferError as TransferError
+    from evalkit.plugins.sources import is_offline as is_offline
     from evalkit.storage.cache import ObjectCache as ObjectCache
     from evalkit.storage.cache import size_limit as size_limit
     from evalkit.storage.cache import unique_size as unique_size
+    from evalkit.storage.fetched import is_same_file as is_same_file
     from evalkit.storage.fetching import fetch_file as fetch_file
     from evalkit.storage.fetching import fetch_folder as fetch_folder
+    from evalkit.storage.fetching import missing as missing
     from evalkit.storage.finding import forget_stores as forget_stores
     from evalkit.storage.finding import store_of as store_of
     from evalkit.storage.places import is_remote as is_remote
     from evalkit.storage.places import join as join
     from evalkit.storage.places import uri_of as uri_of
     from evalkit.storage.sending import file_to_write as file_to_write
+    from evalkit.storage.sending import refuse_offline as refuse_offline
     from evalkit.storage.sending import send_file as send_file
     from evalkit.storage.stores import ALWAYS as ALWAYS
     from evalkit.storage.stores import IF_ABSENT as IF_ABSENT
@@ -39,11 +43,13 @@ else:
         __name__,
         {
             "errors": "ObjectChangedError ObjectExistsError TransferError",
+            "plugins.sources": "is_offline",
             "storage.cache": "ObjectCache size_limit unique_size",
-            "storage.fetching": "fetch_file fetch_folder",
+            "storage.fetched": "is_same_file",
+            "storage.fetching": "fetch_file fetch_folder missing",
             "storage.finding": "forget_stores store_of",
             "storage.places": "is_remote join uri_of",
-            "storage.sending": "file_to_write send_file",
+            "storage.sending": "file_to_write refuse_offline send_file",
             "storage.stores": (
                 "ALWAYS IF_ABSENT Condition Store StoredObject if_match"
             ),

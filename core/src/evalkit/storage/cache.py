@@ -17,18 +17,21 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import math
 import os
 import shutil
+import stat
 import time
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from evalkit.errors import StorageError
 from evalkit.plugins.sources import cache_folder
+from evalkit.storage.places import base_name
 from evalkit.storage.stores import StoredObject
 
 SIZE_VARIABLE = "EVALKIT_CACHE_SIZE"
@@ -42,6 +45,14 @@ FOLDERS = "folders"
 _LATEST = "latest.json"
 _FRESH_SECONDS = 3600
 """For how long what was used is not removed: somebody may be reading it."""
+
+_SEALED = 946_684_800
+"""Time of writing of what was fetched, in seconds since 1970: one that no edit has."""
+
+_LONGEST_NAME = 200
+"""Bytes of a file's name, which may be 255 with what partial files add."""
+
+_LONGEST_SUFFIX = 40
 
 
 class Entry(NamedTuple):
@@ -144,12 +155,12 @@ def size_limit() -> float:
     """Return the bytes that fetched objects may take (`EVALKIT_CACHE_SIZE`, in GiB).
 
     Raises:
-        StorageError: The variable is no number of at least 0.
+        StorageError: The variable is no finite number of at least 0.
     """
     given = os.environ.get(SIZE_VARIABLE, "").strip()
     try:
         gib = float(given) if given else DEFAULT_GIB
-        if not gib >= 0:
+        if not 0 <= gib < math.inf:
             raise ValueError
     except ValueError:
         raise StorageError(
@@ -168,6 +179,50 @@ def short_hash(*parts: str) -> str:
 def version_name(found: StoredObject) -> str:
     """Return the name of the folder of one version of an object."""
     return short_hash(found.etag, str(found.size))
+
+
+def local_name(uri: str) -> str:
+    """Return the name of what a URI names as a file or folder of this machine.
+
+    Args:
+        uri: The URI.
+
+    Returns:
+        The last part of the URI; where no file can be called so, a shorter name that
+        has its suffix and stands for it alone.
+    """
+    name = base_name(uri)
+    if len(os.fsencode(name)) <= _LONGEST_NAME and name not in ("", ".", ".."):
+        return name
+    suffix = PurePosixPath(name).suffix
+    suffix = suffix if len(os.fsencode(suffix)) <= _LONGEST_SUFFIX else ""
+    start = os.fsencode(name)[:_LONGEST_SUFFIX].decode("utf-8", "ignore").strip(".")
+    return "-".join(filter(None, (start, short_hash(uri)))) + suffix
+
+
+def seal(path: Path) -> None:
+    """Mark a file of the cache as whole, so that a later change of it is noticed.
+
+    Args:
+        path: The file.
+    """
+    path.chmod(0o444)
+    os.utime(path, (_SEALED, _SEALED))
+
+
+def is_sealed(path: Path, size: int) -> bool:
+    """Tell whether a file of the cache is there, and nobody changed it.
+
+    Args:
+        path: The file.
+        size: Its size in bytes.
+    """
+    try:
+        state = path.stat()
+    except OSError:
+        return False
+    is_same = state.st_size == size and int(state.st_mtime) == _SEALED
+    return stat.S_ISREG(state.st_mode) and is_same
 
 
 def note_latest(

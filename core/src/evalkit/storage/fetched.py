@@ -9,6 +9,18 @@ from pathlib import Path, PosixPath, PurePath
 from typing import Any
 
 
+def is_same_file(one: Path, other: Path) -> bool:
+    """Tell whether two paths are of one file, on this machine or in a store.
+
+    Args:
+        one: A path.
+        other: Another one; also one that is still to be written, or was fetched.
+    """
+    if isinstance(one, FetchedPath) and isinstance(other, FetchedPath):
+        return one.uri == other.uri
+    return one.exists() and other.exists() and one.samefile(other)
+
+
 class FetchedPath(PosixPath):
     """A file or folder in the cache, whose text is the URI that it came from.
 

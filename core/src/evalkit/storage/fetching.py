@@ -22,16 +22,19 @@ from evalkit.plugins.sources import OFFLINE_VARIABLE, is_offline
 from evalkit.storage.cache import (
     ObjectCache,
     cache_errors,
+    is_sealed,
+    local_name,
     note_latest,
     only_one,
     read_latest,
+    seal,
     short_hash,
     touch,
     version_name,
 )
 from evalkit.storage.fetched import FetchedPath
 from evalkit.storage.finding import store_of
-from evalkit.storage.places import base_name, join, parse_place, uri_of
+from evalkit.storage.places import join, parse_place, uri_of
 from evalkit.storage.stores import Store, StoredObject
 from evalkit.storage.transfers import PART_BYTES, fetch_object
 from evalkit.storage.working import in_threads
@@ -40,6 +43,8 @@ _THREADS = 16
 """Small objects that are fetched at once."""
 
 _NAMES = "names"
+_LONGEST_NAME = 255
+"""Bytes of a file's name."""
 
 _TRIES = 3
 """How often a folder is listed anew that changes while it is fetched."""
@@ -58,10 +63,12 @@ class _Fetcher(NamedTuple):
     def fetch(self, found: StoredObject) -> Path:
         """Return the place of an object in the cache, once it is there."""
         kept = self.cache.object_folder(self.identity, found.uri)
-        place = kept / version_name(found) / base_name(found.uri)
-        if not place.is_file():
+        place = kept / version_name(found) / local_name(found.uri)
+        if not is_sealed(place, found.size):
+            if is_offline():
+                raise StorageError(missing(found.uri))
             with only_one(place.parent):
-                if not place.is_file():
+                if not is_sealed(place, found.size):
                     fetch_object(self.store, found, place, self.advance)
                     self.fetched.append(place)
                     note_latest(kept, found.uri, [found])
@@ -104,8 +111,9 @@ def fetch_file(
         if not latest:
             return None
         found = latest[0]
-        place = kept / version_name(found) / base_name(uri)
-        return FetchedPath(place, uri, found.permanent) if place.is_file() else None
+        place = kept / version_name(found) / local_name(uri)
+        is_whole = is_sealed(place, found.size)
+        return FetchedPath(place, uri, found.permanent) if is_whole else None
     for attempt in range(_TRIES):
         seen = store.stat(uri)
         if seen is None:
@@ -158,7 +166,7 @@ def fetch_folder(
             found = _listed(store, join(uri, ""), patterns)
         if not found:
             return None
-        folder = kept / _version(uri, found) / (base_name(uri) or place.bucket)
+        folder = kept / _version(uri, found) / local_name(uri)
         fetcher = _Fetcher(store, identity, cache, _told(found, progress, uri), [])
         try:
             _fill(folder, uri, found, fetcher)
@@ -225,8 +233,8 @@ def missing(uri: str) -> str:
     """Say that there is nothing at a place."""
     if is_offline():
         return (
-            f"{uri}: was never fetched before, and {OFFLINE_VARIABLE} forbids to fetch "
-            "it now: unset it"
+            f"{uri}: is not in the cache, and {OFFLINE_VARIABLE} forbids to fetch it: "
+            "unset it"
         )
     return f"{uri}: there is no such file, and no file below it"
 
@@ -234,7 +242,7 @@ def missing(uri: str) -> str:
 def nothing_at(uri: str) -> FetchedPath:
     """Return the path of a folder that is not there, called by its URI."""
     kept = ObjectCache().folder_folder(store_of(uri).identity(uri), uri)
-    return FetchedPath(kept / "nothing" / (base_name(uri) or "nothing"), uri)
+    return FetchedPath(kept / "nothing" / local_name(uri), uri)
 
 
 def _listed(store: Store, prefix: str, patterns: Sequence[str]) -> list[StoredObject]:
@@ -243,7 +251,7 @@ def _listed(store: Store, prefix: str, patterns: Sequence[str]) -> list[StoredOb
         rest = each.uri.removeprefix(prefix)
         if rest.endswith("/") or not any(fnmatchcase(rest, p) for p in patterns):
             continue
-        if any(part in ("", ".", "..") for part in rest.split("/")) or "\0" in rest:
+        if "\0" in rest or not all(map(_is_name, rest.split("/"))):
             raise StorageError(f"{each.uri}: has a name that no file can have")
         found.append(each)
     return found
@@ -259,6 +267,10 @@ def _permanent(prefix: str, found: Sequence[StoredObject]) -> str | None:
     return folder and folder.rstrip("/")
 
 
+def _is_name(part: str) -> bool:
+    return part not in ("", ".", "..") and len(os.fsencode(part)) <= _LONGEST_NAME
+
+
 def _version(uri: str, found: Sequence[StoredObject]) -> str:
     return short_hash(uri, *(f"{each.uri}\x1e{each.etag}" for each in found))
 
@@ -267,8 +279,12 @@ def _fill(
     folder: Path, uri: str, found: Sequence[StoredObject], fetcher: _Fetcher
 ) -> None:
     """Fetch the objects of a folder, and link them where the folder is to be."""
+    inside = {each: folder / each.uri.removeprefix(join(uri, "")) for each in found}
     if folder.is_dir():
-        return
+        if all(is_sealed(path, each.size) for each, path in inside.items()):
+            return
+        with cache_errors(folder):  # somebody edited it
+            shutil.rmtree(folder)
     small = [each for each in found if each.size <= PART_BYTES]
     fetched = in_threads(fetcher.fetch, small, _THREADS)
     places = dict(zip(small, fetched, strict=True))
@@ -281,7 +297,7 @@ def _fill(
             for each, place in places.items():
                 target = staging / each.uri.removeprefix(join(uri, ""))
                 target.parent.mkdir(parents=True, exist_ok=True)
-                os.link(place, target)
+                _link(place, target)
             try:
                 staging.rename(folder)
             except OSError:
@@ -289,6 +305,15 @@ def _fill(
                     raise
         finally:
             shutil.rmtree(staging, ignore_errors=True)
+
+
+def _link(place: Path, target: Path) -> None:
+    """Make a file of a folder; a copy where the file system has no hard links."""
+    try:
+        os.link(place, target)
+    except OSError:
+        shutil.copyfile(place, target)
+        seal(target)
 
 
 def _told(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from evalkit.errors import ObjectExistsError, StorageError
 from evalkit.plugins.sources import OFFLINE_VARIABLE, cache_folder, is_offline
-from evalkit.storage.cache import cache_errors, short_hash
+from evalkit.storage.cache import cache_errors, local_name, short_hash
 from evalkit.storage.fetched import FetchedPath
 from evalkit.storage.finding import store_of
 from evalkit.storage.places import base_name, is_remote, uri_of
@@ -48,7 +48,7 @@ def file_to_write(name: str | Path, *, overwrite: bool) -> Iterator[Path]:
         raise StorageError(f"{uri}: names a folder; add the name of a file")
     refuse_present(uri, overwrite=overwrite)
     folder = cache_folder() / OUTGOING / short_hash(store_of(uri).identity(uri), uri)
-    path = FetchedPath(folder / base_name(uri), uri)
+    path = FetchedPath(folder / local_name(uri), uri)
     with cache_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
@@ -118,7 +118,7 @@ def send_file(path: Path, uri: str, *, overwrite: bool) -> StoredObject:
         The object.
 
     Raises:
-        ObjectExistsError: Something is there.
+        ObjectExistsError: Another file is there.
         StorageError: It cannot be written.
     """
     with path.open("rb") as stream:
@@ -127,6 +127,10 @@ def send_file(path: Path, uri: str, *, overwrite: bool) -> StoredObject:
     try:
         return store_of(uri).put(path, uri, condition, sha256=sha256)
     except ObjectExistsError as error:
+        found = store_of(uri).stat(uri)
+        # the answer to the write may have been lost, and it was tried again
+        if found is not None and found.digest == f"sha256:{sha256}":
+            return found
         raise ObjectExistsError(_is_there(uri)) from error
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Event, Lock
 
 from evalkit.errors import StorageError, TransferError
-from evalkit.storage.cache import cache_errors
+from evalkit.storage.cache import cache_errors, seal
 from evalkit.storage.stores import Store, StoredObject
 from evalkit.storage.working import in_threads
 
@@ -58,7 +58,7 @@ def fetch_object(
         digest = _Digest(found, partial, parts)
         _fetch_parts(store, found, parts, partial, done, advance, digest)
         _check(found, partial, done, digest)
-        partial.chmod(0o444)
+        seal(partial)
         partial.replace(place)
         done.unlink(missing_ok=True)
 

@@ -11,6 +11,7 @@ import pytest
 import evalkit
 from evalkit.errors import DataError
 from evalkit_storage_s3.dynabench import BaseDataset
+from evalkit_storage_s3.store import S3Store
 
 ROWS = [
     {"uid": "1", "context": "a", "hypothesis": "b", "label": "entailed"},
@@ -61,6 +62,17 @@ def test_its_examples_are_sent_once_and_read_from_there(
     assert small.calls == 1
     head = client.head_object(Bucket=bucket, Key="datasets/nli/small-nli.jsonl")
     assert head["ContentLength"] > 0
+
+
+def test_offline_the_cache_answers(
+    small: type[Small], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evalkit.evaluate(small(), PREDICTIONS, model="m")
+    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:1")
+    monkeypatch.setattr(S3Store, "stat", None)
+    result = evalkit.evaluate(small(), PREDICTIONS, model="m")
+    assert result["accuracy"].value == 0.5
 
 
 def test_paths_are_dynabenchs(small: type[Small]) -> None:

@@ -134,9 +134,49 @@ def test_refused_predictions_are_not_published(
     assert held(client, bucket) == {}
 
 
+@pytest.mark.parametrize("more", [[], ["--dry-run"]])
+def test_offline_nothing_is_published(
+    client: Any,
+    bucket: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    more: list[str],
+) -> None:
+    shipped = evalkit.Registry().load("datasets", "sample-nli").attributes
+    path = str(shipped["example_predictions"]["rules"])
+    evalkit.evaluate("sample-nli", path, model="m", out=tmp_path / "runs")
+    root = f"s3://{bucket}"
+    with monkeypatch.context() as patch:
+        patch.setenv("EVALKIT_OFFLINE", "1")
+        for words in (
+            ("sample-nli", root),
+            (path, root, "--predictions-for", "sample-nli"),
+            ("m", root, "--run", "-o", str(tmp_path / "runs")),
+        ):
+            done = call(*words, *more)
+            assert done.exit_code == 1
+            assert "EVALKIT_OFFLINE forbids the network" in done.stderr
+    assert held(client, bucket) == {}
+
+
+def test_a_dry_run_says_what_is_there_of_a_run(
+    client: Any, bucket: str, tmp_path: Path
+) -> None:
+    shipped = evalkit.Registry().load("datasets", "sample-nli").attributes
+    path = str(shipped["example_predictions"]["rules"])
+    evalkit.evaluate("sample-nli", path, model="m", out=tmp_path / "runs")
+    words = ("m", f"s3://{bucket}", "--run", "-o", str(tmp_path / "runs"))
+    assert "would be written" in call(*words, "--dry-run").stderr
+    assert held(client, bucket) == {}
+    assert call(*words).exit_code == 0
+    assert "was there already" in call(*words, "--dry-run").stderr
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["--predictions-for", "sample-nli", "--name", "x"], "takes no --name"),
+        (["--predictions-for", "sample-nli", "--split", "x"], "takes no --name"),
         (["--model", "m"], "--model is for --predictions-for"),
         (["--run", "--task", "nli"], "--run takes neither"),
         (["--name", "a/b"], "cannot be published as the name of the data set"),
@@ -156,3 +196,19 @@ def test_a_server_that_ignores_conditions_is_refused(
     assert "the server ignores the condition" in done.stderr
     assert held(client, bucket) == {}
     assert call("sample-nli", f"s3://{bucket}", "--overwrite").exit_code == 0
+
+
+def test_offline_no_runs_are_said_to_be_unknown(
+    bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
+    done = CliRunner().invoke(cli, ["runs", "-o", f"s3://{bucket}/runs"])
+    assert f"s3://{bucket}/runs: is not in the cache, and EVALKIT_OFF" in done.stderr
+
+
+def test_the_leaderboard_and_report_name_the_uri(bucket: str) -> None:
+    root = f"s3://{bucket}/runs"
+    done = CliRunner().invoke(cli, ["leaderboard", "-o", root])
+    assert f"no complete run in {root} has" in done.stderr
+    done = CliRunner().invoke(cli, ["report", "latest", "-o", f"{root}/x.html"])
+    assert (done.exit_code, f"{root}/x.html: pages and" in done.stderr) == (2, True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -167,8 +168,60 @@ def test_a_bucket_that_is_not_there_is_said(store: S3Store, file: Path) -> None:
         StorageError, match=r"cannot be listed: there is no such bucket"
     ):
         [*store.list_objects("s3://no-such-bucket-here/f/")]
-    with pytest.raises(StorageError, match=r"cannot be read"):
+    with pytest.raises(StorageError, match=r"cannot be read: there is no such bucket"):
         store.stat(uri)
+
+
+def test_who_may_not_ask_for_a_bucket_is_told_of_its_objects(
+    store: S3Store, bucket: str, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def head_bucket(**_: Any) -> None:
+        raise _answer("403", 403)
+
+    monkeypatch.setattr(client, "head_bucket", head_bucket)
+    assert store.stat(f"s3://{bucket}/k") is None
+
+
+def test_an_object_that_was_removed_meanwhile_has_changed(
+    store: S3Store, bucket: str, file: Path
+) -> None:
+    uri = f"s3://{bucket}/k"
+    store.put(file, uri, ALWAYS)
+    found = store.stat(uri)
+    assert found is not None
+    store.delete(uri)
+    with pytest.raises(ObjectChangedError, match=f"{uri}: was removed meanwhile"):
+        [*store.read(found, 0, 7)]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("AWS_SESSION_TOKEN", "a-hidden-token\n", "a line break is in the credentials"),
+        ("AWS_ACCESS_KEY_ID", "a-hidden-key\r", "a line break is in the credentials"),
+        ("AWS_SECRET_ACCESS_KEY", "hidden\udcff", "a letter that cannot be sent"),
+        ("AWS_ENDPOINT_URL_S3", "u:hidden@host:1", "is no URL such as"),
+        ("AWS_ENDPOINT_URL_S3", "http://u:hidden@127.0.0.1:1", "connection was lost"),
+    ],
+)
+def test_broken_credentials_are_explained_and_not_shown(
+    configured: None,
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    value: str,
+    message: str,
+) -> None:
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(StorageError, match=message) as caught:
+        S3Store().stat("s3://b/k")
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "hidden" not in shown
+
+
+def test_a_name_that_cannot_be_sent_is_refused(store: S3Store, bucket: str) -> None:
+    with pytest.raises(StorageError, match="a letter that cannot be sent"):
+        store.stat(f"s3://{bucket}/\udcff")
 
 
 def _answer(code: str, status: int = 400) -> Any:
@@ -191,6 +244,7 @@ def _answer(code: str, status: int = 400) -> Any:
         ("ExpiredToken", StorageError, "have expired: log in again"),
         ("RequestTimeTooSkewed", StorageError, "the clock of this machine"),
         ("PermanentRedirect", StorageError, "another region: set AWS_REGION"),
+        ("InvalidObjectState", StorageError, "archived: restore it"),
         ("InsufficientStorage", StorageError, "no room left"),
         ("SlowDown", TransferError, r"is busy or failing \(SlowDown\)"),
         ("503", TransferError, "is busy or failing"),
@@ -253,3 +307,9 @@ def test_the_users_own_retries_are_kept(
     assert S3Store()._clients.s3.meta.config.retries["total_max_attempts"] == 6
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "2")
     assert S3Store()._clients.s3.meta.config.retries["total_max_attempts"] == 2
+    monkeypatch.setenv("AWS_RETRY_MODE", "adaptive")
+    found = S3Store()._clients.s3.meta.config.retries
+    assert (found["mode"], found["total_max_attempts"]) == ("adaptive", 2)
+    monkeypatch.delenv("AWS_MAX_ATTEMPTS")
+    found = S3Store()._clients.s3.meta.config.retries
+    assert (found["mode"], found["total_max_attempts"]) == ("adaptive", 6)

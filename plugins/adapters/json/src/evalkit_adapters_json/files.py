@@ -17,7 +17,7 @@ from evalkit.adapters import Pipeline, Row, file_frames, file_rows
 from evalkit.catalog import local_path
 from evalkit.errors import AdapterError, DataError, SchemaError
 from evalkit.reporting import new_file
-from evalkit.storage import file_to_write
+from evalkit.storage import file_to_write, is_same_file
 
 Progress = Callable[[str, float], None]
 """Told what is being done, and which share of it."""
@@ -76,7 +76,7 @@ def _adapt_to(
 ) -> AdaptedFile:
     if target.suffix not in (*JSON_LINES, PARQUET):
         raise DataError(f"{target}: write to a file .jsonl or .parquet")
-    if target.exists() and source.exists() and target.samefile(source):
+    if is_same_file(target, source):
         raise DataError(f"{target}: is the file that is read; write to another one")
     with new_file(target, overwrite=True) as partial:
         return _write(pipeline, source, target, partial, limit, progress)

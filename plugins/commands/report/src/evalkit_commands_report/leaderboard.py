@@ -122,7 +122,7 @@ def leaderboard_command(
         chosen = choose_runs(places, since)
         columns, lacking = columns_of(chosen, metric, tag)
         if not columns:
-            shown = ", ".join(map(str, places))
+            shown = ", ".join(map(_shown, places))
             said = "; ".join([*lacking, *chosen.notices][:5])
             why = f": {said}" if said else ""
             raise DataError(f"no complete run in {shown} has such a score{why}")
@@ -183,3 +183,9 @@ def _say(notes: Sequence[str]) -> None:
     """Print what is to be known of a table that is data by itself."""
     for note in notes:
         echo(note, err=True)
+
+
+def _shown(folder: Path) -> str:
+    from evalkit.storage import is_remote, uri_of
+
+    return uri_of(folder) if is_remote(str(folder)) else str(folder)

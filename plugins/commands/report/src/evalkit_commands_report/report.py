@@ -111,9 +111,15 @@ def report_command(
     Exit codes: 0 done; 1 an error; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
     from evalkit import read_run
+    from evalkit.storage import is_remote, uri_of
     from evalkit_commands_report.gathering import gather
     from evalkit_commands_report.selection import only_metrics
 
+    if out is not None and is_remote(str(out)):
+        raise click.UsageError(
+            f"{uri_of(out)}: pages and plots are written to files of this machine; "
+            "copy them to the store."
+        )
     if bars and (kind != "html" or out is not None):
         raise click.UsageError(
             "--bars prints to the terminal: leave out -o and --format."

@@ -50,12 +50,13 @@ def _made() -> Any:
     given = Config(max_pool_connections=_CONNECTIONS, read_timeout=_SILENCE_SECONDS)
     try:
         session = boto3.session.Session()
-        set_by_user = session._session.get_config_variable("max_attempts")
-        if set_by_user is None:
-            more = Config(retries={"mode": "standard", "total_max_attempts": _ATTEMPTS})
-            given = given.merge(more)
+        if session._session.get_config_variable("max_attempts") is None:
+            given = given.merge(Config(retries={"total_max_attempts": _ATTEMPTS}))
         return session.client("s3", config=given)
     except (BotoCoreError, ValueError) as error:
+        reason = str(error)
+        if "Invalid endpoint" in reason:  # which may hold a password
+            reason = "the endpoint is no URL such as http://HOST:PORT"
         raise StorageError(
-            f"s3://: boto3's configuration is broken: {error}"
-        ) from error
+            f"s3://: boto3's configuration is broken: {reason}"
+        ) from None

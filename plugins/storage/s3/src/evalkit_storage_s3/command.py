@@ -88,6 +88,11 @@ def publish_command(
         raise click.UsageError("--model is for --predictions-for.")
     if is_run and (dataset or prefix or name or task or split):
         raise click.UsageError("--run takes neither a task, a split, names nor data.")
+    if dataset is not None and (prefix or name or split):
+        raise click.UsageError(
+            "--predictions-for takes no --name, --perturb-prefix or --split: "
+            "predictions are published under the name of their data set."
+        )
     from evalkit.storage import uri_of
     from evalkit_storage_s3 import publishing
 
@@ -118,19 +123,15 @@ def publish_command(
 
 
 def _publish_run(name: str, root: str, folder: Path, dry_run: bool) -> Published:
-    from evalkit import read_run
     from evalkit.runs import find_run, send_run
     from evalkit.storage import join
     from evalkit_storage_s3.publishing import Published
 
     path = find_run(name, folder)
     runs = join(root, "runs")
-    if dry_run:
-        run = read_run(path)
-        uri = join(runs, str(run.dataset), run.run_id)
-        return Published(uri, None, None, None, "would be written")
-    uri, is_new = send_run(path, runs)
-    return Published(uri, None, None, None, "written" if is_new else "there")
+    uri, is_new = send_run(path, runs, dry_run=dry_run)
+    done = "would be written" if dry_run else "written"
+    return Published(uri, None, None, None, done if is_new else "there")
 
 
 def _report(done: Published, as_json: bool) -> None:

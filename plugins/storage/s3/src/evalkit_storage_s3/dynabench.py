@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import evalkit
 from evalkit.errors import DataError
-from evalkit.storage import store_of
+from evalkit.storage import is_offline, store_of
 from evalkit_storage_s3.clients import Clients
 
 BUCKET_VARIABLE = "EVALKIT_S3_BUCKET"
@@ -107,7 +107,7 @@ def _loader(dataset: BaseDataset, load: Callable[[], bool]) -> Callable[[str], s
                 "or `dataset_s3_bucket` in its config"
             )
         uri = f"s3://{dataset.s3_bucket}/{dataset._get_data_s3_path()}"
-        if store_of(uri).stat(uri) is None:
+        if not is_offline() and store_of(uri).stat(uri) is None:
             if load() is not True:
                 raise DataError(f"load() of {dataset.name} said that it sent nothing")
             if store_of(uri).stat(uri) is None:

@@ -9,6 +9,7 @@ from typing import Any
 from evalkit.errors import ObjectChangedError, StorageError, TransferError
 
 MISSING = frozenset({"404", "NoSuchKey", "NotFound"})
+DENIED = frozenset({"403", "AccessDenied"})
 REFUSED = frozenset({"412", "PreconditionFailed", "409", "ConditionalRequestConflict"})
 
 _BUSY = frozenset(
@@ -19,8 +20,11 @@ _BUSY = frozenset(
     }
 )
 
+_NO_BUCKET = "there is no such bucket; create it, or correct its name"
+
 _ADVICE = {
-    "NoSuchBucket": "there is no such bucket; create it, or correct its name",
+    "NoSuchBucket": _NO_BUCKET,
+    "404": _NO_BUCKET,  # of HEAD of a bucket; of an object it is no failure
     "AccessDenied": (
         "access is denied: the credentials in use lack the permission, or the bucket "
         "belongs to somebody else (`aws sts get-caller-identity` says who you are)"
@@ -47,6 +51,7 @@ _ADVICE = {
     "PermanentRedirect": "the bucket is in another region: set AWS_REGION",
     "301": "the bucket is in another region: set AWS_REGION",
     "AuthorizationHeaderMalformed": ("the bucket is in another region: set AWS_REGION"),
+    "InvalidObjectState": "it is archived: restore it first",
     "EntityTooLarge": "it is larger than the server takes",
     "QuotaExceeded": "the server has no room left for it",
     "InsufficientStorage": "the server has no room left for it",
@@ -78,15 +83,7 @@ def failures(uri: str, doing: str) -> Iterator[None]:
     try:
         yield
     except boto.ClientError as error:
-        code = code_of(error)
-        if code in REFUSED:
-            raise ObjectChangedError(f"{uri}: was changed meanwhile") from None
-        if code in _BUSY:
-            raise TransferError(
-                f"{cannot}: the server is busy or failing ({code}), after several tries"
-            ) from None
-        advice = _ADVICE.get(code) or f"the server answered {code or 'an error'}"
-        raise StorageError(f"{cannot}: {advice}") from None
+        raise _of_server(code_of(error), uri, cannot) from None
     except (boto.NoCredentialsError, boto.PartialCredentialsError):
         raise StorageError(
             f"{cannot}: there are no credentials; log in, or set AWS_PROFILE, or "
@@ -100,6 +97,10 @@ def failures(uri: str, doing: str) -> Iterator[None]:
         ) from None
     except (boto.ParamValidationError, boto.InvalidEndpointDiscoveryConfigurationError):
         raise StorageError(f"{cannot}: it is no legal name of an object") from None
+    except UnicodeError:
+        raise StorageError(
+            f"{cannot}: its name or the credentials hold a letter that cannot be sent"
+        ) from None
     except (
         boto.HTTPClientError,
         boto.ConnectionError,
@@ -107,10 +108,33 @@ def failures(uri: str, doing: str) -> Iterator[None]:
         boto.IncompleteReadError,
         boto.FlexibleChecksumError,
     ) as error:
-        kind = type(error).__name__
-        raise TransferError(
-            f"{cannot}: the connection was lost or never made ({kind}); is the server "
-            "there, and AWS_ENDPOINT_URL_S3 right?"
-        ) from None
+        raise _of_connection(error, cannot) from None
     except (boto.BotoCoreError, Boto3Error) as error:
         raise StorageError(f"{cannot}: {type(error).__name__}: {error}") from None
+
+
+def _of_server(code: str, uri: str, cannot: str) -> StorageError:
+    """Return the error of what a server answered."""
+    if code in REFUSED:
+        return ObjectChangedError(f"{uri}: was changed meanwhile")
+    if code == "NoSuchKey":
+        return ObjectChangedError(f"{uri}: was removed meanwhile")
+    if code in _BUSY:
+        return TransferError(
+            f"{cannot}: the server is busy or failing ({code}), after several tries"
+        )
+    advice = _ADVICE.get(code) or f"the server answered {code or 'an error'}"
+    return StorageError(f"{cannot}: {advice}")
+
+
+def _of_connection(error: Exception, cannot: str) -> StorageError:
+    """Return the error of a connection that was lost, or never made."""
+    if "nvalid header value" in str(error):  # whose text holds the credentials
+        return StorageError(
+            f"{cannot}: a line break is in the credentials or the region: check "
+            "AWS_ACCESS_KEY_ID, AWS_SESSION_TOKEN and AWS_REGION"
+        )
+    return TransferError(
+        f"{cannot}: the connection was lost or never made ({type(error).__name__}); "
+        "is the server there, and AWS_ENDPOINT_URL_S3 right?"
+    )

@@ -22,9 +22,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalkit.errors import EvalkitError, ObjectExistsError, StorageError
-from evalkit.storage import ALWAYS, IF_ABSENT, join, store_of
+from evalkit.storage import ALWAYS, join, refuse_offline, send_file, store_of
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
+
+_NAMED_BY = {
+    "data set": "; --name gives another one",
+    "model": "; --model gives another one",
+}
 
 
 class Published(NamedTuple):
@@ -66,7 +71,7 @@ def legal_name(what: str, name: str) -> str:
         return name
     raise EvalkitError(
         f"{name!r} cannot be published as the name of the {what}: it may hold letters, "
-        "digits, dots, dashes and underscores; --name gives another one"
+        f"digits, dots, dashes and underscores{_NAMED_BY.get(what, '')}"
     )
 
 
@@ -85,6 +90,7 @@ def publish(publication: Publication, *, overwrite: bool, dry_run: bool) -> Publ
         ObjectExistsError: Another file is there.
         StorageError: It cannot be written.
     """
+    refuse_offline(publication.folder)
     with publication.path.open("rb") as stream:
         sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
     size = publication.path.stat().st_size
@@ -99,10 +105,8 @@ def publish(publication: Publication, *, overwrite: bool, dry_run: bool) -> Publ
     }
     if not dry_run:
         if state != "there":
-            store = store_of(uri)
             _refuse_race(publication.folder, overwrite)
-            condition = ALWAYS if overwrite else IF_ABSENT
-            store.put(publication.path, uri, condition, sha256=sha256)
+            send_file(publication.path, uri, overwrite=overwrite)
         place = join(publication.folder, f"{publication.name}.manifest.json")
         # of the same rows another manifest may say more: it stays
         if state != "there" or store_of(place).stat(place) is None:

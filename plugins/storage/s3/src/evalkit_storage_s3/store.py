@@ -13,7 +13,7 @@ from typing import Any
 from evalkit.errors import ObjectExistsError, StorageError, TransferError
 from evalkit.storage import Condition, StoredObject, join
 from evalkit_storage_s3.clients import Clients
-from evalkit_storage_s3.failures import MISSING, REFUSED, code_of, failures
+from evalkit_storage_s3.failures import DENIED, MISSING, REFUSED, code_of, failures
 from evalkit_storage_s3.uploads import upload
 
 _SHA256 = "evalkit-sha256"
@@ -49,8 +49,7 @@ class S3Store:
             except ClientError as error:
                 if code_of(error) not in MISSING:
                     raise
-                # the answer to HEAD does not tell a missing bucket from a missing key
-                self._clients.s3.head_bucket(Bucket=bucket)
+                self._refuse_no_bucket(bucket)
                 return None
         return StoredObject(
             uri,
@@ -59,6 +58,17 @@ class S3Store:
             head["LastModified"].timestamp(),
             _digest_of(head),
         )
+
+    def _refuse_no_bucket(self, bucket: str) -> None:
+        """See to it that a key is missing, and not its bucket: HEAD tells neither."""
+        from botocore.exceptions import ClientError
+
+        try:
+            self._clients.s3.head_bucket(Bucket=bucket)
+        except ClientError as error:
+            # who may list a part of a bucket alone is not told of it, but it is there
+            if code_of(error) not in DENIED:
+                raise
 
     def read(self, found: StoredObject, start: int, stop: int) -> Iterator[bytes]:
         """Read a range of an object, as long as it is the one that was looked at."""

@@ -62,7 +62,7 @@ def test_there_may_be_nothing(store: MemoryStore, monkeypatch: Any) -> None:
     with pytest.raises(StorageError, match="there is no such file"):
         data_path("mem://b/set")
     monkeypatch.setenv("EVALKIT_OFFLINE", "1")
-    with pytest.raises(StorageError, match="was never fetched before"):
+    with pytest.raises(StorageError, match="is not in the cache"):
         data_path("mem://b/set")
 
 

@@ -385,7 +385,7 @@ def test_offline_nothing_is_asked_of_the_store(
 ) -> None:
     monkeypatch.setenv("EVALKIT_OFFLINE", "1")
     message = message_of_failure(STORED)
-    assert f"{STORED}: was never fetched before" in message
+    assert f"{STORED}: is not in the cache" in message
     assert f"put it at {stored.data / 'greetings' / 'words.txt'}" in message
     assert "unset EVALKIT_OFFLINE" in message
     assert not store.calls

@@ -98,7 +98,7 @@ def fetch_file(
     Raises:
         DataError: The name is no URI of a file.
         PluginError: The plugin of the scheme is broken.
-        StorageError: It cannot be fetched, or offline it was never fetched before.
+        StorageError: It cannot be fetched, or offline it is not in the cache.
     """
     uri = uri_of(name)
     store, cache = store_of(uri), ObjectCache()
@@ -151,7 +151,7 @@ def fetch_folder(
     Raises:
         DataError: The name is no URI.
         PluginError: The plugin of the scheme is broken.
-        StorageError: It cannot be fetched, or offline it was never fetched before.
+        StorageError: It cannot be fetched, or offline it is not in the cache.
     """
     place = parse_place(name)
     uri = place._replace(key=place.key.rstrip("/")).uri

@@ -286,7 +286,7 @@ def test_a_file_is_scored_and_the_run_names_the_commit(
     assert again.record.run_id == result.record.run_id
     assert again.record.data.source_url == data["source_url"]
     assert len(hub.requests) == count
-    with pytest.raises(StorageError, match="was never fetched before"):
+    with pytest.raises(StorageError, match="is not in the cache"):
         evaluated(f"{ROOT}/README.md", tmp_path / "other")
 
 

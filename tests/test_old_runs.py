@@ -18,7 +18,13 @@ import evalkit
 from evalkit_cli.main import cli
 
 ARCHIVE = Path(__file__).parent / "runs" / "before-rooms.tar.xz"
-NUMBERS = ("value", "se", "ci_low", "ci_high", "shrunk", "p_value", "p_adjusted")
+NOISE = {
+    **{"value": 0.0, "se": 0.15, "ci_low": 0.7, "ci_high": 0.7, "shrunk": 0.1},
+    **{"p_value": 0.5, "p_adjusted": 0.5},
+}
+"""Numbers of a score, and how far they move with the seed, in standard errors."""
+
+NUMBERS = tuple(NOISE)
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +54,10 @@ def run(*arguments: str | Path, fails: bool = False) -> str:
     return ended.output
 
 
-def are_equal(one: float | None, other: float | None) -> bool:
+def are_equal(one: float | None, other: float | None, noise: float = 0.0) -> bool:
     if one is None or other is None:
         return one is other
-    return one == pytest.approx(other, rel=1e-12, abs=1e-12, nan_ok=True)
+    return one == pytest.approx(other, rel=1e-12, abs=1e-12 + noise, nan_ok=True)
 
 
 SCORED = ("plain", "merged", "parts", "several", "perturbed", "copies")
@@ -115,9 +121,13 @@ def test_parts_merge_to_what_they_were_merged_to(runs: Path, tmp_path: Path) -> 
     assert len(merged.scores) == len(old.scores) > 20
     for new, before in zip(merged.scores, old.scores, strict=True):
         assert new[:3] == before[:3]
+        # since edition 10 of the rules, label pairs are drawn with other random numbers
+        is_drawn = new.metric == "macro-f1"
+        assert are_equal(new.value, before.value)
         for name in NUMBERS:
             mine, its = getattr(new, name), getattr(before, name)
-            assert are_equal(mine, its), (new[:3], name)
+            noise = NOISE[name] * (before.se or 0.0) if is_drawn else 0.0
+            assert are_equal(mine, its, noise), (new[:3], name)
 
 
 def test_flips_are_listed(runs: Path) -> None:

@@ -21,9 +21,9 @@ def complete(run_evalkit: Run, words: str, position: int) -> list[str]:
 
 
 COMMANDS = [
-    *("adapt", "cite", "compare", "eval", "help", "inputs", "leaderboard", "list"),
-    *("merge", "perturb", "plan", "report", "rescore", "runs", "schema", "show"),
-    *("validate", "verify"),
+    *("adapt", "cache", "cite", "compare", "eval", "help", "inputs", "leaderboard"),
+    *("list", "merge", "perturb", "plan", "publish", "report", "rescore", "runs"),
+    *("schema", "show", "validate", "verify"),
 ]
 
 

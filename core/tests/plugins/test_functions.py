@@ -72,10 +72,10 @@ def test_a_function_of_one_example_is_a_mean_over_examples() -> None:
 
 def test_a_function_of_one_example_may_ask_for_the_context() -> None:
     def labels(target: str, context: evalkit.MetricContext) -> float:
-        return float(target in (context.labels or ()))
+        return float(target == "b") * len(context.labels or ())
 
-    found = evalkit.score(labels, PREDICTIONS, TARGETS, labels=["b"])
-    assert found["labels"].value == 0.25
+    found = evalkit.score(labels, PREDICTIONS, TARGETS, labels=["a", "b", "c"])
+    assert found["labels"].value == 0.75
 
 
 @evalkit.metric(columns=["prob"], interval="none")

@@ -69,7 +69,10 @@ def _broken_text(value: Any) -> str | None:
         parts = [each for pair in value.items() for each in pair]
     elif isinstance(value, list | tuple):
         parts = value
-    return next(filter(None, map(_broken_text, parts)), None)
+    try:
+        return next(filter(None, map(_broken_text, parts)), None)
+    except RecursionError:  # said where values become a column
+        return None
 
 
 def _is_unicode(text: str) -> bool:

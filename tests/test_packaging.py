@@ -50,10 +50,10 @@ COMPONENTS = {
         read_project(ROOT / folder)["project"] for folder in MEMBERS.values()
     )
     for group, names in project.get("entry-points", {}).items()
-    # commands and schemas are listed only when asked for; displays and what is known
-    # are no plugins that anybody names
+    # commands and schemas are listed only when asked for; displays, stores and what is
+    # known are no plugins that anybody names
     if group.removeprefix("evalkit.")
-    not in ("commands", "displays", "known", "schemas")
+    not in ("commands", "displays", "known", "schemas", "storage")
     for name in names
 }
 

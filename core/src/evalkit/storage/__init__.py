@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from evalkit.storage.places import uri_of as uri_of
     from evalkit.storage.sending import file_to_write as file_to_write
     from evalkit.storage.sending import refuse_offline as refuse_offline
+    from evalkit.storage.sending import refuse_present as refuse_present
     from evalkit.storage.sending import send_file as send_file
     from evalkit.storage.stores import ALWAYS as ALWAYS
     from evalkit.storage.stores import IF_ABSENT as IF_ABSENT
@@ -49,7 +50,7 @@ else:
             "storage.fetching": "fetch_file fetch_folder missing",
             "storage.finding": "forget_stores store_of",
             "storage.places": "is_remote join uri_of",
-            "storage.sending": "file_to_write refuse_offline send_file",
+            "storage.sending": "file_to_write refuse_offline refuse_present send_file",
             "storage.stores": (
                 "ALWAYS IF_ABSENT Condition Store StoredObject if_match"
             ),

@@ -22,7 +22,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalkit.errors import EvalkitError, ObjectExistsError, StorageError
-from evalkit.storage import ALWAYS, join, refuse_offline, send_file, store_of
+from evalkit.storage import (
+    ALWAYS,
+    join,
+    refuse_offline,
+    refuse_present,
+    send_file,
+    store_of,
+)
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}")
 
@@ -105,7 +112,7 @@ def publish(publication: Publication, *, overwrite: bool, dry_run: bool) -> Publ
     }
     if not dry_run:
         if state != "there":
-            _refuse_race(publication.folder, overwrite)
+            refuse_present(uri, overwrite=overwrite)
             send_file(publication.path, uri, overwrite=overwrite)
         place = join(publication.folder, f"{publication.name}.manifest.json")
         # of the same rows another manifest may say more: it stays
@@ -140,16 +147,6 @@ def _sha256_of(uri: str, digest: str | None) -> str:
         return ""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _refuse_race(folder: str, overwrite: bool) -> None:
-    if overwrite or store_of(folder).honours_conditions(folder):
-        return
-    raise StorageError(
-        f"{folder}: the server ignores the condition that nothing is there yet "
-        "(If-None-Match), so that a file that appears meanwhile would be replaced; say "
-        "that it may be (--overwrite)"
-    )
 
 
 def _put_manifest(uri: str, manifest: Mapping[str, Any]) -> None:

@@ -82,6 +82,7 @@ def seaweedfs(folder: Path) -> Iterator[Server]:
         *("-master.telemetry=false", "-admin.ui=false", "-webdav=false"),
         *("-s3.port.iceberg=0", "-s3.port.lance=0", f"-s3.config={names}", *sockets),
         "-s3.autoCreateBucket=false",
+        "-volume.max=1000",  # each bucket takes one; else a small disk gives few
         *(f"-{kind}={port}" for kind, port in zip(kinds, others, strict=False)),
     ]
     try:

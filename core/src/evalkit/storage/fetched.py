@@ -72,8 +72,8 @@ class FetchedPath(PosixPath):
         """The same as an ordinary path, which is called by its place in the cache."""
         return Path(self.__fspath__())
 
-    def with_segments(self, *segments: str | os.PathLike[str]) -> Path:
-        """Return a path that is made of this one."""
+    def with_segments(self, *segments: str | os.PathLike[str]) -> Any:
+        """Return an ordinary path that is made of this one, against what types say."""
         return Path(*segments)
 
     def __str__(self) -> str:

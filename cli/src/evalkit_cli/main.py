@@ -44,6 +44,7 @@ from evalkit_cli.installed_commands import (
     InstalledCommands,
     find_installed,
 )
+from evalkit_cli.options.endpoints import endpoint, endpoint_option
 from evalkit_cli.options.repeated import refuse_repeated_options
 from evalkit_cli.printing.corrected_commands import echo_error, remember_arguments
 from evalkit_cli.printing.defects import (
@@ -101,12 +102,25 @@ class _Group(click.Group):
             message = "interrupted; what was not finished was not written"
             echo(f"evalkit: {message}", err=True)
             ctx.exit(INTERRUPTED)
-        except (click.ClickException, click.Abort, click.exceptions.Exit):
+        except (click.ClickException, click.Abort, click.exceptions.Exit) as error:
+            if isinstance(error, click.NoSuchOption):
+                self._refuse_misplaced(error)
             raise
         except SystemExit:  # it ended itself
             raise
         except BaseException as error:
             self._end_with(ctx, error)
+
+    def _refuse_misplaced(self, error: click.NoSuchOption) -> None:
+        """Say where an option stands that the command does not have."""
+        if not any(error.option_name in each.opts for each in self.params):
+            return
+        command = error.ctx.info_name if error.ctx else "COMMAND"
+        raise click.UsageError(
+            f"{error.format_message()} It stands before the command: evalkit "
+            f"{error.option_name} … {command}.",
+            error.ctx,
+        ) from error
 
     def _end_with(self, ctx: click.Context, error: BaseException) -> NoReturn:
         """End for a reason that is no error of evalkit's own kind."""
@@ -218,8 +232,9 @@ def _show_failure(component: Component, error: BaseException) -> None:
     help="Show the traceback of what fails in a plugin; before the command. "
     "EVALKIT_TRACEBACK=1 does the same.",
 )
+@endpoint_option
 @click.pass_context
-def cli(context: click.Context, /, traceback: bool) -> None:
+def cli(context: click.Context, /, traceback: bool, endpoint_url: str | None) -> None:
     """Score what models said.
 
     Tasks, data sets and metrics are plugins: `evalkit list` shows those that are
@@ -233,6 +248,8 @@ def cli(context: click.Context, /, traceback: bool) -> None:
         from evalkit_cli.printing.tracebacks import tracebacks_shown
 
         context.with_resource(tracebacks_shown())
+    if endpoint_url is not None:
+        context.with_resource(endpoint(endpoint_url))
 
 
 cli.add_command(inputs_command)

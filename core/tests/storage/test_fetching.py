@@ -8,6 +8,7 @@ import os
 import shutil
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -346,6 +347,28 @@ def test_what_is_in_use_stays_however_large(
     found = fetch_file(FILE)
     assert found is not None
     assert found.is_file()
+
+
+def test_a_server_that_gives_a_few_bytes_at_a_time_is_given_up(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.add(FILE, b"a" * 1000)
+    read = store.read
+    pieces = []
+
+    def few(found: StoredObject, start: int, stop: int) -> Iterator[bytes]:
+        pieces.append(start)
+        yield b"".join(read(found, start, stop))[:10]
+        raise TransferError("cut")
+
+    monkeypatch.setattr(store, "read", few)
+    with pytest.raises(TransferError, match="cut; tried 6 times"):
+        fetch_file(FILE)
+    assert pieces == [0, 10, 20, 30, 40, 50]
+    monkeypatch.setattr(transfers, "PROGRESS_BYTES", 10)
+    found = fetch_file(FILE)
+    assert found is not None
+    assert found.read_bytes() == b"a" * 1000
 
 
 def test_files_that_folders_share_count_once(store: MemoryStore) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from evalkit.errors import ObjectExistsError as ObjectExistsError
     from evalkit.errors import TransferError as TransferError
     from evalkit.plugins.sources import is_offline as is_offline
+    from evalkit.storage.cache import CacheEntry as CacheEntry
     from evalkit.storage.cache import ObjectCache as ObjectCache
     from evalkit.storage.cache import size_limit as size_limit
     from evalkit.storage.cache import unique_size as unique_size
@@ -45,7 +46,7 @@ else:
         {
             "errors": "ObjectChangedError ObjectExistsError TransferError",
             "plugins.sources": "is_offline",
-            "storage.cache": "ObjectCache size_limit unique_size",
+            "storage.cache": "CacheEntry ObjectCache size_limit unique_size",
             "storage.fetched": "is_same_file",
             "storage.fetching": "fetch_file fetch_folder missing",
             "storage.finding": "forget_stores store_of",

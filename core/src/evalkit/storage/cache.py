@@ -6,6 +6,7 @@ EVALKIT_CACHE_DIR/
   objects/<URI>/latest.json       what was there when it was last looked at
   folders/<URI>/<listing>/<name>  a folder of such objects, as hard links
   folders/<URI>/latest-….json     its listing when it was last looked at
+  outgoing/<URI>/<name>           a file that is being written, or could not be sent
 ```
 
 URIs, ETags and listings are hashed, as file names are shorter. What was used last is
@@ -41,6 +42,10 @@ DEFAULT_GIB = 20.0
 
 OBJECTS = "objects"
 FOLDERS = "folders"
+OUTGOING = "outgoing"
+
+OUTGOING_NOTE = ".to.json"
+"""What tells the URI of a file that is to be sent."""
 
 _LATEST = "latest.json"
 _FRESH_SECONDS = 3600
@@ -55,7 +60,7 @@ _LONGEST_NAME = 200
 _LONGEST_SUFFIX = 40
 
 
-class Entry(NamedTuple):
+class CacheEntry(NamedTuple):
     """What the cache keeps of one version of an object, or of a folder."""
 
     path: Path
@@ -100,13 +105,32 @@ class ObjectCache:
         """
         return self._root / FOLDERS / short_hash(identity, uri)
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[CacheEntry]:
         """Return all that is kept, what was used last first."""
         found = [
             _entry(version, _uri_in(kept))
             for kind in (OBJECTS, FOLDERS)
             for kept in _subfolders(self._root / kind)
             for version in _subfolders(kept)
+        ]
+        return sorted(found, key=lambda each: -each.used)
+
+    def outgoing_folder(self, identity: str, uri: str) -> Path:
+        """Return the folder of a file that is to be sent.
+
+        Args:
+            identity: What tells its store from others.
+            uri: Its URI.
+        """
+        return self._root / OUTGOING / short_hash(identity, uri)
+
+    def unsent(self) -> list[CacheEntry]:
+        """Return files that are being written, or could not be sent, newest first."""
+        found = [
+            _entry(file, _uri_in(kept))
+            for kept in _subfolders(self._root / OUTGOING)
+            for file in sorted(kept.iterdir())
+            if not file.name.startswith(".")
         ]
         return sorted(found, key=lambda each: -each.used)
 
@@ -323,7 +347,7 @@ def touch(folder: Path) -> None:
         os.utime(folder)
 
 
-def unique_size(entries: Iterable[Entry]) -> int:
+def unique_size(entries: Iterable[CacheEntry]) -> int:
     """Return the bytes that entries take, where what they share counts once."""
     return sum(
         {inode: size for e in entries for inode, size in _inodes(e.path)}.values()
@@ -338,7 +362,7 @@ def _subfolders(folder: Path) -> list[Path]:
 
 
 def _uri_in(kept: Path) -> str:
-    for path in sorted(kept.glob("latest*.json")):
+    for path in (kept / OUTGOING_NOTE, *sorted(kept.glob("latest*.json"))):
         try:
             return str(json.loads(path.read_bytes())["uri"])
         except (OSError, ValueError, LookupError, TypeError):
@@ -346,21 +370,28 @@ def _uri_in(kept: Path) -> str:
     return "?"
 
 
-def _entry(version: Path, uri: str) -> Entry:
+def _entry(version: Path, uri: str) -> CacheEntry:
+    """Describe what is kept at a path, a file or a folder."""
     sizes = [size for _, size in _inodes(version)]
     try:
         used = version.stat().st_mtime
     except OSError:
         used = 0.0
-    return Entry(version, uri, len(sizes), sum(sizes), used)
+    return CacheEntry(version, uri, len(sizes), sum(sizes), used)
 
 
-def _inodes(folder: Path) -> list[tuple[int, int]]:
-    """Return inode and size of each file in a folder, which others may be filling."""
+def _inodes(path: Path) -> list[tuple[int, int]]:
+    """Return inode and size of a file, or of each in a folder that others may fill."""
     found = []
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            with suppress(OSError):
-                state = (Path(parent) / name).stat()
-                found.append((state.st_ino, state.st_size))
+    for file in _files(path):
+        with suppress(OSError):
+            state = file.stat()
+            found.append((state.st_ino, state.st_size))
     return found
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        yield path
+    for parent, _, names in os.walk(path):
+        yield from (Path(parent) / name for name in names)

@@ -6,19 +6,24 @@ What goes to a store is written to a file in the cache first, and sent when it i
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from evalkit.errors import ObjectExistsError, StorageError
-from evalkit.plugins.sources import OFFLINE_VARIABLE, cache_folder, is_offline
-from evalkit.storage.cache import cache_errors, local_name, short_hash
+from evalkit.plugins.sources import OFFLINE_VARIABLE, is_offline
+from evalkit.storage.cache import (
+    OUTGOING_NOTE,
+    ObjectCache,
+    cache_errors,
+    local_name,
+    write_whole,
+)
 from evalkit.storage.fetched import FetchedPath
 from evalkit.storage.finding import store_of
 from evalkit.storage.places import base_name, is_remote, uri_of
 from evalkit.storage.stores import ALWAYS, IF_ABSENT, StoredObject
-
-OUTGOING = "outgoing"
 
 
 @contextmanager
@@ -47,10 +52,10 @@ def file_to_write(name: str | Path, *, overwrite: bool) -> Iterator[Path]:
     if not base_name(uri) or uri.endswith("/"):
         raise StorageError(f"{uri}: names a folder; add the name of a file")
     refuse_present(uri, overwrite=overwrite)
-    folder = cache_folder() / OUTGOING / short_hash(store_of(uri).identity(uri), uri)
+    folder = ObjectCache().outgoing_folder(store_of(uri).identity(uri), uri)
     path = FetchedPath(folder / local_name(uri), uri)
+    write_whole(folder / OUTGOING_NOTE, json.dumps({"uri": uri}).encode())
     with cache_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
     yield path
     try:
@@ -61,6 +66,7 @@ def file_to_write(name: str | Path, *, overwrite: bool) -> Iterator[Path]:
         ) from error
     with suppress(OSError):
         path.unlink()
+        (folder / OUTGOING_NOTE).unlink()
         folder.rmdir()
 
 
@@ -106,13 +112,16 @@ def refuse_offline(uri: str) -> None:
         )
 
 
-def send_file(path: Path, uri: str, *, overwrite: bool) -> StoredObject:
+def send_file(
+    path: Path, uri: str, *, overwrite: bool, sha256: str | None = None
+) -> StoredObject:
     """Send a file, with its SHA-256.
 
     Args:
         path: The file.
         uri: Where to.
         overwrite: Whether what is there may be replaced.
+        sha256: Of the file, in hex, where the caller knows it.
 
     Returns:
         The object.
@@ -121,8 +130,9 @@ def send_file(path: Path, uri: str, *, overwrite: bool) -> StoredObject:
         ObjectExistsError: Another file is there.
         StorageError: It cannot be written.
     """
-    with path.open("rb") as stream:
-        sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+    if sha256 is None:
+        with path.open("rb") as stream:
+            sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
     condition = ALWAYS if overwrite else IF_ABSENT
     try:
         return store_of(uri).put(path, uri, condition, sha256=sha256)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,7 +22,10 @@ THREADS = 8
 """Ranges that are fetched at once."""
 
 ATTEMPTS = 6
-"""How often a range is tried without a byte that is new."""
+"""How often a range is tried without so many bytes that are new."""
+
+PROGRESS_BYTES = 64 << 10
+"""A server that gives less than these before it cuts is not asked for ever."""
 
 _FIRST_WAIT = 0.25
 """Seconds before it is tried again; twice as many each time."""
@@ -54,13 +58,23 @@ def fetch_object(
         parts = _missing(found, partial, done)
         with _opened(partial) as target:
             if parts:
-                os.posix_fallocate(target, 0, found.size)
+                _reserve(target, found.size)
         digest = _Digest(found, partial, parts)
         _fetch_parts(store, found, parts, partial, done, advance, digest)
         _check(found, partial, done, digest)
+        with _opened(partial) as target:
+            os.fsync(target)  # else a power cut could leave a sealed file of zeros
         seal(partial)
         partial.replace(place)
         done.unlink(missing_ok=True)
+
+
+def _reserve(target: int, size: int) -> None:
+    """Find out before the transfer whether there is room for all of it."""
+    if sys.platform == "darwin":
+        os.ftruncate(target, size)  # it cannot reserve
+    else:
+        os.posix_fallocate(target, 0, size)
 
 
 def _missing(found: StoredObject, partial: Path, done: Path) -> list[int]:
@@ -127,7 +141,7 @@ def _fetch_range(
         Whether all of it has come; not where another range failed for good.
     """
     start, stop = span
-    failures = 0
+    failures, counted = 0, start
     while start < stop:
         try:
             for piece in store.read(found, start, stop):
@@ -135,7 +149,8 @@ def _fetch_range(
                     return False
                 os.pwrite(target, piece, start)
                 start += len(piece)
-                failures = 0
+                if start - counted >= PROGRESS_BYTES:
+                    failures, counted = 0, start
                 advance(len(piece))
             if start < stop:
                 raise TransferError(f"{found.uri}: its end is missing")

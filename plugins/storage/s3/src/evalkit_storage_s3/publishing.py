@@ -113,7 +113,7 @@ def publish(publication: Publication, *, overwrite: bool, dry_run: bool) -> Publ
     if not dry_run:
         if state != "there":
             refuse_present(uri, overwrite=overwrite)
-            send_file(publication.path, uri, overwrite=overwrite)
+            send_file(publication.path, uri, overwrite=overwrite, sha256=sha256)
         place = join(publication.folder, f"{publication.name}.manifest.json")
         # of the same rows another manifest may say more: it stays
         if state != "there" or store_of(place).stat(place) is None:

@@ -1,0 +1,110 @@
+"""`evalkit cache`, and the option that names a server of S3."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from memory_store import MemoryStore
+
+from evalkit.errors import StorageError
+from evalkit.storage import fetch_file, file_to_write
+from evalkit_cli.main import cli
+from evalkit_cli.options import endpoints
+
+FILE = "mem://b/folder/file.jsonl"
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MemoryStore:
+    made = MemoryStore()
+    monkeypatch.setattr("evalkit.storage.finding._store", lambda scheme: made)
+    monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("EVALKIT_OFFLINE", raising=False)
+    return made
+
+
+def call(*words: str) -> Result:
+    return CliRunner().invoke(cli, words)
+
+
+def fail_to_send(store: MemoryStore) -> None:
+    with file_to_write("mem://b/out.jsonl", overwrite=False) as path:
+        path.write_text("x" * (1 << 20))
+        store.add("mem://b/out.jsonl", b"first")
+
+
+def test_what_was_fetched_is_listed_and_removed(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    store.add(FILE, b"a" * (3 << 20))
+    fetch_file(FILE)
+    done = call("cache")
+    assert done.exit_code == 0
+    head, row = done.stdout.splitlines()
+    assert head.split() == ["used", "(UTC)", "MiB", "files", "of"]
+    assert row.split()[2:] == ["3.0", "1", FILE]
+    assert f"0.00 GiB of at most 20 in {tmp_path / 'cache'}" in done.stderr
+    found = json.loads(call("cache", "--json").stdout)
+    assert (found["size"], found["unsent"]) == (3 << 20, [])
+    assert [entry["uri"] for entry in found["entries"]] == [FILE]
+    assert call("cache", "--clear").stdout.startswith("3.0 MiB removed from ")
+    assert call("cache").stdout == ""
+
+
+def test_what_could_not_be_sent_is_listed_and_stays(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    with pytest.raises(StorageError, match="is kept in"):
+        fail_to_send(store)
+    (kept,) = (tmp_path / "cache" / "outgoing").glob("*/out.jsonl")
+    done = call("cache")
+    assert done.stdout.startswith("not sent: 1.0 MiB for mem://b/out.jsonl, last ")
+    assert done.stdout.endswith(f"in {kept}\n")
+    (entry,) = json.loads(call("cache", "--json").stdout)["unsent"]
+    assert (entry["path"], entry["uri"]) == (str(kept), "mem://b/out.jsonl")
+    assert "not sent: 1.0 MiB for" in call("cache", "--clear").stdout
+    assert kept.is_file()
+
+
+def test_a_server_may_be_named_for_one_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def failing(scheme: str) -> MemoryStore:
+        asked.append(os.environ[endpoints.VARIABLE])
+        raise StorageError("it was asked")
+
+    monkeypatch.setattr("evalkit.storage.finding._store", failing)
+    monkeypatch.setenv(endpoints.VARIABLE, "http://before:1")
+    url = "http://127.0.0.1:9"
+    done = call("--endpoint-url", url, "runs", "-o", "s3://b/runs")
+    assert "it was asked" in done.stderr
+    assert set(asked) == {url}
+    assert os.environ[endpoints.VARIABLE] == "http://before:1"
+    monkeypatch.delenv(endpoints.VARIABLE)
+    assert call("--endpoint-url", url, "cache").exit_code == 0
+    assert endpoints.VARIABLE not in os.environ
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--endpoint-url", "host", "runs"], "'host' is no address such as http://"),
+        (["--endpoint-url", "http://me:SECRET@h", "runs"], "holds credentials"),
+        (["--endpoint-url", "", "runs"], "is no address"),
+        (
+            ["runs", "--endpoint-url", "http://h"],
+            "No such option '--endpoint-url'. It stands before the command: "
+            "evalkit --endpoint-url … runs.",
+        ),
+        (["runs", "--traceback"], "before the command: evalkit --traceback … runs."),
+    ],
+)
+def test_a_wrong_server_is_refused(words: list[str], message: str) -> None:
+    done = call(*words)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert "SECRET" not in done.stderr

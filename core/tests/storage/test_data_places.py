@@ -44,8 +44,8 @@ def test_several_files_are_named_and_none_is_fetched(store: MemoryStore) -> None
     for number in range(12):
         store.add(f"mem://b/set/{number:02}.parquet", b"x")
     message = (
-        "mem://b/set: is a folder with 12 files of data; name one of them: "
-        "00.parquet, 01.parquet"
+        "mem://b/set: is a folder with 12 files of data; name one of them, or those "
+        "of one split by a pattern such as test-*.parquet: 00.parquet, 01.parquet"
     )
     with pytest.raises(DataError, match=f"^{re.escape(message)}.* and 2 more$"):
         data_path("mem://b/set")

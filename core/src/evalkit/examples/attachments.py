@@ -155,14 +155,10 @@ def _problem(folder: Path, name: str) -> str | None:
 
 def _hash(files: Iterable[tuple[str, Path]]) -> str:
     digest = hashlib.sha256()
-    for line in _lines(files):
-        digest.update(line.encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
-
-
-def _lines(files: Iterable[tuple[str, Path]]) -> Iterator[str]:
     for name, path in files:
         try:
-            yield f"{sha256_of(path)} {name}\n"
+            line = f"{sha256_of(path)} {name}\n"
         except OSError as error:
             raise DataError(f"{path}: {error.strerror or error}") from error
+        digest.update(line.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from evalkit.plugins.bound import BoundDataset
 from evalkit.reading.json_lines import read_json_rows
-from evalkit.storage.sharded import is_read_whole, place_in
+from evalkit.storage.sharded import place_in
 
 Rows = list[Mapping[str, Any]]
 
@@ -72,9 +72,7 @@ class ExampleRows(NamedTuple):
         """Say which row is meant: its line in a file or shard, or its number."""
         if self.lines is not None:
             return place_in(self.path, int(self.lines[position]), "line")
-        # an adapter may have dropped rows of a table
-        is_whole = is_read_whole(self.path, self.frame.height)
-        return place_in(self.path if is_whole else None, position + 1, "example")
+        return place_in(self.path, position + 1, "example", self.frame.height)
 
     def source(self, dataset: BoundDataset) -> str:
         """Say where the rows come from: data set, distribution, version and file."""

@@ -50,7 +50,8 @@ def data_path(name: str | Path) -> Path:
     folder = place._replace(key=key).uri
     names = names_below(folder)
     if pattern:
-        names = [each for each in names if _matches(each, pattern)]
+        depth = pattern.count("/")  # with as many, `*` stands for none
+        names = [n for n in names if n.count("/") == depth and fnmatchcase(n, pattern)]
     elif not names or MANIFEST_FILE in names:
         return local_path(place.uri)  # says that there is nothing
     files = [each for each in names if has_data_suffix(each)]
@@ -97,11 +98,6 @@ def _parted(text: str) -> tuple[str, str]:
     count = [*is_plain, False].index(False)
     start = "/".join(parts[:count])
     return start or "/" * text.startswith("/"), "/".join(parts[count:])
-
-
-def _matches(name: str, pattern: str) -> bool:
-    parts, patterns = name.split("/"), pattern.split("/")
-    return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
 
 
 def _chosen(place: str, folder: str, names: Sequence[str]) -> Path:

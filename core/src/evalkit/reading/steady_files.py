@@ -52,12 +52,7 @@ class SteadyFile:
 
 
 def file_hashes(path: Path) -> tuple[Mapping[str, str], ...]:
-    """Return `name` and `sha256` of a file or folder, or of each of its shards.
-
-    Raises:
-        DataError: It is no data set that was written.
-        OSError: It cannot be read.
-    """
+    """Return `name` and `sha256` of a file or folder, or of each of its shards."""
     files = files_of(path)
     return tuple({"name": each.name, "sha256": data_sha256(each)} for each in files)
 

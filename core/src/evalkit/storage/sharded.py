@@ -45,17 +45,14 @@ class ShardedPath(FetchedPath):
         self.starts = (*self.starts[:place], number)
 
 
-def place_in(path: Path | None, number: int, word: str) -> str:
-    """Say which row of a file has a number, or of which shard."""
+def place_in(path: Path | None, number: int, word: str, rows: int = -1) -> str:
+    """Say which row of a file, or of a shard, has a number among `rows` of a table."""
     if not isinstance(path, ShardedPath) or not path.starts:
+        return f"{word} {number}"
+    if rows not in (-1, path.starts[-1] - 1):  # an adapter dropped some
         return f"{word} {number}"
     place = min(bisect_right(path.starts, number), len(path.shards)) - 1
     return f"{path.shards[place].name}: {word} {number - path.starts[place] + 1}"
-
-
-def is_read_whole(path: Path | None, rows: int) -> bool:
-    """Tell whether so many rows are all that the shards of a path have."""
-    return isinstance(path, ShardedPath) and path.starts[-1:] == (rows + 1,)
 
 
 def files_of(path: Path) -> Sequence[Path]:

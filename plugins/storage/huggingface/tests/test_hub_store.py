@@ -9,10 +9,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 import pytest
+from pydantic import BaseModel
 
 import evalkit
 from evalkit.errors import StorageError
@@ -342,6 +343,37 @@ def test_a_shard_that_is_not_there_is_named(hub: Any, tmp_path: Path) -> None:
         with pytest.raises(evalkit.DataError, match=message):
             evaluated(place, tmp_path)
     assert not any("/resolve/" in request for request in hub.requests)
+
+
+def test_files_that_rows_name_are_of_the_same_commit(hub: Any) -> None:
+    class Pictures(evalkit.TaskIO):
+        class Input(BaseModel):
+            uid: str
+            image: evalkit.FilePath
+
+        class Output(BaseModel):
+            id: str
+            label: str
+
+        example: ClassVar[dict[str, Any]] = {"uid": "1", "image": "a.png"}
+        answer_field = "label"
+        perf_metric = "accuracy"
+
+    class Size(evalkit.Metric):
+        columns = ("image",)
+
+        def score_example(self, fields: dict[str, Any]) -> float:
+            return float(len(Path(fields["image"]).read_bytes()))
+
+    row = {"uid": "0", "image": "images/a.png", "label": "positive"}
+    files = {"data/test.jsonl": as_lines([row]), "data/images/a.png": b"12"}
+    hub.commit(NAME, files, "v1")
+    hub.commit(NAME, {"data/images/a.png": b"1234"}, "main")
+    result = evalkit.evaluate(
+        f"{ROOT}@v1/data/test.jsonl", ANSWERS[:1], task=Pictures, metrics=[Size]
+    )
+    assert result["size"].value == 2
+    assert result.record.data.attached_sha256 is not None
 
 
 def test_a_data_set_declares_a_file_of_a_hub(

@@ -17,12 +17,14 @@ from evalkit.storage import (
     ObjectChangedError,
     ObjectExistsError,
     Store,
+    StoredObject,
     TransferError,
+    fetch_file,
     if_match,
     store_of,
 )
 from evalkit_storage_s3 import uploads
-from evalkit_storage_s3.store import S3Store
+from evalkit_storage_s3.store import S3Store, digest_of
 
 
 @pytest.fixture
@@ -58,7 +60,68 @@ def test_the_etag_of_others_is_a_digest(
     client.put_object(Bucket=bucket, Key="k", Body=b"content")
     found = store.stat(f"s3://{bucket}/k")
     assert found is not None
-    assert found.digest == f"md5:{hashlib.md5(b'content').hexdigest()}"
+    name, _, value = str(found.digest).partition(":")
+    assert name in ("md5", "maybe-md5")
+    assert value == hashlib.md5(b"content").hexdigest()
+    client.put_object(
+        Bucket=bucket, Key="k", Body=b"content", ChecksumAlgorithm="SHA256"
+    )
+    found = store.stat(f"s3://{bucket}/k")
+    assert found is not None
+    # not every server keeps it
+    sha256 = f"sha256:{hashlib.sha256(b'content').hexdigest()}"
+    assert found.digest in (sha256, f"{name}:{value}")
+
+
+AWS, OTHER = "https://s3.eu-west-1.amazonaws.com", "http://amazonaws.com.example:1"
+MD5 = "0123456789abcdef" * 2
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "head", "expected"),
+    [
+        (AWS, {}, f"md5:{MD5}"),
+        (OTHER, {}, f"maybe-md5:{MD5}"),
+        (OTHER, {"ServerSideEncryption": "AES256"}, f"md5:{MD5}"),
+        (AWS, {"ServerSideEncryption": "AES256"}, f"md5:{MD5}"),
+        (AWS, {"ServerSideEncryption": "aws:kms"}, None),
+        (AWS, {"ServerSideEncryption": "aws:kms:dsse"}, None),
+        (AWS, {"SSECustomerAlgorithm": "AES256"}, None),
+        (AWS, {"ETag": f'"{MD5}-2"'}, None),
+        (OTHER, {"Metadata": {"evalkit-sha256": "f" * 64}}, f"sha256:{'f' * 64}"),
+        (OTHER, {"ChecksumSHA256": "A" * 43 + "="}, f"sha256:{'0' * 64}"),
+        (OTHER, {"ChecksumSHA256": "A" * 43 + "=-2"}, f"maybe-md5:{MD5}"),
+        (
+            AWS,
+            {"ChecksumSHA256": "A" * 43 + "=", "ChecksumType": "COMPOSITE"},
+            f"md5:{MD5}",
+        ),
+    ],
+)
+def test_what_the_server_says_tells_what_an_etag_is(
+    endpoint: str, head: dict[str, Any], expected: str | None
+) -> None:
+    assert digest_of({"ETag": f'"{MD5}"', **head}, endpoint, "bucket") == expected
+    if expected == f"md5:{MD5}":
+        # of directory buckets it is none
+        found = digest_of({"ETag": f'"{MD5}"', **head}, endpoint, "b--use1-az4--x-s3")
+        assert found is None
+
+
+def test_an_etag_that_looks_like_md5_and_is_none_can_be_read(
+    store: S3Store, bucket: str, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.put_object(Bucket=bucket, Key="k", Body=b"content")
+    real = S3Store.stat
+
+    def stat(self: S3Store, uri: str) -> StoredObject | None:
+        found = real(self, uri)
+        return found and found._replace(digest=f"maybe-md5:{MD5}")
+
+    monkeypatch.setattr(S3Store, "stat", stat)
+    found = fetch_file(f"s3://{bucket}/k")
+    assert found is not None
+    assert found.local.read_bytes() == b"content"
 
 
 def test_conditions_hold(store: S3Store, bucket: str, file: Path) -> None:

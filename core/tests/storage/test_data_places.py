@@ -21,6 +21,12 @@ ANSWERS = [{"id": str(n), "label": "positive"} for n in range(9)]
 
 def test_a_path_is_a_path(tmp_path: Path) -> None:
     assert data_path(tmp_path) == tmp_path
+    for name in ("x" * 5000, f"{'x' * 5000}/data.jsonl"):
+        assert data_path(name) == Path(name)
+        with pytest.raises(DataError, match="name too long"):
+            evalkit.evaluate(data=name, task="sentiment", predictions=ANSWERS)
+    with pytest.raises(DataError, match="no file of data has such a name"):
+        data_path(f"{'x' * 5000}*.jsonl")
     assert data_path(str(tmp_path / "absent")) == tmp_path / "absent"
 
 

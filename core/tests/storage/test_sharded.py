@@ -73,7 +73,14 @@ def test_shards_are_scored_as_one_and_every_hash_is_recorded(
     store.add("mem://b/set/data/deeper/test-00000-of-00003.parquet", b"x")
     monkeypatch.chdir(tmp_path)
     places = [
-        *("data", "data/test-*", "data/*.parquet", "data/test-0000?-of-00003.parquet"),
+        *(
+            "data",
+            "data/test-*",
+            "data/t**.parquet",
+            "./data/../data/test-*",
+            "data/*.parquet",
+            "data/test-0000?-of-00003.parquet",
+        ),
         *(tmp_path / "data" / "test-*.parquet", "*/test-*"),
         *("mem://b/set/data/test-*", "mem://b/set/*/test-*.parquet"),
     ]

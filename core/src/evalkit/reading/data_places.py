@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -77,18 +79,17 @@ def loaded_path(loaded: Any) -> Path | None:
 
 def _of_this_machine(path: Path) -> Path:
     """Return a path, or the shards that it stands for."""
-    start, pattern = _parted(os.fspath(path))
-    if pattern and not os.path.lexists(path):
-        found = [
-            each for each in Path(start).glob(pattern) if has_data_suffix(each.name)
-        ]
-        return _chosen(os.fspath(path), "", [*map(os.fspath, found)])
-    if path.is_dir() and not is_data_set(path):
-        names = [each.name for each in path.iterdir() if has_data_suffix(each.name)]
-        # a folder of anything else may be what an adapter reads
-        if len(names) > 1 and len(by_split(names)) == 1:
-            return _chosen(os.fspath(path), os.fspath(path), names)
-    return path
+    text = os.fspath(path)
+    if _parted(text)[1] and not os.path.lexists(path):
+        found = glob(text)  # noqa: PTH207 - a path's own refuses "a**b"
+        return _chosen(text, "", [each for each in found if has_data_suffix(each)])
+    names: list[str] = []
+    with suppress(OSError):  # who reads it says why
+        if path.is_dir() and not is_data_set(path):
+            names = [each.name for each in path.iterdir() if has_data_suffix(each.name)]
+    # a folder of anything else may be what an adapter reads
+    is_split = len(names) > 1 and len(by_split(names)) == 1
+    return _chosen(text, text, names) if is_split else path
 
 
 def _parted(text: str) -> tuple[str, str]:
@@ -96,8 +97,7 @@ def _parted(text: str) -> tuple[str, str]:
     parts = text.split("/")
     is_plain = [not any(each in part for each in "*?[") for part in parts]
     count = [*is_plain, False].index(False)
-    start = "/".join(parts[:count])
-    return start or "/" * text.startswith("/"), "/".join(parts[count:])
+    return "/".join(parts[:count]), "/".join(parts[count:])
 
 
 def _chosen(place: str, folder: str, names: Sequence[str]) -> Path:

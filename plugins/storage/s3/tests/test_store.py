@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import evalkit
 from evalkit.errors import StorageError
 from evalkit.storage import (
     ALWAYS,
@@ -376,3 +377,18 @@ def test_the_users_own_retries_are_kept(
     monkeypatch.delenv("AWS_MAX_ATTEMPTS")
     found = S3Store()._clients.s3.meta.config.retries
     assert (found["mode"], found["total_max_attempts"]) == ("adaptive", 6)
+
+
+def test_shards_in_a_bucket_are_scored_as_one(
+    store: S3Store, bucket: str, client: Any
+) -> None:
+    for index, label in enumerate(("positive", "negative")):
+        row = b'{"uid": "%d", "statement": "x", "label": "%s"}\n'
+        content = row % (index, label.encode())
+        client.put_object(Bucket=bucket, Key=f"set/{index}.jsonl", Body=content)
+    client.put_object(Bucket=bucket, Key="set/more/2.jsonl", Body=b"{}")
+    said = [{"id": str(index), "label": "positive"} for index in range(2)]
+    place = f"s3://{bucket}/set/*.jsonl"
+    result = evalkit.evaluate(data=place, task="sentiment", predictions=said)
+    assert result["accuracy"].value == 0.5
+    assert [file.name for file in result.record.data.files] == ["0.jsonl", "1.jsonl"]

@@ -85,7 +85,7 @@ def run_folders(root: Path) -> Iterator[Path]:
 
 def _folders(root: Path) -> list[Path]:
     try:
-        children = sorted(root.iterdir())
+        children = sorted(root.iterdir(), key=lambda path: path.name)
     except OSError:  # it is not there, is no folder, or may not be read
         return []
     # a hidden folder is one that is still being written, or was left so

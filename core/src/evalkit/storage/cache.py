@@ -4,7 +4,8 @@
 EVALKIT_CACHE_DIR/
   objects/<URI>/<ETag>/<name>     one version of an object, read-only
   objects/<URI>/latest.json       what was there when it was last looked at
-  folders/<URI>/<listing>/<name>  a folder of such objects, as hard links
+  folders/<URI>/<listing>/<name>  a folder of such objects: hard links, but for small
+                                  ones that were fetched for the folder alone
   folders/<URI>/latest-….json     its listing when it was last looked at
 ```
 
@@ -138,6 +139,8 @@ class ObjectCache:
         What was used within the last hour stays, also where that is more.
         """
         limit = size_limit()
+        if self._size() <= limit:
+            return
         entries = self.entries()
         shared = Counter(inode for entry in entries for inode, _ in _inodes(entry.path))
         total = unique_size(entries)
@@ -149,6 +152,10 @@ class ObjectCache:
                 total -= 0 if shared[inode] else size
             with suppress(OSError):
                 shutil.rmtree(entry.path)
+
+    def _size(self) -> int:
+        kinds = (self._root / kind for kind in (OBJECTS, FOLDERS))
+        return sum(dict(pair for kind in kinds for pair in _inodes(kind)).values())
 
 
 def size_limit() -> float:
@@ -274,8 +281,9 @@ def write_whole(path: Path, content: bytes) -> None:
         try:
             staging.write_bytes(content)
             staging.replace(path)
-        finally:
+        except BaseException:
             staging.unlink(missing_ok=True)
+            raise
 
 
 @contextmanager
@@ -315,6 +323,21 @@ def only_one(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def remove_stale(kept: Path, version: Path) -> None:
+    """Remove what nobody used of late of a folder, but for one version.
+
+    Args:
+        kept: The folder of all listings of a folder, whose files are kept elsewhere or
+            fetched again.
+        version: The one that stays.
+    """
+    for other in _subfolders(kept):
+        with suppress(OSError):
+            age = time.time() - other.stat().st_mtime
+            if other != version and age > _FRESH_SECONDS:
+                shutil.rmtree(other)
 
 
 def touch(folder: Path) -> None:
@@ -361,6 +384,6 @@ def _inodes(folder: Path) -> list[tuple[int, int]]:
     for parent, _, names in os.walk(folder):
         for name in names:
             with suppress(OSError):
-                state = (Path(parent) / name).stat()
+                state = os.stat(f"{parent}/{name}")  # noqa: PTH116 - of thousands
                 found.append((state.st_ino, state.st_size))
     return found

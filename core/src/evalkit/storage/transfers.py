@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial as bind
 from pathlib import Path
 from threading import Event, Lock
 
@@ -16,6 +17,9 @@ from evalkit.storage.working import in_threads
 
 PART_BYTES = 8 << 20
 """Size of a range."""
+
+SMALL_BYTES = 1 << 20
+"""Size up to which an object is kept in memory until it is whole."""
 
 THREADS = 8
 """Ranges that are fetched at once."""
@@ -50,6 +54,9 @@ def fetch_object(
     """
     partial = place.with_name(f".{place.name}.partial")
     done = place.with_name(f".{place.name}.done")
+    if found.size <= min(SMALL_BYTES, PART_BYTES):
+        _fetch_small(store, found, place, partial, advance)
+        return
     with cache_errors(place):
         parts = _missing(found, partial, done)
         with _opened(partial) as target:
@@ -61,6 +68,31 @@ def fetch_object(
         seal(partial)
         partial.replace(place)
         done.unlink(missing_ok=True)
+
+
+def _fetch_small(
+    store: Store, found: StoredObject, place: Path, partial: Path, advance: Advance
+) -> None:
+    """Do what `fetch_object` does with little work beside: there may be thousands."""
+    content = bytearray()
+
+    def write(piece: bytes, _start: int) -> None:
+        content.extend(piece)
+
+    _fetch_range(store, found, (0, found.size), write, advance, Event())
+    name, _, wanted = (found.digest or "").partition(":")
+    come = hashlib.new(name, content, usedforsecurity=False).hexdigest() if name else ""
+    problem = _difference(found, len(content), (name, come, wanted))
+    if problem is not None:
+        raise _other_bytes(found, problem)
+    with cache_errors(place):
+        with (
+            _opened(partial, os.O_TRUNC) as target,
+            open(target, "wb", closefd=False) as file,
+        ):
+            file.write(content)
+        seal(partial)
+        partial.replace(place)
 
 
 def _missing(found: StoredObject, partial: Path, done: Path) -> list[int]:
@@ -76,8 +108,8 @@ def _missing(found: StoredObject, partial: Path, done: Path) -> list[int]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+def _opened(path: Path, flags: int = 0) -> Iterator[int]:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | flags, 0o600)
     try:
         yield descriptor
     finally:
@@ -100,7 +132,8 @@ def _fetch_parts(
         stop = min(found.size, start + PART_BYTES)
         # of its own, as it may go on for a moment when all is given up
         with _opened(partial) as target, _opened(done) as marks:
-            if _fetch_range(store, found, (start, stop), target, advance, stopped):
+            write = bind(os.pwrite, target)
+            if _fetch_range(store, found, (start, stop), write, advance, stopped):
                 os.pwrite(marks, b"\x01", number)
                 digest.follow(number)
 
@@ -117,7 +150,7 @@ def _fetch_range(
     store: Store,
     found: StoredObject,
     span: tuple[int, int],
-    target: int,
+    write: Callable[[bytes, int], object],
     advance: Advance,
     stopped: Event,
 ) -> bool:
@@ -133,7 +166,7 @@ def _fetch_range(
             for piece in store.read(found, start, stop):
                 if stopped.is_set():
                     return False
-                os.pwrite(target, piece, start)
+                write(piece, start)
                 start += len(piece)
                 failures = 0
                 advance(len(piece))
@@ -202,20 +235,26 @@ class _Digest:
 
 def _check(found: StoredObject, partial: Path, done: Path, digest: _Digest) -> None:
     """Compare what came with what the store knows of the object."""
-    problem = _difference(found, partial, digest)
+    size = partial.stat().st_size
+    come = digest.finish() if size == found.size else None
+    problem = _difference(found, size, (digest.name, come or "", digest.wanted))
     if problem is None:
         return
     for path in (partial, done):
         with suppress(OSError):
             path.unlink()
-    raise StorageError(f"{found.uri}: what came is not what was written: {problem}")
+    raise _other_bytes(found, problem)
 
 
-def _difference(found: StoredObject, partial: Path, digest: _Digest) -> str | None:
-    size = partial.stat().st_size
+def _difference(
+    found: StoredObject, size: int, digest: tuple[str, str, str]
+) -> str | None:
+    """Say how what came differs: its size, or the digest of a name from the other."""
+    name, come, wanted = digest
     if size != found.size:
         return f"{size:,} bytes, not {found.size:,}"
-    come = digest.finish()
-    if come is None or come == digest.wanted:
-        return None
-    return f"its {digest.name} is {come}, not {digest.wanted}"
+    return None if come == wanted else f"its {name} is {come}, not {wanted}"
+
+
+def _other_bytes(found: StoredObject, problem: str) -> StorageError:
+    return StorageError(f"{found.uri}: what came is not what was written: {problem}")

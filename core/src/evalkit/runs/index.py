@@ -1,12 +1,11 @@
 """Keeps what the records of many runs say, so that a list need not read them again.
 
-The index is a file in the folder of runs; of runs in a store it is in the cache, beside
-all that was fetched of their folder. It can be removed at any time, and is made
-again where it is missing, broken or of another version. An entry counts only as long as
-its `run.json` is the file that was read: of the same size, times and inode, or in a
-store of the same ETag. It is
-replaced in one step, so that several may write it; what one of them did not know is
-read again. Where it cannot be written, nothing is lost but time.
+The index is a file in the folder of runs, or of runs in a store in the cache. It can be
+removed at any time, and is made again where it is missing, broken or of another
+version. An entry counts only as long as its `run.json` is the file that was read: of
+the same size, times and inode, or of the same ETag. It is replaced in one step, so that
+several may write it; what one of them did not know is read again. Where it cannot be
+written, nothing is lost but time.
 """
 
 from __future__ import annotations
@@ -90,8 +89,7 @@ class RunIndex:
             root: The folder of runs.
             count: How many runs it may hold: few are read faster than an index.
         """
-        is_known = not isinstance(root, FetchedPath) or root.versions is not None
-        is_kept = count >= FEWEST and is_known
+        is_kept = count >= FEWEST and getattr(root, "versions", ()) is not None
         entries = _read(_place(root)) if is_kept else {}
         return cls(root, entries, is_kept=is_kept)
 
@@ -130,8 +128,10 @@ class RunIndex:
             read: What `stamp` gave before the file was read.
             summary: What it says.
         """
+        times = read.stamp[1:3]
+        is_settled = not times or max(times) + _SETTLED < time.time_ns()
         is_same = self._stamp(read.folder) == read.stamp
-        if summary.problem is None and is_same and _is_settled(read.stamp):
+        if summary.problem is None and is_same and is_settled:
             fields = summary._asdict()
             kept = {name: fields[name] for name in _KEPT}
             self._now[self._name(summary.path)] = [list(read.stamp), _plain(kept)]
@@ -166,12 +166,6 @@ def _place(root: Path) -> Path:
     if isinstance(root, FetchedPath):  # one folder for each listing, in one for all
         return root.local.parents[1] / INDEX_FILE
     return root / INDEX_FILE
-
-
-def _is_settled(stamp: Stamp) -> bool:
-    if len(stamp) == 1:
-        return True
-    return max(stamp[1:3]) + _SETTLED < time.time_ns()
 
 
 def _stamp(path: Path) -> Stamp | None:

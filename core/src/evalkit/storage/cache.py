@@ -139,8 +139,6 @@ class ObjectCache:
         What was used within the last hour stays, also where that is more.
         """
         limit = size_limit()
-        if self._size() <= limit:
-            return
         entries = self.entries()
         shared = Counter(inode for entry in entries for inode, _ in _inodes(entry.path))
         total = unique_size(entries)
@@ -152,10 +150,6 @@ class ObjectCache:
                 total -= 0 if shared[inode] else size
             with suppress(OSError):
                 shutil.rmtree(entry.path)
-
-    def _size(self) -> int:
-        kinds = (self._root / kind for kind in (OBJECTS, FOLDERS))
-        return sum(dict(pair for kind in kinds for pair in _inodes(kind)).values())
 
 
 def size_limit() -> float:
@@ -281,9 +275,8 @@ def write_whole(path: Path, content: bytes) -> None:
         try:
             staging.write_bytes(content)
             staging.replace(path)
-        except BaseException:
+        finally:
             staging.unlink(missing_ok=True)
-            raise
 
 
 @contextmanager
@@ -329,8 +322,7 @@ def remove_stale(kept: Path, version: Path) -> None:
     """Remove what nobody used of late of a folder, but for one version.
 
     Args:
-        kept: The folder of all listings of a folder, whose files are kept elsewhere or
-            fetched again.
+        kept: The folder of all its listings.
         version: The one that stays.
     """
     for other in _subfolders(kept):

@@ -39,8 +39,7 @@ class FetchedPath(PosixPath):
     """A URI that names this version whatever is written later; None where the store
     has no such ones."""
     versions: Mapping[str, str] | None = None
-    """Of a folder that was just fetched: the ETag of each file by its name from there
-    on; None of other paths."""
+    """The ETag of each file by its name, of a folder that was just fetched."""
 
     def __new__(
         cls,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from threading import Lock
@@ -88,24 +88,17 @@ class _Fetcher(NamedTuple):
             touch(place.parent)
         return place
 
-    def fetch_into(
-        self, target: Path, before: Path | None, found: StoredObject
-    ) -> None:
-        """Put a small object where a folder is being filled.
-
-        Of thousands each file and folder that is made counts; so one that is nowhere in
-        the cache comes to this place alone.
-        """
+    def fetch_into(self, target: Path, before: Path, found: StoredObject) -> None:
+        """Put one of thousands of objects where a folder is filled, and there alone."""
         for kept in (target, before, self.place(found)):
-            if kept is not None and is_sealed(kept, found.size):
+            if is_sealed(kept, found.size):
                 if kept != target:
                     _link(kept, target)
-                self.advance(found.size)
-                return
+                return self.advance(found.size)
         if is_offline():
             raise StorageError(missing(found.uri))
         fetch_object(self.store, found, target, self.advance)
-        self.fetched.append(target)
+        return self.fetched.append(target)
 
     def end(self) -> None:
         """Make room in the cache for what is new."""
@@ -291,19 +284,20 @@ def _listed(store: Store, prefix: str, patterns: Sequence[str]) -> list[StoredOb
         if not rest.endswith("/") and any(fnmatchcase(rest, p) for p in patterns):
             found[rest] = each
     files = [name for name in found if _can_be_file(name)]
-    folders = {name for file in files for name in _folders_above(file)}
+    folders: set[str] = set()
+    while above := {name.rpartition("/")[0] for name in folders or files} - folders:
+        folders |= above
     # an empty object often stands for a folder
-    left_out = [name for name in folders & found.keys() if found[name].size]
-    left_out += found.keys() - files
-    if left_out:
-        _tell_left_out(sorted(found[name].uri for name in left_out))
+    others = [name for name in found if name in folders and found[name].size]
+    others += found.keys() - files
+    if others:
+        shown = ", ".join(repr(found[name].uri) for name in sorted(others)[:_SHOWN])
+        warnings.warn(
+            f"left out, as no folder can hold files of these names: {shown}"
+            + (f" and {len(others) - _SHOWN:,} more" if len(others) > _SHOWN else ""),
+            stacklevel=2,
+        )
     return [found[name] for name in files if name not in folders]
-
-
-def _folders_above(name: str) -> Iterator[str]:
-    while "/" in name:
-        name = name.rpartition("/")[0]
-        yield name
 
 
 def _permanent(prefix: str, found: Sequence[StoredObject]) -> str | None:
@@ -317,20 +311,10 @@ def _permanent(prefix: str, found: Sequence[StoredObject]) -> str | None:
 
 
 def _can_be_file(name: str) -> bool:
-    return "\0" not in name and all(map(_is_name, name.split("/")))
-
-
-def _tell_left_out(uris: Sequence[str]) -> None:
-    shown = ", ".join(repr(uri) for uri in uris[:_SHOWN])
-    more = f" and {len(uris) - _SHOWN:,} more" if len(uris) > _SHOWN else ""
-    warnings.warn(
-        f"left out, as no folder can hold files of these names: {shown}{more}",
-        stacklevel=2,
+    return "\0" not in name and not any(
+        part in ("", ".", "..") or len(os.fsencode(part)) > _LONGEST_NAME
+        for part in name.split("/")
     )
-
-
-def _is_name(part: str) -> bool:
-    return part not in ("", ".", "..") and len(os.fsencode(part)) <= _LONGEST_NAME
 
 
 def _version(uri: str, found: Sequence[StoredObject]) -> str:
@@ -338,7 +322,6 @@ def _version(uri: str, found: Sequence[StoredObject]) -> str:
 
 
 def _is_filled(folder: Path, names: Mapping[str, StoredObject]) -> bool:
-    """Tell whether a folder is in the cache, and nobody edited it."""
     return folder.is_dir() and all(
         is_sealed(folder / name, each.size) for name, each in names.items()
     )
@@ -363,25 +346,22 @@ def _fill(
     """
     staging = folder.with_name(f".{folder.name}.partial")
     with cache_errors(folder):
-        if folder.exists():  # somebody edited it
-            shutil.rmtree(folder)
+        if folder.exists():
+            shutil.rmtree(folder)  # somebody edited it
         for parent in {(staging / name).parent for name in names}:
             parent.mkdir(parents=True, exist_ok=True)
     most = SMALL_BYTES if len(names) > _MANY else -1
-    small = [name for name, each in names.items() if each.size <= most]
-    others = sorted(names.keys() - small, key=lambda name: names[name].size)
-    middle = [name for name in others if names[name].size <= PART_BYTES]
-
-    def put_small(name: str) -> None:
-        each = names[name]
-        fetcher.fetch_into(staging / name, before.get(each), each)
+    at_once = [name for name, each in names.items() if each.size <= PART_BYTES]
 
     def put(name: str) -> None:
-        _link(fetcher.fetch(names[name]), staging / name)
+        each, target = names[name], staging / name
+        if each.size <= most:
+            fetcher.fetch_into(target, before.get(each, target), each)
+        else:
+            _link(fetcher.fetch(each), target)
 
-    in_threads(put_small, small, _THREADS)
-    in_threads(put, middle, _THREADS)
-    for name in others[len(middle) :]:
+    in_threads(put, at_once, _THREADS)
+    for name in names.keys() - at_once:
         put(name)
     with cache_errors(folder):
         staging.rename(folder)

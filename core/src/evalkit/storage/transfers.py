@@ -82,15 +82,10 @@ def _fetch_small(
     _fetch_range(store, found, (0, found.size), write, advance, Event())
     name, _, wanted = (found.digest or "").partition(":")
     come = hashlib.new(name, content, usedforsecurity=False).hexdigest() if name else ""
-    problem = _difference(found, len(content), (name, come, wanted))
-    if problem is not None:
-        raise _other_bytes(found, problem)
+    _compare(found, len(content), (name, come, wanted))
     with cache_errors(place):
-        with (
-            _opened(partial, os.O_TRUNC) as target,
-            open(target, "wb", closefd=False) as file,
-        ):
-            file.write(content)
+        partial.unlink(missing_ok=True)
+        partial.write_bytes(content)
         seal(partial)
         partial.replace(place)
 
@@ -108,8 +103,8 @@ def _missing(found: StoredObject, partial: Path, done: Path) -> list[int]:
 
 
 @contextmanager
-def _opened(path: Path, flags: int = 0) -> Iterator[int]:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | flags, 0o600)
+def _opened(path: Path) -> Iterator[int]:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
         yield descriptor
     finally:
@@ -237,24 +232,20 @@ def _check(found: StoredObject, partial: Path, done: Path, digest: _Digest) -> N
     """Compare what came with what the store knows of the object."""
     size = partial.stat().st_size
     come = digest.finish() if size == found.size else None
-    problem = _difference(found, size, (digest.name, come or "", digest.wanted))
-    if problem is None:
-        return
-    for path in (partial, done):
-        with suppress(OSError):
-            path.unlink()
-    raise _other_bytes(found, problem)
+    try:
+        _compare(found, size, (digest.name, come or "", digest.wanted))
+    except StorageError:
+        for path in (partial, done):
+            with suppress(OSError):
+                path.unlink()
+        raise
 
 
-def _difference(
-    found: StoredObject, size: int, digest: tuple[str, str, str]
-) -> str | None:
-    """Say how what came differs: its size, or the digest of a name from the other."""
+def _compare(found: StoredObject, size: int, digest: tuple[str, str, str]) -> None:
+    """Refuse another size, or a digest of a name that came for another one."""
     name, come, wanted = digest
+    problem = None if come == wanted else f"its {name} is {come}, not {wanted}"
     if size != found.size:
-        return f"{size:,} bytes, not {found.size:,}"
-    return None if come == wanted else f"its {name} is {come}, not {wanted}"
-
-
-def _other_bytes(found: StoredObject, problem: str) -> StorageError:
-    return StorageError(f"{found.uri}: what came is not what was written: {problem}")
+        problem = f"{size:,} bytes, not {found.size:,}"
+    if problem is not None:
+        raise StorageError(f"{found.uri}: what came is not what was written: {problem}")

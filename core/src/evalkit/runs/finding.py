@@ -180,6 +180,10 @@ def _find(reference: str | Path, root: Callable[[], Path], places: _Places) -> F
         return found
     if name and path.exists():
         raise StorageError(explain_no_run(path))
+    for folder, rest in _in_other_folders(name):
+        raise StorageError(_unknown(rest, places[folder]))
+    if isinstance(path, FetchedPath):
+        raise StorageError(_nothing_at(path.uri))
     raise StorageError(_unknown(name, place))
 
 
@@ -295,6 +299,15 @@ def _no_runs(name: str, root: Path) -> str:
     return (
         f"there is no run {name!r}: {root} holds no runs. `evalkit eval` writes "
         "them; -o names another folder"
+    )
+
+
+def _nothing_at(uri: str) -> str:
+    if is_offline():
+        return f"there is no run {uri}: {missing(uri)}"
+    return (
+        f"there is no run folder {uri}. By its model or the start of its id a run in a "
+        "store is named as FOLDER:NAME, or as NAME with -o FOLDER"
     )
 
 

@@ -306,8 +306,8 @@ def _nothing_at(uri: str) -> str:
     if is_offline():
         return f"there is no run {uri}: {missing(uri)}"
     return (
-        f"there is no run folder {uri}. By its model or the start of its id a run in a "
-        "store is named as FOLDER:NAME, or as NAME with -o FOLDER"
+        f"there is no run folder {uri}, and it names no run as FOLDER:NAME does, by "
+        "its model or the start of its id"
     )
 
 

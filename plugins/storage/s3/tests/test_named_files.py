@@ -82,6 +82,27 @@ def test_extractors_are_read(data: list[str], put: Put, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("word-swap:mapping={}", {"good": "fine"}),
+        ("synonyms:lexicon={}", {"good": ["fine"]}),
+        ("word-swap:mapping={}", None),
+    ],
+)
+def test_lists_of_perturbations_are_read(
+    data: list[str], put: Put, tmp_path: Path, name: str, content: Any
+) -> None:
+    uri = put("words.json", content) if content else f"{put('a/b', {})[:-1]}none.json"
+    out = tmp_path / "copies.jsonl"
+    words = ["--perturbation", name.format(uri), "-o", str(out)]
+    done = call("perturb", *data, *words)
+    if content is None:
+        assert f"{uri}: there is no such file" in done.stderr
+    else:
+        assert json.loads(out.read_text().splitlines()[0])["statement"] == "fine"
+
+
+@pytest.mark.parametrize(
     "option", ["--adapter=predictions={}", "--params={}", "--extract={}"]
 )
 def test_a_file_that_is_not_there_is_named(

@@ -85,7 +85,6 @@ def test_extractors_are_read(data: list[str], put: Put, tmp_path: Path) -> None:
     ("name", "content"),
     [
         ("word-swap:mapping={}", {"good": "fine"}),
-        ("synonyms:lexicon={}", {"good": ["fine"]}),
         ("word-swap:mapping={}", None),
     ],
 )

@@ -10,8 +10,8 @@ process of its own:
   `s3://` with a full one; budget: 1.5 times as long as from the folder;
 - 3 000 runs, of six objects each, are listed (`list_runs`) with an empty cache, with a
   full one, and with one that lacks ten of them; budgets: 2 times as long as boto3's own
-  listing of the objects and 16 threads that get the records, and 1.5 and 2 times as long
-  as that listing alone.
+  listing of the objects and 16 threads that get the records, and 1.5 and 2 times as
+  long as that listing alone.
 
 Run it as `python benchmarks/storage.py [--megabytes N] [--examples N] [--kept N]
 [--runs R]`;

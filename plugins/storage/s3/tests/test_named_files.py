@@ -30,6 +30,12 @@ def lines(rows: list[dict[str, str]]) -> bytes:
     return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
 
 
+@pytest.fixture(scope="session")
+def endpoint(moto: str) -> str:
+    """Let one server do: nothing here depends on it."""
+    return moto
+
+
 @pytest.fixture
 def put(client: Any, bucket: str) -> Put:
     """Put a file into the bucket; return its URI."""

@@ -6,6 +6,7 @@ as evalkit's own do. It is a click command, and its entry point is of the group
 `evalkit.commands`. Importing this module imports click and nothing heavy.
 """
 
+from evalkit_cli.options.choices import InputFile
 from evalkit_cli.options.completion import complete_names, complete_runs
 from evalkit_cli.options.run_names import run_paths, since_option
 from evalkit_cli.options.runs import (
@@ -42,6 +43,7 @@ from evalkit_cli.printing.tag_tables import crossing_of
 
 __all__ = [
     "NO_VALUE",
+    "InputFile",
     "adjusted_drop",
     "complete_names",
     "complete_runs",

@@ -246,7 +246,8 @@ def evaluate_with(
     registry = registry or Registry()
     watchers = Observers(registry, options.observers)
     with watchers.told_of_failure(dataset):
-        predictions = rows_of(predictions, progress=progress)
+        is_adapted = "predictions" in (options.adapters or {})
+        predictions = rows_of(predictions, progress=progress, may_be_folder=is_adapted)
         check_place(out)
         asked = bind(dataset, task, options, registry, watchers)
         predictions = adapted_by(predictions, asked.adapters)

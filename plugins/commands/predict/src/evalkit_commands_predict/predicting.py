@@ -1,0 +1,321 @@
+"""From a data set to predictions."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from evalkit import ModelInputs, NotAnswered, Registry, Reply, load_inputs
+from evalkit.catalog import BoundModel, model_name
+from evalkit.errors import DataError, EvalkitError, PluginError
+from evalkit_commands_predict.asking import Answer, Asker, Question, close
+from evalkit_commands_predict.cache import ReplyCache, cache_folder
+from evalkit_commands_predict.models import bind_model, identity_of
+from evalkit_commands_predict.prompts import Prompt, read_prompt
+from evalkit_commands_predict.rendering import Renderer, renderer
+from evalkit_commands_predict.settings import Asked
+
+Told = Callable[[int, int], None]
+"""Told how many questions were answered, and how many there are."""
+
+
+@dataclass
+class Predicted:
+    """Predictions, with what is known of how they came.
+
+    Attributes:
+        dataset: Name of the data set.
+        task: Name of its task.
+        model: Name of the model.
+        rows: A response for each example, in the data's order; one that failed has
+            `error`.
+        system: The model and how it was asked.
+        usage: What that took.
+        notices: What a user should know.
+    """
+
+    dataset: str
+    task: str
+    model: str
+    rows: list[dict[str, Any]]
+    system: dict[str, Any]
+    usage: dict[str, Any] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+
+    @property
+    def failed(self) -> int:
+        """How many examples have no answer."""
+        return sum("error" in row for row in self.rows)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the predictions as JSON lines, and beside them what made them.
+
+        Args:
+            path: The file.
+            overwrite: Whether it may be replaced.
+
+        Returns:
+            The path.
+
+        Raises:
+            StorageError: It is there already, or cannot be written.
+        """
+        from evalkit.reporting import new_file
+
+        path = Path(path)
+        figures = {name: each for name, each in self.usage.items() if each is not None}
+        with new_file(path, overwrite=overwrite) as part:
+            lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in self.rows]
+            part.write_text("".join(lines), encoding="utf-8")
+        for suffix, said in ((".system.json", self.system), (".job.json", figures)):
+            name = path.with_name(model_name(path) + suffix)
+            with new_file(name, overwrite=True) as part:
+                text = json.dumps(said, ensure_ascii=False, indent=2)
+                part.write_text(f"{text}\n", encoding="utf-8")
+        return path
+
+
+def predict(
+    dataset: Any = None,
+    model: Any = None,
+    *,
+    data: Any = None,
+    task: Any = None,
+    split: str | None = None,
+    limit: int | None = None,
+    filters: Mapping[str, str | Sequence[str]] | None = None,
+    prompt: str | Path | Mapping[str, Any] | Prompt | None = None,
+    generate: Mapping[str, Any] | None = None,
+    asked: Asked | None = None,
+    told: Told | None = None,
+    registry: Registry | None = None,
+) -> Predicted:
+    """Ask a model about each example of a data set.
+
+    Args:
+        dataset: As for `evalkit.load_inputs`.
+        model: `NAME[:KEY=VALUE,…]`, `FILE.py:FUNCTION`, a function from a list of
+            inputs to a list of answers, or an instance of a model.
+        data: As for `evalkit.load_inputs`.
+        task: As for `evalkit.load_inputs`.
+        split: As for `evalkit.load_inputs`.
+        limit: As for `evalkit.load_inputs`.
+        filters: As for `evalkit.load_inputs`.
+        prompt: Name of a prompt that the data set or task declares, a file, or what it
+            says; the first declared one by default.
+        generate: How the model generates, in place of what the prompt says.
+        asked: Limits.
+        told: Told of the progress.
+        registry: Where plugins are found.
+
+    Returns:
+        The predictions.
+
+    Raises:
+        AskingEnded: Asking ended early; what was answered is in the cache.
+        DataError: The data cannot be read, or the prompt does not fit them.
+        PluginError: A plugin is unknown or broken.
+    """
+    inputs = load_inputs(
+        dataset,
+        data=data,
+        task=task,
+        split=split,
+        limit=limit,
+        filters=filters,
+        registry=registry,
+    )
+    bound = bind_model(model, registry)
+    asked = asked or Asked()
+    told = told or (lambda done, total: None)
+    if bound.way == "predict":
+        if prompt is not None or generate:
+            raise EvalkitError(
+                f"{bound.component.id} answers inputs without a prompt: it takes "
+                "neither a prompt nor how to generate"
+            )
+        return _predicted(bound, inputs, told)
+    name, chosen = read_prompt(prompt, inputs.prompts, inputs.asker)
+    if generate:
+        merged = {**chosen.generate.model_dump(), **generate}
+        _, chosen = read_prompt(
+            {**chosen.model_dump(mode="json"), "generate": merged}, {}, name
+        )
+    makes = renderer(chosen, name, inputs, "chat" in bound.abilities)
+    _refuse_unable(bound, makes)
+    return _asked(bound, model, inputs, makes, name, asked, told)
+
+
+def _refuse_unable(model: BoundModel, makes: Renderer) -> None:
+    wanted = [makes.form]
+    if makes.prompt.generate.logprobs is not None:
+        wanted.append("logprobs")  # type: ignore[arg-type]
+    for ability in wanted:
+        if ability not in model.abilities:
+            raise DataError(
+                f"{model.component.id} cannot be asked for {ability}; it can: "
+                f"{', '.join(model.abilities)}"
+            )
+
+
+def _predicted(model: BoundModel, inputs: ModelInputs, told: Told) -> Predicted:
+    rows: list[dict[str, Any]] = []
+    started = time.monotonic()
+    left = iter(inputs.rows)
+    while batch := list(islice(left, model.batch_requests)):
+        entries = model.predict(batch)
+        for given, entry in zip(batch, entries, strict=True):
+            rows.append(_response(model, inputs, given["uid"], entry))
+        told(len(rows), len(inputs))
+    usage = {"examples": len(rows), "seconds": time.monotonic() - started}
+    system = {"model": identity_of(model, None)}
+    return Predicted(
+        inputs.dataset,
+        inputs.task,
+        _name_of(model),
+        rows,
+        system,
+        usage,
+        inputs.notices,
+    )
+
+
+def _response(
+    model: BoundModel, inputs: ModelInputs, uid: Any, entry: Any
+) -> dict[str, Any]:
+    if isinstance(entry, NotAnswered):
+        return {"id": uid, "error": entry.reason}
+    if hasattr(entry, "model_dump"):
+        entry = entry.model_dump(mode="json")
+    if isinstance(entry, Mapping):
+        given = entry.get("id", uid)
+        if given != uid:
+            raise PluginError(
+                f"{model.component.origin}: predict answered {given!r} in the place "
+                f"of {uid!r}"
+            )
+        return {"id": uid, **{k: v for k, v in entry.items() if k != "id"}}
+    return {"id": uid, _answer_field(inputs): entry}
+
+
+def _answer_field(inputs: ModelInputs) -> str:
+    if inputs.answer_field is None:
+        raise DataError(
+            f"{inputs.task} has a converter of its own, so that nobody knows where an "
+            "answer alone would stand"
+        )
+    return inputs.answer_field
+
+
+def _asked(
+    model: BoundModel,
+    given: Any,
+    inputs: ModelInputs,
+    makes: Renderer,
+    name: str,
+    asked: Asked,
+    told: Told,
+) -> Predicted:
+    answer_field = _answer_field(inputs)
+    identity = identity_of(model, given)
+    cache = ReplyCache(cache_folder()) if asked.is_cached else None
+    answers: list[Answer] = []
+
+    async def run() -> None:
+        asker = Asker(model, identity, asked, cache, len(inputs))
+        try:
+            async for answer in asker.answers(_questions(makes, inputs)):
+                answers.append(answer)
+                told(len(answers), len(inputs))
+        finally:
+            await close(model)
+
+    try:
+        _run(run)
+    finally:
+        if cache is not None:
+            cache.close()
+    system = {
+        "model": identity,
+        "prompt": {"name": name, "form": makes.form, "sha256": makes.prompt.sha256()},
+        "asked": makes.prompt.model_dump(mode="json", exclude_defaults=True),
+    }
+    return Predicted(
+        inputs.dataset,
+        inputs.task,
+        _name_of(model),
+        [_row(each, answer_field) for each in answers],
+        system,
+        _usage(answers),
+        inputs.notices,
+    )
+
+
+def _questions(makes: Renderer, inputs: ModelInputs) -> Iterator[Question]:
+    for row in inputs.rows:
+        yield Question(row["uid"], makes.request(row))
+
+
+def _row(answer: Answer, field: str) -> dict[str, Any]:
+    uid, reply = answer.question.uid, answer.reply
+    if reply.error is not None:
+        return {"id": uid, "error": reply.error}
+    first = reply.completions[0]
+    found: dict[str, Any] = {"id": uid, field: first.text}
+    if first.finish_reason is not None:
+        found["finish_reason"] = first.finish_reason
+    if first.thinking is not None:
+        found["thinking"] = first.thinking
+    return found
+
+
+def _usage(answers: Sequence[Answer]) -> dict[str, Any]:
+    replies = [answer.reply for answer in answers]
+    return {
+        "examples": len(replies),
+        "seconds": _sum(reply.seconds for reply in replies),
+        "input_tokens": _sum(reply.usage.input_tokens for reply in replies),
+        "output_tokens": _sum(reply.usage.output_tokens for reply in replies),
+    }
+
+
+def _sum(values: Iterator[Any]) -> Any:
+    """Return a sum; None where a part is not known."""
+    known = [*values]
+    return None if not known or None in known else sum(known)
+
+
+def _name_of(model: BoundModel) -> str:
+    return str(model.describe().get("name") or model.component.name)
+
+
+def _run(function: Callable[[], Any]) -> None:
+    """Run a coroutine function, also where a loop runs already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(function())
+        return
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            asyncio.run(function())
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    if failures:
+        raise failures[0]
+
+
+__all__ = ["Predicted", "Reply", "predict"]

@@ -157,6 +157,12 @@ def _refuse_unable(model: BoundModel, makes: Renderer) -> None:
     wanted = [makes.form]
     if makes.prompt.generate.logprobs is not None:
         wanted.append("logprobs")  # type: ignore[arg-type]
+    length, most = model.context_length, makes.prompt.generate.max_tokens
+    if length is not None and most is not None and most >= length:
+        raise DataError(
+            f"{most} tokens (max_tokens) leave no room for a prompt: the context of "
+            f"{model.component.id} has {length}"
+        )
     for ability in wanted:
         if ability not in model.abilities:
             raise DataError(

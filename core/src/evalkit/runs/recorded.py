@@ -30,18 +30,11 @@ from evalkit.runs.fields import (
     Whole,
     text,
 )
+from evalkit.runs.fields import FileDigest as FileDigest
 from evalkit.runs.installations import Installation as Installation
 from evalkit.runs.installations import InstallationSource as InstallationSource
 from evalkit.runs.jobs import Job as Job
 from evalkit.runs.systems import System as System
-
-
-class FileDigest(Part):
-    """What a file of the run folder was when it was written."""
-
-    size: Whole
-    """Bytes."""
-    sha256: Sha256
 
 
 class Counts(Part):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from evalkit.adapting.extraction import extraction as extraction
     from evalkit.adapting.files import as_pipeline as as_pipeline
     from evalkit.adapting.files import read_pipeline as read_pipeline
+    from evalkit.adapting.files import read_stages as read_stages
     from evalkit.adapting.pipelines import Adapted as Adapted
     from evalkit.adapting.pipelines import AdapterSettings as AdapterSettings
     from evalkit.adapting.pipelines import Pipeline as Pipeline
@@ -46,7 +47,7 @@ else:
         __name__,
         {
             "adapting.extraction": "Extracted Extraction extraction",
-            "adapting.files": "as_pipeline read_pipeline",
+            "adapting.files": "as_pipeline read_pipeline read_stages",
             "adapting.pipelines": "Adapted AdapterSettings Pipeline pipeline",
             "adapting.sources": "checked_rows file_frames file_rows validated_rows",
             "adapting.stages": "Stage",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from evalkit.plugins.bound import BoundAnnotator as BoundAnnotator
     from evalkit.plugins.bound import BoundDataset as BoundDataset
     from evalkit.plugins.bound import BoundMetric as BoundMetric
+    from evalkit.plugins.bound import BoundModel as BoundModel
     from evalkit.plugins.bound import BoundPerturbation as BoundPerturbation
     from evalkit.plugins.bound import BoundTask as BoundTask
     from evalkit.plugins.commands import find_component as find_component
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from evalkit.plugins.importing import import_component as import_component
     from evalkit.plugins.importing import import_schema as import_schema
     from evalkit.plugins.metadata import required_distribution as required_distribution
+    from evalkit.plugins.provenance import describe_component as describe_component
     from evalkit.plugins.registry import Registry as Registry
     from evalkit.plugins.registry import load_component as load_component
     from evalkit.plugins.resolver import Resolver as Resolver
@@ -66,8 +68,8 @@ else:
             "perturbing.names": "split_composition",
             "plugins.attributes": "read_attributes",
             "plugins.bound": (
-                "Bound BoundAnnotator BoundDataset BoundMetric BoundPerturbation "
-                "BoundTask"
+                "Bound BoundAnnotator BoundDataset BoundMetric BoundModel "
+                "BoundPerturbation BoundTask"
             ),
             "plugins.commands": "find_component",
             "plugins.components": ("Catalog Component DiscoveryProblem WITHOUT_PLUGIN"),
@@ -78,6 +80,7 @@ else:
             "plugins.functions": "FunctionMetric",
             "plugins.importing": "import_component import_schema",
             "plugins.metadata": "required_distribution",
+            "plugins.provenance": "describe_component",
             "plugins.registry": "Registry load_component",
             "plugins.resolver": "Resolver",
             "predictions.agreement": "check_agreement",

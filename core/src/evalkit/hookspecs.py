@@ -48,6 +48,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pluggy
 
+from evalkit.base.terms import Ability as Ability
 from evalkit.base.terms import AnswerKind as AnswerKind
 from evalkit.base.terms import Extractors as Extractors
 from evalkit.base.terms import IntervalKind as IntervalKind
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     import polars as pl
     from pydantic import BaseModel
 
+    from evalkit.base.requests import Reply, Request
     from evalkit.base.terms import Entity, MetricContext, Source, Unparsed
     from evalkit.base.violations import Violation
     from evalkit.edits import Edit
@@ -86,6 +88,9 @@ class TaskIOAttributes:
     """One valid input."""
     labels: Sequence[str] | None
     """The labels, where the output is one of a fixed set."""
+    prompts: Mapping[str, Mapping[str, Any]]
+    """How a model is asked, by name: prompts as `docs/prompts.md` describes them; the
+    first one is used where the user names none."""
     answer_kind: AnswerKind
     """What shape an answer has; `none` for a task without right answers, which metrics
     score that have `none` among their `answer_kinds`, and no others. An empty list is
@@ -217,6 +222,8 @@ class DatasetAttributes:
     scored_fields: Sequence[str]
     """Fields of a response that its metrics, or `evaluate`, ask for beside those of the
     task; the task need not declare them."""
+    prompts: Mapping[str, Mapping[str, Any]]
+    """How a model is asked, in place of the task's prompts."""
     perf_metric: str | None
     """The headline metric, where it differs from the task's."""
     eval_metrics: Sequence[str] | None
@@ -919,6 +926,88 @@ class AnnotatorSpec:
         Returns:
             A list of an entry for each row, as `annotate_example` returns it.
         """
+
+
+class ModelAttributes:
+    """Attributes of a model."""
+
+    version: str
+    """Raised when the same request is answered otherwise, as far as that is known; it
+    is part of the run's id."""
+    abilities: Sequence[Ability]
+    """What it can be asked: `text` to be continued, `chat`, `logprobs` of the tokens
+    that it generates, log-probabilities of given `continuations`. What none of these
+    covers is refused before the first request. Not read of a model that implements
+    `predict`."""
+    context_length: int | None
+    """The most tokens of a request and its reply together; None where it is not
+    known."""
+    concurrency: int
+    """The most requests that it gets at once, or batches of them; a user may lower it,
+    and raise it for `ask`."""
+    batch_requests: int
+    """The most requests or inputs that `generate` or `predict` gets in one call."""
+
+
+class ModelSpec:
+    """Hooks of a model, which is written in one of three ways.
+
+    It is asked by `evalkit predict` and `evalkit eval --model`, which keep its replies,
+    ask again where that may help, and write down what failed. A model never does so
+    itself. It reads secrets from the environment when it is asked first, and puts them
+    into no message.
+    """
+
+    @hookspec(firstresult=True)
+    def predict(self, inputs: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
+        """Answer inputs of a task, without prompts: at most `batch_requests` of them.
+
+        Args:
+            inputs: The fields of `Input` that the task sends to a model, and `uid`.
+
+        Returns:
+            For each input a response, as the task's `Output` describes it but for the
+            id; or the answer alone. `evalkit.NotAnswered(reason)` in the place of one
+            says that there is none.
+        """
+
+    @hookspec(firstresult=True)
+    def generate(self, requests: Sequence[Request]) -> Sequence[Reply]:
+        """Answer requests: at most `batch_requests` of them.
+
+        Args:
+            requests: What is asked.
+
+        Returns:
+            A reply to each.
+        """
+
+    @hookspec(firstresult=True)
+    def ask(self, request: Request) -> Any:
+        """Answer one request; an `async def`, or a function, which is run in a thread.
+
+        Args:
+            request: What is asked.
+
+        Returns:
+            The reply, or an awaitable of it. `evalkit.TryAgain`, `TimeoutError` and
+            `ConnectionError` are raised where the same request may be answered later,
+            and `evalkit.NotAnswered` where it will not, but others may be; whatever
+            else is raised is a failure of the plugin, and ends the work.
+        """
+
+    @hookspec(firstresult=True)
+    def describe(self) -> Mapping[str, Any]:
+        """Say what answers: part of the run's id. It may ask the server.
+
+        Returns:
+            `name`, what the model is called in runs, and what else tells it from
+            others, such as `revision`; no secret, and nothing that changes by itself.
+        """
+
+    @hookspec(firstresult=True)
+    def close(self) -> Any:
+        """Give up connections and processes; may be an `async def`."""
 
 
 class AdapterAttributes:

@@ -111,7 +111,7 @@ class ChosenDatasets:
 
 
 KIND_NAMES = (
-    *("tasks", "datasets", "metrics", "perturbations", "annotators"),
+    *("tasks", "datasets", "metrics", "perturbations", "annotators", "models"),
     *("adapters", "recognisers", "observers", "commands", "schemas"),
 )
 
@@ -175,8 +175,8 @@ def list_command(
     source: nothing is imported unless data sets or a family are chosen. `evalkit show
     KIND/NAME` says more of one.
 
-    KIND is tasks, datasets, metrics, perturbations, annotators, adapters, recognisers,
-    observers, commands or schemas; all but the last three by default.
+    KIND is tasks, datasets, metrics, perturbations, annotators, models, adapters,
+    recognisers, observers, commands or schemas; all but the last three by default.
     """
     from evalkit import find_components
     from evalkit.catalog import COMMANDS, OBSERVERS, iter_kinds

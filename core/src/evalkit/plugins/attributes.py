@@ -80,6 +80,8 @@ def attribute_problems(
         return _metric_problems(attributes, implemented_hooks(kind, plugin))
     if kind == "annotators":
         return _annotator_problems(attributes)
+    if kind == "models":
+        return _model_problems(attributes, implemented_hooks(kind, plugin))
     if kind == "adapters":
         return _adapter_problems(implemented_hooks(kind, plugin))
     if kind == "perturbations" and attributes["batch_texts"] < 1:
@@ -230,6 +232,24 @@ def _annotator_problems(attributes: Mapping[str, Any]) -> list[str]:
         for name in dict.fromkeys(columns)
         if columns.count(name) > 1 or not name or {*name} & {*".:@"}
     ]
+    return problems
+
+
+def _model_problems(
+    attributes: Mapping[str, Any], implemented: Sequence[str]
+) -> list[str]:
+    """Find attributes of a model that are out of their range, or say nothing."""
+    numbers = ("concurrency", "batch_requests", "context_length")
+    problems = [
+        f"its {name} must be 1 or more, is {attributes[name]}"
+        for name in numbers
+        if attributes[name] is not None and attributes[name] < 1
+    ]
+    if "predict" not in implemented and not attributes["abilities"]:
+        problems.append(
+            "its abilities are empty: say what it can be asked, such as "
+            "abilities = ('chat',)"
+        )
     return problems
 
 

@@ -26,6 +26,7 @@ from evalkit.plugins.bound_adapters import BoundAdapter as BoundAdapter
 from evalkit.plugins.bound_adapters import first_rows as first_rows
 from evalkit.plugins.bound_annotators import BoundAnnotator as BoundAnnotator
 from evalkit.plugins.bound_metrics import BoundMetric as BoundMetric
+from evalkit.plugins.bound_models import BoundModel as BoundModel
 from evalkit.plugins.validation import validated
 
 if TYPE_CHECKING:
@@ -278,6 +279,7 @@ BOUND: Mapping[str, type[Bound]] = {
     "metrics": BoundMetric,
     "perturbations": BoundPerturbation,
     "annotators": BoundAnnotator,
+    "models": BoundModel,
     "adapters": BoundAdapter,
     "recognisers": BoundRecogniser,
     "observers": BoundObserver,

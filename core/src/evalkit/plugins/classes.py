@@ -1,4 +1,4 @@
-"""Base classes of tasks, data sets, metrics, perturbations and annotators."""
+"""Base classes of tasks, data sets, metrics, perturbations, annotators and models."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evalkit.base.terms import Extractors, Source
 from evalkit.plugins.plugin import Plugin
 
 if TYPE_CHECKING:
-    from evalkit.base.terms import AnswerKind, IntervalKind, MergeKind
+    from evalkit.base.terms import Ability, AnswerKind, IntervalKind, MergeKind
 
 
 class Perturbation(Plugin):
@@ -60,6 +60,30 @@ class Annotator(Plugin):
     shares_work: ClassVar[bool] = True
 
 
+class Model(Plugin):
+    """What answers inputs, or requests that are made of them.
+
+    A subclass implements one of `predict`, `generate` and `ask`, and sets `abilities`
+    for the latter two. `evalkit.hookspecs.ModelAttributes` says what each attribute
+    means.
+
+    Example:
+        ```python
+        class Polite(evalkit.Model):
+            abilities = ("text", "chat")
+
+            def generate(self, requests):
+                return [evalkit.text_reply("I would rather not say.") for _ in requests]
+        ```
+    """
+
+    version: ClassVar[str] = "1"
+    abilities: Sequence[Ability] = ()
+    context_length: int | None = None
+    concurrency: int = 1
+    batch_requests: int = 32
+
+
 class TaskIO(Plugin):
     """A task: the shape of input and output, and how answers are scored by default.
 
@@ -71,6 +95,7 @@ class TaskIO(Plugin):
     eval_metrics: ClassVar[Sequence[str]] = ()
     delta_metrics: ClassVar[Sequence[str]] = ()
     labels: Sequence[str] | None = None
+    prompts: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     answer_kind: ClassVar[AnswerKind] = "one"
     choices_field: ClassVar[str | None] = None
     only_choices: ClassVar[bool] = False
@@ -101,6 +126,7 @@ class DatasetDefaults(Plugin):
     splits: ClassVar[Sequence[str]] = ("test",)
     default_split: ClassVar[str] = "test"
     labels: ClassVar[Sequence[str] | Mapping[str, str] | None] = None
+    prompts: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     scored_fields: ClassVar[Sequence[str]] = ()
     perf_metric: ClassVar[str | None] = None
     eval_metrics: ClassVar[Sequence[str] | None] = None

@@ -16,6 +16,7 @@ from evalkit.plugins.classes import (
     Annotator,
     DatasetDefaults,
     Metric,
+    Model,
     Perturbation,
     TaskIO,
 )
@@ -51,6 +52,9 @@ class _AdapterDefaults:
 class _NoAttributes:
     """Attributes of kinds that have none."""
 
+
+_AWAITED = ("ask", "close")
+"""Hooks of models that may be coroutine functions."""
 
 _CONVERTERS = ("label_field_converter", "pred_field_converter")
 
@@ -97,6 +101,13 @@ CONTRACTS: Mapping[str, Kind] = {
         hookspecs.AnnotatorAttributes,
         Annotator,
         (("annotate_example",), ("annotate_batch",)),
+    ),
+    "models": Kind(
+        "model",
+        hookspecs.ModelSpec,
+        hookspecs.ModelAttributes,
+        Model,
+        (("predict",), ("generate",), ("ask",)),
     ),
     "adapters": Kind(
         "adapter",
@@ -162,7 +173,8 @@ def hook_problems(kind: str, plugin: object) -> Iterator[str]:
         yield from problems
         if problems and name not in needed:
             yield f"a method of your own is called _{name}"
-        if inspect.iscoroutinefunction(function) or (
+        is_awaited = kind == "models" and name in _AWAITED
+        if (inspect.iscoroutinefunction(function) and not is_awaited) or (
             kind == "observers" and inspect.isgeneratorfunction(function)
         ):
             yield f"{name}: nobody awaits or iterates it; write a plain function"
@@ -178,11 +190,11 @@ def hook_problems(kind: str, plugin: object) -> Iterator[str]:
         for name in way:
             if name not in implemented:
                 yield f"it implements {way[0]} but not {name}, which belongs to it"
-    if len(ways) > 1 and kind == "metrics":
+    if len(ways) > 1 and kind in ("metrics", "models"):
         several = ", ".join(way[0] for way in ways)
         yield (
-            f"it implements {several}: a metric is written in one way only, and a "
-            "method of your own begins with an underscore"
+            f"it implements {several}: {with_article(contract.word)} is written in one "
+            "way only, and a method of your own begins with an underscore"
         )
 
 

@@ -28,7 +28,7 @@ from evalkit.plugins.metadata import (
 
 KINDS = (
     *("tasks", "datasets", "metrics", "perturbations"),
-    *("annotators", "adapters", "recognisers"),
+    *("annotators", "models", "adapters", "recognisers"),
 )
 """The plugin kinds, as they are spelled in groups, folders and on the command line."""
 

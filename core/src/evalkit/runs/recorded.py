@@ -30,17 +30,11 @@ from evalkit.runs.fields import (
     Whole,
     text,
 )
+from evalkit.runs.fields import FileDigest as FileDigest
 from evalkit.runs.installations import Installation as Installation
 from evalkit.runs.installations import InstallationSource as InstallationSource
 from evalkit.runs.jobs import Job as Job
-
-
-class FileDigest(Part):
-    """What a file of the run folder was when it was written."""
-
-    size: Whole
-    """Bytes."""
-    sha256: Sha256
+from evalkit.runs.systems import System as System
 
 
 class Counts(Part):
@@ -171,13 +165,15 @@ class Predictions(Part):
     for a merged run whose parts went through other ones, which `components` has."""
     job: Job | None = None
     """Only where a file beside the predictions tells of the job that made them."""
+    system: System | None = None
+    """Only where a file beside the predictions tells what made them."""
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
         """Return what is recorded of predictions.
 
         Args:
-            given: Name and SHA-256, and adapters and a job, where there are any.
+            given: Name and SHA-256; adapters, a job and a system, where there are any.
         """
         return cls.model_validate({"adapters": [], **given})
 

@@ -38,6 +38,7 @@ from evalkit.workflows.evaluation_steps import (
     refused_copies,
     score,
     score_copies,
+    with_extractors,
 )
 from evalkit.workflows.options import EvaluationOptions
 
@@ -249,6 +250,7 @@ def evaluate_with(
         is_adapted = "predictions" in (options.adapters or {})
         predictions = rows_of(predictions, progress=progress, may_be_folder=is_adapted)
         check_place(out)
+        options = with_extractors(options, predictions)
         asked = bind(dataset, task, options, registry, watchers)
         predictions = adapted_by(predictions, asked.adapters)
         of_copies = as_pipeline((options.adapters or {}).get("perturbed"), registry)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,14 @@ class ModelInputs:
         rows: A dict for each example.
         examples: How many examples the split has, chosen or not.
         notices: What a user should know of them.
+        labels: The labels of the data set as the task spells them; None without any.
+        choices_field: Name of the field that lists an example's own options; None for
+            none.
+        answer_field: Name of the answer in a response; None where the task has a
+            converter of its own.
+        prompts: How a model is asked, by name: of the data set, where it has any,
+            else of the task.
+        asker: Id of what declares them.
     """
 
     dataset: str
@@ -49,6 +57,11 @@ class ModelInputs:
     rows: Sequence[Mapping[str, Any]]
     examples: int
     notices: tuple[str, ...] = ()
+    labels: tuple[str, ...] | None = None
+    choices_field: str | None = None
+    answer_field: str | None = None
+    prompts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    asker: str = ""
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
         """Return an iterator over the rows."""
@@ -143,7 +156,24 @@ def load_inputs(
         rows,
         frame.height,
         (*found, *notices),
+        _labels(bound, bound_task),
+        bound_task.choices_field,
+        bound_task.answer_field,
+        *_prompts(bound, bound_task),
     )
+
+
+def _labels(dataset: BoundDataset, task: BoundTask) -> tuple[str, ...] | None:
+    given = dataset.labels or task.labels
+    values = given.values() if isinstance(given, Mapping) else given
+    return None if values is None else tuple(dict.fromkeys(values))
+
+
+def _prompts(
+    dataset: BoundDataset, task: BoundTask
+) -> tuple[Mapping[str, Mapping[str, Any]], str]:
+    asker: BoundDataset | BoundTask = dataset if dataset.prompts else task
+    return asker.prompts, asker.component.id
 
 
 def _sent_keys(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 from evalkit import TaskIO
 from evalkit_tasks_text.rows import InputRow, OutputRow
 
@@ -29,3 +32,12 @@ class MathQuestionAnswering(TaskIO):
     delta_metrics = ("robustness",)
     perturb_fields = ("question",)
     example = {"uid": "math-1", "question": "Ann has 3 eggs and eats 1. How many now?"}
+    prompts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "default": {
+            "instructions": "Solve the problem step by step. Write the answer in the "
+            "last line, after 'Answer:'.",
+            "query": "{question}",
+            "extract": "after:Answer:,otherwise=text|final-number",
+            "generate": {"max_tokens": 512},
+        }
+    }

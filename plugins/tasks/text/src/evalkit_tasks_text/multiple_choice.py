@@ -44,6 +44,15 @@ class MultipleChoice(TaskIO):
         "choices": ["Rome", "Paris"],
     }
 
+    prompts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "default": {
+            "instructions": "Answer the question with the letter of the right choice.",
+            "query": "{question}\n{choices}\nAnswer:",
+            "extract": "choice",
+            "generate": {"max_tokens": 16},
+        }
+    }
+
     def label_field_converter(self, example: Mapping[str, Any]) -> dict[str, Any]:
         """Name the right choice by its text."""
         answer, choices = example.get("answer"), example["choices"]

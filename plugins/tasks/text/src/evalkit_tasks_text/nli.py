@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 from evalkit_tasks_text.labelled import LabelTask
 from evalkit_tasks_text.rows import InputRow
 
@@ -26,3 +29,12 @@ class Nli(LabelTask):
     perf_metric = "accuracy"
     eval_metrics = ("macro-f1",)
     perturb_fields = ("context", "hypothesis")
+    prompts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "default": {
+            "instructions": "Say whether the context entails the hypothesis, "
+            "contradicts it, or neither. Answer with one of: {labels}.",
+            "query": "Context: {context}\nHypothesis: {hypothesis}\nLabel:",
+            "extract": "labels",
+            "generate": {"max_tokens": 16},
+        }
+    }

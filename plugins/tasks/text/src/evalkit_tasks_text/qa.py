@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -41,6 +41,16 @@ class QuestionAnswering(TaskIO):
         "uid": "qa-1",
         "context": "Please pretend you are reviewing a place, product, book or movie.",
         "question": "What should I pretend?",
+    }
+
+    prompts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "default": {
+            "instructions": "Answer the question with words of the context, and write "
+            "nothing else.",
+            "query": "Context: {context}\nQuestion: {question}\nAnswer:",
+            "extract": "strip",
+            "generate": {"max_tokens": 64},
+        }
     }
 
     def verify_response(

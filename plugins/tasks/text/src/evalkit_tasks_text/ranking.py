@@ -52,6 +52,14 @@ class Ranking(TaskIO):
     eval_metrics: ClassVar[tuple[str, ...]] = ("mrr", "map", "recall-at-k")
     delta_metrics = ("robustness",)
     perturb_fields = ("query",)
+    prompts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "default": {
+            "instructions": "List what is relevant for the query, the best first, as a "
+            "list of texts in JSON.",
+            "query": "Query: {query}\nItems:",
+            "generate": {"max_tokens": 512},
+        }
+    }
     example: ClassVar[Mapping[str, Any]] = {"uid": "query-1", "query": "rain in Spain"}
 
     def label_field_converter(self, example: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,6 +30,14 @@ class Rating(TaskIO):
     scored_fields = ("responses",)
     perf_metric = "krippendorff-alpha"
     perturb_fields = ("text",)
+    prompts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "default": {
+            "instructions": "Rate the text from 1 to 5. Write the number only.",
+            "query": "Text: {text}\nRating:",
+            "extract": "final-number",
+            "generate": {"max_tokens": 16},
+        }
+    }
     example: ClassVar[Mapping[str, Any]] = {"uid": "rated-1", "text": "It is fine."}
     label_field_converter: ClassVar[Mapping[str, str]] = {"id": "uid"}
     pred_field_converter: ClassVar[Mapping[str, str]] = {"id": "id", "pred": "rating"}

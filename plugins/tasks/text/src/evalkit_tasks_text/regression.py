@@ -39,4 +39,13 @@ class Regression(TaskIO):
     eval_metrics: ClassVar[tuple[str, ...]] = ("rmse", "pearson", "spearman")
     delta_metrics = ("robustness",)
     perturb_fields = ("text",)
+    prompts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "default": {
+            "instructions": "Say what number belongs to the text. "
+            "Write the number only.",
+            "query": "Text: {text}\nNumber:",
+            "extract": "final-number",
+            "generate": {"max_tokens": 16},
+        }
+    }
     example: ClassVar[Mapping[str, Any]] = {"uid": "number-1", "text": "Good value."}

@@ -37,4 +37,7 @@ class TextGeneration(TaskIO):
     eval_metrics: ClassVar[tuple[str, ...]] = ("bleu",)
     delta_metrics = ("robustness",)
     perturb_fields = ("source",)
+    prompts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "default": {"query": "{source}", "generate": {"max_tokens": 512}}
+    }
     example: ClassVar[Mapping[str, Any]] = {"uid": "text-1", "source": "Es regnet."}

@@ -1,0 +1,151 @@
+"""What a model is asked, and what it replies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Role = Literal["system", "user", "assistant"]
+"""Who says something in a conversation."""
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Count = Annotated[int, Field(strict=True, ge=0)]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Message(_Frozen):
+    """What one side says in a conversation."""
+
+    role: Role
+    content: str
+
+
+class Request(_Frozen):
+    """One question to a model: a text that it continues, or a conversation.
+
+    None leaves a setting to the model. The request holds all that the reply may depend
+    on but the model itself, so that it is what replies are kept by.
+    """
+
+    prompt: str | None = None
+    """The text to continue; None where `messages` are given."""
+    messages: tuple[Message, ...] = ()
+    """The conversation so far."""
+    continuations: tuple[str, ...] = ()
+    """Texts whose log-probabilities after the prompt are asked for; nothing is
+    generated then."""
+    temperature: Annotated[Finite, Field(ge=0)] = 0.0
+    top_p: Annotated[Finite, Field(gt=0, le=1)] | None = None
+    top_k: Annotated[int, Field(ge=1)] | None = None
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    """The most tokens that are generated."""
+    stop: tuple[str, ...] = ()
+    """Texts before which generation ends."""
+    completions: Annotated[int, Field(ge=1)] = 1
+    """How many texts are generated."""
+    seed: int | None = None
+    presence_penalty: Finite | None = None
+    frequency_penalty: Finite | None = None
+    logprobs: Annotated[int, Field(ge=0)] | None = None
+    """Of how many alternatives to each generated token the log-probability is asked
+    for; 0 for the token's own alone, None for none."""
+
+    @model_validator(mode="after")
+    def _is_one_question(self) -> Self:
+        if (self.prompt is None) == (not self.messages):
+            raise ValueError("a request has either a prompt or messages")
+        if self.continuations and self.completions != 1:
+            raise ValueError("with continuations nothing is generated")
+        return self
+
+
+class Token(_Frozen):
+    """A generated token."""
+
+    text: str
+    logprob: Finite | None = None
+    """Natural logarithm of its probability; None where the model did not say it."""
+    alternatives: Mapping[str, Finite] = {}
+    """Log-probabilities of the likeliest tokens at its place, by their text."""
+
+
+class Completion(_Frozen):
+    """A text that a model generated."""
+
+    text: str
+    """The answer, without what was thought before it."""
+    tokens: tuple[Token, ...] | None = None
+    """Its tokens; None where the model did not tell them."""
+    finish_reason: str | None = None
+    """Why it ends, in the model's words, such as `stop` or `length`."""
+    thinking: str | None = None
+    """What the model wrote before it answered, where it tells that apart."""
+
+
+class Continuation(_Frozen):
+    """The log-probability of a text that was given."""
+
+    logprob: Annotated[Finite, Field(le=0)]
+    """Natural logarithm of its probability after the prompt: the sum over its
+    tokens."""
+    tokens: Annotated[int, Field(ge=1)]
+    """Into how many tokens the model takes it apart."""
+
+
+class Usage(_Frozen):
+    """Tokens that a reply took; None where the model did not count them."""
+
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    """Generated tokens, those of thinking included."""
+    thinking_tokens: Count | None = None
+    cached_tokens: Count | None = None
+    """Those of the input that the model had read before."""
+
+
+class Reply(_Frozen):
+    """What a model replies to one request."""
+
+    completions: tuple[Completion, ...] = ()
+    """One for each that was asked for."""
+    continuations: tuple[Continuation, ...] = ()
+    """One for each of the request's, in their order."""
+    error: str | None = None
+    """Why there is no reply; None where there is one."""
+    is_retriable: bool = False
+    """Whether the same request may be answered when it is asked again."""
+    is_fatal: bool = False
+    """Whether no other request would be answered either, as with a wrong key."""
+    retry_after: Annotated[Finite, Field(ge=0)] | None = None
+    """Seconds after which the server wants to be asked again."""
+    usage: Usage = Usage()
+    seconds: Annotated[Finite, Field(ge=0)] | None = None
+    """How long the model took; None for the time that was waited."""
+    model: str | None = None
+    """What answered, in its own words, such as the name with a date."""
+
+    @model_validator(mode="after")
+    def _answers_or_says_why_not(self) -> Self:
+        answers = bool(self.completions or self.continuations)
+        if self.error is None and not answers:
+            raise ValueError("a reply has completions, continuations or an error")
+        if self.error is not None and answers:
+            raise ValueError("a reply with an error answers nothing")
+        if self.error is None and (self.is_retriable or self.is_fatal):
+            raise ValueError("only an error is retriable or fatal")
+        return self
+
+
+def text_reply(text: str, **more: Any) -> Reply:
+    """Return the reply that is one text.
+
+    Args:
+        text: The text.
+        **more: Further fields of the reply.
+    """
+    return Reply(completions=(Completion(text=text),), **more)

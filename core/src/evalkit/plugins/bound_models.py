@@ -1,0 +1,149 @@
+"""Models that are loaded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from evalkit.base.requests import Reply, Request
+from evalkit.base.terms import NotAnswered, TryAgain
+from evalkit.base.violations import shorten
+from evalkit.errors import PluginError
+from evalkit.hookspecs import ModelAttributes
+from evalkit.plugins.binding import Bound, Guard
+
+Way = Literal["predict", "generate", "ask"]
+
+
+class BoundModel(Bound, ModelAttributes):
+    """A model that is loaded."""
+
+    @property
+    def way(self) -> Way:
+        """The hook by which it answers."""
+        ways: tuple[Way, ...] = ("predict", "generate", "ask")
+        return next(way for way in ways if self.has(way))
+
+    def predict(self, inputs: Sequence[Mapping[str, Any]]) -> list[Any]:
+        """Return what it answers to inputs, unchecked.
+
+        Args:
+            inputs: At most `batch_requests` of them.
+
+        Returns:
+            An entry for each.
+
+        Raises:
+            PluginError: It failed, or returned something else than so many entries.
+        """
+        with self.guard("predict", "input", inputs[0].get("uid") if inputs else None):
+            returned = self.row_function("predict")(inputs=inputs)
+            entries = returned.tolist() if hasattr(returned, "tolist") else returned
+        return self._list_of("predict", entries, len(inputs))
+
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        """Return its replies to requests.
+
+        Args:
+            requests: At most `batch_requests` of them.
+
+        Returns:
+            A reply to each.
+
+        Raises:
+            TryAgain, TimeoutError, ConnectionError, NotAnswered: Whatever of these it
+                raised, for all of them.
+            PluginError: It failed, or returned something else than a reply to each.
+        """
+        with self.guard_of_asking("generate"):
+            returned = self.row_function("generate")(requests=requests)
+        replies = self._list_of("generate", returned, len(requests))
+        return [
+            self.checked(reply, request)
+            for reply, request in zip(replies, requests, strict=True)
+        ]
+
+    def ask(self, request: Request) -> Any:
+        """Return its reply to a request, or an awaitable of it, unchecked.
+
+        Args:
+            request: What is asked.
+
+        Raises:
+            BaseException: Whatever it raised.
+        """
+        return self.row_function("ask")(request=request)
+
+    def checked(self, reply: Any, request: Request) -> Reply:
+        """Return a reply that answers what was asked.
+
+        Args:
+            reply: What the model returned.
+            request: What it was asked.
+
+        Raises:
+            PluginError: It is no reply, or not to this.
+        """
+        origin, way = self.component.origin, self.way
+        if not isinstance(reply, Reply):
+            raise PluginError(
+                f"{origin}: {way} must give an evalkit.Reply, gave {shorten(reply)}"
+            )
+        if reply.error is not None:
+            return reply
+        wanted = {
+            "continuations": len(request.continuations),
+            "completions": 0 if request.continuations else request.completions,
+        }
+        for name, count in wanted.items():
+            found = len(getattr(reply, name))
+            if found != count:
+                raise PluginError(
+                    f"{origin}: {way} was asked for {count} {name}, gave {found}"
+                )
+        return reply
+
+    def describe(self) -> dict[str, Any]:
+        """Return what it says of itself; nothing where it says nothing.
+
+        Raises:
+            PluginError: It failed, or says what is no JSON object.
+        """
+        if not self.has("describe"):
+            return {}
+        with self.guard("describe"):
+            said = self.row_function("describe")()
+        try:
+            json.dumps(said, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            said, reason = None, f": {error}"
+        else:
+            reason = ""
+        if not isinstance(said, Mapping):
+            raise PluginError(
+                f"{self.component.origin}: describe must return an object of JSON"
+                f"{reason}"
+            )
+        return dict(said)
+
+    def guard_of_asking(self, way: str = "ask") -> Guard:
+        """Return a context that names the model in what it raises.
+
+        What says that there is no reply passes as it is.
+
+        Args:
+            way: The hook.
+        """
+        from asyncio import CancelledError  # of who does not wait any longer
+
+        refusals = (TryAgain, NotAnswered, TimeoutError, ConnectionError)
+        return self.guard(way, passes=(*refusals, CancelledError))
+
+    def _list_of(self, way: str, returned: Any, count: int) -> list[Any]:
+        if not isinstance(returned, list | tuple) or len(returned) != count:
+            raise PluginError(
+                f"{self.component.origin}: {way} must return a list of {count} "
+                f"entries, one for each, returned {shorten(returned)}"
+            )
+        return list(returned)

@@ -1,0 +1,29 @@
+"""Asks models, so that it can be repeated; public as `evalkit.asking`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evalkit_commands_predict.predicting import Predicted as Predicted
+    from evalkit_commands_predict.predicting import predict as predict
+    from evalkit_commands_predict.prompts import Prompt as Prompt
+    from evalkit_commands_predict.settings import Asked as Asked
+
+_HOMES = {
+    "Asked": "settings",
+    "Predicted": "predicting",
+    "Prompt": "prompts",
+    "predict": "predicting",
+}
+
+__all__ = ["Asked", "Predicted", "Prompt", "predict"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used."""
+    from importlib import import_module
+
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,94 @@
+"""Models as a user names them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evalkit import Model, Registry
+from evalkit.catalog import BoundModel, Resolver, describe_component
+from evalkit.errors import PluginError
+
+_hands_on_calls = True  # what fails here is in a user's function
+
+
+class _FunctionModel(Model):
+    """A function from inputs of a task to answers."""
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        self._function, self._name = function, name
+
+    def describe(self) -> dict[str, str]:
+        return {"name": self._name}
+
+    def predict(self, inputs: Sequence[Mapping[str, Any]]) -> Any:
+        return self._function(inputs)
+
+
+def bind_model(given: Any, registry: Registry | None = None) -> BoundModel:
+    """Load a model.
+
+    Args:
+        given: `NAME[:KEY=VALUE,…]`, `FILE.py:FUNCTION`, a function of a list of inputs,
+            or an instance of a model.
+        registry: Where plugins are found.
+
+    Raises:
+        PluginError: It is unknown, broken, or cannot be imported.
+    """
+    resolver = Resolver(registry or Registry())
+    if isinstance(given, str):
+        file, _, name = given.rpartition(":")
+        if file.endswith(".py"):
+            given = _FunctionModel(_function_of(Path(file), name), Path(file).stem)
+    elif _is_function(given):
+        given = _FunctionModel(given, getattr(given, "__name__", "function"))
+    return BoundModel.of(resolver.bind("models", given))
+
+
+def _is_function(given: Any) -> bool:
+    hooks = ("predict", "generate", "ask")
+    is_model = any(hasattr(given, hook) for hook in hooks)
+    return callable(given) and not isinstance(given, type) and not is_model
+
+
+def _function_of(path: Path, name: str) -> Callable[..., Any]:
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location(f"_evalkit_{path.stem}", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise PluginError(f"{path}: there is no such file of Python")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise PluginError(
+            f"{path}: importing it failed with {type(error).__name__}: {error}"
+        ) from error
+    function = getattr(module, name, None)
+    if not callable(function):
+        raise PluginError(f"{path}: it has no function {name!r}")
+    return function  # type: ignore[no-any-return]
+
+
+def identity_of(model: BoundModel, given: Any) -> dict[str, Any]:
+    """Return what tells a model from others: what its replies are kept by.
+
+    Args:
+        model: The model.
+        given: What it was named by.
+    """
+    said = describe_component(model)
+    found: dict[str, Any] = {
+        "id": said["id"],
+        "parameters": said.get("parameters"),
+        "version": model.version,
+        "describes": model.describe(),
+    }
+    if isinstance(given, str) and ".py:" in given:
+        content = Path(given.rpartition(":")[0]).read_bytes()
+        found["file_sha256"] = hashlib.sha256(content).hexdigest()
+        found["function"] = given.rpartition(":")[2]
+    return found

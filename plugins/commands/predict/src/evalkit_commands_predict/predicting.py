@@ -1,0 +1,417 @@
+"""From a data set to predictions."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from evalkit import ModelInputs, NotAnswered, Registry, Reply, load_inputs
+from evalkit.catalog import BoundModel
+from evalkit.errors import DataError, EvalkitError, PluginError
+from evalkit_commands_predict.asking import Answer, Asker, Question, close
+from evalkit_commands_predict.cache import ReplyCache, cache_folder
+from evalkit_commands_predict.models import bind_model, identity_of
+from evalkit_commands_predict.prompts import Prompt, checked_prompt, read_prompt
+from evalkit_commands_predict.rendering import Renderer, renderer
+from evalkit_commands_predict.saving import save
+from evalkit_commands_predict.settings import Asked
+
+Progress = Callable[[str, float], None]
+"""Told what is being done, and which share is behind, 0 to 1."""
+
+SHOWN = 3
+"""How many requests a plan shows."""
+
+_CHARACTERS = 4
+"""About so many are a token of English: an estimate, and called so."""
+
+
+@dataclass
+class Predicted:
+    """Predictions, with what is known of how they came.
+
+    Attributes:
+        dataset: Name of the data set.
+        task: Name of its task.
+        model: Name of the model.
+        rows: A response for each example, in the data's order; one that failed has
+            `error`.
+        system: The model and how it was asked.
+        usage: What that took.
+        notices: What a user should know.
+        from_cache: How many answers were there already.
+    """
+
+    dataset: str
+    task: str
+    model: str
+    rows: list[dict[str, Any]]
+    system: dict[str, Any]
+    usage: dict[str, Any] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+    from_cache: int = 0
+
+    @property
+    def errors(self) -> dict[str, int]:
+        """How many examples failed for each reason, the most frequent first."""
+        found = Counter(row["error"] for row in self.rows if "error" in row)
+        return dict(found.most_common())
+
+    @property
+    def failed(self) -> int:
+        """How many examples have no answer."""
+        return sum("error" in row for row in self.rows)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the predictions as JSON lines, and beside them what made them.
+
+        Args:
+            path: The file.
+            overwrite: Whether it may be replaced.
+
+        Returns:
+            The path.
+
+        Raises:
+            StorageError: It is there already, or cannot be written.
+        """
+        return save(path, self.rows, self.system, self.usage, overwrite=overwrite)
+
+
+def predict(
+    dataset: Any = None,
+    model: Any = None,
+    *,
+    data: Any = None,
+    task: Any = None,
+    split: str | None = None,
+    limit: int | None = None,
+    filters: Mapping[str, str | Sequence[str]] | None = None,
+    prompt: str | Path | Mapping[str, Any] | Prompt | None = None,
+    generate: Mapping[str, Any] | None = None,
+    asked: Asked | None = None,
+    progress: Progress | None = None,
+    registry: Registry | None = None,
+) -> Predicted:
+    """Ask a model about each example of a data set.
+
+    Args:
+        dataset: As for `evalkit.load_inputs`.
+        model: `NAME[:KEY=VALUE,…]`, `FILE.py:FUNCTION`, a function from a list of
+            inputs to a list of answers, or an instance of a model.
+        data: As for `evalkit.load_inputs`.
+        task: As for `evalkit.load_inputs`.
+        split: As for `evalkit.load_inputs`.
+        limit: As for `evalkit.load_inputs`.
+        filters: As for `evalkit.load_inputs`.
+        prompt: Name of a prompt that the data set or task declares, a file, or what it
+            says; the first declared one by default.
+        generate: How the model generates, in place of what the prompt says.
+        asked: Limits.
+        progress: Told of it.
+        registry: Where plugins are found.
+
+    Returns:
+        The predictions.
+
+    Raises:
+        AskingEnded: Asking ended early; what was answered is in the cache.
+        DataError: The data cannot be read, or the prompt does not fit them.
+        PluginError: A plugin is unknown or broken.
+    """
+    inputs = load_inputs(
+        dataset,
+        data=data,
+        task=task,
+        split=split,
+        limit=limit,
+        filters=filters,
+        registry=registry,
+    )
+    bound = bind_model(model, registry)
+    asked = asked or Asked()
+    told = _Told(progress, bound.component.id, len(inputs))
+    if bound.way == "predict":
+        if prompt is not None or generate:
+            raise EvalkitError(
+                f"{bound.component.id} answers inputs without a prompt: it takes "
+                "neither a prompt nor how to generate"
+            )
+        return _predicted(bound, model, inputs, told)
+    makes, name = _renderer(bound, inputs, prompt, generate)
+    return _asked(bound, model, inputs, makes, name, asked, told)
+
+
+class _Told:
+    """Tells of the progress, with the rate and the time that is left."""
+
+    def __init__(self, progress: Progress | None, model: str, total: int) -> None:
+        self._progress, self._model, self._total = progress, model, total
+        self._started = time.monotonic()
+
+    def count(self, done: int) -> None:
+        """Tell how many are answered."""
+        if self._progress is None or not self._total:
+            return
+        seconds = max(time.monotonic() - self._started, 1e-9)
+        left = (self._total - done) * seconds / done
+        text = (
+            f"asking {self._model}: {done:,} of {self._total:,}, {done / seconds:,.1f} "
+            f"a second, {timedelta(seconds=round(left))} left"
+        )
+        self._progress(text, done / self._total)
+
+
+def plan_requests(
+    dataset: Any = None,
+    model: Any = None,
+    *,
+    prompt: str | Path | Mapping[str, Any] | Prompt | None = None,
+    generate: Mapping[str, Any] | None = None,
+    registry: Registry | None = None,
+    **chosen: Any,
+) -> dict[str, Any]:
+    """Say what would be asked, and ask nothing.
+
+    Args:
+        dataset: As for `predict`, like all arguments.
+        model: The model.
+        prompt: The prompt.
+        generate: How the model generates.
+        registry: Where plugins are found.
+        **chosen: Which examples.
+
+    Returns:
+        `first`, the first requests; `requests`, how many there would be; and
+        `input_tokens_about`, an estimate at four characters a token.
+
+    Raises:
+        EvalkitError: As for `predict`.
+    """
+    inputs = load_inputs(dataset, registry=registry, **chosen)
+    bound = bind_model(model, registry)
+    if bound.way == "predict":
+        rows = [dict(row) for row in inputs.rows[:SHOWN]]
+        return {"first": rows, "requests": len(inputs), "input_tokens_about": None}
+    makes = _renderer(bound, inputs, prompt, generate)[0]
+    first: list[dict[str, Any]] = []
+    characters = 0
+    for question in _questions(makes, inputs):
+        request = question.request
+        texts = [request.prompt or "", *(m.content for m in request.messages)]
+        characters += sum(map(len, texts))
+        if len(first) < SHOWN:
+            first.append(request.model_dump(mode="json", exclude_defaults=True))
+    return {
+        "first": first,
+        "requests": len(inputs),
+        "input_tokens_about": -(-characters // _CHARACTERS),
+    }
+
+
+def _renderer(
+    model: BoundModel,
+    inputs: ModelInputs,
+    prompt: str | Path | Mapping[str, Any] | Prompt | None,
+    generate: Mapping[str, Any] | None,
+) -> tuple[Renderer, str]:
+    """Return what makes requests, checked, and what the prompt is called."""
+    name, chosen = read_prompt(prompt, inputs.prompts, inputs.asker)
+    if generate:
+        merged = {**chosen.generate.model_dump(), **generate}
+        said = {**chosen.model_dump(mode="json"), "generate": merged}
+        chosen = checked_prompt(f"{name}, with --generate", said)
+    makes = renderer(chosen, name, inputs, "chat" in model.abilities)
+    _refuse_unable(model, makes)
+    return makes, name
+
+
+def _refuse_unable(model: BoundModel, makes: Renderer) -> None:
+    wanted = [makes.form]
+    if makes.prompt.generate.logprobs is not None:
+        wanted.append("logprobs")  # type: ignore[arg-type]
+    length, most = model.context_length, makes.prompt.generate.max_tokens
+    if length is not None and most is not None and most >= length:
+        raise DataError(
+            f"{most} tokens (max_tokens) leave no room for a prompt: the context of "
+            f"{model.component.id} has {length}"
+        )
+    for ability in wanted:
+        if ability not in model.abilities:
+            raise DataError(
+                f"{model.component.id} cannot be asked for {ability}; it can: "
+                f"{', '.join(model.abilities)}"
+            )
+
+
+def _predicted(
+    model: BoundModel, given: Any, inputs: ModelInputs, told: _Told
+) -> Predicted:
+    rows: list[dict[str, Any]] = []
+    started = time.monotonic()
+    left = iter(inputs.rows)
+    try:
+        while batch := list(islice(left, model.batch_requests)):
+            entries = model.predict(batch)
+            for row, entry in zip(batch, entries, strict=True):
+                rows.append(_response(model, inputs, row["uid"], entry))
+            told.count(len(rows))
+    finally:
+        _run(lambda: close(model))
+    usage = {"examples": len(rows), "seconds": time.monotonic() - started}
+    system = {"model": identity_of(model, given)}
+    return Predicted(
+        inputs.dataset,
+        inputs.task,
+        _name_of(model),
+        rows,
+        system,
+        usage,
+        inputs.notices,
+    )
+
+
+def _response(
+    model: BoundModel, inputs: ModelInputs, uid: Any, entry: Any
+) -> dict[str, Any]:
+    if isinstance(entry, NotAnswered):
+        return {"id": uid, "error": entry.reason}
+    if hasattr(entry, "model_dump"):
+        entry = entry.model_dump(mode="json")
+    if isinstance(entry, Mapping):
+        given = entry.get("id", uid)
+        if given != uid:
+            raise PluginError(
+                f"{model.component.origin}: predict answered {given!r} in the place "
+                f"of {uid!r}"
+            )
+        return {"id": uid, **{k: v for k, v in entry.items() if k != "id"}}
+    return {"id": uid, _answer_field(inputs): entry}
+
+
+def _answer_field(inputs: ModelInputs) -> str:
+    if inputs.answer_field is None:
+        raise DataError(
+            f"{inputs.task} has a converter of its own, so that nobody knows where an "
+            "answer alone would stand"
+        )
+    return inputs.answer_field
+
+
+def _asked(
+    model: BoundModel,
+    given: Any,
+    inputs: ModelInputs,
+    makes: Renderer,
+    name: str,
+    asked: Asked,
+    told: _Told,
+) -> Predicted:
+    answer_field = _answer_field(inputs)
+    identity = identity_of(model, given)
+    cache = ReplyCache(cache_folder()) if asked.is_cached else None
+    answers: list[Answer] = []
+
+    async def run() -> None:
+        asker = Asker(model, identity, asked, cache, len(inputs))
+        try:
+            async for answer in asker.answers(_questions(makes, inputs)):
+                answers.append(answer)
+                told.count(len(answers))
+        finally:
+            await close(model)
+
+    try:
+        _run(run)
+    finally:
+        if cache is not None:
+            cache.close()
+    said = makes.prompt.model_dump(mode="json", exclude_defaults=True)
+    extract = said.pop("extract", None)
+    system: dict[str, Any] = {
+        "model": identity,
+        "prompt": {"name": name, "form": makes.form, **said},
+    }
+    if extract is not None:
+        system["extract"] = extract
+    return Predicted(
+        inputs.dataset,
+        inputs.task,
+        _name_of(model),
+        [_row(each, answer_field) for each in answers],
+        system,
+        _usage(answers),
+        inputs.notices,
+        sum(answer.is_cached for answer in answers),
+    )
+
+
+def _questions(makes: Renderer, inputs: ModelInputs) -> Iterator[Question]:
+    for row in inputs.rows:
+        yield Question(row["uid"], makes.request(row))
+
+
+def _row(answer: Answer, field: str) -> dict[str, Any]:
+    uid, reply = answer.question.uid, answer.reply
+    if reply.error is not None:
+        return {"id": uid, "error": reply.error}
+    first = reply.completions[0]
+    found: dict[str, Any] = {"id": uid, field: first.text}
+    if first.finish_reason is not None:
+        found["finish_reason"] = first.finish_reason
+    if first.thinking is not None:
+        found["thinking"] = first.thinking
+    return found
+
+
+def _usage(answers: Sequence[Answer]) -> dict[str, Any]:
+    replies = [answer.reply for answer in answers]
+    return {
+        "examples": len(replies),
+        "seconds": _sum(reply.seconds for reply in replies),
+        "input_tokens": _sum(reply.usage.input_tokens for reply in replies),
+        "output_tokens": _sum(reply.usage.output_tokens for reply in replies),
+    }
+
+
+def _sum(values: Iterator[Any]) -> Any:
+    """Return a sum; None where a part is not known."""
+    known = [*values]
+    return None if not known or None in known else sum(known)
+
+
+def _name_of(model: BoundModel) -> str:
+    return str(model.describe().get("name") or model.component.name)
+
+
+def _run(function: Callable[[], Any]) -> None:
+    """Run a coroutine function, also where a loop runs already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(function())
+        return
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            asyncio.run(function())
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    if failures:
+        raise failures[0]
+
+
+__all__ = ["Predicted", "Reply", "predict"]

@@ -1,0 +1,59 @@
+"""How models are asked: limits, patience, and what is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evalkit.errors import EvalkitError
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Limits of asking, none of which changes a reply.
+
+    Raises:
+        EvalkitError: A number is out of its range.
+    """
+
+    concurrency: int | None = None
+    """The most requests at once; None for what the model takes."""
+    retries: int = 5
+    """How often a request is asked again that may be answered later."""
+    seconds: float = 600.0
+    """How long a reply is waited for."""
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    """Counted when a reply has come, from what it took."""
+    max_errors: float = 0.05
+    """Share of the requests that may fail before asking ends; a whole number of 1 or
+    more is how many."""
+    token_limit: int | None = None
+    """Tokens after which nothing more is asked."""
+    is_cached: bool = True
+    """Whether replies are taken from the cache, and kept there."""
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        least = {
+            "concurrency": 1,
+            "retries": 0,
+            "seconds": 0.001,
+            "requests_per_minute": 0.001,
+            "tokens_per_minute": 0.001,
+            "max_errors": 0,
+            "token_limit": 1,
+        }
+        for name, limit in least.items():
+            value = getattr(self, name)
+            if value is not None and not value >= limit:
+                raise EvalkitError(f"{name} must be {limit} or more, is {value}")
+
+    def errors_allowed(self, requests: int) -> int:
+        """Return how many requests may fail.
+
+        Args:
+            requests: How many there are.
+        """
+        if self.max_errors >= 1:
+            return int(self.max_errors)
+        return int(self.max_errors * requests)

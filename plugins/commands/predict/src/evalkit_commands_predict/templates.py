@@ -1,0 +1,83 @@
+"""Texts with places for fields: `Statement: {statement}`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from string import Formatter
+from typing import Any
+
+from evalkit.errors import DataError
+
+
+def fields_of(template: str) -> list[str]:
+    """Return the names of the fields of a template, each once.
+
+    Args:
+        template: A text in which `{name}` stands for a field, `{name.key}` for a value
+            within one, and `{{` and `}}` for braces.
+
+    Raises:
+        DataError: It is malformed.
+    """
+    return list(dict.fromkeys(name for _, name in _parts(template) if name is not None))
+
+
+def fill(template: str, values: Mapping[str, Any]) -> str:
+    """Put values into a template.
+
+    Braces in values stand for themselves.
+
+    Args:
+        template: As for `fields_of`.
+        values: The fields by name.
+
+    Raises:
+        DataError: The template is malformed, or a value is missing or null.
+    """
+    filled = []
+    for literal, name in _parts(template):
+        filled.append(literal)
+        if name is not None:
+            filled.append(_written(name, _value(name, values)))
+    return "".join(filled)
+
+
+def _parts(template: str) -> Iterator[tuple[str, str | None]]:
+    try:
+        for literal, name, form, conversion in Formatter().parse(template):
+            if name is not None and (form or conversion or not _is_path(name)):
+                raise ValueError(f"{{{name}}} is no name of a field")
+            yield literal, name
+    except ValueError as error:
+        raise DataError(
+            f"the template {template!r} is malformed: {error}; a brace that stands for "
+            "itself is written twice"
+        ) from error
+
+
+def _is_path(name: str) -> bool:
+    return bool(name) and all(
+        part.replace("-", "_").isidentifier() for part in name.split(".")
+    )
+
+
+def _value(name: str, values: Mapping[str, Any]) -> Any:
+    found: Any = values
+    for part in name.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+        if found is None:
+            raise DataError(f"{{{name}}} has no value")
+    return found
+
+
+def _written(name: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | int | float):
+        return str(value)
+    if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
+    raise DataError(
+        f"{{{name}}} is no text, number or list of texts; name a value within it, such "
+        f"as {{{name}.KEY}}"
+    )

@@ -1,0 +1,1 @@
+"""Models that need no weights: baselines, and any program."""

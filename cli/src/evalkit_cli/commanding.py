@@ -7,6 +7,7 @@ as evalkit's own do. It is a click command, and its entry point is of the group
 """
 
 from evalkit_cli.options.completion import complete_names, complete_runs
+from evalkit_cli.options.places import RunsFolder
 from evalkit_cli.options.run_names import run_paths, since_option
 from evalkit_cli.options.runs import (
     folder_option,
@@ -42,6 +43,7 @@ from evalkit_cli.printing.tag_tables import crossing_of
 
 __all__ = [
     "NO_VALUE",
+    "RunsFolder",
     "adjusted_drop",
     "complete_names",
     "complete_runs",

@@ -20,6 +20,7 @@ from evalkit_cli.options.choices import (
     policy_options,
 )
 from evalkit_cli.options.evaluation import validation_options
+from evalkit_cli.options.places import HereFile
 from evalkit_cli.options.prediction_sources import (
     Job,
     jobs_of_files,
@@ -61,7 +62,7 @@ _SHOWN = 5
 @policy_options
 @click.option(
     "--problems",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=HereFile(dir_okay=False, path_type=Path),
     help="Write every problem to this file, one JSON object a line; with its model "
     "where there are several.",
 )

@@ -10,6 +10,7 @@ import click
 
 from evalkit_cli.options.choices import apply
 from evalkit_cli.options.completion import complete_names
+from evalkit_cli.options.places import HereFile
 
 if TYPE_CHECKING:
     from evalkit import Registry
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 params_option = click.option(
     "--params",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=HereFile(exists=True, dir_okay=False, path_type=Path),
     envvar="EVALKIT_PARAMS",
     help="JSON file of parameters by name of the metric.",
 )

@@ -209,9 +209,11 @@ def jobs_of_folder(
     wanted = f"data set of the task {task}" if task else "data set that is installed"
     shown = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
     if not chosen:
+        inner = [f"{path.name}/" for path in sorted(folder.iterdir()) if path.is_dir()]
+        none = f"no file, but {', '.join(inner[:5])}" if inner else "no file"
         raise DataError(
             f"{folder}: no file is named after a {wanted}; it has "
-            f"{shown or 'no file'}. A data set of your own is evaluated by --data FILE "
+            f"{shown or none}. A data set of your own is evaluated by --data FILE "
             "-p FILE"
         )
     if others and not quiet:

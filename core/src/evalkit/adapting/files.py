@@ -20,6 +20,7 @@ from evalkit.errors import AdapterError, EvalkitError, UnknownPluginError
 from evalkit.plugins.importing import import_component
 from evalkit.plugins.parameters import as_meant
 from evalkit.plugins.registry import Registry
+from evalkit.storage.places import is_remote
 
 MOST_BYTES = 1_000_000
 """How large a pipeline's file may be."""
@@ -99,6 +100,8 @@ def as_pipeline(given: Any, registry: Registry | None = None) -> Pipeline | None
     """
     if given is None or isinstance(given, Pipeline):
         return given
+    if isinstance(given, str) and "://" in given and is_remote(given):
+        raise AdapterError(f"{given}: adapters are read from files of this machine")
     if isinstance(given, str) and _names_adapter(given):
         return named_pipeline(given, registry)
     if isinstance(given, str | Path):

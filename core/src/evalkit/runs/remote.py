@@ -28,7 +28,7 @@ from evalkit.runs.storage import (
 from evalkit.storage.fetched import FetchedPath
 from evalkit.storage.fetching import fetch_folder, nothing_at
 from evalkit.storage.finding import store_of
-from evalkit.storage.places import is_remote, join, uri_of
+from evalkit.storage.places import is_remote, join, parse_place, uri_of
 from evalkit.storage.sending import refuse_offline
 from evalkit.storage.stores import ALWAYS, IF_ABSENT, Store, StoredObject
 
@@ -285,14 +285,18 @@ def check_place(out: str | Path | None) -> None:
 
     Raises:
         PluginError: The plugin of the URI's scheme is broken.
-        StorageError: There is none, or the store ignores conditions.
+        StorageError: There is none, the store ignores conditions, or a file is there.
     """
     if out is None:
         return
     if _SCHEME_ALONE.fullmatch(str(out)):  # `s3://` as a path
         raise StorageError(f"{out}//: names no bucket: write {out}//BUCKET/FOLDER")
-    if is_remote(str(out)):
-        RemoteStorage(out).check()
+    if not is_remote(str(out)):
+        return
+    RemoteStorage(out).check()
+    place = parse_place(uri_of(out).rstrip("/"))
+    if place.key and store_of(place.uri).stat(place.uri) is not None:
+        raise StorageError(f"{place.uri}: is a file; runs are written to a folder")
 
 
 def runs_root(folder: str | Path) -> Path:

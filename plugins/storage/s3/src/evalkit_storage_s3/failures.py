@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 from evalkit.errors import ObjectChangedError, StorageError, TransferError
 
@@ -35,7 +36,7 @@ _ADVICE = {
     ),
     "InvalidAccessKeyId": (
         "the server does not know the access key; check AWS_ACCESS_KEY_ID, AWS_PROFILE "
-        "and the endpoint (AWS_ENDPOINT_URL_S3)"
+        "and the endpoint (--endpoint-url, AWS_ENDPOINT_URL_S3)"
     ),
     "SignatureDoesNotMatch": (
         "the secret key is not that of the access key; check AWS_SECRET_ACCESS_KEY or "
@@ -136,5 +137,16 @@ def _of_connection(error: Exception, cannot: str) -> StorageError:
         )
     return TransferError(
         f"{cannot}: the connection was lost or never made ({type(error).__name__}); "
-        "is the server there, and AWS_ENDPOINT_URL_S3 right?"
+        f"is the server there{_address(error)}, and its address right "
+        "(--endpoint-url, AWS_ENDPOINT_URL_S3)?"
     )
+
+
+def _address(error: Exception) -> str:
+    """Say which server could not be asked, without the credentials of an address."""
+    url = getattr(error, "kwargs", {}).get("endpoint_url")
+    parts = urlsplit(url) if isinstance(url, str) else None
+    if parts is None or not parts.hostname:
+        return ""
+    host = parts.netloc.rpartition("@")[2]
+    return f" ({parts.scheme}://{host})"

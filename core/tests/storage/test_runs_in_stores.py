@@ -363,3 +363,20 @@ def test_a_store_that_contradicts_itself_is_not_asked_for_ever(
     record, _ = read_record(result.path)
     with pytest.raises(StorageError, match="says that it is there, and that it is not"):
         remote.RemoteStorage(ROOT, 0.01).send(result.path, record)
+
+
+def test_a_file_is_no_folder_of_runs(store: MemoryStore) -> None:
+    store.add(ROOT, b"data")
+    asked: list[str] = []
+    for out in (ROOT, f"{ROOT}/"):
+        with pytest.raises(StorageError, match=f"{ROOT}: is a file; runs are written"):
+            evalkit.evaluate(
+                "mini",
+                ANSWERS,
+                out=out,
+                progress=lambda text, share: asked.append(text),
+            )
+    assert asked == []
+    with pytest.raises(StorageError, match="is a file"):
+        evalkit.evaluate("mini", ANSWERS).save(ROOT)
+    assert list(store.contents) == [ROOT]

@@ -65,7 +65,8 @@ class RemoteStorage:
         """Refuse a store in which two writers of a run could damage it.
 
         Raises:
-            StorageError: It ignores conditions, or cannot be written to.
+            StorageError: It ignores conditions, cannot be written to, or a file is
+                there.
         """
         refuse_offline(self._root)
         if not self._store.honours_conditions(self._root):
@@ -74,6 +75,9 @@ class RemoteStorage:
                 "condition that nothing is there yet (If-None-Match), so that two "
                 "writers of one run would damage it. Write to a folder, and copy it"
             )
+        place = parse_place(self._root.rstrip("/"))
+        if place.key and self._store.stat(place.uri) is not None:
+            raise StorageError(f"{place.uri}: is a file; runs are written to a folder")
 
     def publish(self, contents: RunContents) -> Published:
         """Write a run if it is not there yet.
@@ -291,12 +295,8 @@ def check_place(out: str | Path | None) -> None:
         return
     if _SCHEME_ALONE.fullmatch(str(out)):  # `s3://` as a path
         raise StorageError(f"{out}//: names no bucket: write {out}//BUCKET/FOLDER")
-    if not is_remote(str(out)):
-        return
-    RemoteStorage(out).check()
-    place = parse_place(uri_of(out).rstrip("/"))
-    if place.key and store_of(place.uri).stat(place.uri) is not None:
-        raise StorageError(f"{place.uri}: is a file; runs are written to a folder")
+    if is_remote(str(out)):
+        RemoteStorage(out).check()
 
 
 def runs_root(folder: str | Path) -> Path:

@@ -172,3 +172,9 @@ def test_a_server_that_is_not_there_is_named_without_credentials(
     done = call("runs", "-o", "s3://bucket/runs")
     assert "is the server there (http://127.0.0.1:1), and its address" in done.stderr
     assert "secret" not in done.stderr
+
+
+def test_a_name_that_no_bucket_has_is_said(configured: None) -> None:
+    done = call("runs", "-o", "s3://My_Bucket!/runs")
+    assert done.exit_code == 1
+    assert "no bucket can be called so" in done.stderr

@@ -21,6 +21,7 @@ _BUSY = frozenset(
     }
 )
 
+_NO_OBJECT = "it is no legal name of an object"
 _NO_BUCKET = "there is no such bucket; create it, or correct its name"
 
 _ADVICE = {
@@ -96,8 +97,13 @@ def failures(uri: str, doing: str) -> Iterator[None]:
         raise StorageError(
             f"{cannot}: the credentials cannot be renewed: log in again"
         ) from None
-    except (boto.ParamValidationError, boto.InvalidEndpointDiscoveryConfigurationError):
-        raise StorageError(f"{cannot}: it is no legal name of an object") from None
+    except (
+        boto.ParamValidationError,
+        boto.InvalidEndpointDiscoveryConfigurationError,
+    ) as error:
+        is_of_bucket = "nvalid bucket name" in str(error)
+        no_name = "no bucket can be called so" if is_of_bucket else _NO_OBJECT
+        raise StorageError(f"{cannot}: {no_name}") from None
     except UnicodeError:
         raise StorageError(
             f"{cannot}: its name or the credentials hold a letter that cannot be sent"

@@ -178,3 +178,17 @@ def test_a_name_that_no_bucket_has_is_said(configured: None) -> None:
     done = call("runs", "-o", "s3://My_Bucket!/runs")
     assert done.exit_code == 1
     assert "no bucket can be called so" in done.stderr
+
+
+def test_predictions_that_are_a_folder_are_told_what_it_has(root: str) -> None:
+    of_data = ("--data", f"{root}/data/set.jsonl", "--task", "sentiment")
+    done = call("eval", *of_data, "-p", f"{root}/said")
+    assert f"{root}/said: is a folder, not a file; it has m.jsonl\n" in done.stderr
+    done = call("eval", *of_data, "-p", root)
+    assert "is a folder, not a file; it has data/, runs/, said/\n" in done.stderr
+
+
+def test_a_file_of_a_bucket_is_checked_against_a_schema(root: str) -> None:
+    words = ("--schema", "classification.Label", "--json")
+    done = call("schema", "check", f"{root}/said/m.jsonl", *words)
+    assert json.loads(done.stdout)["file"] == f"{root}/said/m.jsonl", done.stderr

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"
 _STDIN_NAME = "stdin"
+_MANIFEST = ".manifest"
+"""What `evalkit publish` adds to the name of a file that it describes."""
 
 
 class Job(NamedTuple):
@@ -198,7 +200,8 @@ def jobs_of_folder(
     for path in files:
         name = model_name(path)
         if name not in known or not _is_of_task(registry, name, task):
-            others.append(path.name)
+            if not name.endswith(_MANIFEST):
+                others.append(path.name)
         elif name in chosen:
             raise DataError(
                 f"{folder}: {chosen[name].name} and {path.name} are both predictions "

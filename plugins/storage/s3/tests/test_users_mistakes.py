@@ -142,6 +142,9 @@ def test_published_predictions_are_evaluated_under_the_model_s_name(
     assert evalkit.find_run("m", f"{root}/runs")
     done = call("eval", "--task", "nli", "--predictions-dir", f"{root}/predictions/m")
     assert "it has no file, but nli/." in done.stderr
+    folder = f"{root}/predictions/m/nli"
+    done = call("eval", "--predictions-dir", folder, "--model", "m")
+    assert (done.exit_code, "manifest" in done.stderr) == (0, False)
 
 
 def test_what_a_file_holds_has_to_be_said(bucket: str, tmp_path: Path) -> None:

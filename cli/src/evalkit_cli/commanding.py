@@ -14,6 +14,7 @@ from evalkit_cli.options.choices import (
     read_filters,
 )
 from evalkit_cli.options.completion import complete_names, complete_runs
+from evalkit_cli.options.places import RunsFolder
 from evalkit_cli.options.run_names import run_paths, since_option
 from evalkit_cli.options.runs import (
     folder_option,
@@ -50,6 +51,7 @@ from evalkit_cli.printing.tag_tables import crossing_of
 __all__ = [
     "NO_VALUE",
     "InputFile",
+    "RunsFolder",
     "adjusted_drop",
     "asking_options",
     "chosen_dataset",

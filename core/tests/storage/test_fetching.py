@@ -553,3 +553,15 @@ def test_a_cache_that_cannot_be_written_is_named(
     store.add(FILE, b"one")
     with pytest.raises(StorageError, match=r"cannot be written.*EVALKIT_CACHE_DIR"):
         fetch_file(FILE)
+
+
+def test_a_file_with_files_below_it_is_no_folder_here(store: MemoryStore) -> None:
+    store.add("mem://b/folder/x", b"one")
+    store.add("mem://b/folder/x.y", b"another")
+    store.add("mem://b/folder/x/deep/z", b"two")
+    message = "mem://b/folder/x: is a file, and there are files below it, such as"
+    with pytest.raises(StorageError, match=message):
+        fetch_folder("mem://b/folder")
+    fetched = fetch_folder("mem://b/folder/x")
+    assert fetched is not None
+    assert (fetched / "deep" / "z").read_bytes() == b"two"

@@ -17,6 +17,7 @@ from evalkit.storage.places import base_name, is_remote, join, parse_place, uri_
         ("s3:/bucket/a", True),  # as a path
         ("gs+x://b", True),
         ("s3://", True),
+        ("s3:///b/k", True),
         ("a/b.jsonl", False),
         ("runs:model", False),
         ("C:\\data", False),
@@ -48,7 +49,8 @@ def test_uris_are_written_in_full(name: str | Path, uri: str) -> None:
     [
         ("runs/x", "is no place"),
         ("s3://", "names no bucket"),
-        ("s3:///key", "is no place"),
+        ("s3:///key", "names no bucket: write s3://BUCKET/FILE"),
+        ("file:///key", "names no bucket: write its path"),
         ("s3://b/\n", "control character"),
     ],
 )

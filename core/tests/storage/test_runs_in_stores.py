@@ -421,3 +421,20 @@ def test_of_several_names_a_store_is_listed_once(store: MemoryStore) -> None:
     found = find_runs(["m", "n", "latest"], ROOT)
     assert len({each.path for each in found}) == 2
     assert store.calls["list"] == 1
+
+
+def test_a_file_is_no_folder_of_runs(store: MemoryStore) -> None:
+    store.add(ROOT, b"data")
+    asked: list[str] = []
+    for out in (ROOT, f"{ROOT}/"):
+        with pytest.raises(StorageError, match=f"{ROOT}: is a file; runs are written"):
+            evalkit.evaluate(
+                "mini",
+                ANSWERS,
+                out=out,
+                progress=lambda text, share: asked.append(text),
+            )
+    assert asked == []
+    with pytest.raises(StorageError, match="is a file"):
+        evalkit.evaluate("mini", ANSWERS).save(ROOT)
+    assert list(store.contents) == [ROOT]

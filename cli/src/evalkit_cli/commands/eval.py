@@ -37,6 +37,7 @@ from evalkit_cli.options.completion import complete_names
 from evalkit_cli.options.evaluation import evaluation_options
 from evalkit_cli.options.metrics import chosen_metrics, metric_options
 from evalkit_cli.options.perturbations import Copies, find_copies, perturbed_options
+from evalkit_cli.options.places import RunsFolder
 from evalkit_cli.options.prediction_sources import (
     Job,
     jobs_of_files,
@@ -75,8 +76,9 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="[MODEL=]FILE",
     help="JSON lines, CSV, TSV, Parquet, Arrow, or plain lines in the data's order; "
-    "- for the standard input; repeat it for several models. Without it, predictions "
-    "that ship with the data set are scored.",
+    "a path, a URI such as s3://bucket/file.jsonl, or - for the standard input; repeat "
+    "it for several models. Without it, predictions that ship with the data set are "
+    "scored.",
 )
 @click.option(
     "--predictions-dir",
@@ -114,11 +116,11 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=RunsFolder(),
     default=Path("runs"),
     show_default=True,
     envvar="EVALKIT_OUT",
-    help="Folder that runs are written to.",
+    help="Folder that runs are written to, or its URI, such as s3://bucket/runs.",
 )
 @click.option(
     "--no-examples",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -242,8 +244,16 @@ def _default_name(
     from evalkit.storage import is_remote, join, uri_of
 
     stem = model_name(Path(dataset)) if "/" in dataset or "." in dataset else dataset
+    if _is_pattern(stem) and not os.path.lexists(dataset):
+        stem = "-".join(filter(None, re.split(r"[-*?[\]]+", stem))) or "data"
     how = [*families, *map(_names_in, perturbations)]
     name = f"{'-'.join(dict.fromkeys(how)).replace('@', '-')}-{stem}.jsonl"
     if not is_remote(dataset):
         return name
-    return join(uri_of(dataset).rpartition("/")[0], name)
+    folders = uri_of(dataset).split("/")[:-1]
+    patterns = (place for place, part in enumerate(folders) if _is_pattern(part))
+    return join("/".join(folders[: next(patterns, None)]), name)
+
+
+def _is_pattern(text: str) -> bool:
+    return any(each in text for each in "*?[")

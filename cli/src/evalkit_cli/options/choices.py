@@ -68,7 +68,8 @@ data_options = apply(
         "--data",
         type=click.Path(),
         envvar="EVALKIT_DATA",
-        help="File of examples instead of an installed data set; needs --task.",
+        help="File of examples, or its URI such as s3://bucket/file.jsonl, instead of "
+        "an installed data set; needs --task.",
     ),
     click.option(
         "--task",

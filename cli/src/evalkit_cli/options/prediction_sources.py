@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"
 _STDIN_NAME = "stdin"
+_MANIFEST = ".manifest"
+"""What `evalkit publish` adds to the name of a file that it describes."""
 
 
 class Job(NamedTuple):
@@ -198,7 +200,8 @@ def jobs_of_folder(
     for path in files:
         name = model_name(path)
         if name not in known or not _is_of_task(registry, name, task):
-            others.append(path.name)
+            if not name.endswith(_MANIFEST):
+                others.append(path.name)
         elif name in chosen:
             raise DataError(
                 f"{folder}: {chosen[name].name} and {path.name} are both predictions "
@@ -209,9 +212,11 @@ def jobs_of_folder(
     wanted = f"data set of the task {task}" if task else "data set that is installed"
     shown = ", ".join(others[:5]) + (", …" if len(others) > 5 else "")
     if not chosen:
+        inner = [f"{path.name}/" for path in sorted(folder.iterdir()) if path.is_dir()]
+        none = f"no file, but {', '.join(inner[:5])}" if inner else "no file"
         raise DataError(
             f"{folder}: no file is named after a {wanted}; it has "
-            f"{shown or 'no file'}. A data set of your own is evaluated by --data FILE "
+            f"{shown or none}. A data set of your own is evaluated by --data FILE "
             "-p FILE"
         )
     if others and not quiet:

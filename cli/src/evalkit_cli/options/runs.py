@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from evalkit_cli.options.choices import Decorator
+from evalkit_cli.options.places import RunsFolder
 
 FORMATS = ("table", "md", "csv", "latex")
 
@@ -14,11 +15,11 @@ folder_option = click.option(
     "-o",
     "--out",
     "folder",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=RunsFolder(),
     default=Path("runs"),
     show_default=True,
     envvar="EVALKIT_OUT",
-    help="Folder that runs were written to.",
+    help="Folder that runs were written to, or its URI, such as s3://bucket/runs.",
 )
 
 
@@ -68,9 +69,10 @@ store_option = click.option(
     "-o",
     "--out",
     "folder",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=RunsFolder(),
     default=Path("runs"),
     show_default=True,
     envvar="EVALKIT_OUT",
-    help="Folder that runs are found in, and that the new one is written to.",
+    help="Folder that runs are found in, and that the new one is written to, or its "
+    "URI, such as s3://bucket/runs.",
 )

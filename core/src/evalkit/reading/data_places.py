@@ -7,15 +7,23 @@ from collections.abc import Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from glob import glob
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from evalkit.errors import DataError
-from evalkit.reading.formats import MANIFEST_FILE, has_data_suffix, is_data_set
+from evalkit.reading.formats import (
+    MANIFEST_FILE,
+    has_data_suffix,
+    is_data_set,
+    model_name,
+)
 from evalkit.reading.given_rows import local_path
 from evalkit.storage.fetched import FetchedPath
 from evalkit.storage.places import is_remote, join, parse_place
 from evalkit.storage.sharded import ShardedPath, by_split, refuse_incomplete
+
+_DESCRIPTION = ".manifest.json"
+"""What `evalkit publish` puts behind the name of the file that it describes."""
 
 _NAMED = 10
 """Files that a message names."""
@@ -56,7 +64,7 @@ def data_path(name: str | Path) -> Path:
         names = [n for n in names if n.count("/") == depth and fnmatchcase(n, pattern)]
     elif not names or MANIFEST_FILE in names:
         return local_path(place.uri)  # says that there is nothing
-    files = [each for each in names if has_data_suffix(each)]
+    files = _of_data(names)
     if not pattern and len(by_split(files)) != 1:
         raise DataError(f"{place.uri}: {_which(files, len(names))}")
     return _chosen(place.uri, folder, files)
@@ -86,10 +94,18 @@ def _of_this_machine(path: Path) -> Path:
     names: list[str] = []
     with suppress(OSError):  # who reads it says why
         if path.is_dir() and not is_data_set(path):
-            names = [each.name for each in path.iterdir() if has_data_suffix(each.name)]
+            names = _of_data([each.name for each in path.iterdir()])
     # a folder of anything else may be what an adapter reads
     is_split = len(names) > 1 and len(by_split(names)) == 1
     return _chosen(text, text, names) if is_split else path
+
+
+def _of_data(names: Sequence[str]) -> list[str]:
+    """Return the names of files that hold rows, not of what is said about these."""
+    files = [each for each in names if has_data_suffix(each)]
+    paths = [PurePosixPath(e) for e in files if not e.endswith(_DESCRIPTION)]
+    described = {str(path.with_name(model_name(Path(path)))) for path in paths}
+    return [each for each in files if each.removesuffix(_DESCRIPTION) not in described]
 
 
 def _parted(text: str) -> tuple[str, str]:

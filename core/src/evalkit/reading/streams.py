@@ -16,12 +16,16 @@ import numpy as np
 
 from evalkit.errors import DataError
 from evalkit.reading.expansion import CountedStream, Expansion
+from evalkit.storage.fetched import FetchedPath
 
 BLOCK_BYTES = 4 << 20
 """Bytes that are read at once."""
 
 MOST_LINE_BYTES = 64 << 20
 """The longest line that is read; a longer one is skipped and reported."""
+
+_NAMED = 5
+"""What a message names of a folder."""
 
 _NEWLINE = 10
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -94,7 +98,7 @@ def refuse_other_than_file(path: Path) -> None:
         if path.is_file():
             return
         if path.is_dir():
-            raise DataError(f"{path}: is a folder, not a file")
+            raise DataError(f"{path}: is a folder, not a file{_held_by(path)}")
         exists = path.exists()
     except OSError as error:
         reason = error.strerror or error
@@ -105,6 +109,15 @@ def refuse_other_than_file(path: Path) -> None:
         f"{path}: is a pipe or a device, which can be read only once; write it to a "
         "file first, or give `-` and send it to the standard input"
     )
+
+
+def _held_by(folder: Path) -> str:
+    """Say what is in a folder of a store, so that one of it can be named."""
+    if not isinstance(folder, FetchedPath):
+        return ""
+    names = sorted(f"{each.name}{'/' * each.is_dir()}" for each in folder.iterdir())
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f"; it has {', '.join(names[:_NAMED])}{more}" if names else ""
 
 
 def line_blocks(path: Path) -> Iterator[LineBlock]:

@@ -14,11 +14,15 @@ from evalkit.base.wording import count_of
 from evalkit.errors import EvalkitError, StorageError
 from evalkit.examples.files import is_file_name
 from evalkit.predictions.preparation import Predictions, adapted_by
-from evalkit.reading.given_rows import file_at, rows_of
+from evalkit.reading.given_rows import rows_of
 from evalkit.runs.finding import find_run
 from evalkit.runs.folders import RUN_FILE
+from evalkit.runs.remote import runs_root
 from evalkit.runs.results import Result
 from evalkit.runs.stored import read_run
+from evalkit.storage.fetched import FetchedPath
+from evalkit.storage.fetching import fetch_file
+from evalkit.storage.places import is_remote
 
 Given = Sequence[Any] | str | Path | pl.DataFrame | Result
 """Several files, tables or runs, or one."""
@@ -150,7 +154,7 @@ def find_stored(given: str | Path, runs: str | Path = "runs") -> Path | None:
         StorageError: There is neither a file nor a run of this name, or there are
             several such runs.
     """
-    path = file_at(given)  # of a folder in a store not all runs
+    path = _file_or_folder(given)
     if path.exists() and not path.is_dir() and path.name != RUN_FILE:
         return None
     try:
@@ -161,6 +165,17 @@ def find_stored(given: str | Path, runs: str | Path = "runs") -> Path | None:
         if is_file_name(given):
             return None
         raise StorageError(f"{given}: there is no such file, and {error}") from error
+
+
+def _file_or_folder(given: str | Path) -> Path:
+    """Return the path of a file or folder, whether it is there or not.
+
+    Of a folder in a store the records of its runs are fetched, and nothing else: the
+    name may be that of a run in it, as `s3://bucket/runs:model`.
+    """
+    if isinstance(given, FetchedPath) or not is_remote(str(given)):
+        return Path(given)
+    return fetch_file(given) or runs_root(given)
 
 
 def _copies(given: Any, what: str, runs: str | Path) -> Predictions | Result:

@@ -27,6 +27,7 @@ from evalkit.runs.stored import read_run
 from evalkit.runs.summaries import RunSummary
 from evalkit.storage.fetched import FetchedPath
 from evalkit.storage.fetching import missing
+from evalkit.storage.places import is_remote, parse_place
 
 LATEST = "latest"
 """Stands for the run that was evaluated last where a run is asked for."""
@@ -182,8 +183,8 @@ def _find(reference: str | Path, root: Callable[[], Path], places: _Places) -> F
         raise StorageError(explain_no_run(path))
     for folder, rest in _in_other_folders(name):
         raise StorageError(_unknown(rest, places[folder]))
-    if isinstance(path, FetchedPath):
-        raise StorageError(_nothing_at(path.uri))
+    if is_remote(name):
+        raise StorageError(_nothing_at(name.rstrip("/"), places))
     raise StorageError(_unknown(name, place))
 
 
@@ -302,13 +303,15 @@ def _no_runs(name: str, root: Path) -> str:
     )
 
 
-def _nothing_at(uri: str) -> str:
+def _nothing_at(uri: str, places: _Places) -> str:
+    """Say that no run is at a URI, and which are beside it."""
     if is_offline():
         return f"there is no run {uri}: {missing(uri)}"
-    return (
-        f"there is no run folder {uri}, and it names no run as FOLDER:NAME does, by "
-        "its model or the start of its id"
-    )
+    above, _, name = uri.rpartition("/")
+    runs = places[runs_root(above)].runs if parse_place(uri).key else []
+    begun = [run for run in runs if run.name.startswith(name)]
+    near = f"; {above} holds {name_runs(begun or runs)}" if runs else ""
+    return f"there is no run {uri}{near}"
 
 
 def _unknown(name: str, place: _Place) -> str:

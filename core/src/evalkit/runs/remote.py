@@ -28,7 +28,7 @@ from evalkit.runs.storage import (
 from evalkit.storage.fetched import FetchedPath
 from evalkit.storage.fetching import fetch_folder, nothing_at
 from evalkit.storage.finding import store_of
-from evalkit.storage.places import is_remote, join, uri_of
+from evalkit.storage.places import is_remote, join, parse_place, uri_of
 from evalkit.storage.sending import refuse_offline
 from evalkit.storage.stores import ALWAYS, IF_ABSENT, Store, StoredObject
 
@@ -65,7 +65,8 @@ class RemoteStorage:
         """Refuse a store in which two writers of a run could damage it.
 
         Raises:
-            StorageError: It ignores conditions, or cannot be written to.
+            StorageError: It ignores conditions, cannot be written to, or a file is
+                there.
         """
         refuse_offline(self._root)
         if not self._store.honours_conditions(self._root):
@@ -74,6 +75,9 @@ class RemoteStorage:
                 "condition that nothing is there yet (If-None-Match), so that two "
                 "writers of one run would damage it. Write to a folder, and copy it"
             )
+        place = parse_place(self._root.rstrip("/"))
+        if place.key and self._store.stat(place.uri) is not None:
+            raise StorageError(f"{place.uri}: is a file; runs are written to a folder")
 
     def publish(self, contents: RunContents) -> Published:
         """Write a run if it is not there yet.
@@ -285,7 +289,7 @@ def check_place(out: str | Path | None) -> None:
 
     Raises:
         PluginError: The plugin of the URI's scheme is broken.
-        StorageError: There is none, or the store ignores conditions.
+        StorageError: There is none, the store ignores conditions, or a file is there.
     """
     if out is None:
         return

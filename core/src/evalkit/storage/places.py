@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from evalkit.errors import DataError
 
-# a path makes one slash of two
-_REMOTE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/{1,2}(?=[^/]|$)")
+# a path makes one slash of two; after three the name of the bucket is empty, as where
+# a variable of a script is
+_REMOTE = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://?")
 
 
 class Place(NamedTuple):
@@ -47,7 +48,9 @@ def parse_place(name: str | Path) -> Place:
         raise DataError(f"{text}: is no place such as s3://BUCKET/FOLDER/FILE")
     bucket, _, key = text[found.end() :].partition("/")
     if not bucket:
-        raise DataError(f"{text}: names no bucket: write {found[1]}://BUCKET/FILE")
+        is_here = found[1].lower() == "file"
+        how = "its path" if is_here else f"{found[1]}://BUCKET/FILE"
+        raise DataError(f"{text}: names no bucket: write {how}")
     if any(ord(letter) < 32 for letter in text):
         raise DataError(f"{text!r}: holds a control character")
     return Place(found[1].lower(), bucket, key)

@@ -26,7 +26,7 @@ _SHOWN = 3
 
 
 @click.command("adapt")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path())
 @click.option(
     "-a",
     "--adapter",
@@ -39,7 +39,7 @@ _SHOWN = 3
 @click.option(
     "-o",
     "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=click.Path(dir_okay=False),
     help="File to write, .jsonl or .parquet; without it the first rows are printed.",
 )
 @click.option(
@@ -60,9 +60,9 @@ _SHOWN = 3
 @json_option
 @quiet_with("Print no progress and no summary.")
 def adapt_command(
-    file: Path,
+    file: str,
     adapter: str,
-    out: Path | None,
+    out: str | None,
     limit: int | None,
     row: int | None,
     as_json: bool,
@@ -85,7 +85,8 @@ def adapt_command(
       - kind: Drop
         configuration: {fields: [ranks]}
 
-    FILE is JSON lines, CSV, TSV, Parquet or Arrow. Nothing is written where a row
+    FILE is JSON lines, CSV, TSV, Parquet or Arrow, or the URI of such a file, such as
+    s3://bucket/answers.jsonl; -o takes a URI too. Nothing is written where a row
     cannot be adapted.
     """  # noqa: D301 - click reads the backspace
     from evalkit.adapters import as_pipeline
@@ -93,15 +94,15 @@ def adapt_command(
 
     if out is not None and row is not None:
         raise click.UsageError("--explain prints one row; it takes no --out.")
-    with plugin_output_to_stderr():
+    with plugin_output_to_stderr(), watched(quiet) as progress:
         adapters = as_pipeline(adapter)
-        file = local_path(file)
+        path = local_path(file, progress)
     if row is not None:
-        _explain(adapters, file, row, as_json)
+        _explain(adapters, path, row, as_json)
     elif out is None:
-        _print_rows(adapters, file, limit or _SHOWN, as_json)
+        _print_rows(adapters, path, limit or _SHOWN, as_json)
     else:
-        _write(adapters, file, out, limit, as_json, quiet)
+        _write(adapters, path, out, limit, as_json, quiet)
 
 
 def _print_rows(adapters: Pipeline, file: Path, limit: int, as_json: bool) -> None:
@@ -155,7 +156,7 @@ def _explain(adapters: Pipeline, file: Path, number: int, as_json: bool) -> None
 def _write(
     adapters: Pipeline,
     file: Path,
-    out: Path,
+    out: str,
     limit: int | None,
     as_json: bool,
     quiet: bool,
@@ -165,10 +166,10 @@ def _write(
 
     with plugin_output_to_stderr(), watched(quiet) as progress:
         done = adapt_file(adapters, file, out, limit, progress)
-    for path in leftovers(out):
+    for path in leftovers(Path(out)):
         echo(f"{path}: is of a call that did not end, or still runs", err=True)
     if as_json:
-        echo_json({"read": done.read, "written": done.written, "file": str(out)})
+        echo_json({"read": done.read, "written": done.written, "file": out})
     elif not quiet:
         read = count_of(done.read, "row")
         echo(f"{read} read, {done.written:,} written to {out}")

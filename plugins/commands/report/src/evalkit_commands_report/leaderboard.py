@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from evalkit_cli.commanding import (
+    RunsFolder,
     complete_names,
     draw,
     draw_with_notes,
@@ -35,7 +36,7 @@ FORMATS = ("table", "md", "csv", "latex", "json", "html")
     "folders",
     nargs=-1,
     metavar="[FOLDER…]",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=RunsFolder(),
     envvar="EVALKIT_OUT",
 )
 @click.option(
@@ -44,7 +45,7 @@ FORMATS = ("table", "md", "csv", "latex", "json", "html")
     "named",
     multiple=True,
     metavar="FOLDER",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=RunsFolder(),
     help="The same as the argument, as other commands name it; repeatable.",
 )
 @click.option(

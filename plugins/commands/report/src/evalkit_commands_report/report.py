@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evalkit_cli.commanding import (
+    RunsFolder,
     complete_runs,
     echo,
     plugin_output_to_stderr,
@@ -40,7 +41,7 @@ PLOTS = ("tags", "confusion", "reliability", "comparison", "perturbations")
 @click.option(
     "--runs",
     "folder",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=RunsFolder(),
     default=Path("runs"),
     show_default=True,
     envvar="EVALKIT_OUT",

@@ -120,7 +120,7 @@ class _Report(NamedTuple):
 
 
 @schema_command.command("check")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("name", metavar="FILE", type=click.Path())
 @click.option(
     "--schema",
     "names",
@@ -137,9 +137,7 @@ class _Report(NamedTuple):
     help="Show at most so many problems; all rows are checked and counted.",
 )
 @json_option
-def check_command(
-    file: Path, names: tuple[str, ...], limit: int, as_json: bool
-) -> None:
+def check_command(name: str, names: tuple[str, ...], limit: int, as_json: bool) -> None:
     """Check the rows of a file against a schema.
 
     \b
@@ -149,8 +147,8 @@ def check_command(
       evalkit schema check gold.csv --schema tasks/nli:Input
 
     FILE is JSON lines, CSV, TSV, Parquet, Arrow, or a folder of `evalkit schema write`,
-    whose files must be as they were written. Keys that the schema neither declares
-    nor forbids are named in a warning.
+    whose files must be as they were written, or the URI of one of these. Keys that the
+    schema neither declares nor forbids are named in a warning.
 
     Exit codes: 0 all rows keep the schema; 1 a row does not, or an error; 2 wrong
     usage.
@@ -160,8 +158,8 @@ def check_command(
     from evalkit.reporting import describe
     from evalkit_schemas_standard.references import find_schema
 
-    file = data_path(file)
     with plugin_output_to_stderr():
+        file = data_path(name)
         report = _check(file, find_schema(names), limit)
         unit = "line" if file_frames(file) is None else "row"
     first = [

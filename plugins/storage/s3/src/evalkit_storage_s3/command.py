@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,9 +94,15 @@ def publish_command(
             "--predictions-for takes no --name, --perturb-prefix or --split: "
             "predictions are published under the name of their data set."
         )
+    from evalkit.catalog import is_file_name
     from evalkit.storage import uri_of
     from evalkit_storage_s3 import publishing
 
+    if not (is_run or task or dataset) and is_file_name(what):
+        raise click.UsageError(
+            f"say what {what} holds: examples of --task NAME, or a model's predictions "
+            "--predictions-for DATASET; --run publishes a run."
+        )
     root = uri_of(place)
     with (
         tempfile.TemporaryDirectory(prefix="evalkit-publish-") as staging,
@@ -120,6 +127,22 @@ def publish_command(
                 )
             done = publishing.publish(found, overwrite=overwrite, dry_run=dry_run)
     _report(done, as_json)
+    if dataset is not None and not as_json and not dry_run:
+        _say_how_to_evaluate(done, root, dataset, task)
+
+
+def _say_how_to_evaluate(
+    done: Published, root: str, dataset: str, task: str | None
+) -> None:
+    """Print the command for published predictions, whose file has no model's name."""
+    from evalkit.catalog import is_file_name
+    from evalkit.storage import join
+
+    is_file = is_file_name(dataset)
+    data = ["--data", dataset, "--task", str(task)] if is_file else [dataset]
+    model = done.uri.removeprefix(join(root, "predictions", "")).partition("/")[0]
+    answers = ["-p", f"{model}={done.uri}", "-o", join(root, "runs")]
+    echo(f"next: {shlex.join(['evalkit', 'eval', *data, *answers])}", err=True)
 
 
 def _publish_run(name: str, root: str, folder: Path, dry_run: bool) -> Published:

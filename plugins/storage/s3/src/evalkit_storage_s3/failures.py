@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 from evalkit.errors import ObjectChangedError, StorageError, TransferError
 
@@ -20,6 +21,7 @@ _BUSY = frozenset(
     }
 )
 
+_NO_OBJECT = "it is no legal name of an object"
 _NO_BUCKET = "there is no such bucket; create it, or correct its name"
 
 _ADVICE = {
@@ -35,7 +37,7 @@ _ADVICE = {
     ),
     "InvalidAccessKeyId": (
         "the server does not know the access key; check AWS_ACCESS_KEY_ID, AWS_PROFILE "
-        "and the endpoint (AWS_ENDPOINT_URL_S3)"
+        "and the endpoint (--endpoint-url, AWS_ENDPOINT_URL_S3)"
     ),
     "SignatureDoesNotMatch": (
         "the secret key is not that of the access key; check AWS_SECRET_ACCESS_KEY or "
@@ -95,8 +97,13 @@ def failures(uri: str, doing: str) -> Iterator[None]:
         raise StorageError(
             f"{cannot}: the credentials cannot be renewed: log in again"
         ) from None
-    except (boto.ParamValidationError, boto.InvalidEndpointDiscoveryConfigurationError):
-        raise StorageError(f"{cannot}: it is no legal name of an object") from None
+    except (
+        boto.ParamValidationError,
+        boto.InvalidEndpointDiscoveryConfigurationError,
+    ) as error:
+        is_of_bucket = "nvalid bucket name" in str(error)
+        no_name = "no bucket can be called so" if is_of_bucket else _NO_OBJECT
+        raise StorageError(f"{cannot}: {no_name}") from None
     except UnicodeError:
         raise StorageError(
             f"{cannot}: its name or the credentials hold a letter that cannot be sent"
@@ -136,5 +143,16 @@ def _of_connection(error: Exception, cannot: str) -> StorageError:
         )
     return TransferError(
         f"{cannot}: the connection was lost or never made ({type(error).__name__}); "
-        "is the server there, and AWS_ENDPOINT_URL_S3 right?"
+        f"is the server there{_address(error)}, and its address right "
+        "(--endpoint-url, AWS_ENDPOINT_URL_S3)?"
     )
+
+
+def _address(error: Exception) -> str:
+    """Say which server could not be asked, without the credentials of an address."""
+    url = getattr(error, "kwargs", {}).get("endpoint_url")
+    parts = urlsplit(url) if isinstance(url, str) else None
+    if parts is None or not parts.hostname:
+        return ""
+    host = parts.netloc.rpartition("@")[2]
+    return f" ({parts.scheme}://{host})"

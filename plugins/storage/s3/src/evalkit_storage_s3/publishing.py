@@ -102,7 +102,8 @@ def publish(publication: Publication, *, overwrite: bool, dry_run: bool) -> Publ
         sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
     size = publication.path.stat().st_size
     uri = join(publication.folder, f"{publication.name}.jsonl")
-    state = _state(uri, size, sha256, overwrite)
+    option = "--model" if "model" in publication.facts else "--name"
+    state = _state(uri, size, sha256, overwrite, option)
     manifest = {
         "file": f"{publication.name}.jsonl",
         "rows": publication.rows,
@@ -122,7 +123,7 @@ def publish(publication: Publication, *, overwrite: bool, dry_run: bool) -> Publ
     return Published(uri, publication.rows, size, sha256, state)
 
 
-def _state(uri: str, size: int, sha256: str, overwrite: bool) -> str:
+def _state(uri: str, size: int, sha256: str, overwrite: bool, option: str) -> str:
     found = store_of(uri).stat(uri)
     if found is None:
         return "would be written"
@@ -131,8 +132,8 @@ def _state(uri: str, size: int, sha256: str, overwrite: bool) -> str:
     if overwrite:
         return "would be written"
     raise ObjectExistsError(
-        f"{uri}: another file is there already; choose another name (--name), or say "
-        "that it may be replaced (--overwrite)"
+        f"{uri}: another file is there already; choose another name ({option}), or "
+        "say that it may be replaced (--overwrite)"
     )
 
 

@@ -80,7 +80,7 @@ RULES_OF_SCORES = [
 ]
 OPTIONAL = {
     "Counts": {"unselected", "replications"},
-    "Predictions": {"job"},
+    "Predictions": {"job", "system"},
     "RunRecord": {"files"},
     "Installation": {"source", "sha256", "differing", "missing", "unnamed"},
     "InstallationSource": {"commit", "hash"},

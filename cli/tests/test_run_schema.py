@@ -79,7 +79,7 @@ def test_every_object_forbids_unknown_keys_and_requires_all_known_ones() -> None
                 optional |= {"source", "sha256", "differing", "missing", "unnamed"}
             if "commit" in schema["properties"]:
                 optional |= {"commit", "hash"}
-            optional |= {"job"}  # of predictions: what a file beside them tells
+            optional |= {"job", "system"}  # what files beside predictions tell
             required = set(schema["properties"]) - optional
             assert set(schema["required"]) == required
         for part in schema.values():

@@ -555,13 +555,17 @@ def test_a_cache_that_cannot_be_written_is_named(
         fetch_file(FILE)
 
 
-def test_a_file_with_files_below_it_is_no_folder_here(store: MemoryStore) -> None:
+def test_a_file_with_files_below_it_is_left_out_of_the_folder(
+    store: MemoryStore,
+) -> None:
     store.add("mem://b/folder/x", b"one")
     store.add("mem://b/folder/x.y", b"another")
     store.add("mem://b/folder/x/deep/z", b"two")
-    message = "mem://b/folder/x: is a file, and there are files below it, such as"
-    with pytest.raises(StorageError, match=message):
-        fetch_folder("mem://b/folder")
+    with pytest.warns(UserWarning, match="left out, .*: 'mem://b/folder/x'"):
+        folder = fetch_folder("mem://b/folder")
+    assert folder is not None
+    assert (folder / "x" / "deep" / "z").read_bytes() == b"two"
+    assert (folder / "x.y").read_bytes() == b"another"
     fetched = fetch_folder("mem://b/folder/x")
     assert fetched is not None
     assert (fetched / "deep" / "z").read_bytes() == b"two"

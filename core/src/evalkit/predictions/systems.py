@@ -14,7 +14,7 @@ from evalkit.base.violations import from_pydantic, shorten
 from evalkit.errors import DataError
 from evalkit.predictions.adapted import AdaptedPredictions
 from evalkit.reading.formats import model_name
-from evalkit.reading.given_rows import local_path, path_beside
+from evalkit.reading.given_rows import file_at, path_beside
 from evalkit.reading.rows import decode_json
 
 SUFFIX = ".system.json"
@@ -61,7 +61,9 @@ def read_system(predictions: Any) -> System | None:
         predictions = predictions.given
     if not isinstance(predictions, str | Path):
         return None
-    given = local_path(predictions)
+    given = file_at(predictions)
+    if not given.name:
+        return None
     path = path_beside(given, model_name(given) + SUFFIX)
     try:
         text = path.read_bytes().decode("utf-8-sig")

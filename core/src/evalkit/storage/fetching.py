@@ -189,7 +189,6 @@ def fetch_folder(
             found = _listed(store, join(uri, ""), patterns)
         if not found:
             return None
-        _refuse_files_with_files_below(found)
         folder = kept / _version(uri, found) / local_name(uri)
         fetcher = _Fetcher(store, identity, cache, _told(found, progress, uri), [])
         names = {each.uri.removeprefix(join(uri, "")): each for each in found}
@@ -305,20 +304,6 @@ def _listed(store: Store, prefix: str, patterns: Sequence[str]) -> list[StoredOb
             stacklevel=2,
         )
     return [found[name] for name in files if name not in folders]
-
-
-def _refuse_files_with_files_below(found: Sequence[StoredObject]) -> None:
-    """Refuse what no folder of this machine can hold, though a store can."""
-    uris = {each.uri for each in found}
-    for uri in (each.uri for each in found):
-        folder = uri.rpartition("/")[0]
-        while folder and folder not in uris:
-            folder = folder.rpartition("/")[0]
-        if folder:
-            raise StorageError(
-                f"{folder}: is a file, and there are files below it, such as {uri}: "
-                "name the file that is meant, or remove one of them"
-            )
 
 
 def _permanent(prefix: str, found: Sequence[StoredObject]) -> str | None:

@@ -190,10 +190,10 @@ def test_an_impossible_name_keeps_no_run_from_being_listed(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["verify", "{root}/set/3095"], "there is no run folder {root}/set/3095, and"),
-        (["cite", "{root}:nope"], "no run folder {root}:nope, and it names no run"),
+        (["verify", "{root}/set/3095"], "there is no run {root}/set/3095"),
+        (["cite", "{root}:nope"], "there is no run {root}:nope"),
         (["runs", "-o", "s3://"], "s3://: names no bucket: write s3://BUCKET"),
-        (["show", "{root}/set/3095"], "error: there is no run folder {root}/set/3095"),
+        (["show", "{root}/set/3095"], "error: there is no run {root}/set/3095"),
         (["leaderboard", "{root}"], "there are no runs in {root}"),
     ],
 )

@@ -186,7 +186,10 @@ def test_a_name_that_no_bucket_has_is_said(configured: None) -> None:
 def test_predictions_that_are_a_folder_are_told_what_it_has(root: str) -> None:
     of_data = ("--data", f"{root}/data/set.jsonl", "--task", "sentiment")
     done = call("eval", *of_data, "-p", f"{root}/said")
-    assert f"{root}/said: is a folder, not a file; it has m.jsonl\n" in done.stderr
+    assert (
+        f"{root}/said: is a folder, not a file; name one of its files: m.jsonl\n"
+        in done.stderr
+    )
     done = call("eval", *of_data, "-p", root)
     assert "is a folder, not a file; it has data/, runs/, said/\n" in done.stderr
 

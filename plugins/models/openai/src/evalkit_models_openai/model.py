@@ -64,6 +64,7 @@ class OpenAI(evalkit.Model):
         model: str = Field(min_length=1, description="Name of the model.")
         base_url: str | None = Field(
             default=None,
+            exclude=True,
             description="Address, such as http://127.0.0.1:8080/v1; by default "
             "OPENAI_BASE_URL, else OpenAI's.",
         )

@@ -259,11 +259,14 @@ def _predicted(
     rows: list[dict[str, Any]] = []
     started = time.monotonic()
     left = iter(inputs.rows)
-    while batch := list(islice(left, model.batch_requests)):
-        entries = model.predict(batch)
-        for row, entry in zip(batch, entries, strict=True):
-            rows.append(_response(model, inputs, row["uid"], entry))
-        told.count(len(rows))
+    try:
+        while batch := list(islice(left, model.batch_requests)):
+            entries = model.predict(batch)
+            for row, entry in zip(batch, entries, strict=True):
+                rows.append(_response(model, inputs, row["uid"], entry))
+            told.count(len(rows))
+    finally:
+        _run(lambda: close(model))
     usage = {"examples": len(rows), "seconds": time.monotonic() - started}
     system = {"model": identity_of(model, given)}
     return Predicted(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 import time
@@ -11,6 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from evalkit import Registry, Reply, Request
+from evalkit.catalog import BoundModel
 
 
 @dataclass(frozen=True)
@@ -147,3 +151,31 @@ def http_date(seconds: float) -> str:
     from email.utils import formatdate
 
     return formatdate(time.time() + seconds, usegmt=True)
+
+
+def ask_openai(
+    request: Request, body: Any, **parameters: Any
+) -> tuple[Reply, dict[str, Any]]:
+    """Ask a server of the OpenAI protocol once.
+
+    Args:
+        request: What is asked.
+        body: What the server answers.
+        **parameters: Further parameters of the model.
+
+    Returns:
+        The reply, and what the server got.
+    """
+    with serving(lambda got: Answer(body)) as server:
+        given = {"model": "org/m", "base_url": f"{server.url}/v1", **parameters}
+        model = BoundModel.of(Registry().load("models", "openai", given))
+
+        async def asking() -> Reply:
+            try:
+                return model.checked(await model.ask(request), request)
+            finally:
+                await model.row_function("close")()
+
+        reply = asyncio.run(asking())
+    assert len(server.got) <= 1
+    return reply, dict(server.got[0].body) if server.got else {}

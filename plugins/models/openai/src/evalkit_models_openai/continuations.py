@@ -102,8 +102,21 @@ def _said_spans(told: TextLogprobs, whole: str) -> list[Span]:
     if len(starts) != len(told.tokens) or starts != sorted(starts) or starts[:1] != [0]:
         raise Unusable(_NO_ECHO, is_fatal=True)
     spans = [*pairwise([*starts, starts[-1] + len(told.tokens[-1])])]
-    for (start, stop), text in zip(spans, told.tokens, strict=True):
-        is_piece = "\ufffd" in text or text.startswith("bytes:")
-        if start < len(whole) and not is_piece and whole[start:stop] != text:
-            raise Unusable("the server's tokens are not those of the text it was given")
+    pieces = [_is_piece(text) for text in told.tokens]
+    differ = [
+        start < len(whole) and whole[start:stop] != text and not is_piece
+        for (start, stop), text, is_piece in zip(
+            spans, told.tokens, pieces, strict=True
+        )
+    ]
+    if any(differ) or not any(pieces):
+        raise Unusable(
+            "the server's tokens are not those of the text that it was given",
+            is_fatal=not any(pieces),
+        )
     return spans
+
+
+def _is_piece(token: str) -> bool:
+    """Tell whether a token is a part of a character, as servers write these."""
+    return "\ufffd" in token or token.startswith("bytes:")

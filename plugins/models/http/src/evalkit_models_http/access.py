@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from typing import NamedTuple
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from evalkit.errors import EvalkitError
 
@@ -19,8 +19,8 @@ class Access(NamedTuple):
     def secrets(self) -> list[str]:
         """Return what no message may hold."""
         parts = urlsplit(self.url)
-        found = [parts.password or "", parts.query, *self.headers.values()]
-        return [each for each in found if each]
+        values = [value for _, value in parse_qsl(parts.query)]
+        return [parts.password or "", parts.query, *values, *self.headers.values()]
 
 
 def read_access(

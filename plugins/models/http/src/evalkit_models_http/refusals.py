@@ -14,6 +14,9 @@ _LONGEST = 300
 _TELLING = 8
 """Characters by which a secret is recognised that a service quotes in part."""
 
+_SHORTEST = 4
+"""Shorter ones are in too many words."""
+
 
 class Refused(Exception):
     """A service did not answer.
@@ -95,7 +98,7 @@ class Cleaner:
 
     def __init__(self, secrets: Iterable[str]) -> None:
         words = [word for secret in secrets for word in secret.split()]
-        parts = [re.escape(word[:_TELLING]) + r"\S*" for word in words]
+        parts = [_telling(word) for word in words if len(word) >= _SHORTEST]
         self._pattern = re.compile("|".join(parts)) if parts else None
 
     def __call__(self, said: str) -> str:
@@ -108,3 +111,10 @@ class Cleaner:
         if self._pattern is not None:
             text = self._pattern.sub("***", text)
         return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _telling(secret: str) -> str:
+    """Return a pattern of what gives a secret away."""
+    if len(secret) < _TELLING:
+        return rf"(?<!\w){re.escape(secret)}(?!\w)"
+    return re.escape(secret[:_TELLING]) + r"\S*"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import random
 import threading
@@ -26,6 +27,18 @@ _MOST_BYTES = 64 * 2**20
 """How large an answer may be."""
 
 
+class _Redacts(logging.Filter):
+    """Takes secrets out of what the client writes into the log, such as addresses."""
+
+    def __init__(self, clean: Cleaner) -> None:
+        super().__init__()
+        self._clean = clean
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = self._clean(record.getMessage()), ()
+        return True
+
+
 class Service:
     """A service that takes and gives JSON.
 
@@ -43,6 +56,9 @@ class Service:
         self._retries, self._seconds = retries, seconds
         self._clean = Cleaner(access.secrets())
         self._stopped = threading.Event()
+        self._why_ended: Refused | None = None
+        self._redacts = _Redacts(self._clean)
+        logging.getLogger("httpx2").addFilter(self._redacts)
         self._client = httpx2.Client(
             headers=access.headers,
             timeout=httpx2.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS)),
@@ -75,14 +91,18 @@ class Service:
         """Give up the connections, and what is waited for."""
         self._stopped.set()
         self._client.close()
+        logging.getLogger("httpx2").removeFilter(self._redacts)
 
     def _ask(self, body: Any) -> Any:
         """Return an answer, or what the last attempt was refused for."""
         for attempt in range(self._retries + 1):
+            if self._why_ended is not None:
+                raise self._why_ended
             try:
                 return self._once(body)
             except Refused as refused:
                 if refused.is_fatal:
+                    self._why_ended = refused
                     raise
                 if attempt == self._retries or not refused.is_retriable:
                     return refused

@@ -20,6 +20,9 @@ _LONGEST = 300
 _TELLING = 8
 """Characters by which a key is recognised that a server quotes in part."""
 
+_SHORTEST = 4
+"""Shorter ones are in too many words."""
+
 
 def endpoint(base_url: str | None) -> str:
     """Return the address that is asked, with the credentials that it may hold.
@@ -89,7 +92,7 @@ class Cleaner:
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        parts = [re.escape(each[:_TELLING]) + r"\S*" for each in secrets if each]
+        parts = [_telling(each) for each in secrets if len(each) >= _SHORTEST]
         self._pattern = re.compile("|".join(parts)) if parts else None
 
     def __call__(self, said: Any) -> str:
@@ -111,3 +114,10 @@ def secrets_of(key: str, url: str) -> list[str]:
     parts = urlsplit(url)
     found = [key, parts.password or "", parts.query]
     return [each for each in found if each and each != PLACEHOLDER]
+
+
+def _telling(secret: str) -> str:
+    """Return a pattern of what gives a secret away."""
+    if len(secret) < _TELLING:
+        return rf"(?<!\w){re.escape(secret)}(?!\w)"
+    return re.escape(secret[:_TELLING]) + r"\S*"

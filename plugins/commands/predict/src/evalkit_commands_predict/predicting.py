@@ -19,7 +19,7 @@ from evalkit.errors import DataError, EvalkitError, PluginError
 from evalkit_commands_predict.asking import Answer, Asker, Question, close
 from evalkit_commands_predict.cache import ReplyCache, cache_folder
 from evalkit_commands_predict.models import bind_model, identity_of
-from evalkit_commands_predict.prompts import Prompt, read_prompt
+from evalkit_commands_predict.prompts import Prompt, checked_prompt, read_prompt
 from evalkit_commands_predict.rendering import Renderer, renderer
 from evalkit_commands_predict.saving import save
 from evalkit_commands_predict.settings import Asked
@@ -227,9 +227,8 @@ def _renderer(
     name, chosen = read_prompt(prompt, inputs.prompts, inputs.asker)
     if generate:
         merged = {**chosen.generate.model_dump(), **generate}
-        _, chosen = read_prompt(
-            {**chosen.model_dump(mode="json"), "generate": merged}, {}, name
-        )
+        said = {**chosen.model_dump(mode="json"), "generate": merged}
+        chosen = checked_prompt(f"{name}, with --generate", said)
     makes = renderer(chosen, name, inputs, "chat" in model.abilities)
     _refuse_unable(model, makes)
     return makes, name

@@ -135,7 +135,7 @@ def read_prompt(
     if isinstance(given, Prompt):
         return "prompt", given
     if isinstance(given, Mapping):
-        return "prompt", _checked("prompt", given)
+        return "prompt", checked_prompt("prompt", given)
     if given is None:
         if not declared:
             raise DataError(
@@ -145,11 +145,11 @@ def read_prompt(
         given = next(iter(declared))
     name = str(given)
     if name in declared:
-        return name, _checked(f"{where}: the prompt {name!r}", declared[name])
+        return name, checked_prompt(f"{where}: the prompt {name!r}", declared[name])
     if not any(sign in name for sign in "./"):
         known = ", ".join(map(repr, declared)) or "none"
         raise DataError(f"{where} has no prompt {name!r}; it has {known}")
-    return name, _checked(name, _read(name))
+    return name, checked_prompt(name, _read(name))
 
 
 def _read(name: str) -> Any:
@@ -158,7 +158,16 @@ def _read(name: str) -> Any:
     return read_stages(name)
 
 
-def _checked(where: str, said: Any) -> Prompt:
+def checked_prompt(where: str, said: Any) -> Prompt:
+    """Return a prompt that keeps the schema of prompts.
+
+    Args:
+        where: What it is called.
+        said: What it says.
+
+    Raises:
+        DataError: It breaks the schema.
+    """
     if not isinstance(said, Mapping):
         raise DataError(f"{where}: a prompt is an object, with a query at least")
     try:

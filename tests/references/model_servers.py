@@ -70,8 +70,7 @@ class ModelServer:
         self._seen: Counter[str] = Counter()
         self._lock = threading.Lock()
         self.stopped = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
+        self._server = _Quiet(("127.0.0.1", 0), _handler(self))
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
         self._thread.start()
         self.url = f"http://127.0.0.1:{self._server.server_port}"
@@ -97,6 +96,13 @@ class ModelServer:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+
+class _Quiet(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: Any) -> None:
+        """Say nothing of those who do not wait for an answer."""
 
 
 def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:

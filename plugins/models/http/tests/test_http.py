@@ -112,6 +112,10 @@ ONCE: dict[str, Answer] = {
     "no JSON": Answer(b'{"label": '),
     "empty": Answer(b""),
     "no text": Answer(b"\xff\xfe"),
+    "no number": Answer(b'{"label": "positive", "prob": NaN}'),
+    "half a character": Answer(b'{"label": "\\ud800"}'),
+    "too deep": Answer(b"[" * 100_000),
+    "no gzip": Answer({"label": "positive"}, headers={"content-encoding": "gzip"}),
     "never": Answer(after=None),
     "slow": Answer({"label": "positive"}, after=0.1),
 }
@@ -160,9 +164,7 @@ def test_an_answer_that_comes_in_drops_is_given_up(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moments = iter(range(0, 1_000_000, 10))
-    monkeypatch.setattr(
-        evalkit_models_http.service.time, "monotonic", lambda: next(moments)
-    )
+    monkeypatch.setattr(evalkit_models_http.service, "monotonic", lambda: next(moments))
     server = serve(lambda got: GOOD)
     predicted = predict(["a"], url=server.url, seconds=5, retries=0)
     assert predicted.rows == [{"id": "s0", "error": "no answer within 5 s"}]
@@ -235,14 +237,17 @@ def test_headers_that_are_none_are_refused_without_being_quoted(
         ({"retries": 1}, "needs either url or url_variable"),
         ({"url": "http://u:p@h/"}, "holds a password or query"),
         ({"url": "http://h/?key=1"}, "holds a password or query"),
-        ({"url": "ftp://h/"}, "no http"),
+        ({"url": "ftp://h/"}, "no address of http"),
+        ({"url": "http://u:x@y@h:PaSs/"}, "no address of http"),
+        ({"url": "http://[h/"}, "no address of http"),
         ({"url_variable": "NO_SUCH_VARIABLE"}, "NO_SUCH_VARIABLE is not set"),
         ({"url": "http://h/", "request": "no-such-file.json"}, "no-such-file.json"),
     ],
 )
 def test_wrong_parameters_are_refused(parameters: dict[str, Any], words: str) -> None:
-    with pytest.raises(EvalkitError, match=words):
+    with pytest.raises(EvalkitError, match=words) as raised:
         predict(["a"], **parameters)
+    assert "PaSs" not in str(raised.value)
 
 
 def test_requests_that_adapters_cannot_make_end_it_before_any_is_sent(
@@ -270,6 +275,12 @@ def test_answers_that_adapters_cannot_read_are_errors_of_their_rows(
     rows = predict(["text", "other"], url=server.url, response=response).rows
     assert rows[0] == {"id": "s0", "label": "positive"}
     assert "cannot be adapted" in rows[1]["error"]
+
+
+def test_an_id_of_the_service_is_not_taken_for_that_of_the_input(serve: Serve) -> None:
+    server = serve(lambda got: Answer({"label": "positive", "id": "r-17"}))
+    with pytest.raises(EvalkitError, match="has the id 'r-17', and the input 's0'"):
+        predict(["a"], url=server.url)
 
 
 def test_requests_are_under_way_together_but_no_more_than_allowed(serve: Serve) -> None:

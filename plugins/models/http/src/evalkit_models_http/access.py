@@ -37,8 +37,9 @@ def read_access(
         EvalkitError: A variable is missing, or holds something else.
     """
     address = url or _read(url_variable or "")
-    if not address.startswith(("http://", "https://")):
-        raise EvalkitError(f"{url_variable or 'url'} is no http(s) address")
+    if not _is_address(address):
+        # it may hold a password, and is not quoted
+        raise EvalkitError(f"{url_variable or 'url'} is no address of http or https")
     headers = {} if headers_variable is None else _headers(headers_variable)
     return Access(address, headers)
 
@@ -52,6 +53,16 @@ def public_url(url: str) -> str:
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        is_whole = parts.port is None or parts.port > 0
+    except ValueError:
+        return False
+    is_http = parts.scheme in ("http", "https") and bool(parts.hostname)
+    return is_http and is_whole and url.isprintable() and " " not in url
 
 
 def is_public(url: str) -> bool:

@@ -85,6 +85,8 @@ class Http(evalkit.Model):
 
     def __init__(self, parameters: Parameters) -> None:
         url = parameters.url
+        if url is not None:
+            read_access(url, None, None)
         if url is not None and not is_public(url):
             # it would be in files and messages
             raise PluginContractError(
@@ -104,7 +106,10 @@ class Http(evalkit.Model):
         except Refused as refused:
             self.close()
             raise DataError(refused.reason) from None
-        return [self._outcome(answer) for answer in answers]
+        return [
+            self._outcome(answer, given.get("uid"))
+            for answer, given in zip(answers, inputs, strict=True)
+        ]
 
     def describe(self) -> dict[str, Any]:
         """Say where the service is, and what stands between it and the task."""
@@ -138,7 +143,7 @@ class Http(evalkit.Model):
             )
         return self._service
 
-    def _outcome(self, answer: Any) -> Any:
+    def _outcome(self, answer: Any, uid: Any) -> Any:
         if isinstance(answer, Refused):
             return evalkit.NotAnswered(answer.reason)
         objects = answer if isinstance(answer, list) else [answer]
@@ -154,6 +159,12 @@ class Http(evalkit.Model):
             )
         if not rows:
             return evalkit.NotAnswered("nothing is left of the service's answer")
+        for row in rows:
+            if isinstance(row, Mapping) and row.get("id", uid) != uid:
+                raise DataError(
+                    f"the service's answer has the id {row['id']!r}, and the input "
+                    f"{uid!r}: let adapters (response) leave out an id of its own"
+                )
         return rows[0] if len(rows) == 1 else {"responses": rows}
 
 

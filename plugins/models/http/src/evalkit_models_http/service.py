@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import random
 import threading
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from time import monotonic
 from typing import Any
 
 import httpx2
+from pydantic_core import from_json
 
 from evalkit_models_http.access import Access
 from evalkit_models_http.refusals import Cleaner, Refused, status_refusal
@@ -115,14 +115,14 @@ class Service:
                 content = self._read(response)
         except httpx2.TimeoutException as error:
             raise self._too_slow() from error
-        except httpx2.TransportError as error:
+        except httpx2.RequestError as error:
             reason = self._clean(str(error)) or type(error).__name__
             raise Refused(f"no connection: {reason}", is_retriable=True) from None
         if response.status_code >= 300:
             said = self._clean(content.decode(errors="replace"))
             raise status_refusal(response.status_code, said, response.headers)
         try:
-            return json.loads(content)
+            return from_json(content, allow_inf_nan=False)
         except ValueError as error:
             raise Refused(
                 "the service's answer is no JSON", is_retriable=True
@@ -130,7 +130,7 @@ class Service:
 
     def _read(self, response: httpx2.Response) -> bytes:
         """Read an answer, which may come in drops or without end."""
-        latest = time.monotonic() + self._seconds
+        latest = monotonic() + self._seconds
         parts: list[bytes] = []
         size = 0
         for part in response.iter_bytes():
@@ -138,7 +138,7 @@ class Service:
             size += len(part)
             if size > _MOST_BYTES:
                 raise Refused(f"the service's answer has over {_MOST_BYTES:,} bytes")
-            if time.monotonic() > latest:
+            if monotonic() > latest:
                 raise self._too_slow()
         return b"".join(parts)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from evalkit.errors import EvalkitError
 from evalkit_models_openai.unusable import Unusable
 
 PLACEHOLDER = "none"
@@ -29,8 +30,26 @@ def endpoint(base_url: str | None) -> str:
 
     Args:
         base_url: What the user says; None for what the client would take.
+
+    Raises:
+        EvalkitError: It is no address; it is not quoted, as it may hold a password.
     """
-    return base_url or os.environ.get("OPENAI_BASE_URL", "").strip() or HOSTED
+    url = base_url or os.environ.get("OPENAI_BASE_URL", "").strip() or HOSTED
+    if not is_address(url):
+        name = "base_url" if base_url else "the environment variable OPENAI_BASE_URL"
+        raise EvalkitError(f"{name} is no address of http or https")
+    return url
+
+
+def is_address(url: str) -> bool:
+    """Tell whether a text is an address that can be asked."""
+    try:
+        parts = urlsplit(url)
+        is_whole = parts.port is None or parts.port > 0
+    except ValueError:
+        return False
+    is_http = parts.scheme in ("http", "https") and bool(parts.hostname)
+    return is_http and is_whole and url.isprintable() and " " not in url
 
 
 def public_url(url: str) -> str:

@@ -20,6 +20,7 @@ from evalkit_models_openai.calls import (
 from evalkit_models_openai.credentials import (
     Cleaner,
     endpoint,
+    is_address,
     is_hosted,
     is_public,
     public_url,
@@ -115,8 +116,10 @@ class OpenAI(evalkit.Model):
 
     def __init__(self, parameters: Parameters) -> None:
         url = parameters.base_url
-        if url is not None and not url.startswith(("http://", "https://")):
-            raise PluginContractError("models/openai: base_url is no http(s) address")
+        if url is not None and not is_address(url):
+            raise PluginContractError(
+                "models/openai: base_url is no address of http or https"
+            )
         if url is not None and not is_public(url):
             # it would be in files and messages
             raise PluginContractError(

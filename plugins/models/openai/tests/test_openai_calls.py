@@ -159,6 +159,20 @@ def test_further_fields_are_sent(kind: str, tmp_path: Path) -> None:
     assert sent == {**CHAT_BODY, **extra, "reasoning_effort": "low"}
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ('{"a": 1', "is no JSON"),
+        ("no-such-file.json", "is no file that can be read"),
+        ([1], "must be"),
+        ("[]", "is no file that can be read"),
+    ],
+)
+def test_further_fields_that_are_none_are_refused(given: Any, words: str) -> None:
+    with pytest.raises(EvalkitError, match=f"parameter extra_body {words}"):
+        ask(CHAT, {}, extra_body=given)
+
+
 def test_further_fields_replace_none_of_the_request() -> None:
     with pytest.raises(EvalkitError, match="'temperature' is set by the request"):
         ask(CHAT, {}, extra_body={"temperature": 1})

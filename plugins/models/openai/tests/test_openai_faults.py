@@ -68,6 +68,14 @@ ALWAYS: dict[str, tuple[Answer, str]] = {
         failing(400, "maximum context length is 8", code="context_length_exceeded"),
         "the server refuses the request: maximum context length is 8 (status 400)",
     ),
+    "limit too large": (
+        failing(400, "max_tokens is too large here", param="max_tokens"),
+        "the server refuses the request: max_tokens is too large here (status 400)",
+    ),
+    "in its own words": (
+        Answer({"detail": "Not this one"}, 422),
+        "the server refuses the request: Not this one (status 422)",
+    ),
     "held back": (
         Answer(
             {
@@ -193,6 +201,12 @@ FATAL: dict[str, tuple[Answer, str]] = {
         failing(400, "Unsupported", code="unsupported_value", param="temperature"),
         "sends_temperature=false",
     ),
+    "setting": (
+        failing(
+            400, "at most 20", code="integer_above_max_value", param="top_logprobs"
+        ),
+        "cannot be asked so: at most 20",
+    ),
     "quota": (failing(429, "Pay", code="insufficient_quota"), "no quota left"),
     "not implemented": (failing(501, "no"), "cannot be asked so"),
 }
@@ -210,6 +224,37 @@ def test_what_nothing_would_be_answered_for_ends_it(
     assert words in str(raised.value)
     assert KEY[:12] not in str(raised.value)
     assert len(server.got) <= 2
+
+
+def test_too_few_log_probabilities_are_never_scored(
+    serve: Callable[[Callable[[Got], Answer]], ModelServer],
+) -> None:
+    """A limit of the server ends it; one token with fewer is an error of its row."""
+
+    def answers(got: Got, most: int) -> Answer:
+        counts = [most, 1] if statement(got) == "short" else [most, most]
+        tokens = [
+            {
+                "token": token,
+                "logprob": -1.0,
+                "top_logprobs": [
+                    {"token": f"{token}{n}", "logprob": -1.0 - n} for n in range(count)
+                ],
+            }
+            for token, count in zip(("pos", "itive"), counts, strict=True)
+        ]
+        body = chat("positive")
+        body["choices"][0]["logprobs"] = {"content": tokens}
+        return Answer(body)
+
+    server = serve(lambda got: answers(got, 3))
+    predicted = predict(server.url, ["a", "short", "b"], generate={"logprobs": 3})
+    assert ["error" in row for row in predicted.rows] == [False, True, False]
+    server.answers = lambda got: answers(got, 2)
+    server.got.clear()
+    with pytest.raises(EvalkitError, match="tells 2 alternatives to a token where 3"):
+        predict(server.url, ["c"] * 50, generate={"logprobs": 3})
+    assert len(server.got) <= 16
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 422, 429, 500])

@@ -121,7 +121,7 @@ class Cleaner:
             said: A text, or whatever a server sent in its place.
         """
         if isinstance(said, dict):
-            said = said.get("message") or said
+            said = said.get("message") or said.get("detail") or said
         text = " ".join(str(said).split())
         if self._pattern is not None:
             text = self._pattern.sub("***", text)

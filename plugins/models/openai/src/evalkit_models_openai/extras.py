@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from evalkit.adapters import read_stages
+from evalkit.errors import AdapterError
 
 
 def read_extra_body(given: Any) -> Any:
@@ -15,11 +16,16 @@ def read_extra_body(given: Any) -> Any:
         given: A text, parts of one that was split at `/`, or an object.
 
     Raises:
-        ValueError: It is no JSON.
-        AdapterError: The file cannot be read.
+        ValueError: It is no JSON, or the file cannot be read.
     """
     if isinstance(given, list) and all(isinstance(part, str) for part in given):
         given = "/".join(given)
     if not isinstance(given, str):
         return given
-    return json.loads(given) if given.lstrip().startswith("{") else read_stages(given)
+    try:
+        is_json = given.lstrip().startswith("{")
+        return json.loads(given) if is_json else read_stages(given)
+    except ValueError as error:
+        raise ValueError(f"is no JSON ({error})") from error
+    except AdapterError as error:
+        raise ValueError(f"is no file that can be read ({error})") from error

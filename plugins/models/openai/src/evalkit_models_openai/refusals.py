@@ -20,6 +20,15 @@ _UNSUPPORTED = frozenset(
 )
 """Codes of what the server does not take from anybody."""
 
+_SETTINGS = frozenset(
+    {
+        *("temperature", "top_p", "top_k", "stop", "n", "seed", "presence_penalty"),
+        *("frequency_penalty", "logprobs", "top_logprobs", "reasoning_effort"),
+    }
+)
+"""Fields that are the same for all examples; a limit of tokens may be too much for one
+of them only."""
+
 _WITHOUT_MONEY = "insufficient_quota"
 
 
@@ -56,7 +65,9 @@ def status_reply(
             f"{url} has no model {model!r}, or no such service: {said}; see model, "
             "base_url and api"
         )
-    if status in _NEVER or error.code in {*_UNSUPPORTED, "model_not_found"}:
+    is_unsupported = error.code in {*_UNSUPPORTED, "model_not_found"}
+    is_setting = status in (400, 422) and error.param in _SETTINGS
+    if status in _NEVER or is_unsupported or is_setting:
         return _fatal(f"{url} cannot be asked so: {said}{_advice(error.param)}")
     if status == 429 and _WITHOUT_MONEY in (error.code, error.type):
         return _fatal(f"{url} has no quota left for this key: {said}")

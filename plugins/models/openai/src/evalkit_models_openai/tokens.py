@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evalkit import Token
-from evalkit_models_openai.bodies import (
-    Alternative,
-    Choice,
-    TextLogprobs,
-    TokenLogprobs,
-)
+from evalkit_models_openai.bodies import Alternative, Choice, TextLogprobs
 from evalkit_models_openai.unusable import Unusable
 
 _PIECE = "\ufffd"
@@ -113,6 +108,3 @@ def _of_answer(tokens: Sequence[Token], text: str) -> list[Token]:
     if not text or not tokens:
         return []
     raise Unusable("the tokens of the answer cannot be told from those of the thinking")
-
-
-__all__ = ["TokenLogprobs", "tokens_of"]

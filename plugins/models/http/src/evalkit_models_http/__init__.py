@@ -1,0 +1,1 @@
+"""Models behind any service that takes and gives JSON."""

@@ -1,0 +1,97 @@
+"""Where a service is, and what it is sent beside the object."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import NamedTuple
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
+
+from evalkit.errors import EvalkitError
+
+
+class Access(NamedTuple):
+    """Address and headers, both of which may be secret."""
+
+    url: str
+    headers: dict[str, str]
+
+    def secrets(self) -> list[str]:
+        """Return what no message may hold."""
+        parts = urlsplit(self.url)
+        values = [value for _, value in parse_qsl(parts.query)]
+        return [parts.password or "", parts.query, *values, *self.headers.values()]
+
+
+def read_access(
+    url: str | None, url_variable: str | None, headers_variable: str | None
+) -> Access:
+    """Read address and headers.
+
+    Args:
+        url: The address; None for that in the environment.
+        url_variable: Name of the variable that holds it.
+        headers_variable: Name of the variable that holds headers as an object of JSON.
+
+    Raises:
+        EvalkitError: A variable is missing, or holds something else.
+    """
+    address = url or _read(url_variable or "")
+    if not _is_address(address):
+        # it may hold a password, and is not quoted
+        raise EvalkitError(f"{url_variable or 'url'} is no address of http or https")
+    headers = {} if headers_variable is None else _headers(headers_variable)
+    return Access(address, headers)
+
+
+def public_url(url: str) -> str:
+    """Return an address without what may be secret: user, password and query.
+
+    Args:
+        url: The address.
+    """
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        is_whole = parts.port is None or parts.port > 0
+    except ValueError:
+        return False
+    is_http = parts.scheme in ("http", "https") and bool(parts.hostname)
+    return is_http and is_whole and url.isprintable() and " " not in url
+
+
+def is_public(url: str) -> bool:
+    """Tell whether an address holds nothing that may be secret."""
+    parts = urlsplit(url)
+    return "@" not in parts.netloc and not parts.query and not parts.fragment
+
+
+def _headers(variable: str) -> dict[str, str]:
+    try:
+        found = json.loads(_read(variable))
+    except ValueError:
+        found = None
+    is_object = isinstance(found, dict) and all(
+        isinstance(text, str) and text.isascii() and text.isprintable()
+        for pair in found.items()
+        for text in pair
+    )
+    if not is_object:
+        # what it holds is not quoted
+        raise EvalkitError(
+            f"the environment variable {variable} must hold headers as an object of "
+            'JSON, such as {"Authorization": "Bearer …"}'
+        )
+    return dict(found)
+
+
+def _read(variable: str) -> str:
+    value = os.environ.get(variable, "").strip()
+    if not value:
+        raise EvalkitError(f"the environment variable {variable} is not set")
+    return value

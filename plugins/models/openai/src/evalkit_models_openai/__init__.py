@@ -1,0 +1,1 @@
+"""Models behind a server of the OpenAI protocol, hosted or local."""

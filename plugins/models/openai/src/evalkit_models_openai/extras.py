@@ -1,0 +1,31 @@
+"""Further fields of requests, as a user gives them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from evalkit.adapters import read_stages
+from evalkit.errors import AdapterError
+
+
+def read_extra_body(given: Any) -> Any:
+    """Return what JSON, or a file of JSON or YAML, says.
+
+    Args:
+        given: A text, parts of one that was split at `/`, or an object.
+
+    Raises:
+        ValueError: It is no JSON, or the file cannot be read.
+    """
+    if isinstance(given, list) and all(isinstance(part, str) for part in given):
+        given = "/".join(given)
+    if not isinstance(given, str):
+        return given
+    try:
+        is_json = given.lstrip().startswith("{")
+        return json.loads(given) if is_json else read_stages(given)
+    except ValueError as error:
+        raise ValueError(f"is no JSON ({error})") from error
+    except AdapterError as error:
+        raise ValueError(f"is no file that can be read ({error})") from error

@@ -1,0 +1,27 @@
+"""Why a reply cannot be used."""
+
+from __future__ import annotations
+
+from evalkit import Reply
+
+
+class Unusable(Exception):
+    """What came is no reply to what was asked.
+
+    Args:
+        reason: Why, without secrets.
+        is_retriable: Whether the same request may be answered later.
+        is_fatal: Whether no other request would be answered either.
+    """
+
+    def __init__(
+        self, reason: str, *, is_retriable: bool = False, is_fatal: bool = False
+    ) -> None:
+        super().__init__(reason)
+        self.reason, self.is_retriable, self.is_fatal = reason, is_retriable, is_fatal
+
+    def as_reply(self) -> Reply:
+        """Return the reply that says so."""
+        return Reply(
+            error=self.reason, is_retriable=self.is_retriable, is_fatal=self.is_fatal
+        )

@@ -1,0 +1,20 @@
+"""Serves weights on loopback until its input ends, and prints its address.
+
+It runs in an environment of its own: `python serve_small_model.py WEIGHTS`.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import xllamacpp  # type: ignore[import-not-found]
+
+settings = xllamacpp.CommonParams()
+settings.model.path = sys.argv[1]
+settings.n_ctx = 4096
+settings.n_parallel = 2
+settings.cpuparams.n_threads = 2
+settings.port = 0
+server = xllamacpp.Server(settings)
+print(server.listening_address, flush=True)
+sys.stdin.read()

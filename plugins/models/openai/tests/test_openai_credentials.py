@@ -1,0 +1,134 @@
+"""What may be secret is in no text."""
+
+from __future__ import annotations
+
+import pytest
+
+import evalkit
+from evalkit.catalog import BoundModel
+from evalkit.errors import EvalkitError
+from evalkit_models_openai.credentials import Cleaner, is_hosted, public_url, secrets_of
+from evalkit_models_openai.refusals import retry_after
+
+
+@pytest.mark.parametrize(
+    ("url", "public"),
+    [
+        ("http://127.0.0.1:8080/v1", "http://127.0.0.1:8080/v1"),
+        ("http://127.0.0.1:8080/v1/", "http://127.0.0.1:8080/v1"),
+        ("https://user:PaSsWoRd@example.org/v1", "https://example.org/v1"),
+        ("https://user:pa:s@s@example.org:1/v1?key=KEY#x", "https://example.org:1/v1"),
+        ("https://[::1]:1/v1", "https://[::1]:1/v1"),
+    ],
+)
+def test_an_address_is_shown_without_credentials(url: str, public: str) -> None:
+    assert public_url(url) == public
+
+
+@pytest.mark.parametrize(
+    ("url", "hosted"),
+    [
+        ("https://api.openai.com/v1", True),
+        ("https://eu.api.openai.com/v1", True),
+        ("https://openai.com.example.org/v1", False),
+        ("https://notopenai.com/v1", False),
+        ("http://127.0.0.1/openai.com", False),
+        ("http://openai.com@127.0.0.1/", False),
+    ],
+)
+def test_servers_of_openai_are_told_from_others(url: str, hosted: bool) -> None:
+    assert is_hosted(url) == hosted
+
+
+@pytest.mark.parametrize(
+    ("said", "clean"),
+    [
+        ("the key sk-0123456789abc is wrong", "the key *** is wrong"),
+        ("the key 'sk-01234…' is wrong", "the key '*** is wrong"),
+        ("key=sk-0123456789abc&a=b is wrong", "key=*** is wrong"),
+        ({"message": "no sk-0123456789abc"}, "no ***"),
+        ({"detail": "no sk-0123456789abc"}, "no ***"),
+        ({"detail": ["sk-0123456789abc"]}, "['***"),
+        ({"errors": ["sk-0123456789abc"]}, "{'errors': ['***"),
+        ("the password short is in shortage", "the password *** is in shortage"),
+        ("two\n lines", "two lines"),
+        ("", ""),
+        ("x" * 301, "x" * 299 + "…"),
+    ],
+)
+def test_texts_are_cleaned(said: object, clean: str) -> None:
+    secrets = secrets_of("sk-0123456789abc", "http://user:short@example.org")
+    assert Cleaner(secrets)(said) == clean
+
+
+def test_a_placeholder_is_no_secret() -> None:
+    cleaner = Cleaner(secrets_of("none", "http://127.0.0.1"))
+    assert cleaner("there is none") == "there is none"
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "2"}, 2.0),
+        ({"retry-after": "1.5"}, 1.5),
+        ({"retry-after": "-3"}, 0.0),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"retry-after": "7", "retry-after-ms": "250"}, 0.25),
+    ],
+)
+def test_how_long_a_server_wants_to_be_left_alone(
+    headers: dict[str, str], seconds: float | None
+) -> None:
+    assert retry_after(headers) == seconds
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://user:PaSsWoRd@[example.org/v1",
+        "http://user:x@y@127.0.0.1:PaSsWoRd/v1",
+        "user:PaSsWoRd@127.0.0.1/v1",
+        "http://user:PaSsWoRd@127.0.0.1:1/v1",
+        "http://127.0.0.1:1/v1?key=PaSsWoRd",
+        "http://user:PaSsWoRd@\u00e9x ample/v1",
+    ],
+)
+@pytest.mark.parametrize("where", ["parameter", "environment"])
+def test_no_malformed_address_gives_credentials_away(
+    address: str, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abc")
+    model = "openai:model=m"
+    if where == "environment":
+        monkeypatch.setenv("OPENAI_BASE_URL", address)
+    else:
+        model += f",base_url={address}"
+    try:
+        said = str(
+            evalkit.predict(
+                data=[{"uid": "1", "statement": "a", "label": "positive"}],
+                task="sentiment",
+                model=model,
+                asked=evalkit.asking.Asked(retries=0, max_errors=1, is_cached=False),
+            )
+        )
+    except EvalkitError as error:
+        said = str(error)
+    assert said
+    assert "PaSsWoRd" not in said
+
+
+def test_what_changes_no_reply_is_not_what_replies_are_kept_by() -> None:
+    def described(**parameters: object) -> tuple[object, object]:
+        given = {"model": "m", "base_url": "http://127.0.0.1:1/v1", **parameters}
+        model = BoundModel.of(evalkit.Registry().load("models", "openai", given))
+        return dict(model.changed_parameters), model.describe()
+
+    assert described() == described(concurrency=3, api_key_variable="OTHER_KEY")
+    assert described() == described(base_url="http://127.0.0.1:1/v1/")
+    assert described() != described(reasoning_effort="low")
+    assert described() != described(base_url="http://127.0.0.1:2/v1")

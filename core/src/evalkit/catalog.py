@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from evalkit.predictions.agreement import check_agreement as check_agreement
     from evalkit.reading.formats import model_name as model_name
     from evalkit.reading.given_rows import local_path as local_path
+    from evalkit.workflows.answered import Answered as Answered
+    from evalkit.workflows.answered import load_answered as load_answered
 else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
@@ -84,5 +86,6 @@ else:
             "predictions.agreement": "check_agreement",
             "reading.formats": "model_name",
             "reading.given_rows": "local_path",
+            "workflows.answered": "Answered load_answered",
         },
     )

@@ -38,7 +38,7 @@ def fill(template: str, values: Mapping[str, Any]) -> str:
     for literal, name in _parts(template):
         filled.append(literal)
         if name is not None:
-            filled.append(_written(name, _value(name, values)))
+            filled.append(_written(name, value_of(name, values)))
     return "".join(filled)
 
 
@@ -61,7 +61,16 @@ def _is_path(name: str) -> bool:
     )
 
 
-def _value(name: str, values: Mapping[str, Any]) -> Any:
+def value_of(name: str, values: Mapping[str, Any]) -> Any:
+    """Return the value of a field, or one within it.
+
+    Args:
+        name: `name`, or `name.key`.
+        values: The fields by name.
+
+    Raises:
+        DataError: It is missing or null.
+    """
     found: Any = values
     for part in name.split("."):
         found = found.get(part) if isinstance(found, Mapping) else None

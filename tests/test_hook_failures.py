@@ -22,6 +22,7 @@ import pytest
 
 import evalkit
 from evalkit import Result, Score, Violation
+from evalkit.asking import Asked
 from evalkit.errors import AlignmentError, EvalkitError
 from evalkit.plugins.bound import BoundMetric, BoundPerturbation
 from evalkit.plugins.contract import CONTRACTS, hook_names
@@ -307,6 +308,32 @@ class OfSeveral(OfSingle):
     columns = ("several",)
 
 
+class Predicts(evalkit.Model):
+    def predict(self, inputs):
+        return act("models", "predict", ["a" for _ in inputs])
+
+
+class Generates(evalkit.Model):
+    abilities = ("text",)
+
+    def generate(self, requests):
+        usual = [evalkit.text_reply("a") for _ in requests]
+        return act("models", "generate", usual)
+
+
+class Asks(evalkit.Model):
+    abilities = ("text",)
+
+    async def ask(self, request):
+        return act("models", "ask", evalkit.text_reply("a"))
+
+    def describe(self):
+        return act("models", "describe", {"name": "asks"})
+
+    async def close(self):
+        return act("models", "close", None)
+
+
 class Watcher:
     def before_load(self):
         act("observers", "before_load", None)
@@ -379,6 +406,11 @@ ENTRY_POINTS = {
         "chooses": "Chooses",
     },
     "evalkit.annotators": {"single": "Single", "several": "Several"},
+    "evalkit.models": {
+        "predicts": "Predicts",
+        "generates": "Generates",
+        "asks": "Asks",
+    },
     "evalkit.recognisers": {"names": "Names"},
     "evalkit.observers": {"watcher": "Watcher"},
 }
@@ -398,6 +430,9 @@ RAISED = [
 LONG = pl.DataFrame({"row": [99], "x": [1.0]})
 NAN_SUMS = pl.DataFrame({"row": [0, 1], "x": [1.0, float("nan")]})
 NO_ROWS = pl.DataFrame({"row": [], "x": []}, schema={"row": pl.Int64, "x": pl.Float64})
+NO_REPLY = evalkit.Reply(continuations=(evalkit.Continuation(logprob=-1.0, tokens=1),))
+"""A reply to what was not asked."""
+
 WRONG_VALUES: dict[tuple[str, str], list[Any]] = {
     ("tasks", "verify_response"): [
         True,
@@ -469,6 +504,11 @@ WRONG_VALUES: dict[tuple[str, str], list[Any]] = {
     ("perturbations", "expect"): [None, True, "maybe"],
     ("annotators", "annotate_example"): [{}, float("inf"), b"x", [None], ["a", 1]],
     ("annotators", "annotate_batch"): [None, "text", [], [[[1]]], [{}]],
+    ("models", "predict"): [None, "text", [], ["a"]],
+    ("models", "generate"): [None, "text", [], ["a"] * 6, [NO_REPLY] * 6],
+    ("models", "ask"): [None, "text", [], NO_REPLY],
+    ("models", "describe"): ["text", 3, {"a": object()}, {"a": float("nan")}],
+    ("models", "close"): [],
     ("adapters", "adapt_row"): [None, "text", {}, 3],
     ("adapters", "adapt_rows"): [None, "text", [], [[{}]], [3]],
     ("adapters", "adapt_frame"): ["text", [], {}],
@@ -510,6 +550,8 @@ PLACES = {
     ("metrics", "rescales"): "metrics/rescaled",
     ("metrics", "scaling"): "metrics/rescaled",
     ("annotators", "annotate_batch"): "annotators/several",
+    ("models", "predict"): "models/predicts",
+    ("models", "generate"): "models/generates",
     ("adapters", "adapt_rows"): "adapters/adapts-blocks",
     ("adapters", "read_file"): "adapters/reads",
     ("adapters", "extract_text"): "adapters/of-text",
@@ -524,6 +566,7 @@ DEFAULT_PLACES = {
     "metrics": "metrics/sums",
     "perturbations": "perturbations/hooked",
     "annotators": "annotators/single",
+    "models": "models/asks",
     "adapters": "adapters/adapts",
     "recognisers": "recognisers/names",
     "observers": "observers/watcher",
@@ -593,6 +636,10 @@ def run(kind: str, hook: str, out: Any, policy: str) -> Result | None:
     if kind == "recognisers":
         row = {"uid": "1", "statement": "John met Anna.", "label": "positive"}
         [*evalkit.perturb([row], "name-swap:recogniser=names", task="sentiment")]
+        return None
+    if kind == "models":
+        prompt = None if hook == "predict" else {"query": "{text}"}
+        evalkit.predict("rows", name, prompt=prompt, asked=Asked(retries=0))
         return None
     if kind == "adapters":
         return adapt(hook, name)

@@ -43,7 +43,7 @@ FUNCTIONS = {
     *("compare", "evaluate", "find_components", "find_run", "load_inputs", "metric"),
     "read_run",
     *("merge", "perturb", "perturb_dataset", "plan", "rescore", "score", "validate"),
-    *("verify", "evaluate_with", "validate_with"),
+    *("verify", "evaluate_with", "validate_with", "predict", "text_reply"),
 }
 CLASSES = {
     "Annotation",
@@ -51,6 +51,8 @@ CLASSES = {
     "BaseTaskIO",
     "ComparedScore",
     "Comparison",
+    *("Completion", "Continuation", "Message", "Model", "NotAnswered"),
+    *("Reply", "Request", "Token", "Usage"),
     "Component",
     "Dataset",
     "Edit",
@@ -181,7 +183,11 @@ def test_every_public_name_is_the_same_before_and_after_all_submodules(
         assert kind != "module", name
         assert is_callable, name
         # a text that is marked: where it is from depends on the version of Python
-        homes = {"hookimpl": ("pluggy.",), "FilePath": ("builtins", "typing")}
+        homes = {
+            "hookimpl": ("pluggy.",),
+            "predict": ("evalkit_commands_predict.",),
+            "FilePath": ("builtins", "typing"),
+        }
         assert module.startswith(homes.get(name, ("evalkit.",))), name
     assert {n for n, (kind, *_) in after.items() if kind == "function"} == FUNCTIONS
 
@@ -550,10 +556,14 @@ OWN_WORDS = {
 """Texts of core that are also called like a plugin, by file."""
 
 
+OTHER_NAMES = ("asking.py", "schema.py")
+"""Modules that are other names of packages, which they say where to get."""
+
+
 def test_core_names_no_plugin() -> None:
-    # adapters are called by ordinary words, such as `drop` and `map`, and displays
-    # like what core hands them
-    ordinary = ("adapters/", "displays/")
+    # adapters and commands are called by ordinary words, such as `drop` and `predict`,
+    # and displays like what core hands them
+    ordinary = ("adapters/", "commands/", "displays/")
     plugins = [name for name in entry_points() if not name.startswith(ordinary)]
     others = {k for k, owner in entry_points().items() if owner != "evalkit-core"}
     names = {name.partition("/")[2] for name in plugins} | others
@@ -562,7 +572,7 @@ def test_core_names_no_plugin() -> None:
     for path in sorted(PACKAGE.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         tree = ast.parse(text)
-        is_other_name = path.name == "schema.py" and path.parent == PACKAGE
+        is_other_name = path.parent == PACKAGE and path.name in OTHER_NAMES
         assert is_other_name or not any(owner in text for owner in owners), path
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and node.value in names:
@@ -668,6 +678,7 @@ def test_tools_know_every_member() -> None:
     independence = contracts["No plugin imports another plugin or the command line"]
     commands = sorted(name for name in plugins if name.startswith("evalkit_commands_"))
     assert independence["ignore_imports"] == [
+        "evalkit -> evalkit.asking",
         "evalkit_adapters_json.command -> evalkit_cli.commanding",
         *(f"{name}.** -> evalkit_cli.commanding" for name in commands),
         "evalkit_schemas_standard.command -> evalkit_cli.commanding",

@@ -11,13 +11,13 @@ import pytest
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "src" / "evalkit"
 
-MOST_LINES = 63_200
+MOST_LINES = 64_400
 """Room for the second edition of the contract, for runs that are checked when they are
 read, and for limits of memory and time; to be lowered again."""
 
 MOST_OF_A_MODULE = 400
 LONGER = {
-    "hookspecs.py": 1210,
+    "hookspecs.py": 1300,
 }
 """Modules that are longer than the others may be, and how long they may be."""
 

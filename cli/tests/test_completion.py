@@ -22,8 +22,8 @@ def complete(run_evalkit: Run, words: str, position: int) -> list[str]:
 
 COMMANDS = [
     *("adapt", "cache", "cite", "compare", "eval", "help", "inputs", "leaderboard"),
-    *("list", "merge", "perturb", "plan", "publish", "report", "rescore", "runs"),
-    *("schema", "show", "validate", "verify"),
+    *("list", "merge", "perturb", "plan", "predict", "publish", "report", "rescore"),
+    *("runs", "schema", "show", "validate", "verify"),
 ]
 
 

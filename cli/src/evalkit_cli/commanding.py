@@ -6,6 +6,8 @@ as evalkit's own do. It is a click command, and its entry point is of the group
 `evalkit.commands`. Importing this module imports click and nothing heavy.
 """
 
+from evalkit_cli.options.asking import asking_options, read_asked
+from evalkit_cli.options.choices import chosen_dataset, data_options, read_filters
 from evalkit_cli.options.completion import complete_names, complete_runs
 from evalkit_cli.options.run_names import run_paths, since_option
 from evalkit_cli.options.runs import (
@@ -43,9 +45,12 @@ from evalkit_cli.printing.tag_tables import crossing_of
 __all__ = [
     "NO_VALUE",
     "adjusted_drop",
+    "asking_options",
+    "chosen_dataset",
     "complete_names",
     "complete_runs",
     "crossing_of",
+    "data_options",
     "draw",
     "draw_with_notes",
     "echo",
@@ -59,6 +64,8 @@ __all__ = [
     "plugin_output_to_stderr",
     "quiet_option",
     "quiet_with",
+    "read_asked",
+    "read_filters",
     "run_paths",
     "score_label",
     "show_compared",

@@ -30,7 +30,7 @@ GROUPS = {
     "evalkit.metrics": {"four": "M"},
     "evalkit.perturbations": {"five": "P"},
     "evalkit.observers": {"six": "O"},
-    "evalkit.models": {"seven": "X"},
+    "evalkit.judges": {"seven": "X"},
     "evalkit": {"eight": "X"},
     "console_scripts": {"nine": "X"},
 }
@@ -79,7 +79,7 @@ def test_kinds_are_listed_in_order_and_observers_only_when_asked_for() -> None:
     assert list(iter_kinds(catalog, "datasets")) == []
     assert (
         *("tasks", "datasets", "metrics", "perturbations"),
-        *("annotators", "adapters", "recognisers"),
+        *("annotators", "models", "adapters", "recognisers"),
     ) == KINDS
 
 

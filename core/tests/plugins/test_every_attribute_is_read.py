@@ -11,7 +11,10 @@ import evalkit
 from evalkit.plugins.contract import CONTRACTS
 
 CORE = Path(evalkit.__file__).parent
-CLI = CORE.parents[2] / "cli" / "src"
+ROOT = CORE.parents[2]
+CLI = ROOT / "cli" / "src"
+ASKING = ROOT / "plugins" / "commands" / "predict" / "src"
+"""What asks models, which core does not."""
 
 _DECLARING = ("hookspecs.py", "classes.py", "dynabench.py")
 """Modules that name attributes and do nothing with them."""
@@ -47,7 +50,7 @@ def reads(path: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def read() -> set[str]:
-    modules = [*CORE.rglob("*.py"), *CLI.rglob("*.py")]
+    modules = [path for each in (CORE, CLI, ASKING) for path in each.rglob("*.py")]
     return set().union(
         *(reads(each) for each in modules if each.name not in _DECLARING)
     )

@@ -18,6 +18,8 @@ from evalkit_cli.commands.thresholds import (
     say_not_met,
     unmet,
 )
+from evalkit_cli.options.asked_models import Chosen, ask_about_copies, jobs_of_models
+from evalkit_cli.options.asking import asking_options, read_asked
 from evalkit_cli.options.choices import (
     adapter_option,
     chosen_dataset,
@@ -28,6 +30,7 @@ from evalkit_cli.options.choices import (
     map_predictions_option,
     normalise_option,
     policy_options,
+    read_filters,
     read_names,
 )
 from evalkit_cli.options.evaluation import evaluation_options
@@ -82,8 +85,20 @@ if TYPE_CHECKING:
     "data sets (of --task, where it is given) that have one are evaluated.",
 )
 @click.option(
-    "--model", metavar="NAME", help="Name of the model; default: file's stem."
+    "--model",
+    "models",
+    multiple=True,
+    metavar="NAME",
+    help="With predictions, the name of the model, by default the file's stem. Without "
+    "them the model to ask, NAME[:KEY=VALUE,…] or FILE.py:FUNCTION; repeat it for "
+    "several.",
 )
+@click.option(
+    "--model-name",
+    metavar="NAME",
+    help="What the model that is asked is called in its run.",
+)
+@asking_options
 @map_option
 @map_predictions_option
 @normalise_option
@@ -141,7 +156,8 @@ def eval_command(
     task: str | None,
     files: tuple[str, ...],
     predictions_dir: str | None,
-    model: str | None,
+    models: tuple[str, ...],
+    model_name: str | None,
     metrics: tuple[str, ...],
     params: Path | None,
     out: Path,
@@ -167,6 +183,7 @@ def eval_command(
       evalkit eval sample-nli -p my-model.jsonl --perturbed robustness-lowercase.jsonl
         --perturbed-predictions my-model-lowercase.jsonl
       evalkit eval sample-nli -p my-model.jsonl --perturbed 3f2a
+      evalkit eval sample-nli --model my-model.py:predict
 
     Exit codes: 0 done; 1 an error, refused predictions, or a metric that failed; 2
     wrong usage; 3 a score that --fail-under does not let pass.
@@ -175,6 +192,11 @@ def eval_command(
 
     least = read_thresholds(thresholds)
     registry = Registry()
+    is_asked = bool(models) and not files and predictions_dir is None
+    asking = read_asked(options, is_asked)
+    if model_name is not None and not is_asked:
+        raise click.UsageError("--model-name is for a model that is asked (--model).")
+    model = None if is_asked else _single(models)
     with plugin_output_to_stderr(), spool_folder() as folder:
         if predictions_dir is not None:
             if dataset or data or files:
@@ -184,6 +206,19 @@ def eval_command(
                 )
             work = jobs_of_folder(registry, predictions_dir, task, model, quiet)
             task = None
+        elif is_asked:
+            with watched(quiet) as progress:
+                chosen_rows = Chosen(
+                    chosen_dataset(dataset, data, task),
+                    task,
+                    options["split"],
+                    options["limit"],
+                    read_filters(options["filters"]),
+                    asking,
+                    progress,
+                )
+                work = jobs_of_models(models, model_name, chosen_rows, folder)
+                _ask_about_copies(models, options, chosen_rows, folder, out)
         else:
             name = chosen_dataset(dataset, data, task)
             work = _jobs(registry, name, files, model, quiet, folder)
@@ -241,6 +276,30 @@ def _exit_with_code(
         raise click.exceptions.Exit(1 if failed else NOT_MET)
 
 
+def _single(models: tuple[str, ...]) -> str | None:
+    if len(models) > 1:
+        raise click.UsageError(
+            "--model names a single model; give several as -p MODEL=FILE."
+        )
+    return models[0] if models else None
+
+
+def _ask_about_copies(
+    models: tuple[str, ...],
+    options: dict[str, Any],
+    chosen: Chosen,
+    folder: Path,
+    runs: Path,
+) -> None:
+    """Ask the model about copies whose predictions are not given."""
+    from evalkit.reporting import find_stored
+
+    files = [name for name in options["perturbed"] if find_stored(name, runs) is None]
+    if files and not options["perturbed_predictions"] and len(models) == 1:
+        found = ask_about_copies(models[0], files, chosen, folder)
+        options["perturbed_predictions"] = tuple(found)
+
+
 def _jobs(
     registry: Registry,
     dataset: str,
@@ -251,8 +310,6 @@ def _jobs(
 ) -> list[Job]:
     if files:
         return jobs_of_files(dataset, files, model, folder)
-    if model is not None:
-        raise click.UsageError("--model needs the predictions: -p FILE.")
     return jobs_that_ship(registry, dataset, quiet)
 
 

@@ -29,6 +29,7 @@ from evalkit.predictions.jobs import read_job
 from evalkit.predictions.probability_columns import with_probability_columns
 from evalkit.predictions.responses import ResponseReader
 from evalkit.predictions.suggesting import suggestions
+from evalkit.predictions.systems import read_system
 from evalkit.reading.blocks import Block
 from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format, is_data_set, model_name
@@ -50,7 +51,7 @@ class Prepared(NamedTuple):
     """The selected ones."""
     alignment: Alignment
     predictions: Mapping[str, Any]
-    """Name and SHA-256 of what was read, its adapters, and its job."""
+    """Name and SHA-256 of what was read, its adapters, its job, and what made it."""
     ids: pl.Series
     """The ids of all examples, also of those that were not selected."""
     adapters: Pipeline | None = None
@@ -148,6 +149,9 @@ def prepare(
         adapters = predictions.pipeline
     if job is not None:
         given = {**given, **job.recorded}
+    system = read_system(predictions)
+    if system is not None:
+        given = {**given, "system": system.recorded}
     known = job and job.job
     return Prepared(examples, alignment, given, ids, adapters, extraction, known)
 

@@ -133,6 +133,8 @@ def _given(predictions: recorded.Predictions) -> Mapping[str, Any]:
     own = {"name": predictions.name, "sha256": predictions.sha256}
     if predictions.job is not None:
         own["job"] = predictions.job.sha256
+    if predictions.system is not None:  # what was asked is the same in any file
+        own = {"sha256": predictions.sha256, "system": predictions.system.sha256}
     return {**own, "adapters": adapters} if adapters else own
 
 

@@ -159,6 +159,20 @@ class Extraction(Part):
     """Responses whose text is broken."""
 
 
+class System(Part):
+    """What made predictions, and how it was asked."""
+
+    sha256: Sha256
+    """Of the rest."""
+    model: Mapping[Text, Any]
+    """The model: its id, parameters and version, and what it says of itself."""
+    prompt: Mapping[Text, Any] | None = None
+    """How it was asked; null where it answers inputs as they are."""
+    extract: Text | tuple[Any, ...] | None = None
+    """What was meant to take the answer out of a reply; see `extraction` for what
+    did."""
+
+
 class Predictions(Part):
     """Where the predictions came from."""
 
@@ -171,13 +185,15 @@ class Predictions(Part):
     for a merged run whose parts went through other ones, which `components` has."""
     job: Job | None = None
     """Only where a file beside the predictions tells of the job that made them."""
+    system: System | None = None
+    """Only where a file beside the predictions tells what made them."""
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
         """Return what is recorded of predictions.
 
         Args:
-            given: Name and SHA-256, and adapters and a job, where there are any.
+            given: Name and SHA-256; adapters, a job and a system, where there are any.
         """
         return cls.model_validate({"adapters": [], **given})
 

@@ -38,6 +38,7 @@ from evalkit.workflows.evaluation_steps import (
     refused_copies,
     score,
     score_copies,
+    with_extractors,
 )
 from evalkit.workflows.options import EvaluationOptions
 
@@ -248,6 +249,7 @@ def evaluate_with(
     with watchers.told_of_failure(dataset):
         predictions = rows_of(predictions, progress=progress)
         check_place(out)
+        options = with_extractors(options, predictions)
         asked = bind(dataset, task, options, registry, watchers)
         predictions = adapted_by(predictions, asked.adapters)
         of_copies = as_pipeline((options.adapters or {}).get("perturbed"), registry)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ from evalkit.predictions.preparation import (
     prepare,
     with_suggestions,
 )
+from evalkit.predictions.systems import read_system
 from evalkit.predictions.table import prediction_column, scoring_table
 from evalkit.runs.own_scores import own_scores
 from evalkit.runs.recording import Options, Parts
@@ -96,6 +97,14 @@ class Asked:
     def tell(self, event: str, **facts: Any) -> None:
         """Tell the observers what happens to the data set."""
         self.watchers.tell(event, dataset=self.dataset.component.name, **facts)
+
+
+def with_extractors(options: EvaluationOptions, predictions: Any) -> EvaluationOptions:
+    """Take the extractors that belong to the prompt, where a user names none."""
+    system = read_system(predictions) if options.extract is None else None
+    if system is None or system.extract is None:
+        return options
+    return replace(options, extract=system.extract)
 
 
 def bind(

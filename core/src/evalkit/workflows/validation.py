@@ -25,6 +25,7 @@ from evalkit.predictions.written_forms import label_notices, number_notices
 from evalkit.reading.given_rows import rows_of
 from evalkit.runs.accounts import alignment_notices
 from evalkit.workflows.binding import bind_data
+from evalkit.workflows.evaluation_steps import with_extractors
 from evalkit.workflows.options import EvaluationOptions
 
 
@@ -166,6 +167,7 @@ def validate_with(
     """
     resolver = Resolver(registry or Registry())
     check_adapters(options.adapters or {}, ("data", "predictions"))
+    options = with_extractors(options, predictions)
     bound, bound_task, adapt, extraction = bind_data(resolver, dataset, task, options)
     split = options.split or bound.default_split
     selection = options.selection

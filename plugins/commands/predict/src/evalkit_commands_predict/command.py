@@ -2,72 +2,146 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit_cli.commanding import echo, json_option, plugin_output_to_stderr, watched
+from evalkit_cli.commanding import (
+    asking_options,
+    chosen_dataset,
+    data_options,
+    echo,
+    json_option,
+    plugin_output_to_stderr,
+    quiet_option,
+    read_asked,
+    read_filters,
+    watched,
+)
+
+if TYPE_CHECKING:
+    from evalkit_commands_predict.predicting import Predicted
 
 
 @click.command("predict")
-@click.argument("dataset", required=False)
-@click.option("--data", metavar="PATH", help="File of examples; needs --task.")
-@click.option("--task", metavar="NAME", help="Task of a file of examples.")
-@click.option("--split", metavar="NAME", help="Split of the data set.")
-@click.option("-n", "--limit", type=click.IntRange(1), help="At most so many examples.")
+@data_options
 @click.option(
     "--model",
     required=True,
     metavar="NAME[:KEY=VALUE,…]|FILE.py:FUNCTION",
-    help="The model to ask.",
+    help="The model to ask; `evalkit list models` shows those that are installed.",
 )
-@click.option("--prompt", metavar="NAME|FILE", help="How it is asked.")
+@asking_options
 @click.option(
-    "--concurrency", type=click.IntRange(1), help="The most requests at once."
+    "--dry-run",
+    is_flag=True,
+    help="Ask nothing: show the first requests, and how many there would be.",
 )
-@click.option("--retries", type=click.IntRange(0), default=5, show_default=True)
-@click.option("--no-cache", is_flag=True, help="Ask anew, and keep no reply.")
-@click.option("-o", "--out", required=True, metavar="FILE", help="File to write.")
+@click.option(
+    "-o",
+    "--out",
+    metavar="FILE",
+    help="File of JSON lines to write; beside it NAME.system.json says what made it, "
+    "and NAME.job.json what that took.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
+@json_option
+@quiet_option
 def predict_command(
     dataset: str | None,
     data: str | None,
     task: str | None,
     split: str | None,
     limit: int | None,
+    filters: tuple[str, ...],
     model: str,
-    prompt: str | None,
-    concurrency: int | None,
-    retries: int,
-    no_cache: bool,
-    out: str,
+    dry_run: bool,
+    out: str | None,
     overwrite: bool,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
 ) -> None:
     """Ask a model about each example of a data set, and write its answers.
 
     \b
     Examples:
       evalkit predict sample-sentiment --model constant:answer=neutral -o constant.jsonl
+      evalkit predict --data mine.jsonl --task nli --model mine.py:predict -o mine-nli.jsonl
+      evalkit predict sample-nli --model echo --dry-run
       evalkit eval sample-sentiment -p constant.jsonl
-    """  # noqa: D301 - click reads the backspace
-    from evalkit_commands_predict.predicting import predict
-    from evalkit_commands_predict.settings import Asked
 
-    asked = Asked(concurrency=concurrency, retries=retries, is_cached=not no_cache)
-    with plugin_output_to_stderr():
+    Replies are kept, so that a command that was interrupted goes on when it is given
+    again, and one that is repeated asks nothing. A request that failed for good is a
+    row with its `error`, which is invalid, and never an empty answer.
+    """  # noqa: D301, E501 - click reads the backspace
+    if (out is None) != dry_run:
+        raise click.UsageError("give either -o FILE or --dry-run.")
+    name = chosen_dataset(dataset, data, task)
+    asked = read_asked(options)
+    chosen: dict[str, Any] = {
+        "task": task,
+        "split": split,
+        "limit": limit,
+        "filters": read_filters(filters),
+        "prompt": asked["prompt"],
+        "generate": asked["generate"],
+    }
+    from evalkit_commands_predict.predicting import plan_requests, predict
+    from evalkit_commands_predict.saving import refuse_present
+
+    if dry_run:
+        with plugin_output_to_stderr():
+            planned = plan_requests(name, model, **chosen)
+        _show_plan(planned, as_json)
+        return
+    assert out is not None
+    refuse_present(out, overwrite=overwrite)
+    with plugin_output_to_stderr(), watched(quiet) as progress:
         predicted = predict(
-            dataset,
-            model,
-            data=data,
-            task=task,
-            split=split,
-            limit=limit,
-            prompt=prompt,
-            asked=asked,
+            name, model, **chosen, asked=asked["asked"], progress=progress
         )
-    predicted.save(out, overwrite=overwrite)
-    failed = f", {predicted.failed:,} of them failed" if predicted.failed else ""
-    echo(f"{len(predicted.rows):,} rows written to {out}{failed}", err=True)
+        predicted.save(out, overwrite=overwrite)
+    _report(predicted, out, as_json, quiet)
 
 
-_UNUSED: tuple[Any, ...] = (json_option, watched)
+def _show_plan(planned: dict[str, Any], as_json: bool) -> None:
+    from evalkit_cli.commanding import echo_json
+
+    if as_json:
+        echo_json(planned)
+        return
+    for number, request in enumerate(planned["first"], 1):
+        echo(f"request {number}:")
+        echo(json.dumps(request, ensure_ascii=False, indent=2))
+    about = planned["input_tokens_about"]
+    tokens = "" if about is None else f", about {about:,} tokens of input"
+    echo(f"{planned['requests']:,} requests{tokens}", err=True)
+
+
+def _report(predicted: Predicted, out: str, as_json: bool, quiet: bool) -> None:
+    from evalkit.reporting import count_of
+    from evalkit_cli.commanding import echo_json
+
+    if as_json:
+        echo_json(
+            {
+                "file": out,
+                "rows": len(predicted.rows),
+                "failed": predicted.failed,
+                "from_cache": predicted.from_cache,
+                "system": predicted.system,
+                "job": predicted.usage,
+            }
+        )
+    for notice in predicted.notices:
+        echo(f"evalkit: notice: {notice}", err=True)
+    for reason, count in predicted.errors.items():
+        echo(
+            f"evalkit: notice: {count_of(count, 'request')} failed: {reason}", err=True
+        )
+    if not quiet and not as_json:
+        cached = f", {predicted.from_cache:,} from the cache"
+        kept = cached if predicted.from_cache else ""
+        echo(f"{count_of(len(predicted.rows), 'row')} written to {out}{kept}", err=True)

@@ -15,8 +15,11 @@ from evalkit.errors import PluginError
 class _FunctionModel(Model):
     """A function from inputs of a task to answers."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        self._function, self._name = function, name
+
+    def describe(self) -> dict[str, str]:
+        return {"name": self._name}
 
     def predict(self, inputs: Sequence[Mapping[str, Any]]) -> Any:
         return self._function(inputs)
@@ -37,9 +40,9 @@ def bind_model(given: Any, registry: Registry | None = None) -> BoundModel:
     if isinstance(given, str):
         file, _, name = given.rpartition(":")
         if file.endswith(".py"):
-            given = _FunctionModel(_function_of(Path(file), name))
+            given = _FunctionModel(_function_of(Path(file), name), Path(file).stem)
     elif callable(given) and not hasattr(given, "predict"):
-        given = _FunctionModel(given)
+        given = _FunctionModel(given, getattr(given, "__name__", "function"))
     return BoundModel.of(resolver.bind("models", given))
 
 

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from evalkit import ModelInputs, NotAnswered, Registry, Reply, load_inputs
-from evalkit.catalog import BoundModel, model_name
+from evalkit.catalog import BoundModel
 from evalkit.errors import DataError, EvalkitError, PluginError
 from evalkit_commands_predict.asking import Answer, Asker, Question, close
 from evalkit_commands_predict.cache import ReplyCache, cache_folder
 from evalkit_commands_predict.models import bind_model, identity_of
 from evalkit_commands_predict.prompts import Prompt, read_prompt
 from evalkit_commands_predict.rendering import Renderer, renderer
+from evalkit_commands_predict.saving import save
 from evalkit_commands_predict.settings import Asked
 
-Told = Callable[[int, int], None]
-"""Told how many questions were answered, and how many there are."""
+Progress = Callable[[str, float], None]
+"""Told what is being done, and which share is behind, 0 to 1."""
+
+SHOWN = 3
+"""How many requests a plan shows."""
+
+_CHARACTERS = 4
+"""About so many are a token of English: an estimate, and called so."""
 
 
 @dataclass
@@ -39,6 +47,7 @@ class Predicted:
         system: The model and how it was asked.
         usage: What that took.
         notices: What a user should know.
+        from_cache: How many answers were there already.
     """
 
     dataset: str
@@ -48,6 +57,13 @@ class Predicted:
     system: dict[str, Any]
     usage: dict[str, Any] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
+    from_cache: int = 0
+
+    @property
+    def errors(self) -> dict[str, int]:
+        """How many examples failed for each reason, the most frequent first."""
+        found = Counter(row["error"] for row in self.rows if "error" in row)
+        return dict(found.most_common())
 
     @property
     def failed(self) -> int:
@@ -67,19 +83,7 @@ class Predicted:
         Raises:
             StorageError: It is there already, or cannot be written.
         """
-        from evalkit.reporting import new_file
-
-        path = Path(path)
-        figures = {name: each for name, each in self.usage.items() if each is not None}
-        with new_file(path, overwrite=overwrite) as part:
-            lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in self.rows]
-            part.write_text("".join(lines), encoding="utf-8")
-        for suffix, said in ((".system.json", self.system), (".job.json", figures)):
-            name = path.with_name(model_name(path) + suffix)
-            with new_file(name, overwrite=True) as part:
-                text = json.dumps(said, ensure_ascii=False, indent=2)
-                part.write_text(f"{text}\n", encoding="utf-8")
-        return path
+        return save(path, self.rows, self.system, self.usage, overwrite=overwrite)
 
 
 def predict(
@@ -94,7 +98,7 @@ def predict(
     prompt: str | Path | Mapping[str, Any] | Prompt | None = None,
     generate: Mapping[str, Any] | None = None,
     asked: Asked | None = None,
-    told: Told | None = None,
+    progress: Progress | None = None,
     registry: Registry | None = None,
 ) -> Predicted:
     """Ask a model about each example of a data set.
@@ -112,7 +116,7 @@ def predict(
             says; the first declared one by default.
         generate: How the model generates, in place of what the prompt says.
         asked: Limits.
-        told: Told of the progress.
+        progress: Told of it.
         registry: Where plugins are found.
 
     Returns:
@@ -134,29 +138,113 @@ def predict(
     )
     bound = bind_model(model, registry)
     asked = asked or Asked()
-    told = told or (lambda done, total: None)
+    told = _Told(progress, bound.component.id, len(inputs))
     if bound.way == "predict":
         if prompt is not None or generate:
             raise EvalkitError(
                 f"{bound.component.id} answers inputs without a prompt: it takes "
                 "neither a prompt nor how to generate"
             )
-        return _predicted(bound, inputs, told)
+        return _predicted(bound, model, inputs, told)
+    makes, name = _renderer(bound, inputs, prompt, generate)
+    return _asked(bound, model, inputs, makes, name, asked, told)
+
+
+class _Told:
+    """Tells of the progress, with the rate and the time that is left."""
+
+    def __init__(self, progress: Progress | None, model: str, total: int) -> None:
+        self._progress, self._model, self._total = progress, model, total
+        self._started = time.monotonic()
+
+    def count(self, done: int) -> None:
+        """Tell how many are answered."""
+        if self._progress is None or not self._total:
+            return
+        seconds = max(time.monotonic() - self._started, 1e-9)
+        left = (self._total - done) * seconds / done
+        text = (
+            f"asking {self._model}: {done:,} of {self._total:,}, {done / seconds:,.1f} "
+            f"a second, {timedelta(seconds=round(left))} left"
+        )
+        self._progress(text, done / self._total)
+
+
+def plan_requests(
+    dataset: Any = None,
+    model: Any = None,
+    *,
+    prompt: str | Path | Mapping[str, Any] | Prompt | None = None,
+    generate: Mapping[str, Any] | None = None,
+    registry: Registry | None = None,
+    **chosen: Any,
+) -> dict[str, Any]:
+    """Say what would be asked, and ask nothing.
+
+    Args:
+        dataset: As for `predict`, like all arguments.
+        model: The model.
+        prompt: The prompt.
+        generate: How the model generates.
+        registry: Where plugins are found.
+        **chosen: Which examples.
+
+    Returns:
+        `first`, the first requests; `requests`, how many there would be; and
+        `input_tokens_about`, an estimate at four characters a token.
+
+    Raises:
+        EvalkitError: As for `predict`.
+    """
+    inputs = load_inputs(dataset, registry=registry, **chosen)
+    bound = bind_model(model, registry)
+    if bound.way == "predict":
+        rows = [dict(row) for row in inputs.rows[:SHOWN]]
+        return {"first": rows, "requests": len(inputs), "input_tokens_about": None}
+    makes = _renderer(bound, inputs, prompt, generate)[0]
+    first: list[dict[str, Any]] = []
+    characters = 0
+    for question in _questions(makes, inputs):
+        request = question.request
+        texts = [request.prompt or "", *(m.content for m in request.messages)]
+        characters += sum(map(len, texts))
+        if len(first) < SHOWN:
+            first.append(request.model_dump(mode="json", exclude_defaults=True))
+    return {
+        "first": first,
+        "requests": len(inputs),
+        "input_tokens_about": -(-characters // _CHARACTERS),
+    }
+
+
+def _renderer(
+    model: BoundModel,
+    inputs: ModelInputs,
+    prompt: str | Path | Mapping[str, Any] | Prompt | None,
+    generate: Mapping[str, Any] | None,
+) -> tuple[Renderer, str]:
+    """Return what makes requests, checked, and what the prompt is called."""
     name, chosen = read_prompt(prompt, inputs.prompts, inputs.asker)
     if generate:
         merged = {**chosen.generate.model_dump(), **generate}
         _, chosen = read_prompt(
             {**chosen.model_dump(mode="json"), "generate": merged}, {}, name
         )
-    makes = renderer(chosen, name, inputs, "chat" in bound.abilities)
-    _refuse_unable(bound, makes)
-    return _asked(bound, model, inputs, makes, name, asked, told)
+    makes = renderer(chosen, name, inputs, "chat" in model.abilities)
+    _refuse_unable(model, makes)
+    return makes, name
 
 
 def _refuse_unable(model: BoundModel, makes: Renderer) -> None:
     wanted = [makes.form]
     if makes.prompt.generate.logprobs is not None:
         wanted.append("logprobs")  # type: ignore[arg-type]
+    length, most = model.context_length, makes.prompt.generate.max_tokens
+    if length is not None and most is not None and most >= length:
+        raise DataError(
+            f"{most} tokens (max_tokens) leave no room for a prompt: the context of "
+            f"{model.component.id} has {length}"
+        )
     for ability in wanted:
         if ability not in model.abilities:
             raise DataError(
@@ -165,17 +253,19 @@ def _refuse_unable(model: BoundModel, makes: Renderer) -> None:
             )
 
 
-def _predicted(model: BoundModel, inputs: ModelInputs, told: Told) -> Predicted:
+def _predicted(
+    model: BoundModel, given: Any, inputs: ModelInputs, told: _Told
+) -> Predicted:
     rows: list[dict[str, Any]] = []
     started = time.monotonic()
     left = iter(inputs.rows)
     while batch := list(islice(left, model.batch_requests)):
         entries = model.predict(batch)
-        for given, entry in zip(batch, entries, strict=True):
-            rows.append(_response(model, inputs, given["uid"], entry))
-        told(len(rows), len(inputs))
+        for row, entry in zip(batch, entries, strict=True):
+            rows.append(_response(model, inputs, row["uid"], entry))
+        told.count(len(rows))
     usage = {"examples": len(rows), "seconds": time.monotonic() - started}
-    system = {"model": identity_of(model, None)}
+    system = {"model": identity_of(model, given)}
     return Predicted(
         inputs.dataset,
         inputs.task,
@@ -221,7 +311,7 @@ def _asked(
     makes: Renderer,
     name: str,
     asked: Asked,
-    told: Told,
+    told: _Told,
 ) -> Predicted:
     answer_field = _answer_field(inputs)
     identity = identity_of(model, given)
@@ -233,7 +323,7 @@ def _asked(
         try:
             async for answer in asker.answers(_questions(makes, inputs)):
                 answers.append(answer)
-                told(len(answers), len(inputs))
+                told.count(len(answers))
         finally:
             await close(model)
 
@@ -242,11 +332,14 @@ def _asked(
     finally:
         if cache is not None:
             cache.close()
-    system = {
+    said = makes.prompt.model_dump(mode="json", exclude_defaults=True)
+    extract = said.pop("extract", None)
+    system: dict[str, Any] = {
         "model": identity,
-        "prompt": {"name": name, "form": makes.form, "sha256": makes.prompt.sha256()},
-        "asked": makes.prompt.model_dump(mode="json", exclude_defaults=True),
+        "prompt": {"name": name, "form": makes.form, **said},
     }
+    if extract is not None:
+        system["extract"] = extract
     return Predicted(
         inputs.dataset,
         inputs.task,
@@ -255,6 +348,7 @@ def _asked(
         system,
         _usage(answers),
         inputs.notices,
+        sum(answer.is_cached for answer in answers),
     )
 
 

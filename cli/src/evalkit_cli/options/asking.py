@@ -1,0 +1,157 @@
+"""Options by which a model is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+PARAMETERS = (
+    *("prompt", "generate", "concurrency", "retries", "timeout", "max_errors"),
+    *("requests_per_minute", "tokens_per_minute", "token_limit", "cached"),
+)
+"""Names of the parameters that `asking_options` add."""
+
+
+def asking_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how a model is asked."""
+    options = (
+        click.option(
+            "--prompt",
+            metavar="NAME|FILE",
+            envvar="EVALKIT_PROMPT",
+            help="How a model is asked: a prompt of the data set or task, or a file of "
+            "JSON or YAML; by default the first one that is declared.",
+        ),
+        click.option(
+            "--generate",
+            metavar="KEY=VALUE,…",
+            envvar="EVALKIT_GENERATE",
+            help="How it generates, in place of what the prompt says: "
+            "temperature=0,max_tokens=256.",
+        ),
+        click.option(
+            "--concurrency",
+            type=click.IntRange(1),
+            envvar="EVALKIT_CONCURRENCY",
+            help="The most requests at once; by default what the model takes.",
+        ),
+        click.option(
+            "--retries",
+            type=click.IntRange(0),
+            default=5,
+            show_default=True,
+            envvar="EVALKIT_RETRIES",
+            help="How often a request is sent again that may be answered later.",
+        ),
+        click.option(
+            "--timeout",
+            type=click.FloatRange(0, min_open=True),
+            default=600,
+            show_default=True,
+            envvar="EVALKIT_TIMEOUT",
+            help="Seconds for which a reply is waited for.",
+        ),
+        click.option(
+            "--max-errors",
+            default="5%",
+            show_default=True,
+            metavar="COUNT|SHARE%",
+            envvar="EVALKIT_MAX_ERRORS",
+            help="Asking ends when more requests have failed for good.",
+        ),
+        click.option(
+            "--requests-per-minute",
+            type=click.FloatRange(0, min_open=True),
+            envvar="EVALKIT_REQUESTS_PER_MINUTE",
+            help="The most requests a minute.",
+        ),
+        click.option(
+            "--tokens-per-minute",
+            type=click.FloatRange(0, min_open=True),
+            envvar="EVALKIT_TOKENS_PER_MINUTE",
+            help="The most tokens a minute, of requests and replies together.",
+        ),
+        click.option(
+            "--token-limit",
+            type=click.IntRange(1),
+            envvar="EVALKIT_TOKEN_LIMIT",
+            help="Ask nothing more after so many tokens.",
+        ),
+        click.option(
+            "--cache/--no-cache",
+            "cached",
+            default=True,
+            envvar="EVALKIT_REPLY_CACHE",
+            help="Take replies from the cache and keep them there, or ask anew.",
+        ),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def read_asked(given: dict[str, Any], is_asked: bool = True) -> dict[str, Any]:
+    """Take the options of asking out of all that were given.
+
+    Args:
+        given: Options by name; those of `asking_options` are removed.
+        is_asked: Whether a model is asked.
+
+    Returns:
+        The arguments `prompt`, `generate` and `asked` of `evalkit.predict`; none where
+        no model is asked.
+
+    Raises:
+        BadParameter: A value is malformed.
+    """
+    said = {name: given.pop(name) for name in PARAMETERS}
+    if not is_asked:
+        return {}
+    from evalkit.asking import Asked
+
+    return {
+        "prompt": said["prompt"],
+        "generate": _read_generate(said["generate"]),
+        "asked": Asked(
+            concurrency=said["concurrency"],
+            retries=said["retries"],
+            seconds=said["timeout"],
+            requests_per_minute=said["requests_per_minute"],
+            tokens_per_minute=said["tokens_per_minute"],
+            max_errors=_read_errors(said["max_errors"]),
+            token_limit=said["token_limit"],
+            is_cached=said["cached"],
+        ),
+    }
+
+
+def _read_errors(given: str) -> float:
+    try:
+        if given.endswith("%"):
+            share = float(given[:-1]) / 100
+            if not 0 <= share < 1:
+                raise ValueError
+            return share
+        return float(int(given))
+    except ValueError:
+        raise click.BadParameter(
+            f"{given!r} is neither a whole number nor a share such as 5%",
+            param_hint="--max-errors",
+        ) from None
+
+
+def _read_generate(given: str | None) -> dict[str, Any] | None:
+    if given is None:
+        return None
+    found: dict[str, Any] = {}
+    for part in given.split(","):
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise click.BadParameter(
+                f"{part!r} is no KEY=VALUE", param_hint="--generate"
+            )
+        # a list of texts is written with slashes, as in names of plugins
+        found[name.strip()] = value.split("/") if name.strip() == "stop" else value
+    return found

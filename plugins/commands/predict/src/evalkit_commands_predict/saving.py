@@ -1,0 +1,91 @@
+"""Writes predictions, and beside them what made them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evalkit.catalog import model_name
+from evalkit.errors import StorageError
+from evalkit.reporting import new_file
+
+SYSTEM = ".system.json"
+JOB = ".job.json"
+
+
+def files_of(path: str | Path) -> tuple[Path, Path, Path]:
+    """Return the files that are written: predictions, system and job.
+
+    Args:
+        path: The file of predictions.
+
+    Raises:
+        StorageError: It is not called like a file of JSON lines.
+    """
+    path = Path(path)
+    if path.suffix not in (".jsonl", ".ndjson"):
+        raise StorageError(f"{path}: predictions are written as JSON lines (.jsonl)")
+    stem = model_name(path)
+    return path, path.with_name(stem + SYSTEM), path.with_name(stem + JOB)
+
+
+def refuse_present(path: str | Path, *, overwrite: bool) -> None:
+    """Refuse to write over files, before anything is asked.
+
+    Args:
+        path: The file of predictions.
+        overwrite: Whether it may be replaced.
+
+    Raises:
+        StorageError: One is there already, or the folder is not.
+    """
+    files = files_of(path)
+    if not files[0].parent.is_dir():
+        raise StorageError(f"{files[0].parent}: there is no such folder")
+    for file in files:
+        if file.exists() and not overwrite:
+            raise StorageError(
+                f"{file} is there already; choose another name, or say that it may be "
+                "replaced (--overwrite, overwrite=True)"
+            )
+
+
+def save(
+    path: str | Path,
+    rows: Sequence[Mapping[str, Any]],
+    system: Mapping[str, Any],
+    job: Mapping[str, Any],
+    *,
+    overwrite: bool,
+) -> Path:
+    """Write predictions, the system and the job; the predictions last.
+
+    Args:
+        path: The file of predictions.
+        rows: The predictions.
+        system: What made them.
+        job: What that took.
+        overwrite: Whether files may be replaced.
+
+    Returns:
+        The file of predictions.
+
+    Raises:
+        StorageError: A file is there already, or cannot be written.
+    """
+    place, system_file, job_file = files_of(path)
+    refuse_present(place, overwrite=overwrite)
+    figures = {name: figure for name, figure in job.items() if figure is not None}
+    for file, said in ((system_file, system), (job_file, figures)):
+        with new_file(file, overwrite=overwrite) as part:
+            text = json.dumps(said, ensure_ascii=False, indent=2)
+            part.write_text(f"{text}\n", encoding="utf-8")
+    with (
+        new_file(place, overwrite=overwrite) as part,
+        part.open("w", encoding="utf-8", newline="\n") as stream,
+    ):
+        for row in rows:
+            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+    return place

@@ -205,8 +205,8 @@ def _check_rows(made: Renderer) -> None:
         if asks_options:
             made.shown(row)
         if prompt.method == "joint" and len(made.shown(row).options) < 2:
-            error = DataError("it has one option, and a choice needs two")
-            raise made.about(row, error)
+            few = DataError("it has one option, and a choice needs two")
+            raise made.about(row, few)
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -72,9 +72,7 @@ def choices_name(prompt: Prompt, inputs: ModelInputs) -> str | None:
     return prompt.choices.field or inputs.choices_field
 
 
-def shown_options(
-    prompt: Prompt, inputs: ModelInputs, row: Mapping[str, Any]
-) -> Shown:
+def shown_options(prompt: Prompt, inputs: ModelInputs, row: Mapping[str, Any]) -> Shown:
     """Return the options of an example as a prompt shows them.
 
     Args:

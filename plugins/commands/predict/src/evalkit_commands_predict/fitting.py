@@ -152,9 +152,9 @@ class Fitter:
         found = []
         if self._with_fewer:
             found.append(
-                f"{self._with_fewer} of {self._made} prompts have fewer shots than "
-                f"{self._makes.prompt.shots.wanted}, the shortest {self._fewest}, so "
-                f"that they fit into {self._length} tokens{how}"
+                f"of {self._with_fewer} of {self._made} prompts shots were left out, "
+                f"down to {self._fewest}, so that they fit into {self._length} "
+                f"tokens{how}"
             )
         if self._cut:
             found.append(

@@ -69,12 +69,12 @@ class Plan:
     @property
     def said(self) -> dict[str, Any]:
         """What the prompt's settings came to: shots by trial, and repetitions."""
-        shots = self._drawn.said()
-        return {
-            **({"shots": shots} if any(shots) else {}),
+        passes = {
             "trials": len(self._drawn.trials),
             "replications": self._replications,
         }
+        several = {name: count for name, count in passes.items() if count > 1}
+        return {**self._drawn.said(), **several}
 
     def questions(self) -> Iterator[Question]:
         """Make the questions, one after another, as they are needed."""

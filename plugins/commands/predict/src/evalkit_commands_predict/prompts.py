@@ -130,9 +130,15 @@ class Shots(_Declared):
     examples: tuple[Mapping[str, Any], ...] | None = None
     """The examples themselves, in place of a source: fields of the input, and
     `answer`."""
-    draw: Literal["random", "balanced", "first"] = "random"
-    """By chance; by chance with each answer equally often; or in their order."""
+    draw: Literal["random", "balanced", "first"] | None = None
+    """By chance; by chance with each answer equally often; or in their order. By
+    default `examples` stand in their order, and those of a source are drawn."""
     seed: int = 0
+
+    @property
+    def are_in_order(self) -> bool:
+        """Whether the first ones are shown."""
+        return (self.draw or ("first" if self.examples else "random")) == "first"
 
     @property
     def wanted(self) -> int:
@@ -212,11 +218,9 @@ class Prompt(_Declared):
         Raises:
             DataError: A template is malformed.
         """
-        return {
-            name
-            for template in (*self.input_templates, self.instructions, self.system or "")
-            for name in fields_of(template)
-        }
+        others = (self.instructions, self.system or "")
+        templates = (*self.input_templates, *others)
+        return {name for template in templates for name in fields_of(template)}
 
     def fields(self) -> list[str]:
         """Return the names of the fields of the input that it takes.
@@ -236,19 +240,6 @@ class Prompt(_Declared):
         """Return the digest of all that it says."""
         said = json.dumps(self.model_dump(mode="json"), sort_keys=True)
         return hashlib.sha256(said.encode()).hexdigest()
-
-    def with_changes(self, **changes: Any) -> Prompt:
-        """Return the prompt with other values, checked as it was.
-
-        Args:
-            **changes: Values by key; those of `shots` and `generate` are laid over its
-                own.
-        """
-        said = self.model_dump(mode="json", exclude_defaults=True)
-        for name, value in changes.items():
-            is_object = isinstance(value, Mapping)
-            said[name] = {**said.get(name, {}), **value} if is_object else value
-        return Prompt.model_validate(said)
 
 
 def read_prompt(

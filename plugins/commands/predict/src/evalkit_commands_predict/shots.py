@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -41,9 +43,13 @@ class Drawn:
     trials: tuple[tuple[Shot, ...], ...] = ((),)
     notices: tuple[str, ...] = ()
 
-    def said(self) -> list[list[str]]:
-        """Return the ids of the shots of each trial."""
-        return [[str(shot.row["uid"]) for shot in trial] for trial in self.trials]
+    def said(self) -> dict[str, Any]:
+        """Return the ids of the shots of each trial, and a digest of what they say."""
+        if self.trials == ((),):
+            return {}
+        text = json.dumps(self.trials, sort_keys=True, default=str)
+        ids = [[str(shot.row["uid"]) for shot in trial] for trial in self.trials]
+        return {"shown": ids, "shown_sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
 def draw_shots(makes: Renderer, origin: Origin, trials: int = 1) -> Drawn:
@@ -87,7 +93,7 @@ def _pool(makes: Renderer, origin: Origin) -> tuple[list[Shot], tuple[str, ...]]
     asked = _Asked(makes)
     open_ = [shot for shot in answered if not asked.has(shot)]
     leaking = len(answered) - len(open_)
-    if leaking and (shots.examples is not None or shots.draw == "first"):
+    if leaking and (shots.examples is not None or shots.are_in_order):
         first = next(shot for shot in answered if asked.has(shot))
         raise DataError(
             f"{name}: shots: {first.row['uid']!r} is among the examples that are "
@@ -166,13 +172,13 @@ class _Asked:
         """Say by what a shot is one of them."""
         return "id" if shot.row["uid"] in self._ids else "text"
 
-    def _text(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
+    def _text(self, row: Mapping[str, Any]) -> tuple[str, ...]:
         """Return what a prompt says of an example, but for its form."""
         said = [_folded(row.get(field)) for field in self._fields]
         name = choices_name(self._makes.prompt, self._makes.inputs)
         if self._makes.shows_options and name is not None:
-            said.append(sorted(_folded(each) for each in row.get(name) or ()))
-        return tuple(map(str, said))
+            said += sorted(_folded(each) for each in row.get(name) or ())
+        return tuple(said)
 
 
 def _folded(value: Any) -> str:
@@ -189,7 +195,7 @@ def _another(
     """Draw the shots of a trial, which no trial before has."""
     shots, name = makes.prompt.shots, makes.name
     count, seen = shots.wanted, {_ids(each) for each in before}
-    if shots.draw == "first":
+    if shots.are_in_order:
         found = tuple(pool[trial * count : (trial + 1) * count])
         if len(found) == count:
             return found
@@ -216,7 +222,7 @@ def _draw(
     makes: Renderer, pool: Sequence[Shot], rng: random.Random
 ) -> tuple[Shot, ...]:
     shots = makes.prompt.shots
-    if shots.draw == "random":
+    if shots.draw != "balanced":
         return tuple(rng.sample(pool, shots.wanted))
     groups: dict[str, list[Shot]] = {}
     for shot in pool:

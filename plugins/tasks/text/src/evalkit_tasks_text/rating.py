@@ -33,7 +33,8 @@ class Rating(TaskIO):
     prompts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "default": {
             "instructions": "Rate the text from 1 to 5. Write the number only.",
-            "query": "Text: {text}\nRating:",
+            "query": "Text: {text}",
+            "cue": "Rating:",
             "extract": "final-number",
             "generate": {"max_tokens": 16},
         }

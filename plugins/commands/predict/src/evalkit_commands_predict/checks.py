@@ -57,7 +57,7 @@ def _check_fields(prompt: Prompt, inputs: ModelInputs) -> None:
     """Refuse templates that name what there is not."""
     own = {*OWN_FIELDS} - {"letter", "choice"}
     own |= {"choice"} if prompt.method == "ranking" else set()
-    known = [*inputs.keys, *sorted(own)]
+    known = list(dict.fromkeys((*inputs.keys, *sorted(own))))
     templates = {"query": prompt.query}
     for number, turn in enumerate(prompt.turns):
         templates[f"turns.{number}.content"] = turn.content

@@ -304,7 +304,9 @@ def checked_prompt(where: str, said: Any) -> Prompt:
 def _problem(error: ValidationError, said: Mapping[str, Any]) -> str:
     from difflib import get_close_matches
 
-    first = error.errors()[0]
+    found = error.errors()
+    unknown = [each for each in found if each["type"] == "extra_forbidden"]
+    first = (unknown or found)[0]
     *above, key = first["loc"] or ("prompt",)
     place = ".".join(map(str, (*above, key)))
     if first["type"] != "extra_forbidden":

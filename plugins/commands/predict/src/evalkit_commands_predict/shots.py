@@ -98,7 +98,7 @@ def _pool(makes: Renderer, origin: Origin) -> tuple[list[Shot], tuple[str, ...]]
         raise DataError(
             f"{name}: shots: {first.row['uid']!r} is among the examples that are "
             f"asked, by its {asked.how(first)}, and would show its answer; take it out "
-            f"of {'shots.examples' if shots.examples is not None else shots.source!r}"
+            f"of {shots.source or 'shots.examples'}"
         )
     if len(open_) < shots.wanted:
         why = f", {leaking} of {len(answered)} being asked" if leaking else ""
@@ -143,14 +143,17 @@ def _loaded(makes: Renderer, origin: Origin) -> list[Shot]:
             f"{name}: shots.source is {source!r}, the split that is asked, so that "
             "answers would leak; name another split or a file"
         )
-    rows = load_answered(
-        origin.dataset,
-        data=origin.data,
-        task=origin.task,
-        split=None if is_file else source,
-        file=source if is_file else None,
-        registry=origin.registry,
-    )
+    try:
+        rows = load_answered(
+            origin.dataset,
+            data=origin.data,
+            task=origin.task,
+            split=None if is_file else source,
+            file=source if is_file else None,
+            registry=origin.registry,
+        )
+    except DataError as error:
+        raise DataError(f"{name}: shots.source: {error}") from error
     return [Shot(row, answer) for row, answer in rows]
 
 

@@ -219,10 +219,10 @@ class Methods:
             "responses": [{name: known[n][0], "logprob": known[n][1]} for n in order]
         }
         labels = self.makes.inputs.labels
-        if labels is not None and choices_name(self.makes.prompt, self.makes.inputs):
+        if labels is None or choices_name(self.makes.prompt, self.makes.inputs):
             return found
         shares = dict(zip([each for each, _ in known], _softmax(scores), strict=True))
-        return {**found, "prob": {label: shares.get(label, 0.0) for label in labels}}  # type: ignore[union-attr]
+        return {**found, "prob": {label: shares.get(label, 0.0) for label in labels}}
 
     def _ranking(self, row: Mapping[str, Any], shots: Sequence[Shot]) -> Asked:
         prompt, shown = self.makes.prompt, self.makes.shown(row)
@@ -271,7 +271,11 @@ class Methods:
         as much of what stands before.
         """
         room = self.fitter.room(0)
-        words = re.findall(r"\s*\S+\s*$|\s*\S+", text) or [text]
+        words = [
+            piece
+            for word in re.findall(r"\s*\S+\s*$|\s*\S+", text) or [text]
+            for piece in self._pieces(word, room)
+        ]
         sizes = [self.fitter.count(word) for word in words]
         place = 0
         while place < len(words):
@@ -284,6 +288,16 @@ class Methods:
                 spare -= sizes[start]
             yield "".join(words[start:place]), "".join(words[place:end])
             place = end
+
+    def _pieces(self, word: str, room: int | None) -> list[str]:
+        """Take a word apart that is longer than half of what fits."""
+        if room is None or len(word) < 2 or self.fitter.count(word) <= room // 2:
+            return [word]
+        middle = len(word) // 2
+        return [
+            *self._pieces(word[:middle], room),
+            *self._pieces(word[middle:], room),
+        ]
 
 
 def _filled(sizes: Sequence[int], place: int, limit: int | None) -> int:

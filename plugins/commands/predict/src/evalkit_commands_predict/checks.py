@@ -180,7 +180,7 @@ def _check_extractor(
         ]
     )
     for stage in found.specification:
-        cue = stage.get("configuration", {}).get("cue")
+        cue = (stage.get("configuration") or {}).get("cue")
         if stage["kind"] == "after" and isinstance(cue, str) and not _says(said, cue):
             raise DataError(
                 f"extract looks for {cue!r}, and the prompt never asks for it; write "

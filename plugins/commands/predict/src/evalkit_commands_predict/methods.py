@@ -13,7 +13,7 @@ from evalkit import Completion, Continuation, Reply, Request, Token
 from evalkit.errors import DataError
 from evalkit_commands_predict.choosing import Shown, choices_name, reads_as_given
 from evalkit_commands_predict.fitting import Fitter
-from evalkit_commands_predict.reading import OptionReader
+from evalkit_commands_predict.reading import OptionReader, json_list
 from evalkit_commands_predict.rendering import Renderer, Shot
 
 Row = dict[str, Any]
@@ -117,12 +117,14 @@ class Methods:
 
     def _completed(self, completion: Completion) -> Row:
         """Return a text that was generated, with what is known of it."""
-        found: Row = {str(self.answer_field): completion.text}
+        prompt, answer = self.makes.prompt, completion.text
+        listed = json_list(answer) if prompt.answers == "json" else None
+        found: Row = {str(self.answer_field): answer if listed is None else listed}
         if completion.finish_reason is not None:
             found["finish_reason"] = completion.finish_reason
         if completion.thinking is not None:
             found["thinking"] = completion.thinking
-        if self.makes.prompt.generate.logprobs is not None:
+        if prompt.generate.logprobs is not None:
             found |= _logprob_of(_tokens(completion))
         return found
 

@@ -182,7 +182,7 @@ class Prompt(_Declared):
     `answer`, which is the letter where the method is joint."""
     answers: Literal["first", "all", "json"] = "first"
     """Which answers are written of a shot that has several; `json` for a list of them
-    in JSON."""
+    in JSON, as which the reply is read too."""
     separators: Separators = Separators()
     choices: Choices = Choices()
     shots: Shots = Shots()

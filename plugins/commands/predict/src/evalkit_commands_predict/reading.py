@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from evalkit_commands_predict.choosing import Shown
@@ -58,3 +59,20 @@ class OptionReader:
 def _without_places(shown: Shown) -> list[str | None]:
     """Return the options behind places that no letter of the alphabet stands for."""
     return [*([None] * len(LETTERS)), *shown.options]
+
+
+def json_list(text: str) -> list[Any] | None:
+    """Return the list that a text holds in JSON, in a code fence or not.
+
+    Args:
+        text: What a model wrote.
+
+    Returns:
+        The list; None where there is none.
+    """
+    start, end = text.find("["), text.rfind("]")
+    try:
+        found = json.loads(text[start : end + 1])
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, list) else None

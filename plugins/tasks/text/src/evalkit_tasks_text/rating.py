@@ -26,6 +26,7 @@ class Rating(TaskIO):
     Input = OptionalTextInput
     Output = RatingOutput
     input_keys = ("text",)
+    answer_field = "rating"
     answer_kind = "none"
     scored_fields = ("responses",)
     perf_metric = "krippendorff-alpha"

@@ -366,7 +366,8 @@ def test_an_error_inside_of_the_kit_is_told_as_it_is() -> None:
 
 PUBLIC_MODULES = {
     *("evalkit", "evalkit.edits", "evalkit.errors", "evalkit.hookspecs"),
-    *("evalkit.adapters", "evalkit.schema", "evalkit.testing", *FACES),
+    *("evalkit.adapters", "evalkit.asking", "evalkit.schema", "evalkit.testing"),
+    *FACES,
 }
 OUTSIDE = [
     path
@@ -552,6 +553,7 @@ def test_known_components_are_those_of_the_workspace() -> None:
 OWN_WORDS = {
     ("plugins/dynabench.py", "accuracy"): "what Dynabench takes where nothing is said",
     ("base/nearest.py", "map"): "the argument of evaluate, and its option --map",
+    ("perturbing/rng.py", "random"): "a method of Python's generators",
 }
 """Texts of core that are also called like a plugin, by file."""
 

@@ -34,6 +34,9 @@ COMMANDS = [
     ("show", "--help"),
 ]
 
+FEW = (("--help",), ("list",))
+"""Commands that are tried with many distributions each time."""
+
 # runs the real console script as the interpreter would, then tells what it imported
 WRAPPER = """
 import contextlib, json, runpy, sys
@@ -147,7 +150,14 @@ def test_the_help_of_the_report_imports_nothing_heavy(tmp_path: Path) -> None:
     assert not HEAVY & outcome.modules
 
 
-@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        words if words in FEW else pytest.param(words, marks=pytest.mark.slow)
+        for words in COMMANDS
+    ],
+    ids=" ".join,
+)
 def test_so_also_with_300_distributions(
     tmp_path: Path, fakes: Path, arguments: tuple[str, ...]
 ) -> None:

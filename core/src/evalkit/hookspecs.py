@@ -290,9 +290,9 @@ class DatasetSpec:
 
         Returns:
             A polars frame, an Arrow table, the path of a file (JSON lines, CSV, TSV,
-            Parquet or Arrow), or an iterable of dicts. Each row holds every field of
-            the task's `Input` and whatever the converter needs for the answer; `tags`
-            are a list of texts.
+            Parquet or Arrow), a list of the paths of its shards, or an iterable of
+            dicts. Each row holds every field of the task's `Input` and whatever the
+            converter needs for the answer; `tags` are a list of texts.
         """
 
     @hookspec(firstresult=True)

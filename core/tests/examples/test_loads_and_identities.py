@@ -9,14 +9,15 @@ from typing import Any, ClassVar
 
 import polars as pl
 import pytest
+from memory_store import MemoryStore
 from pydantic import BaseModel, create_model
 
 import evalkit
-from evalkit.errors import PluginContractError, SchemaError
+from evalkit.errors import PluginContractError, SchemaError, StorageError
 from evalkit.examples.table import load_examples
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.storage.fetched import FetchedPath
+from evalkit.storage import finding
 
 Row = dict[str, Any]
 
@@ -290,7 +291,7 @@ def pictures(folder: Path, *names: str, **more: Any) -> Path:
     return path
 
 
-def looked_at(path: Path, count: int = 2, **options: Any) -> evalkit.Result:
+def looked_at(path: str | Path, count: int = 2, **options: Any) -> evalkit.Result:
     said = [{"id": str(n), "label": "a"} for n in range(count)]
     options.setdefault("metrics", [Size])
     return evalkit.evaluate(path, said, task=Pictures, **options)
@@ -373,10 +374,70 @@ def test_a_data_set_may_say_where_its_files_are(tmp_path: Path) -> None:
         evalkit.evaluate(Shown, said, metrics=[Size])
 
 
-def test_files_beside_data_in_a_store_are_refused(tmp_path: Path) -> None:
-    path = FetchedPath(pictures(tmp_path, "a.png"), "mem://b/data.jsonl")
-    with pytest.raises(SchemaError, match=r"'a.png', and files are not fetched from"):
-        evalkit.evaluate(path, [{"id": "0", "label": "a"}], task=Pictures)
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MemoryStore:
+    made = MemoryStore()
+    monkeypatch.setattr(finding, "_store", lambda scheme: made)
+    monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
+    return made
+
+
+def test_files_beside_data_in_a_store_are_fetched(
+    tmp_path: Path, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = pictures(tmp_path, "./a.png", "sub//b.png", "sub/c[1]*.png")
+    (tmp_path / "sub" / "c[1]*.png").write_bytes(b"1")
+    for path in (here, *tmp_path.rglob("*.png")):
+        store.add(f"mem://b/set/{path.relative_to(tmp_path)}", path.read_bytes())
+    store.add("mem://b/set/sub/c1x.png", b"another")
+    kept = looked_at(here, 3)
+    Size.seen.clear()
+    result = looked_at("mem://b/set/data.jsonl", 3)
+    assert result["size"].value == 3.0
+    assert result.run_id == kept.run_id
+    assert result.record.data.attached_sha256 == kept.record.data.attached_sha256
+    for each, content in zip(Size.seen, (b"123", b"12345", b"1"), strict=True):
+        assert Path(each["image"]).is_absolute()
+        assert Path(each["image"]).read_bytes() == content
+    assert store.calls["read"] == 4
+
+    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
+    store.calls.clear()
+    assert looked_at("mem://b/set/data.jsonl", 3).run_id == kept.run_id
+    assert not store.calls
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "c.png",
+            r"line 2 \(uid '1'\): image: there is no file 'c.png' in mem://b/set",
+        ),
+        ("sub", "image: there is no file 'sub' in mem://b/set$"),
+        ("*.png", r"image: there is no file '\*.png' in mem://b/set$"),
+        ("../secret.png", "must name a file inside of mem://b/set, found '../secret"),
+        ("/secret.png", "must name a file inside of mem://b/set, found '/secret"),
+        ("mem://b/secret.png", "image: there is no file 'mem://b/secret.png' in mem:"),
+        ("a\0b", "image: cannot be looked for"),
+        ("", "image: there is no file '' in mem://b/set"),
+    ],
+)
+@pytest.mark.parametrize("others", [["a.png"], []])
+def test_a_file_that_is_not_below_the_folder_of_the_store_is_refused(
+    name: str, text: str, others: list[str], tmp_path: Path, store: MemoryStore
+) -> None:
+    here = pictures(tmp_path, "a.png" if others else name, name)
+    store.add("mem://b/set/data.jsonl", here.read_bytes())
+    for path in ("secret.png", "set/a.png", "set/sub/b.png"):
+        store.add(f"mem://b/{path}", b"!")
+    text = text if others else text.replace("line 2", "line 1").replace("'1'", "'0'")
+    with pytest.raises(SchemaError, match=text.rstrip("$")):
+        looked_at("mem://b/set/data.jsonl")
+    if name.startswith(".."):  # in a bucket that may be what an object is called
+        store.add(f"mem://b/set/{name}", b"!")
+        with pytest.raises(StorageError, match="has a name that no file can have"):
+            looked_at("mem://b/set/data.jsonl")
 
 
 class Page(BaseModel):

@@ -21,6 +21,12 @@ ANSWERS = [{"id": str(n), "label": "positive"} for n in range(9)]
 
 def test_a_path_is_a_path(tmp_path: Path) -> None:
     assert data_path(tmp_path) == tmp_path
+    for name in ("x" * 5000, f"{'x' * 5000}/data.jsonl"):
+        assert data_path(name) == Path(name)
+        with pytest.raises(DataError, match="name too long"):
+            evalkit.evaluate(data=name, task="sentiment", predictions=ANSWERS)
+    with pytest.raises(DataError, match="no file of data has such a name"):
+        data_path(f"{'x' * 5000}*.jsonl")
     assert data_path(str(tmp_path / "absent")) == tmp_path / "absent"
 
 
@@ -44,8 +50,8 @@ def test_several_files_are_named_and_none_is_fetched(store: MemoryStore) -> None
     for number in range(12):
         store.add(f"mem://b/set/{number:02}.parquet", b"x")
     message = (
-        "mem://b/set: is a folder with 12 files of data; name one of them: "
-        "00.parquet, 01.parquet"
+        "mem://b/set: is a folder with 12 files of data; name one of them, or those "
+        "of one split by a pattern such as test-*.parquet: 00.parquet, 01.parquet"
     )
     with pytest.raises(DataError, match=f"^{re.escape(message)}.* and 2 more$"):
         data_path("mem://b/set")

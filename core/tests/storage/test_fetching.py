@@ -140,6 +140,47 @@ def test_other_bytes_than_recorded_are_refused(store: MemoryStore, name: str) ->
     assert fetch(FILE).read_bytes() == b"two"
 
 
+@pytest.mark.parametrize("size", [3, 100])
+def test_what_may_be_no_md5_is_taken_where_it_comes_twice(
+    store: MemoryStore, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transfers, "PART_BYTES", 40)
+    content, parts = b"a" * size, -(-size // 40)
+    store.add(FILE, content, f"maybe-md5:{'0' * 32}")
+    assert fetch(FILE).read_bytes() == content
+    assert store.calls["read"] == 2 * parts
+    assert fetch(FILE).read_bytes() == content
+    assert store.calls["read"] == 2 * parts
+
+    store.add(FILE, content, f"maybe-md5:{hashlib.md5(content).hexdigest()}")
+    store.add("mem://b/other", content, f"maybe-md5:{hashlib.md5(content).hexdigest()}")
+    assert fetch("mem://b/other").read_bytes() == content
+    assert store.calls["read"] == 3 * parts
+
+
+@pytest.mark.parametrize("is_md5", [True, False])
+def test_what_may_be_no_md5_and_comes_otherwise_is_not_taken(
+    store: MemoryStore, is_md5: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, count = store.read, 0
+
+    def read(found: StoredObject, start: int, stop: int) -> Iterator[bytes]:
+        nonlocal count
+        count += 1
+        content = b"".join(real(found, start, stop))
+        yield content[:-1] + bytes([count]) if count < 3 - is_md5 else content
+
+    monkeypatch.setattr(store, "read", read)
+    wanted = hashlib.md5(b"one").hexdigest() if is_md5 else "0" * 32
+    store.add(FILE, b"one", f"maybe-md5:{wanted}")
+    if is_md5:  # the first time something was lost on the way
+        assert fetch(FILE).read_bytes() == b"one"
+    else:
+        with pytest.raises(StorageError, match="what came is not what was written"):
+            fetch(FILE)
+    assert count == 2
+
+
 def test_a_full_disk_is_said(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -102,7 +102,7 @@ def file_frames(path: str | Path) -> Iterator[pl.DataFrame] | None:
     Raises:
         DataError: The file cannot be read, or has no fields.
     """
-    path = Path(path)
+    path = Path(path) if isinstance(path, str) else path
     kind = detect_format(path)
     if kind is Format.PLAIN:
         raise DataError(f"{path}: adapters need fields, and plain lines have none")

@@ -56,6 +56,10 @@ def described(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
+_HANDS_ON = "_hands_on_calls"
+"""Global of a module that calls functions of users, and whose lines tell nothing."""
+
+
 def located(error: BaseException) -> str:
     """Return what was raised, and the file and line of the plugin where it was.
 
@@ -69,6 +73,8 @@ def located(error: BaseException) -> str:
     place = ""
     package: str | None = None
     for frame, line in walk_tb(error.__traceback__):
+        if _HANDS_ON in frame.f_globals:
+            continue
         name = str(frame.f_globals.get("__name__", "")).partition(".")[0]
         if package is None and name not in _BETWEEN:
             package = name

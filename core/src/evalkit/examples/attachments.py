@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from glob import escape
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, get_args, get_origin
 
 import polars as pl
@@ -18,6 +20,7 @@ from evalkit.examples.rows import ExampleRows
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.sources import sha256_of
 from evalkit.storage.fetched import FetchedPath
+from evalkit.storage.places import is_remote, uri_of
 
 
 def file_fields(model: type[BaseModel], *outer: type[BaseModel]) -> list[str]:
@@ -68,36 +71,29 @@ def with_attached(
     Raises:
         PluginContractError: `FilePath` stands in something else than a list.
         SchemaError: A file is not there, or not inside the data's folder.
+        StorageError: It cannot be fetched.
     """
     fields = [name for name in file_fields(task.Input) if name in loaded.frame.columns]
     if not fields:
         return loaded
-    folder = _folder(dataset, loaded).resolve()
-    is_far = dataset.files_folder is None and isinstance(loaded.path, FetchedPath)
+    named = [*_named_files(task, loaded, fields)]
+    folder = _of_this_machine(_folder(dataset, loaded), {each[2] for each in named})
     paths: dict[str, Path] = {}
     problems = []
-    for name in fields:
-        is_whole = name not in loaded.nested
-        for position, value in _named_files(task, loaded.frame[name], is_whole):
-            if is_far:
-                raise SchemaError(
-                    f"{loaded.where(position)}: {name}: names the file "
-                    f"{shorten(value)}, and files are not fetched from stores: copy "
-                    "the data and its files to a folder"
-                )
-            if value in paths:
-                continue
-            problem = _problem(folder, value)
-            if problem:
-                uid = loaded.frame["uid"][position]
-                problems.append(
-                    f"{loaded.where(position)} (uid {uid!r}): {name}: {problem}"
-                )
-            else:
-                paths[value] = folder / value
+    for name, position, value in named:
+        if value in paths:
+            continue
+        problem = _problem(folder, value)
+        if problem:
+            uid = loaded.frame["uid"][position]
+            problems.append(
+                f"{loaded.where(position)} (uid {uid!r}): {name}: {problem}"
+            )
+        else:
+            paths[value] = folder / value
     if problems:
         raise SchemaError(f"{loaded.source(dataset)}: {few(problems)}")
-    absolute = {value: str(path) for value, path in paths.items()}
+    absolute = {value: os.fspath(path) for value, path in paths.items()}
     columns = {name: loaded.frame[name] for name in fields}
     return loaded._replace(
         attached={name: _replaced(columns[name], absolute) for name in fields},
@@ -106,18 +102,21 @@ def with_attached(
 
 
 def _named_files(
-    task: BoundTask, column: pl.Series, is_whole: bool
-) -> Iterator[tuple[int, str]]:
-    """Return the names of files in a column, each with the position of its row."""
-    if not is_whole or column.dtype not in (pl.String, pl.List(pl.String)):
-        raise PluginContractError(
-            f"{task.component.origin}: the field {column.name!r} of its Input: "
-            "FilePath stands alone, beside None, or in a list"
-        )
-    for position, value in enumerate(column.to_list()):
-        for name in value if isinstance(value, list) else [value]:
-            if name is not None:
-                yield position, name
+    task: BoundTask, loaded: ExampleRows, fields: Iterable[str]
+) -> Iterator[tuple[str, int, str]]:
+    """Return the names of files in columns, each with its column and row."""
+    for field in fields:
+        column = loaded.frame[field]
+        is_nested = field in loaded.nested
+        if is_nested or column.dtype not in (pl.String, pl.List(pl.String)):
+            raise PluginContractError(
+                f"{task.component.origin}: the field {field!r} of its Input: FilePath "
+                "stands alone, beside None, or in a list"
+            )
+        for position, value in enumerate(column.to_list()):
+            for name in value if isinstance(value, list) else [value]:
+                if name is not None:
+                    yield field, position, name
 
 
 def _replaced(column: pl.Series, texts: Mapping[str, str]) -> pl.Series:
@@ -127,13 +126,26 @@ def _replaced(column: pl.Series, texts: Mapping[str, str]) -> pl.Series:
     return column.list.eval(pl.element().replace_strict(texts, return_dtype=pl.String))
 
 
-def _folder(dataset: BoundDataset, loaded: ExampleRows) -> Path:
+def _folder(dataset: BoundDataset, loaded: ExampleRows) -> str | Path:
     if dataset.files_folder is not None:
         return Path(dataset.files_folder)
+    if isinstance(loaded.path, FetchedPath) and is_remote(loaded.path.uri):
+        return (loaded.path.permanent or loaded.path.uri).rpartition("/")[0]
     if loaded.path is not None:
         return loaded.path.parent
     module = sys.modules.get(type(dataset.plugin).__module__)
     return Path(getattr(module, "__file__", None) or ".").parent
+
+
+def _of_this_machine(place: str | Path, names: Iterable[str]) -> Path:
+    """Return the folder of files; of a place in a store a copy with these files."""
+    if not is_remote(str(place)):
+        return Path(place).resolve()
+    from evalkit.storage.fetching import fetch_folder, nothing_at
+
+    wanted = sorted(escape(PurePosixPath(name).as_posix()) for name in names)
+    found = fetch_folder(place, wanted) or nothing_at(uri_of(place))
+    return FetchedPath(found.local.resolve(), found.uri)
 
 
 def _problem(folder: Path, name: str) -> str | None:
@@ -155,14 +167,10 @@ def _problem(folder: Path, name: str) -> str | None:
 
 def _hash(files: Iterable[tuple[str, Path]]) -> str:
     digest = hashlib.sha256()
-    for line in _lines(files):
-        digest.update(line.encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
-
-
-def _lines(files: Iterable[tuple[str, Path]]) -> Iterator[str]:
     for name, path in files:
         try:
-            yield f"{sha256_of(path)} {name}\n"
+            line = f"{sha256_of(path)} {name}\n"
         except OSError as error:
             raise DataError(f"{path}: {error.strerror or error}") from error
+        digest.update(line.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()

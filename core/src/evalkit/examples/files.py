@@ -18,7 +18,6 @@ from evalkit.reading.data_places import data_path
 from evalkit.reading.formats import model_name
 from evalkit.reading.given_rows import rows_of
 from evalkit.storage.datasets import Dataset
-from evalkit.storage.fetched import FetchedPath
 from evalkit.storage.places import is_remote
 
 
@@ -37,7 +36,7 @@ class GivenDataset(Dataset):
         super().__init__()
         self._data = data
         self.task = task
-        if isinstance(data, Path) and not isinstance(data, FetchedPath):
+        if isinstance(data, Path) and not is_remote(str(data)):
             self.files_folder = data.parent
 
     def load(self, split: str) -> Any:

@@ -16,6 +16,7 @@ from evalkit.errors import DataError
 from evalkit.examples.rows import ExampleRows
 from evalkit.plugins.bound import BoundDataset
 from evalkit.plugins.sources import sha256_of
+from evalkit.reading.steady_files import file_hashes
 from evalkit.storage.datasets import locate
 from evalkit.storage.fetched import FetchedPath
 
@@ -68,8 +69,8 @@ def fingerprint(dataset: BoundDataset, loaded: ExampleRows) -> DataIdentity:
     notices: list[str] = []
     files: list[Mapping[str, str]] = []
     if loaded.path is not None:
-        hashed = loaded.sha256.result() if loaded.sha256 else sha256_of(loaded.path)
-        files.append({"name": loaded.path.name, "sha256": hashed})
+        hashes = loaded.hashes
+        files += hashes.result() if hashes else file_hashes(loaded.path)
     used = getattr(dataset.plugin, "located_files", None) or {
         filename: locate(dataset.component.name, filename, source)
         for filename, source in sources.items()

@@ -22,7 +22,7 @@ from evalkit.examples.rows import ExampleRows, Rows
 from evalkit.examples.scored_values import unscorable_kind
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.components import AS_FILE
-from evalkit.reading.data_places import data_path
+from evalkit.reading.data_places import loaded_path
 from evalkit.reading.field_types import model_types
 from evalkit.reading.files import TABLES
 from evalkit.reading.formats import Format, detect_format, is_data_set
@@ -32,6 +32,7 @@ from evalkit.reading.schemas import ColumnPlan, plan_of
 from evalkit.reading.steady_files import SteadyFile
 from evalkit.reading.tables import holds_integers, read_frames
 from evalkit.reading.threads import in_background
+from evalkit.storage.sharded import ShardedPath, place_in
 
 _PLAIN_TYPES = (pl.String, pl.Boolean, pl.Int64, pl.Float64, pl.List(pl.String))
 
@@ -107,14 +108,14 @@ def _materialise(
 ) -> ExampleRows:
     if (frame := _as_frame(loaded)) is not None:
         return ExampleRows(frame)
-    if isinstance(loaded, str | Path):
-        try:
-            return _read_file(dataset, task, data_path(loaded), kept)
-        except DataError as error:
-            raise _named(dataset, error) from error.__cause__
-    return _with_frame(
-        dataset, task, ExampleRows(pl.DataFrame(), _as_rows(dataset, loaded))
-    )
+    try:
+        path = loaded_path(loaded)
+        if path is not None:
+            return _read_file(dataset, task, path, kept)
+    except DataError as error:
+        raise _named(dataset, error) from error.__cause__
+    rows = _as_rows(dataset, loaded)
+    return _with_frame(dataset, task, ExampleRows(pl.DataFrame(), rows))
 
 
 def _as_frame(loaded: Any) -> pl.DataFrame | None:
@@ -146,13 +147,13 @@ def _load_adapted(
     dataset: BoundDataset, task: BoundTask, loaded: Any, _kept: Collection[str] | None
 ) -> ExampleRows:
     """Return rows that went through the data set's adapters."""
-    path = data_path(loaded) if isinstance(loaded, str | Path) else None
+    path = loaded_path(loaded)
     given: Any = None
     if path is None and (given := _as_frame(loaded)) is None:
         given = _as_rows(dataset, loaded)
     try:
         file = None if path is None else SteadyFile(path)
-        sha256 = None if file is None else in_background(SteadyFile.sha256, file)
+        hashes = None if file is None else in_background(SteadyFile.hashes, file)
         found = adapt_examples(dataset, task, path, given)
         if isinstance(found, pl.DataFrame):
             read = ExampleRows(found, None, path)
@@ -163,7 +164,7 @@ def _load_adapted(
             file.check()
     except DataError as error:
         raise _named(dataset, error) from error.__cause__
-    return read._replace(sha256=sha256)
+    return read._replace(hashes=hashes)
 
 
 def _read_file(
@@ -171,15 +172,15 @@ def _read_file(
 ) -> ExampleRows:
     kind = detect_format(path)
     file = SteadyFile(path)
-    sha256 = in_background(SteadyFile.sha256, file)
+    hashes = in_background(SteadyFile.hashes, file)
     try:
         read = _read_rows(dataset, task, path, kind, kept)
     except DataError:
         if is_data_set(path):
-            sha256.result()  # says which of its files is not what was written
+            hashes.result()  # says which of its files is not what was written
         raise
     file.check()
-    return read._replace(sha256=sha256)
+    return read._replace(hashes=hashes)
 
 
 def _read_rows(
@@ -189,7 +190,7 @@ def _read_rows(
     kind: Format,
     kept: Collection[str] | None,
 ) -> ExampleRows:
-    if kind is Format.JSON_LINES:
+    if kind is Format.JSON_LINES and not isinstance(path, ShardedPath):
         table = read_json_table(path, _wanted(dataset, task, kept))
         if table is not None and not _lacks_ids(table.frame):
             return ExampleRows(
@@ -209,8 +210,7 @@ def _read_rows(
             f"{path}: examples cannot be read from plain lines, which hold no ids; "
             "give JSON lines, CSV, TSV, Parquet or Arrow"
         )
-    rows = read_cells(dataset, task, path, kind)
-    return _rows_of_file(dataset, task, path, rows)
+    return _rows_of_file(dataset, task, path, read_cells(dataset, task, path, kind))
 
 
 def _wanted(
@@ -260,7 +260,7 @@ def _rows_of_file(
     word = "line" if has_lines else "example" if path is None else "element"
     for row in found:
         if row.values is None:
-            problems.add(f"{word} {row.line}: {row.problem}")
+            problems.add(f"{place_in(path, row.line, word)}: {row.problem}")
             is_encoded &= not str(row.problem and row.problem.rule).startswith(NOT_UTF8)
         elif not problems:
             rows.append(row.values)

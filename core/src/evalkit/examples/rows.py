@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from evalkit.plugins.bound import BoundDataset
 from evalkit.reading.json_lines import read_json_rows
+from evalkit.storage.sharded import place_in
 
 Rows = list[Mapping[str, Any]]
 
@@ -36,8 +37,8 @@ class ExampleRows(NamedTuple):
     """Which rows keep the rules of the columns that were dropped; None for all."""
     text_hashes: Mapping[str, pl.Series] = {}
     """Hashes of the long texts of columns that were dropped."""
-    sha256: Future[str] | None = None
-    """SHA-256 of the file, which is computed meanwhile."""
+    hashes: Future[tuple[Mapping[str, str], ...]] | None = None
+    """Name and SHA-256 of each file, which are computed meanwhile."""
     identifying: frozenset[str] | None = None
     """The columns that are there whatever is asked for; None where all are."""
     limit: int | None = None
@@ -68,10 +69,10 @@ class ExampleRows(NamedTuple):
         return {*self.names} - {*self.frame.columns}
 
     def where(self, position: int) -> str:
-        """Say which row is meant: its line in a file, or its number."""
-        if self.lines is None:
-            return f"example {position + 1}"
-        return f"line {self.lines[position]}"
+        """Say which row is meant: its line in a file or shard, or its number."""
+        if self.lines is not None:
+            return place_in(self.path, int(self.lines[position]), "line")
+        return place_in(self.path, position + 1, "example", self.frame.height)
 
     def source(self, dataset: BoundDataset) -> str:
         """Say where the rows come from: data set, distribution, version and file."""

@@ -135,8 +135,10 @@ class BoundModel(Bound, ModelAttributes):
         Args:
             way: The hook.
         """
+        from asyncio import CancelledError  # of who does not wait any longer
+
         refusals = (TryAgain, NotAnswered, TimeoutError, ConnectionError)
-        return self.guard(way, passes=refusals)
+        return self.guard(way, passes=(*refusals, CancelledError))
 
     def _list_of(self, way: str, returned: Any, count: int) -> list[Any]:
         if not isinstance(returned, list | tuple) or len(returned) != count:

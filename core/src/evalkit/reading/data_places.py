@@ -1,14 +1,21 @@
-"""Where a user says that examples are: a file, or a folder that has one."""
+"""Where a user says that examples are: a file, its shards, or a folder that has one."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from fnmatch import fnmatchcase
+from glob import glob
 from pathlib import Path
+from typing import Any
 
 from evalkit.errors import DataError
-from evalkit.reading.formats import MANIFEST_FILE, has_data_suffix
+from evalkit.reading.formats import MANIFEST_FILE, has_data_suffix, is_data_set
 from evalkit.reading.given_rows import local_path
 from evalkit.storage.fetched import FetchedPath
-from evalkit.storage.places import is_remote, join, uri_of
+from evalkit.storage.places import is_remote, join, parse_place
+from evalkit.storage.sharded import ShardedPath, by_split, refuse_incomplete
 
 _NAMED = 10
 """Files that a message names."""
@@ -17,40 +24,107 @@ _NAMED = 10
 def data_path(name: str | Path) -> Path:
     """Return the path of what a user names as examples.
 
-    Of a folder in a store no more is fetched than its one file of data, or all of it
-    where it is a data set with a manifest: what a hub keeps may be large.
+    Of a folder in a store no more is fetched than its one file of data, or the shards
+    of its one split, or all of it where it is a data set with a manifest: what a hub
+    keeps may be large.
 
     Args:
-        name: A path, or a URI such as `hf://datasets/OWNER/NAME`.
+        name: A path, or a URI such as `hf://datasets/OWNER/NAME`; or a pattern of
+            names, in which `*` stands for no slash.
 
     Raises:
-        DataError: A folder has several files of data, or none.
+        DataError: A folder has several files of data, or none; a pattern stands for
+            none, or a shard is missing.
         PluginError: The plugin of the URI's scheme is broken.
         StorageError: The URI cannot be fetched, or there is nothing.
     """
-    if isinstance(name, FetchedPath) or not is_remote(str(name)):
-        return local_path(name)
+    if isinstance(name, FetchedPath):
+        return name
+    if not is_remote(str(name)):
+        return _of_this_machine(Path(name))
     from evalkit.storage.fetching import fetch_file, names_below
 
-    uri = uri_of(name)
-    found = fetch_file(uri)
+    place = parse_place(name)
+    found = fetch_file(place.uri)
     if found is not None:
         return found
-    names = names_below(uri)
-    if not names or MANIFEST_FILE in names:
-        return local_path(uri)  # says that there is nothing
+    key, pattern = _parted(place.key)
+    folder = place._replace(key=key).uri
+    names = names_below(folder)
+    if pattern:
+        depth = pattern.count("/")  # with as many, `*` stands for none
+        names = [n for n in names if n.count("/") == depth and fnmatchcase(n, pattern)]
+    elif not names or MANIFEST_FILE in names:
+        return local_path(place.uri)  # says that there is nothing
     files = [each for each in names if has_data_suffix(each)]
-    if len(files) != 1:
-        raise DataError(f"{uri}: {_which(files, len(names))}")
-    return local_path(join(uri, files[0]))
+    if not pattern and len(by_split(files)) != 1:
+        raise DataError(f"{place.uri}: {_which(files, len(names))}")
+    return _chosen(place.uri, folder, files)
+
+
+def loaded_path(loaded: Any) -> Path | None:
+    """Return the file or the shards that a data set loaded; None for another thing.
+
+    Raises:
+        EvalkitError: As `data_path` says; also for shards, where they are paths.
+    """
+    if isinstance(loaded, str | Path):
+        return data_path(loaded)
+    is_list = isinstance(loaded, list | tuple) and len(loaded) > 0
+    if not is_list or not all(isinstance(each, Path) for each in loaded):
+        return None
+    names = [os.fspath(path.absolute()) for path in loaded]
+    return _chosen(f"the {len(names):,} files that were loaded", "/", names)
+
+
+def _of_this_machine(path: Path) -> Path:
+    """Return a path, or the shards that it stands for."""
+    text = os.fspath(path)
+    if _parted(text)[1] and not os.path.lexists(path):
+        found = glob(text)  # noqa: PTH207 - a path's own refuses "a**b"
+        return _chosen(text, "", [each for each in found if has_data_suffix(each)])
+    names: list[str] = []
+    with suppress(OSError):  # who reads it says why
+        if path.is_dir() and not is_data_set(path):
+            names = [each.name for each in path.iterdir() if has_data_suffix(each.name)]
+    # a folder of anything else may be what an adapter reads
+    is_split = len(names) > 1 and len(by_split(names)) == 1
+    return _chosen(text, text, names) if is_split else path
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """Return the folder that a pattern begins in, and the rest: "" for no pattern."""
+    parts = text.split("/")
+    is_plain = [not any(each in part for each in "*?[") for part in parts]
+    count = [*is_plain, False].index(False)
+    return "/".join(parts[:count]), "/".join(parts[count:])
+
+
+def _chosen(place: str, folder: str, names: Sequence[str]) -> Path:
+    """Return the path of files that were chosen; of a store they are fetched."""
+    if not names:
+        raise DataError(f"{place}: no file of data has such a name")
+    refuse_incomplete(place, names)
+    if len(names) == 1:
+        is_here = not is_remote(folder)
+        return Path(folder, names[0]) if is_here else local_path(join(folder, names[0]))
+    below, inner = names[0].rpartition("/")[0], [n.rpartition("/")[2] for n in names]
+    if not is_remote(folder):
+        return ShardedPath.of(Path(folder, below), inner)
+    from evalkit.storage.fetching import fetch_folder, nothing_at
+
+    place = join(folder, below).rstrip("/")
+    return ShardedPath.of(fetch_folder(place, inner) or nothing_at(place), inner)
 
 
 def _which(files: list[str], count: int) -> str:
     """Say which file of a folder to name."""
     if not files:
         return f"is a folder of {count:,} files, none of which is read as data"
-    more = f" and {len(files) - _NAMED:,} more" if len(files) > _NAMED else ""
+    names = [*by_split(files)]
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return (
-        f"is a folder with {len(files):,} files of data; name one of them: "
-        f"{', '.join(files[:_NAMED])}{more}"
+        f"is a folder with {len(files):,} files of data; name one of them, or those "
+        "of one split by a pattern such as test-*.parquet: "
+        f"{', '.join(names[:_NAMED])}{more}"
     )

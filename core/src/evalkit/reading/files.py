@@ -12,6 +12,7 @@ from evalkit.reading.formats import Format
 from evalkit.reading.json_arrays import read_json_array
 from evalkit.reading.json_lines import read_json_rows
 from evalkit.reading.rows import Row
+from evalkit.storage.sharded import ShardedPath
 
 RowReader = Callable[[Path, Container[str], Sequence[str]], Iterator[Row]]
 """Reads a file row by row: its path, the columns whose cells are texts, and the columns
@@ -54,4 +55,20 @@ def read_rows(
     reader = ROW_READERS.get(kind)
     if reader is None:
         raise DataError(f"{path}: rows with names cannot be read from {kind.value}")
-    return reader(path, texts, id_keys)
+    if not isinstance(path, ShardedPath):
+        return reader(path, texts, id_keys)
+    return _rows_of_shards(path, lambda shard: reader(shard, texts, id_keys))
+
+
+def _rows_of_shards(
+    path: ShardedPath, read: Callable[[Path], Iterator[Row]]
+) -> Iterator[Row]:
+    """Read all shards, whose lines are numbered through."""
+    last = 0
+    for index, shard in enumerate(path.shards):
+        path.begin(index, last + 1)
+        before = last
+        for row in read(shard):
+            last = before + row.line
+            yield row._replace(line=last)
+    path.begin(len(path.shards), last + 1)

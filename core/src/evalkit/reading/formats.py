@@ -9,6 +9,7 @@ from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.errors import DataError
 from evalkit.reading.rows import parse_json_line
 from evalkit.reading.streams import open_bytes, refuse_other_than_file
+from evalkit.storage.sharded import ShardedPath
 
 
 class Format(Enum):
@@ -74,6 +75,8 @@ def detect_format(path: Path) -> Format:
     Raises:
         DataError: It cannot be read, or is of a format that is not supported.
     """
+    if isinstance(path, ShardedPath):
+        return _format_of_shards(path)
     if is_data_set(path):
         return Format.DATA_SET
     refuse_other_than_file(path)
@@ -93,6 +96,17 @@ def detect_format(path: Path) -> Format:
     if found is Format.JSON_LINES and _begins_with_array(path):
         return Format.JSON_ARRAY
     return found
+
+
+def _format_of_shards(path: ShardedPath) -> Format:
+    kind, *others = {detect_format(shard) for shard in path.shards}
+    if others or kind not in (Format.PARQUET, Format.ARROW, Format.JSON_LINES):
+        found = " and ".join(sorted(each.value for each in (kind, *others)))
+        raise DataError(
+            f"{path}: files that are read as one must all be Parquet, all Arrow, or "
+            f"all JSON lines; these are {found}"
+        )
+    return kind
 
 
 def is_data_set(path: Path) -> bool:

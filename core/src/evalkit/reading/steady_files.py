@@ -7,10 +7,12 @@ was read only where nobody replaced or changed the file in between.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from evalkit.errors import DataError
 from evalkit.reading.manifests import data_sha256
+from evalkit.storage.sharded import files_of
 
 
 class SteadyFile:
@@ -25,14 +27,14 @@ class SteadyFile:
         self._path = path
         self._before = _states(path)
 
-    def sha256(self) -> str:
-        """Return the SHA-256 that stands for it.
+    def hashes(self) -> tuple[Mapping[str, str], ...]:
+        """Return `name` and `sha256` of it, or of each of its shards.
 
         Raises:
             DataError: It was changed since, or is no data set that was written.
             OSError: It cannot be read.
         """
-        found = data_sha256(self._path)
+        found = file_hashes(self._path)
         self.check()
         return found
 
@@ -49,10 +51,16 @@ class SteadyFile:
             )
 
 
+def file_hashes(path: Path) -> tuple[Mapping[str, str], ...]:
+    """Return `name` and `sha256` of a file or folder, or of each of its shards."""
+    files = files_of(path)
+    return tuple({"name": each.name, "sha256": data_sha256(each)} for each in files)
+
+
 def _states(path: Path) -> list[tuple[int, ...]]:
     """Return what changes with a file: of the file itself and of those in a folder."""
     try:
-        paths = sorted(path.rglob("*")) if path.is_dir() else [path]
+        paths = sorted(path.rglob("*")) if path.is_dir() else files_of(path)
         return [_state(each.stat()) for each in paths]
     except OSError:
         return []

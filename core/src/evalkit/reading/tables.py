@@ -24,6 +24,7 @@ from evalkit.reading.rows import Row, object_row
 from evalkit.reading.schemas import ColumnPlan
 from evalkit.reading.streams import refuse_other_than_file
 from evalkit.reading.typed_values import mapped_row
+from evalkit.storage.sharded import ShardedPath
 
 
 def read_table_blocks(
@@ -69,6 +70,9 @@ def read_frames(path: Path, kind: Format) -> Iterator[pl.DataFrame]:
     """
     import pyarrow as pa
 
+    if isinstance(path, ShardedPath):
+        yield from _frames_of_shards(path, kind)
+        return
     if kind is Format.DATA_SET:
         yield from _data_set_frames(path)
         return
@@ -91,6 +95,26 @@ def read_frames(path: Path, kind: Format) -> Iterator[pl.DataFrame]:
         raise DataError(
             f"{path}: cannot be read as {kind.value}: {_first_line(error)}"
         ) from error
+
+
+def _frames_of_shards(path: ShardedPath, kind: Format) -> Iterator[pl.DataFrame]:
+    """Read all shards, which must have the same columns."""
+    types: dict[str, pl.DataType] | None = None
+    number = 1
+    for index, shard in enumerate(path.shards):
+        path.begin(index, number)
+        for frame in read_frames(shard, kind):
+            types = dict(frame.schema) if types is None else types
+            if frame.schema != types and dict(frame.schema) != types:
+                other = {*types.items()} ^ {*frame.schema.items()}
+                names = ", ".join(sorted({repr(name) for name, _ in other}))
+                raise DataError(
+                    f"{shard}: has other columns, or of other types, than "
+                    f"{path.shards[0].name}: {names}"
+                )
+            yield frame.select(all_named(types))
+            number += frame.height
+    path.begin(len(path.shards), number)
 
 
 def _data_set_frames(folder: Path) -> Iterator[pl.DataFrame]:

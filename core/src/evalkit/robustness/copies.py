@@ -32,6 +32,7 @@ from evalkit.predictions.input_rows import fields_read
 from evalkit.predictions.matching import NOWHERE, IdIndex
 from evalkit.predictions.preparation import identify, read_responses, watched_file
 from evalkit.predictions.responses import ResponseReader
+from evalkit.predictions.systems import read_system
 from evalkit.reading.given_rows import local_path
 from evalkit.robustness.inputs import CopySource, FileSource
 
@@ -168,6 +169,9 @@ def load_copies(
         needed = {*columns, *COPY_COLUMNS, *fields_read(dataset, task)}
     files = [watched_file(each) for each in (source.rows, source.predictions)]
     data, given = identify(source.rows), identify(source.predictions)
+    system = read_system(source.predictions)
+    if system is not None:
+        given = {**given, "system": system.recorded}
     rows = _given_rows(source, dataset, task)
     examples = load_examples(dataset, task, originals.split, needed, rows)
     placed = place_copies(source, examples, originals)

@@ -69,3 +69,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
     return [*map(_plain, value)] if isinstance(value, list | tuple) else value
+
+
+class FileDigest(Part):
+    """What a file of the run folder was when it was written."""
+
+    size: Whole
+    """Bytes."""
+    sha256: Sha256

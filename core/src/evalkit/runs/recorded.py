@@ -30,17 +30,11 @@ from evalkit.runs.fields import (
     Whole,
     text,
 )
+from evalkit.runs.fields import FileDigest as FileDigest
 from evalkit.runs.installations import Installation as Installation
 from evalkit.runs.installations import InstallationSource as InstallationSource
 from evalkit.runs.jobs import Job as Job
-
-
-class FileDigest(Part):
-    """What a file of the run folder was when it was written."""
-
-    size: Whole
-    """Bytes."""
-    sha256: Sha256
+from evalkit.runs.systems import System as System
 
 
 class Counts(Part):
@@ -157,20 +151,6 @@ class Extraction(Part):
     """Responses with a text and no answer in it."""
     error: Count = 0
     """Responses whose text is broken."""
-
-
-class System(Part):
-    """What made predictions, and how it was asked."""
-
-    sha256: Sha256
-    """Of the rest."""
-    model: Mapping[Text, Any]
-    """The model: its id, parameters and version, and what it says of itself."""
-    prompt: Mapping[Text, Any] | None = None
-    """How it was asked; null where it answers inputs as they are."""
-    extract: Text | tuple[Any, ...] | None = None
-    """What was meant to take the answer out of a reply; see `extraction` for what
-    did."""
 
 
 class Predictions(Part):

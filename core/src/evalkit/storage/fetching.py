@@ -247,9 +247,12 @@ def nothing_at(uri: str) -> FetchedPath:
 
 def _listed(store: Store, prefix: str, patterns: Sequence[str]) -> list[StoredObject]:
     found = []
+    # patterns may be thousands of names
+    names, others = {*patterns}, [p for p in patterns if any(c in p for c in "*?[")]
     for each in store.list_objects(prefix):
         rest = each.uri.removeprefix(prefix)
-        if rest.endswith("/") or not any(fnmatchcase(rest, p) for p in patterns):
+        is_wanted = rest in names or any(fnmatchcase(rest, p) for p in others)
+        if rest.endswith("/") or not is_wanted:
             continue
         if "\0" in rest or not all(map(_is_name, rest.split("/"))):
             raise StorageError(f"{each.uri}: has a name that no file can have")

@@ -23,8 +23,8 @@ class StoredObject(NamedTuple):
     modified: float
     """When it was written, in seconds since 1970 by the store's clock."""
     digest: str | None = None
-    """Of its content, as `sha256:` or `md5:` and hex digits; None where the store knows
-    none."""
+    """Of its content, as `sha256:` or `md5:` and hex digits, or `maybe-md5:` where they
+    may be something else; None where the store knows none."""
     permanent: str | None = None
     """A URI that names this version whatever is written later, where the store has
     such ones; a run of data that it holds records it."""

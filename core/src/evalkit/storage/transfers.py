@@ -6,7 +6,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Lock
 
@@ -35,7 +35,11 @@ Advance = Callable[[int], None]
 
 
 def fetch_object(
-    store: Store, found: StoredObject, place: Path, advance: Advance
+    store: Store,
+    found: StoredObject,
+    place: Path,
+    advance: Advance,
+    came: str | None = None,
 ) -> None:
     """Fetch an object into a file that appears when it is whole.
 
@@ -46,6 +50,7 @@ def fetch_object(
         found: The object.
         place: The file. Nobody else may be writing it.
         advance: Told of bytes that came.
+        came: The digest of what came before, where its own is doubtful.
 
     Raises:
         ObjectChangedError: There is another object by now.
@@ -61,12 +66,18 @@ def fetch_object(
                 _reserve(target, found.size)
         digest = _Digest(found, partial, parts)
         _fetch_parts(store, found, parts, partial, done, advance, digest)
-        _check(found, partial, done, digest)
-        with _opened(partial) as target:
-            os.fsync(target)  # else a power cut could leave a sealed file of zeros
-        seal(partial)
-        partial.replace(place)
+        problem = _difference(found, partial, digest, came)
+        if problem is None:
+            with _opened(partial) as target:
+                os.fsync(target)  # else a power cut could leave a sealed file of zeros
+            seal(partial)
+            partial.replace(place)
+        partial.unlink(missing_ok=True)
         done.unlink(missing_ok=True)
+    if problem is not None and digest.come and came is None and digest.is_doubtful:
+        fetch_object(store, found, place, lambda _: None, digest.come)
+    elif problem is not None:
+        raise StorageError(f"{found.uri}: what came is not what was written: {problem}")
 
 
 def _reserve(target: int, size: int) -> None:
@@ -176,8 +187,10 @@ class _Digest:
     """
 
     def __init__(self, found: StoredObject, partial: Path, parts: list[int]) -> None:
-        name, _, self.wanted = (found.digest or "").partition(":")
-        self.name = name
+        given, _, self.wanted = (found.digest or "").partition(":")
+        self.name = name = given.removeprefix("maybe-")
+        self.is_doubtful = name != given
+        self.come: str | None = None
         self._hash = hashlib.new(name, usedforsecurity=False) if name else None
         self._partial = partial
         self._coming = set(parts)
@@ -204,7 +217,8 @@ class _Digest:
             return None
         with self._lock:
             self._take()
-        return self._hash.hexdigest()
+        self.come = self._hash.hexdigest()
+        return self.come
 
     def _take(self) -> None:
         assert self._hash is not None
@@ -215,22 +229,14 @@ class _Digest:
                 self._next += 1
 
 
-def _check(found: StoredObject, partial: Path, done: Path, digest: _Digest) -> None:
+def _difference(
+    found: StoredObject, partial: Path, digest: _Digest, came: str | None
+) -> str | None:
     """Compare what came with what the store knows of the object."""
-    problem = _difference(found, partial, digest)
-    if problem is None:
-        return
-    for path in (partial, done):
-        with suppress(OSError):
-            path.unlink()
-    raise StorageError(f"{found.uri}: what came is not what was written: {problem}")
-
-
-def _difference(found: StoredObject, partial: Path, digest: _Digest) -> str | None:
     size = partial.stat().st_size
     if size != found.size:
         return f"{size:,} bytes, not {found.size:,}"
     come = digest.finish()
-    if come is None or come == digest.wanted:
+    if come is None or come in (digest.wanted, came):
         return None
     return f"its {digest.name} is {come}, not {digest.wanted}"

@@ -1,4 +1,4 @@
-"""Folders that `datasets` wrote; `made_by/make_hf_datasets.py` made them."""
+"""What `datasets` wrote; `made_by/make_hf_datasets.py` made them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 import pytest
+from pyarrow import parquet as parquets
 
 import evalkit
 from evalkit.adapters import as_pipeline
@@ -17,6 +19,8 @@ FOLDER = Path(__file__).parent / "hf_datasets"
 REVIEWS = FOLDER / "reviews"
 SPLITS = FOLDER / "reviews_of_splits"
 PREDICTIONS = FOLDER / "predictions"
+PARQUET = FOLDER / "parquet"
+SHARDS = [f"test-0000{index}-of-00002.parquet" for index in range(2)]
 
 
 def read(path: Path, adapter: str = "hf-dataset") -> pl.DataFrame:
@@ -97,6 +101,87 @@ def test_another_content_is_another_hash(folder: Path) -> None:
     before = sha256()
     (folder / "note.txt").write_text("more")
     assert sha256() != before
+
+
+NAMED = [
+    {"kind": "hf-dataset"},
+    {"kind": "Rename", "configuration": {"key": "uid"}},
+]
+SAID = [{"id": f"r{number}", "label": "positive"} for number in range(1, 5)]
+
+
+@pytest.mark.parametrize("place", ["", "test-*.parquet"])
+def test_parquet_says_which_numbers_are_labels(place: str) -> None:
+    adapters = {"data": NAMED}
+    found = evalkit.load_inputs(PARQUET / place, task="sentiment", adapters=adapters)
+    assert [row["uid"] for row in found.rows] == ["r1", "r2", "r3", "r4"]
+    result = evalkit.evaluate(
+        PARQUET / place, SAID, task="sentiment", adapters=adapters
+    )
+    assert result["accuracy"].value == 0.5
+    assert [file.name for file in result.record.data.files] == SHARDS
+    assert result.record.data.adapters[0].kind == "hf-dataset"
+
+
+def test_labels_of_one_shard_have_names_within_lists_too() -> None:
+    found = read(PARQUET / SHARDS[1], "hf-dataset:number=uid")
+    assert found["label"].to_list() == ["neutral", "positive"]
+    assert found["others"].to_list() == [["negative", "positive"], ["neutral"]]
+    assert found["uid"].to_list() == [0, 1]
+
+
+@pytest.mark.parametrize("adapter", ["hf-dataset:labels=false", "hf-dataset"])
+def test_numbers_stay_where_no_names_are_wanted_or_known(
+    adapter: str, tmp_path: Path
+) -> None:
+    path = PARQUET / SHARDS[0]
+    if adapter == "hf-dataset":
+        path = tmp_path / "plain.parquet"
+        pl.read_parquet(PARQUET / SHARDS[0]).write_parquet(path)
+    through = as_pipeline(adapter)
+    assert through is not None
+    assert through.read_file(path) is None
+
+
+def parquet(path: Path, labels: list[int | None], names: list[str]) -> Path:
+    feature = {"names": names, "_type": "ClassLabel"}
+    told = json.dumps({"info": {"features": {"label": feature, "gone": feature}}})
+    table = pa.table({"key": [f"r{n}" for n in range(len(labels))], "label": labels})
+    parquets.write_table(table.replace_schema_metadata({"huggingface": told}), path)
+    return path
+
+
+def test_a_number_without_a_name_is_refused_and_minus_1_is_none(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "a.parquet", [0, -1, None, 1], ["no", "yes"])
+    assert read(path)["label"].to_list() == ["no", None, None, "yes"]
+    parquet(path, [0, 2], ["no", "yes"])
+    with pytest.raises(evalkit.DataError, match="the label 2 is none of the 2 that"):
+        read(path)
+
+
+def test_shards_whose_labels_have_other_names_are_refused(tmp_path: Path) -> None:
+    parquet(tmp_path / "a-0-of-2.parquet", [0], ["no", "yes"])
+    parquet(tmp_path / "a-1-of-2.parquet", [0], ["yes", "no"])
+    with pytest.raises(evalkit.DataError, match=r"a-1-of-2.parquet: the labels of"):
+        evalkit.evaluate(tmp_path, SAID, task="sentiment", adapters={"data": NAMED})
+
+
+def test_a_row_of_a_shard_is_named(tmp_path: Path) -> None:
+    shutil.copy(PARQUET / SHARDS[0], tmp_path)
+    broken = parquets.read_table(PARQUET / SHARDS[1])
+    column = broken.schema.get_field_index("statement")
+    empty = pa.array([None, "text"], pa.string())
+    broken = broken.set_column(column, "statement", empty)
+    parquets.write_table(broken, tmp_path / SHARDS[1])
+    with pytest.raises(
+        evalkit.SchemaError, match=rf"{SHARDS[1]}: example 1 \(uid 'r3'"
+    ):
+        evalkit.evaluate(tmp_path, SAID, task="sentiment", adapters={"data": NAMED})
+
+
+def test_parquet_has_no_splits() -> None:
+    with pytest.raises(evalkit.DataError, match="is a file, and `split` is for"):
+        read(PARQUET / SHARDS[0], "hf-dataset:split=test")
 
 
 def change(folder: Path, name: str, **changes: Any) -> None:

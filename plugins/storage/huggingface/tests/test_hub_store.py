@@ -9,10 +9,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 import pytest
+from pydantic import BaseModel
 
 import evalkit
 from evalkit.errors import StorageError
@@ -291,7 +292,7 @@ def test_a_file_is_scored_and_the_run_names_the_commit(
 
 
 def test_a_data_set_of_several_files_names_them(hub: Any, commit: str) -> None:
-    message = "name one of them: data/test.jsonl, test.parquet$"
+    message = "name one of them, .*: data/test.jsonl, test.parquet$"
     with pytest.raises(evalkit.DataError, match=message):
         evalkit.evaluate(data=ROOT, task="sentiment", predictions=ANSWERS)
     assert not any("/resolve/" in request for request in hub.requests)
@@ -304,6 +305,75 @@ def test_a_data_set_of_one_file_is_scored(hub: Any, tmp_path: Path) -> None:
     result = evaluated(uri, tmp_path)
     assert result["accuracy"].value == 0.5
     assert result.record.data.source_url == f"{uri}@{commit}/data/0.parquet"
+
+
+def test_shards_are_scored_as_one_in_one_commit(
+    hub: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shards = {
+        f"data/test-{n:05}-of-00002.parquet": as_parquet(ROWS[n * 20 : n * 20 + 20])
+        for n in range(2)
+    }
+    others = {"README.md": b"about it", "data/train-00000-of-00001.parquet": b"x"}
+    commit = hub.commit("owner/shards", {**shards, **others}, "v1")
+    root = "hf://datasets/owner/shards"
+    result = evaluated(f"{root}@v1/data/test-*.parquet", tmp_path)
+    data = result.record.data
+    assert result["accuracy"].value == 0.5
+    assert data.source_url == f"{root}@{commit}/data/test-*-of-00002.parquet"
+    assert [(file.name, file.sha256) for file in data.files] == [
+        (name.removeprefix("data/"), hashlib.sha256(content).hexdigest())
+        for name, content in shards.items()
+    ]
+    assert sum("/resolve/" in request for request in hub.requests) == 2
+
+    # the run says what gives it again, also offline
+    evaluated(data.source_url, tmp_path / "once")
+    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
+    again = evaluated(data.source_url, tmp_path / "again")
+    assert again.record.run_id == result.record.run_id
+    assert again.record.data.source_url == data.source_url
+
+
+def test_a_shard_that_is_not_there_is_named(hub: Any, tmp_path: Path) -> None:
+    names = [f"test-0000{n}-of-00003.parquet" for n in (0, 2)]
+    hub.commit("owner/gap", {name: FILES["test.parquet"] for name in names}, "main")
+    for place in ("hf://datasets/owner/gap", "hf://datasets/owner/gap/test-*"):
+        message = "a shard is missing: test-00001-of-00003.parquet$"
+        with pytest.raises(evalkit.DataError, match=message):
+            evaluated(place, tmp_path)
+    assert not any("/resolve/" in request for request in hub.requests)
+
+
+def test_files_that_rows_name_are_of_the_same_commit(hub: Any) -> None:
+    class Pictures(evalkit.TaskIO):
+        class Input(BaseModel):
+            uid: str
+            image: evalkit.FilePath
+
+        class Output(BaseModel):
+            id: str
+            label: str
+
+        example: ClassVar[dict[str, Any]] = {"uid": "1", "image": "a.png"}
+        answer_field = "label"
+        perf_metric = "accuracy"
+
+    class Size(evalkit.Metric):
+        columns = ("image",)
+
+        def score_example(self, fields: dict[str, Any]) -> float:
+            return float(len(Path(fields["image"]).read_bytes()))
+
+    row = {"uid": "0", "image": "images/a.png", "label": "positive"}
+    files = {"data/test.jsonl": as_lines([row]), "data/images/a.png": b"12"}
+    hub.commit(NAME, files, "v1")
+    hub.commit(NAME, {"data/images/a.png": b"1234"}, "main")
+    result = evalkit.evaluate(
+        f"{ROOT}@v1/data/test.jsonl", ANSWERS[:1], task=Pictures, metrics=[Size]
+    )
+    assert result["size"].value == 2
+    assert result.record.data.attached_sha256 is not None
 
 
 def test_a_data_set_declares_a_file_of_a_hub(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import evalkit
 from evalkit.errors import StorageError
 from evalkit.storage import (
     ALWAYS,
@@ -17,12 +18,14 @@ from evalkit.storage import (
     ObjectChangedError,
     ObjectExistsError,
     Store,
+    StoredObject,
     TransferError,
+    fetch_file,
     if_match,
     store_of,
 )
 from evalkit_storage_s3 import uploads
-from evalkit_storage_s3.store import S3Store
+from evalkit_storage_s3.store import S3Store, digest_of
 
 
 @pytest.fixture
@@ -58,7 +61,68 @@ def test_the_etag_of_others_is_a_digest(
     client.put_object(Bucket=bucket, Key="k", Body=b"content")
     found = store.stat(f"s3://{bucket}/k")
     assert found is not None
-    assert found.digest == f"md5:{hashlib.md5(b'content').hexdigest()}"
+    name, _, value = str(found.digest).partition(":")
+    assert name in ("md5", "maybe-md5")
+    assert value == hashlib.md5(b"content").hexdigest()
+    client.put_object(
+        Bucket=bucket, Key="k", Body=b"content", ChecksumAlgorithm="SHA256"
+    )
+    found = store.stat(f"s3://{bucket}/k")
+    assert found is not None
+    # not every server keeps it
+    sha256 = f"sha256:{hashlib.sha256(b'content').hexdigest()}"
+    assert found.digest in (sha256, f"{name}:{value}")
+
+
+AWS, OTHER = "https://s3.eu-west-1.amazonaws.com", "http://amazonaws.com.example:1"
+MD5 = "0123456789abcdef" * 2
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "head", "expected"),
+    [
+        (AWS, {}, f"md5:{MD5}"),
+        (OTHER, {}, f"maybe-md5:{MD5}"),
+        (OTHER, {"ServerSideEncryption": "AES256"}, f"md5:{MD5}"),
+        (AWS, {"ServerSideEncryption": "AES256"}, f"md5:{MD5}"),
+        (AWS, {"ServerSideEncryption": "aws:kms"}, None),
+        (AWS, {"ServerSideEncryption": "aws:kms:dsse"}, None),
+        (AWS, {"SSECustomerAlgorithm": "AES256"}, None),
+        (AWS, {"ETag": f'"{MD5}-2"'}, None),
+        (OTHER, {"Metadata": {"evalkit-sha256": "f" * 64}}, f"sha256:{'f' * 64}"),
+        (OTHER, {"ChecksumSHA256": "A" * 43 + "="}, f"sha256:{'0' * 64}"),
+        (OTHER, {"ChecksumSHA256": "A" * 43 + "=-2"}, f"maybe-md5:{MD5}"),
+        (
+            AWS,
+            {"ChecksumSHA256": "A" * 43 + "=", "ChecksumType": "COMPOSITE"},
+            f"md5:{MD5}",
+        ),
+    ],
+)
+def test_what_the_server_says_tells_what_an_etag_is(
+    endpoint: str, head: dict[str, Any], expected: str | None
+) -> None:
+    assert digest_of({"ETag": f'"{MD5}"', **head}, endpoint, "bucket") == expected
+    if expected == f"md5:{MD5}":
+        # of directory buckets it is none
+        found = digest_of({"ETag": f'"{MD5}"', **head}, endpoint, "b--use1-az4--x-s3")
+        assert found is None
+
+
+def test_an_etag_that_looks_like_md5_and_is_none_can_be_read(
+    store: S3Store, bucket: str, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.put_object(Bucket=bucket, Key="k", Body=b"content")
+    real = S3Store.stat
+
+    def stat(self: S3Store, uri: str) -> StoredObject | None:
+        found = real(self, uri)
+        return found and found._replace(digest=f"maybe-md5:{MD5}")
+
+    monkeypatch.setattr(S3Store, "stat", stat)
+    found = fetch_file(f"s3://{bucket}/k")
+    assert found is not None
+    assert found.local.read_bytes() == b"content"
 
 
 def test_conditions_hold(store: S3Store, bucket: str, file: Path) -> None:
@@ -313,3 +377,18 @@ def test_the_users_own_retries_are_kept(
     monkeypatch.delenv("AWS_MAX_ATTEMPTS")
     found = S3Store()._clients.s3.meta.config.retries
     assert (found["mode"], found["total_max_attempts"]) == ("adaptive", 6)
+
+
+def test_shards_in_a_bucket_are_scored_as_one(
+    store: S3Store, bucket: str, client: Any
+) -> None:
+    for index, label in enumerate(("positive", "negative")):
+        row = b'{"uid": "%d", "statement": "x", "label": "%s"}\n'
+        content = row % (index, label.encode())
+        client.put_object(Bucket=bucket, Key=f"set/{index}.jsonl", Body=content)
+    client.put_object(Bucket=bucket, Key="set/more/2.jsonl", Body=b"{}")
+    said = [{"id": str(index), "label": "positive"} for index in range(2)]
+    place = f"s3://{bucket}/set/*.jsonl"
+    result = evalkit.evaluate(data=place, task="sentiment", predictions=said)
+    assert result["accuracy"].value == 0.5
+    assert [file.name for file in result.record.data.files] == ["0.jsonl", "1.jsonl"]

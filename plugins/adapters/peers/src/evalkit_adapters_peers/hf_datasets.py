@@ -1,7 +1,8 @@
-"""Folders that `datasets` of Hugging Face wrote by `save_to_disk`."""
+"""Folders that `datasets` of Hugging Face wrote, and its files of Parquet."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from pydantic import Field
 
-from evalkit.adapters import AdapterSettings
+from evalkit.adapters import AdapterSettings, file_frames
 from evalkit.errors import AdapterError
 from evalkit_adapters_peers.documents import read_document
 from evalkit_adapters_peers.values import object_row
@@ -21,10 +22,12 @@ _DICT, _STATE, _INFO = "dataset_dict.json", "state.json", "dataset_info.json"
 
 
 class HfDataset:
-    """Read a folder that `save_to_disk` of Hugging Face's `datasets` wrote.
+    """Read what Hugging Face's `datasets` wrote: a folder, or files of Parquet.
 
-    Numbers of a `ClassLabel` become its names, and -1, which stands for none, no value.
-    The library is not needed.
+    A folder is one of `save_to_disk`. Files of Parquet, also the shards of a split on
+    the Hub, say in their metadata which columns are labels. Numbers of a `ClassLabel`
+    become its names, and -1, which stands for none, no value. The library is not
+    needed.
 
     Example:
         ```yaml
@@ -33,7 +36,7 @@ class HfDataset:
         ```
     """
 
-    version = "1"
+    version = "2"
 
     class Parameters(AdapterSettings):
         """Which part is read, and what is added."""
@@ -54,19 +57,38 @@ class HfDataset:
         self.settings = parameters
 
     def read_file(self, path: Path) -> pl.DataFrame | None:
-        """Read the rows of a folder; files are left to evalkit."""
+        """Read the rows of a folder, or of Parquet; other files are left to evalkit."""
         if not path.is_dir():
-            return None
+            return self._read_parquet(path)
         folder = self._split_folder(path)
         frame = _read_table(folder)
         if not self.settings.labels:
             return frame
         features = _document(folder / _INFO).get("features") or {}
-        return frame.with_columns(
-            _named(frame[name], feature, name)
-            for name, feature in features.items()
-            if name in frame.columns
-        )
+        return _with_names(frame, features, _INFO)
+
+    def _read_parquet(self, path: Path) -> pl.DataFrame | None:
+        """Read Parquet whose metadata says which columns are labels; else nothing."""
+        shards = [*getattr(path, "shards", [path])]
+        if not (path.is_file() or len(shards) > 1):
+            return None  # evalkit says what is wrong
+        if self.settings.split is not None:
+            raise AdapterError("is a file, and `split` is for folders with several")
+        features = _features(shards[0]) if self.settings.labels else {}
+        if not any(map(_label_names, features.values())):
+            return None
+        for shard in shards[1:]:
+            other = _features(shard)
+            for name, feature in features.items():
+                if _label_names(other.get(name)) != _label_names(feature):
+                    raise AdapterError(
+                        f"{shard.name}: the labels of {name!r} have other names than "
+                        f"in {shards[0].name}"
+                    )
+        frames = [*(file_frames(path) or ())]
+        if not frames:
+            return None
+        return _with_names(pl.concat(frames), features, "the file's metadata")
 
     def _split_folder(self, path: Path) -> Path:
         wanted = self.settings.split
@@ -101,6 +123,22 @@ class HfDataset:
         if numbers is None or field in frame.columns:
             return None
         return frame.with_columns((numbers - 1).alias(field))
+
+
+def _features(path: Path) -> Mapping[str, Any]:
+    """Return what Hugging Face's metadata say of the columns of a file of Parquet."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    with path.open("rb") as stream:
+        if stream.read(4) != b"PAR1":
+            return {}
+    try:
+        metadata = parquet.read_schema(path).metadata or {}
+        features = json.loads(metadata[b"huggingface"])["info"]["features"]
+    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError):
+        return {}  # evalkit says what is wrong with the file
+    return features if isinstance(features, Mapping) else {}
 
 
 def _document(path: Path) -> Mapping[str, Any]:
@@ -147,7 +185,18 @@ def _frame_of(table: pa.Table) -> pl.DataFrame:
     return found
 
 
-def _named(column: pl.Series, feature: Any, name: str) -> pl.Series:
+def _with_names(
+    frame: pl.DataFrame, features: Mapping[str, Any], place: str
+) -> pl.DataFrame:
+    """Give the names of labels in place of their numbers."""
+    return frame.with_columns(
+        _named(frame[name], feature, place)
+        for name, feature in features.items()
+        if name in frame.columns
+    )
+
+
+def _named(column: pl.Series, feature: Any, place: str) -> pl.Series:
     """Return a column with the names of labels, also within lists."""
     names = _label_names(feature)
     if names is None:
@@ -163,8 +212,8 @@ def _named(column: pl.Series, feature: Any, name: str) -> pl.Series:
     strange = items.drop_nulls().filter(~items.drop_nulls().is_in([-1, *known]))
     if len(strange):
         raise AdapterError(
-            f"{name}: the label {strange[0]} is none of the {len(names)} that "
-            f"{_INFO} names"
+            f"{column.name}: the label {strange[0]} is none of the {len(names)} that "
+            f"{place} names"
         )
     return found
 

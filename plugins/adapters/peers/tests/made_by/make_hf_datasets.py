@@ -1,4 +1,4 @@
-"""Writes `../hf_datasets/`: folders that `save_to_disk` of `datasets` itself wrote.
+"""Writes `../hf_datasets/`: folders and Parquet that `datasets` itself wrote.
 
 Run once, in an environment of its own (`pip install datasets==5.2.0`):
 
@@ -39,7 +39,7 @@ def _dataset(rows: list[tuple[object, ...]]) -> Dataset:
 
 
 def main() -> None:
-    """Write a set in two files, one with splits, and predictions."""
+    """Write a set in two files, one with splits, one of Parquet, and predictions."""
     shutil.rmtree(TARGET, ignore_errors=True)
     test = _dataset(ROWS)
     test.save_to_disk(str(TARGET / "reviews"), num_shards=2)
@@ -47,6 +47,11 @@ def main() -> None:
     chosen = test.select([3, 0, 2])
     both = DatasetDict({"train": _dataset(ROWS[:1]), "test": chosen})
     both.save_to_disk(str(TARGET / "reviews_of_splits"))
+    (TARGET / "parquet").mkdir()
+    for index in range(2):
+        name = f"test-{index:05}-of-00002.parquet"
+        shard = test.shard(2, index, contiguous=True)
+        shard.to_parquet(str(TARGET / "parquet" / name))
     said = [{"id": row[0], "label": "positive"} for row in ROWS]
     Dataset.from_list(said).save_to_disk(str(TARGET / "predictions"))
 

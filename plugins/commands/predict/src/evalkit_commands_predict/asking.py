@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import math
 import random
+import threading
 import time
 from collections import deque
 from collections.abc import (
@@ -16,8 +17,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
@@ -102,7 +102,6 @@ class Asker:
         self._tokens = 0
         self._why_ended: str | None = None
         self._count = asked.concurrency or model.concurrency
-        self._pool = ThreadPoolExecutor(self._count, thread_name_prefix="evalkit-ask")
         self._slots = asyncio.Semaphore(self._count)
         self._limiter = _limiter(asked.requests_per_minute)
         self._token_limiter = _limiter(asked.tokens_per_minute)
@@ -136,7 +135,6 @@ class Asker:
             for task in under_way:
                 task.cancel()
             await asyncio.gather(*under_way, return_exceptions=True)
-            self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def _answer(self, batch: Sequence[Question]) -> list[Answer]:
         keys = [
@@ -272,19 +270,40 @@ class Asker:
 
     async def _call(self, requests: Sequence[Request]) -> list[Reply]:
         if self._model.way == "generate":
-            return await self._in_thread(lambda: self._model.generate(requests))
+            return await _in_thread(lambda: self._model.generate(requests))
         (request,) = requests
         with self._model.guard_of_asking():
             if inspect.iscoroutinefunction(getattr(self._model.plugin, "ask", None)):
                 found = await self._model.ask(request)
             else:
-                found = await self._in_thread(lambda: self._model.ask(request))
+                found = await _in_thread(lambda: self._model.ask(request))
                 if inspect.isawaitable(found):
                     found = await found
         return [self._model.checked(found, request)]
 
-    async def _in_thread(self, function: Callable[[], _T]) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, function)
+
+async def _in_thread(function: Callable[[], _T]) -> _T:
+    """Await a function in a thread, which holds up no end of the process."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[_T] = loop.create_future()
+
+    def tell(settle: Callable[[Any], None], outcome: Any) -> None:
+        if not done.done():  # else nobody waits any more
+            settle(outcome)
+
+    def work() -> None:
+        settle: Callable[[Any], None]
+        try:
+            settle, outcome = done.set_result, function()
+        except StopIteration as error:  # which no future takes
+            settle, outcome = done.set_exception, RuntimeError(repr(error))  # type: ignore[assignment]
+        except BaseException as error:
+            settle, outcome = done.set_exception, error  # type: ignore[assignment]
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(tell, settle, outcome)
+
+    threading.Thread(target=work, name="evalkit-ask", daemon=True).start()
+    return await done
 
 
 def _later(reason: str, after: float | None = None) -> Reply:
@@ -318,8 +337,7 @@ async def close(model: BoundModel) -> None:
     """
     if not model.has("close"):
         return
-    async with AsyncExitStack():
-        with model.guard("close"):
-            done = model.row_function("close")()
-            if inspect.isawaitable(done):
-                await done
+    with model.guard("close"):
+        done = model.row_function("close")()
+        if inspect.isawaitable(done):
+            await done

@@ -11,6 +11,8 @@ from evalkit import Model, Registry
 from evalkit.catalog import BoundModel, Resolver, describe_component
 from evalkit.errors import PluginError
 
+_hands_on_calls = True  # what fails here is in a user's function
+
 
 class _FunctionModel(Model):
     """A function from inputs of a task to answers."""
@@ -41,9 +43,15 @@ def bind_model(given: Any, registry: Registry | None = None) -> BoundModel:
         file, _, name = given.rpartition(":")
         if file.endswith(".py"):
             given = _FunctionModel(_function_of(Path(file), name), Path(file).stem)
-    elif callable(given) and not hasattr(given, "predict"):
+    elif _is_function(given):
         given = _FunctionModel(given, getattr(given, "__name__", "function"))
     return BoundModel.of(resolver.bind("models", given))
+
+
+def _is_function(given: Any) -> bool:
+    hooks = ("predict", "generate", "ask")
+    is_model = any(hasattr(given, hook) for hook in hooks)
+    return callable(given) and not isinstance(given, type) and not is_model
 
 
 def _function_of(path: Path, name: str) -> Callable[..., Any]:

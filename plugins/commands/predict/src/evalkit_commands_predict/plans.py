@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from evalkit import Reply
+from evalkit.catalog import is_file_name
 from evalkit.errors import EvalkitError
 from evalkit_commands_predict.asking import Answer, Question
 from evalkit_commands_predict.fitting import CountTokens, Fitter
@@ -68,13 +70,26 @@ class Plan:
 
     @property
     def said(self) -> dict[str, Any]:
-        """What the prompt's settings came to: shots by trial, and repetitions."""
+        """The prompt, with what its settings came to: which shots, and how often.
+
+        Files are named without their folder: what they hold is said, too.
+        """
+        prompt = self.makes.prompt.model_dump(mode="json", exclude_defaults=True)
+        source = self.makes.prompt.shots.source
+        if source is not None and is_file_name(source):
+            prompt["shots"]["source"] = PurePath(source).name
+        name = self.makes.name
         passes = {
             "trials": len(self._drawn.trials),
             "replications": self._replications,
         }
-        several = {name: count for name, count in passes.items() if count > 1}
-        return {**self._drawn.said(), **several}
+        return {
+            "name": PurePath(name).name if is_file_name(name) else name,
+            "form": self.makes.form,
+            **prompt,
+            **self._drawn.said(),
+            **{key: count for key, count in passes.items() if count > 1},
+        }
 
     def questions(self) -> Iterator[Question]:
         """Make the questions, one after another, as they are needed."""

@@ -160,9 +160,9 @@ def predict(
             )
         told = _Told(progress, bound.component.id, len(inputs) * replications)
         return _predicted(bound, model, inputs, told, replications)
-    plan, name = prepare(bound, inputs, wording, Origin(dataset, data, task, registry))
+    plan = prepare(bound, inputs, wording, Origin(dataset, data, task, registry))
     told = _Told(progress, bound.component.id, plan.total)
-    return _asked(bound, model, inputs, plan, name, asked, told)
+    return _asked(bound, model, inputs, plan, asked, told)
 
 
 class _Told:
@@ -226,7 +226,7 @@ def plan_requests(
         rows = [dict(row) for row in inputs.rows[:SHOWN]]
         return {"first": rows, "requests": len(inputs), "input_tokens_about": None}
     origin = Origin(dataset, chosen.get("data"), chosen.get("task"), registry)
-    plan, _ = prepare(bound, inputs, wording, origin)
+    plan = prepare(bound, inputs, wording, origin)
     first: list[dict[str, Any]] = []
     characters = 0
     for question in plan.questions():
@@ -247,14 +247,17 @@ def _predicted(
 ) -> Predicted:
     rows: list[dict[str, Any]] = []
     started = time.monotonic()
-    for repetition in range(1, times + 1):
-        left = iter(inputs.rows)
-        name = {"_replication_": str(repetition)} if times > 1 else {}
-        while batch := list(islice(left, model.batch_requests)):
-            entries = model.predict(batch)
-            for row, entry in zip(batch, entries, strict=True):
-                rows.append({**_response(model, inputs, row["uid"], entry), **name})
-            told.count(len(rows))
+    try:
+        for repetition in range(1, times + 1):
+            left = iter(inputs.rows)
+            name = {"_replication_": str(repetition)} if times > 1 else {}
+            while batch := list(islice(left, model.batch_requests)):
+                entries = model.predict(batch)
+                for row, entry in zip(batch, entries, strict=True):
+                    rows.append({**_response(model, inputs, row["uid"], entry), **name})
+                told.count(len(rows))
+    finally:
+        _run(lambda: close(model))
     usage = {"examples": len(rows), "seconds": time.monotonic() - started}
     system = {"model": identity_of(model, given)}
     return Predicted(
@@ -300,7 +303,6 @@ def _asked(
     given: Any,
     inputs: ModelInputs,
     plan: Plan,
-    name: str,
     asked: Asked,
     told: _Told,
 ) -> Predicted:
@@ -325,12 +327,11 @@ def _asked(
     finally:
         if cache is not None:
             cache.close()
-    makes = plan.makes
-    said = makes.prompt.model_dump(mode="json", exclude_defaults=True)
+    said = plan.said
     extract = said.pop("extract", None)
     system: dict[str, Any] = {
         "model": identity,
-        "prompt": {"name": name, "form": makes.form, **said, **plan.said},
+        "prompt": said,
     }
     if extract is not None:
         system["extract"] = extract

@@ -67,16 +67,21 @@ class Wording:
         """
         name, prompt = read_prompt(self.prompt, inputs.prompts, inputs.asker)
         said = prompt.model_dump(mode="json", exclude_defaults=True)
+        changes = []
         if self.generate:
             said["generate"] = {**said.get("generate", {}), **self.generate}
+            changes.append("--generate")
         if self.shots is not None:
             said["shots"] = {**said.get("shots", {}), "count": self.shots}
-        return name, checked_prompt(name, said)
+            changes.append("--shots")
+        if not changes:
+            return name, prompt
+        return name, checked_prompt(f"{name}, with {' and '.join(changes)}", said)
 
 
 def prepare(
     model: BoundModel, inputs: ModelInputs, wording: Wording, origin: Origin
-) -> tuple[Plan, str]:
+) -> Plan:
     """Check all that can be checked before the first request.
 
     Args:
@@ -86,7 +91,7 @@ def prepare(
         origin: What the inputs were loaded from.
 
     Returns:
-        What is asked, and what the prompt is called.
+        What is asked.
 
     Raises:
         DataError: The prompt does not fit the data or the model.
@@ -96,14 +101,13 @@ def prepare(
     makes = renderer(prompt, name, inputs, model.abilities, origin.registry)
     _refuse_unable(model, makes)
     drawn = draw_shots(makes, origin, wording.trials)
-    plan = Plan(
+    return Plan(
         makes,
         drawn,
         wording.replications,
         model.context_length,
         wording.count_tokens,
     )
-    return plan, name
 
 
 def _refuse_unable(model: BoundModel, makes: Renderer) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from evalkit import Registry
 from evalkit.catalog import is_file_name, load_answered
 from evalkit.errors import DataError
+from evalkit.reporting import count_of
 from evalkit_commands_predict.choosing import choices_name
 from evalkit_commands_predict.rendering import Renderer, Shot
 
@@ -109,13 +110,13 @@ def _pool(makes: Renderer, origin: Origin) -> tuple[list[Shot], tuple[str, ...]]
     notices = []
     if leaking:
         notices.append(
-            f"{leaking} examples of {shots.source!r} are asked too, by their id or "
-            "text, and are not shown"
+            f"{count_of(leaking, 'example')} of {shots.source!r} not shown, being "
+            "asked too, by their id or text"
         )
     if len(answered) < len(given):
         notices.append(
-            f"{len(given) - len(answered)} examples of {shots.source!r} have no "
-            "answer, and are not shown"
+            f"{count_of(len(given) - len(answered), 'example')} of {shots.source!r} "
+            "not shown, having no answer"
         )
     return open_, tuple(notices)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator
+from base64 import b64decode
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from urllib.parse import urlsplit
 
 from evalkit.errors import ObjectExistsError, StorageError, TransferError
 from evalkit.storage import Condition, StoredObject, join
@@ -22,6 +24,8 @@ _DONE_UPLOAD = "NoSuchUpload"
 """What is answered when an upload in parts is completed again."""
 
 _MD5 = re.compile(r"[0-9a-f]{32}")
+_SHA256_BASE64 = re.compile(r"[A-Za-z0-9+/]{43}=")
+_AWS = (".amazonaws.com", ".amazonaws.com.cn")
 _PIECE = 1 << 20
 _PROBE = ".evalkit-probe"
 
@@ -45,7 +49,9 @@ class S3Store:
         bucket, key = _parts(uri)
         with failures(uri, "read"):
             try:
-                head = self._clients.s3.head_object(Bucket=bucket, Key=key)
+                head = self._clients.s3.head_object(
+                    Bucket=bucket, Key=key, ChecksumMode="ENABLED"
+                )
             except ClientError as error:
                 if code_of(error) not in MISSING:
                     raise
@@ -56,7 +62,7 @@ class S3Store:
             int(head["ContentLength"]),
             str(head["ETag"]),
             head["LastModified"].timestamp(),
-            _digest_of(head),
+            digest_of(head, self.identity(uri), bucket),
         )
 
     def _refuse_no_bucket(self, bucket: str) -> None:
@@ -193,13 +199,29 @@ def _parts(uri: str) -> tuple[str, str]:
     return bucket, key
 
 
-def _digest_of(head: Any) -> str | None:
-    """Return the digest that the writer recorded, or that the ETag is."""
+def digest_of(head: Mapping[str, Any], endpoint: str, bucket: str) -> str | None:
+    """Return the digest that the writer or the server recorded, or that the ETag is.
+
+    The ETag of an object in one part is its MD5 on AWS, unless it was encrypted with
+    another key than the service's own, or is in a directory bucket. Of other servers
+    that is known of those that say how they encrypted it; others may mean anything.
+
+    Args:
+        head: What the server answers to HEAD.
+        endpoint: The server's address.
+        bucket: The bucket.
+    """
     recorded = head.get("Metadata", {}).get(_SHA256)
     if recorded:
         return f"sha256:{recorded}"
+    whole = str(head.get("ChecksumSHA256"))  # of parts it ends with their number
+    if _SHA256_BASE64.fullmatch(whole) and head.get("ChecksumType") != "COMPOSITE":
+        return f"sha256:{b64decode(whole).hex()}"
     etag = str(head["ETag"]).strip('"')
-    encrypted = head.get("ServerSideEncryption", "AES256") != "AES256"
-    if encrypted or head.get("SSECustomerAlgorithm") or not _MD5.fullmatch(etag):
+    encryption = head.get("ServerSideEncryption")
+    is_other = encryption not in (None, "AES256") or head.get("SSECustomerAlgorithm")
+    if is_other or bucket.endswith("--x-s3") or not _MD5.fullmatch(etag):
         return None
-    return f"md5:{etag}"
+    host = urlsplit(endpoint).hostname or ""
+    is_known = encryption is not None or host.endswith(_AWS)
+    return f"md5:{etag}" if is_known else f"maybe-md5:{etag}"

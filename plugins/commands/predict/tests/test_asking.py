@@ -1,0 +1,336 @@
+"""Models are asked within limits, again where that may help, and nothing twice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evalkit
+from evalkit.asking import Asked, predict
+from evalkit_commands_predict import asking
+from evalkit_commands_predict.asking import AskingEnded
+
+Rows = list[dict[str, Any]]
+
+PROMPT = {"query": "{statement}"}
+
+
+def ask(rows: Rows, model: Any, **options: Any) -> Any:
+    asked = Asked(**options)
+    return predict(data=rows, task="sentiment", model=model, prompt=PROMPT, asked=asked)
+
+
+def test_answers_are_in_the_order_of_the_data(rows: Rows, scripted: Any) -> None:
+    class Unsteady(scripted):  # type: ignore[misc]
+        async def ask(self, request: evalkit.Request) -> evalkit.Reply:
+            number = int(request.messages[-1].content.split()[1])
+            await asyncio.sleep(0.02 if number % 4 == 0 else 0)
+            return evalkit.text_reply(f"answer {number}")
+
+    found = ask(rows, Unsteady(str))
+    assert found.rows == [{"id": str(n), "label": f"answer {n}"} for n in range(12)]
+
+
+def test_no_more_are_under_way_than_the_model_or_the_user_says(
+    rows: Rows, scripted: Any
+) -> None:
+    model = scripted(str.upper, seconds=0.01)
+    ask(rows, model)
+    assert model.most == 4
+    model = scripted(str.upper, seconds=0.01)
+    ask(rows, model, concurrency=2, is_cached=False)
+    assert model.most == 2
+
+
+def test_nothing_is_asked_twice(rows: Rows, scripted: Any) -> None:
+    first, again = scripted(str.upper), scripted(str.upper)
+    before = ask(rows, first)
+    after = ask(rows, again)
+    assert (len(first.asked), len(again.asked)) == (12, 0)
+    assert (before.from_cache, after.from_cache) == (0, 12)
+    assert (before.rows, before.usage) == (after.rows, after.usage)
+    assert before.system == after.system
+    other = predict(
+        data=rows, task="sentiment", model=again, prompt={"query": "So: {statement}"}
+    )
+    assert (other.from_cache, len(again.asked)) == (0, 12)
+    ask(rows, again, is_cached=False)
+    assert len(again.asked) == 24
+
+
+def test_what_may_be_answered_later_is_asked_again(rows: Rows, scripted: Any) -> None:
+    times: dict[str, int] = {}
+
+    def answer(text: str) -> Any:
+        times[text] = times.get(text, 0) + 1
+        failures: list[Any] = [
+            evalkit.TryAgain("throttled", 0.001),
+            evalkit.Reply(error="overloaded", is_retriable=True),
+            TimeoutError(),
+            ConnectionResetError("cut"),
+        ]
+        return failures[times[text] - 1] if times[text] <= 4 else "neutral"
+
+    found = ask(rows, scripted(answer))
+    assert {row["label"] for row in found.rows} == {"neutral"}
+    assert set(times.values()) == {5}
+
+
+def test_what_fails_for_good_is_a_row_with_its_error(rows: Rows, scripted: Any) -> None:
+    def answer(text: str) -> Any:
+        return {
+            "text 1": evalkit.NotAnswered("refused"),
+            "text 2": evalkit.TryAgain("busy"),
+            "text 3": evalkit.Reply(error="too long"),
+        }.get(text, "neutral")
+
+    model = scripted(answer)
+    found = ask(rows, model, max_errors=3, retries=2)
+    assert found.rows[1:4] == [
+        {"id": "1", "error": "refused"},
+        {"id": "2", "error": "busy"},
+        {"id": "3", "error": "too long"},
+    ]
+    assert found.errors == {"refused": 1, "busy": 1, "too long": 1}
+    assert len(model.asked) == 12 + 2
+    result = evalkit.evaluate(
+        data=rows, task="sentiment", predictions=found.rows, on_invalid="wrong"
+    )
+    assert result.counts["invalid"] == 3
+    # an error is not kept: it is asked for again, and nothing else is
+    later = scripted(lambda text: "neutral")
+    assert ask(rows, later).failed == 0
+    assert len(later.asked) == 3
+
+
+def test_asking_ends_when_too_many_fail(rows: Rows, scripted: Any) -> None:
+    model = scripted(lambda text: evalkit.NotAnswered("no"))
+    with pytest.raises(AskingEnded, match=r"2 requests failed, and 1 may .*: no"):
+        ask(rows, model, max_errors=1, concurrency=1)
+    assert len(model.asked) == 2
+    with pytest.raises(AskingEnded, match="1 requests failed, and 0 may"):
+        ask(rows, scripted(lambda text: evalkit.NotAnswered("no")))
+
+
+def test_a_fatal_reply_ends_the_work_and_the_same_command_goes_on(
+    rows: Rows, scripted: Any
+) -> None:
+    def answer(text: str) -> Any:
+        is_end = text == "text 7"
+        return evalkit.Reply(error="wrong key", is_fatal=True) if is_end else "neutral"
+
+    first = scripted(answer)
+    with pytest.raises(AskingEnded, match="the model answers nothing: wrong key"):
+        ask(rows, first, concurrency=1)
+    assert len(first.asked) == 8
+    then = scripted(lambda text: "neutral")
+    assert ask(rows, then).from_cache == 7
+    assert len(then.asked) == 5
+
+
+def test_a_failure_of_the_model_is_named(rows: Rows, scripted: Any) -> None:
+    with pytest.raises(evalkit.PluginError, match="ask failed with ValueError: a bug"):
+        ask(rows, scripted(lambda text: ValueError("a bug")))
+    with pytest.raises(evalkit.PluginError, match="for 0 continuations, gave 1"):
+        ask(rows, scripted(lambda text: evalkit.Reply(continuations=(LIKELY,))))
+
+
+LIKELY = evalkit.Continuation(logprob=-0.5, tokens=1)
+
+
+def test_a_reply_is_waited_for_no_longer_than_is_said(
+    rows: Rows, scripted: Any
+) -> None:
+    model = scripted(str.upper, seconds=30)
+    found = ask(rows[:2], model, seconds=0.02, retries=1, max_errors=2)
+    assert found.errors == {"no reply within 0.02 s": 2}
+    assert len(model.asked) == 4
+
+
+def test_a_server_says_how_long_to_wait(rows: Rows, scripted: Any) -> None:
+    times: list[float] = []
+
+    def answer(text: str) -> Any:
+        times.append(time.monotonic())
+        return evalkit.TryAgain("busy", 0.2) if len(times) == 1 else "neutral"
+
+    ask(rows[:1], scripted(answer))
+    assert times[1] - times[0] >= 0.19
+
+
+def test_tokens_may_have_a_limit(rows: Rows, scripted: Any) -> None:
+    usage = evalkit.Usage(input_tokens=8, output_tokens=2)
+    model = scripted(lambda text: evalkit.text_reply("neutral", usage=usage))
+    with pytest.raises(AskingEnded, match="30 tokens were taken, and the limit is 25"):
+        ask(rows, model, token_limit=25, concurrency=1)
+    assert len(model.asked) == 3
+
+
+def test_usage_is_added_up(rows: Rows, scripted: Any) -> None:
+    usage = evalkit.Usage(input_tokens=8, output_tokens=2)
+    reply = evalkit.text_reply("neutral", usage=usage, seconds=0.5)
+    found = ask(rows, scripted(lambda text: reply))
+    assert found.usage == {
+        "examples": 12,
+        "seconds": 6.0,
+        "input_tokens": 96,
+        "output_tokens": 24,
+    }
+
+
+class Batching(evalkit.Model):
+    """Answers in batches, in the thread that it is called in."""
+
+    abilities = ("text",)
+    batch_requests = 5
+
+    def __init__(self) -> None:
+        self.batches: list[int] = []
+        self.threads: set[str] = set()
+        self.failures: list[Any] = []
+
+    def generate(self, requests: Sequence[evalkit.Request]) -> list[evalkit.Reply]:
+        self.batches.append(len(requests))
+        self.threads.add(threading.current_thread().name)
+        if self.failures:
+            return list(self.failures.pop(0))
+        return [evalkit.text_reply(f"<{each.prompt}>") for each in requests]
+
+
+def test_batches_are_as_large_as_the_model_takes_them(rows: Rows) -> None:
+    model = Batching()
+    found = ask(rows, model)
+    assert model.batches == [5, 5, 2]
+    assert found.rows[11] == {"id": "11", "label": "<text 11>"}
+    assert model.threads == {"evalkit-ask"}
+    model.batches.clear()
+    more = [*rows[:3], {"uid": "x", "statement": "new", "label": "neutral"}, *rows[3:]]
+    assert ask(more, model).from_cache == 12
+    assert model.batches == [1]
+
+
+def test_of_a_batch_only_what_failed_is_asked_again(rows: Rows) -> None:
+    model = Batching()
+    late = evalkit.Reply(error="busy", is_retriable=True)
+    done = evalkit.text_reply("neutral")
+    model.failures = [[late, done, late, done, done]]
+    found = ask(rows[:5], model)
+    assert model.batches == [5, 2]
+    assert [row["label"] for row in found.rows] == [
+        *("<text 0>", "neutral", "<text 2>", "neutral", "neutral")
+    ]
+
+
+def test_questions_are_made_as_they_are_needed(scripted: Any) -> None:
+    model = scripted(str.upper)
+    bound = asking.BoundModel.of(
+        evalkit.catalog.Resolver(evalkit.Registry()).bind("models", model)
+    )
+    taken = []
+
+    def questions() -> Any:
+        for n in range(10_000):
+            taken.append(n)
+            yield asking.Question(str(n), evalkit.Request(prompt=str(n)))
+
+    async def first_ones() -> int:
+        asker = asking.Asker(bound, {}, Asked(), None, 10_000)
+        count = 0
+        async for _ in asker.answers(questions()):
+            count += 1
+            if count == 100:
+                return len(taken)
+        return 0
+
+    assert asyncio.run(first_ones()) <= 100 + 4 * 4
+
+
+def test_it_works_where_a_loop_runs_already(rows: Rows, scripted: Any) -> None:
+    async def within() -> Any:
+        return ask(rows, scripted(str.upper))
+
+    assert len(asyncio.run(within()).rows) == 12
+
+
+def test_a_cache_that_is_broken_is_named(
+    rows: Rows, scripted: Any, cache: Path
+) -> None:
+    ask(rows, scripted(str.upper))
+    file = cache / "replies.sqlite"
+    connection = sqlite3.connect(file)
+    connection.execute("UPDATE replies SET reply = '{\"completions\": 3}'")
+    connection.commit()
+    connection.close()
+    model = scripted(str.upper)
+    assert ask(rows, model).from_cache == 0  # what cannot be read is asked for anew
+    assert len(model.asked) == 12
+    for left in cache.glob("replies.sqlite*"):
+        left.unlink()
+    file.write_bytes(b"no database" * 1000)
+    with pytest.raises(evalkit.StorageError, match=r"replies\.sqlite: .*--no-cache"):
+        ask(rows, scripted(str.upper))
+
+
+def test_no_reply_is_lost_or_mixed_between_processes_sharing_a_cache(
+    rows: Rows, scripted: Any
+) -> None:
+    models = [scripted(str.upper, seconds=0.001) for _ in range(4)]
+    found: list[Any] = []
+    threads = [
+        threading.Thread(target=lambda m=model: found.append(ask(rows, m).rows))
+        for model in models
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert all(each == found[0] for each in found)
+    assert ask(rows, scripted(str.upper)).from_cache == 12
+
+
+def test_what_is_kept_names_no_secret(
+    rows: Rows, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Secretive(Batching):
+        class Parameters(evalkit.Parameters):
+            key_variable: str = "MY_KEY"
+
+        def __init__(self, parameters: Any) -> None:
+            super().__init__()
+
+    monkeypatch.setenv("MY_KEY", "SECRET-VALUE")
+    found = ask(rows, Secretive)
+    assert "SECRET-VALUE" not in json.dumps(found.system)
+    assert b"SECRET-VALUE" not in (cache / "replies.sqlite").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"concurrency": 0},
+        {"retries": -1},
+        {"seconds": 0},
+        {"max_errors": -1},
+        {"token_limit": 0},
+        {"requests_per_minute": 0},
+    ],
+)
+def test_limits_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
+    (name,) = wrong
+    with pytest.raises(evalkit.EvalkitError, match=f"{name} must be"):
+        Asked(**wrong)
+
+
+def test_errors_are_allowed_by_share_or_count() -> None:
+    assert Asked(max_errors=0.05).errors_allowed(100) == 5
+    assert Asked(max_errors=0.05).errors_allowed(19) == 0
+    assert Asked(max_errors=7).errors_allowed(10) == 7

@@ -1,0 +1,307 @@
+"""`evalkit predict`, and `evalkit eval --model`."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import evalkit
+from evalkit_cli.main import cli
+
+CODE = """
+import json, time
+from pathlib import Path
+
+def answer(inputs):
+    return ["positive" if "!" in row["statement"] else "neutral" for row in inputs]
+
+def response(inputs):
+    return [{"label": "neutral", "prob": PROB} for _ in inputs]
+
+def failing(inputs):
+    raise ValueError("a bug")
+
+PROB = {"positive": 0.2, "neutral": 0.5, "negative": 0.3}
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(CODE)
+    return tmp_path
+
+
+def call(*words: str) -> Result:
+    return CliRunner().invoke(cli, words)
+
+
+def test_answers_are_written_beside_what_made_them(folder: Path) -> None:
+    words = ("predict", "sample-sentiment", "--model", "mine.py:answer")
+    done = call(*words, "-o", "mine.jsonl")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr == "135 rows written to mine.jsonl\n"
+    system = json.loads(Path("mine.system.json").read_text())
+    assert system["model"]["describes"] == {"name": "mine"}
+    assert set(json.loads(Path("mine.job.json").read_text())) == {"examples", "seconds"}
+    again = call(*words, "-o", "mine.jsonl")
+    assert (again.exit_code, "mine.jsonl is there already" in again.stderr) == (1, True)
+    assert call(*words, "-o", "mine.jsonl", "--overwrite").exit_code == 0
+    Path("mine.jsonl").unlink()
+    again = call(*words, "-o", "mine.jsonl")
+    assert "mine.system.json is there already" in again.stderr
+
+
+def test_the_run_is_the_same_by_one_command_or_by_two(folder: Path) -> None:
+    words = ("sample-sentiment", "--model", "mine.py:answer")
+    assert call("predict", *words, "-o", "any-name.jsonl").exit_code == 0
+    two = call("eval", "sample-sentiment", "-p", "mine=any-name.jsonl", "--json")
+    one = call("eval", *words, "--json")
+    assert one.exit_code == 0, one.stderr
+    first, second = json.loads(two.stdout), json.loads(one.stdout)
+    assert first["run_id"] == second["run_id"]
+    assert second["model"] == "mine"
+    assert second["predictions"]["system"]["model"]["function"] == "answer"
+    Path("mine.py").write_text(CODE.replace("!", "?"))
+    other = json.loads(call("eval", *words, "--json").stdout)
+    assert other["run_id"] != first["run_id"]
+
+
+def test_several_models_are_asked_side_by_side(folder: Path) -> None:
+    done = call(
+        *("eval", "sample-sentiment", "--model", "mine.py:answer", "-q"),
+        *("--model", "constant:answer=positive"),
+    )
+    assert done.exit_code == 0, done.stderr
+    names = [line.split()[0] for line in done.stdout.splitlines()]
+    assert names == ["model", "mine", "mine", "constant", "constant"]
+    twice = call("eval", "sample-sentiment", *["--model", "mine.py:answer"] * 2)
+    assert "two models are called 'mine'" in twice.stderr
+    named = call(
+        *("eval", "sample-sentiment", "--model", "mine.py:answer"),
+        *("--model-name", "best", "--json"),
+    )
+    assert json.loads(named.stdout)["model"] == "best"
+
+
+def test_responses_may_be_whole(folder: Path) -> None:
+    done = call(
+        *("eval", "sample-sentiment", "--model", "mine.py:response"),
+        *("-m", "brier", "--json"),
+    )
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["scores"][0]["value"] is not None
+
+
+def test_copies_are_asked_about_too(folder: Path) -> None:
+    lower = ("perturb", "sample-sentiment", "--perturbation", "lowercase")
+    assert call(*lower, "-o", "low.jsonl").exit_code == 0
+    words = ("eval", "sample-sentiment", "--model", "mine.py:answer")
+    done = call(*words, "--perturbed", "low.jsonl", "--json")
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["perturbed"][0]["predictions"]["system"]["model"]["function"]
+    part = call(*words, "--perturbed", "low.jsonl", "-n", "10", "--json")
+    assert part.exit_code == 0, part.stderr
+    assert json.loads(part.stdout)["perturbed"][0]["counts"]["examples"] == 10
+
+
+def test_the_prompts_extractor_is_used_unless_the_user_names_one(folder: Path) -> None:
+    asked = call("eval", "sample-sentiment", "--model", "echo", "--json")
+    found = json.loads(asked.stdout)
+    assert [each["kind"] for each in found["extraction"]["stages"]] == ["labels"]
+    assert found["predictions"]["system"]["extract"] == "labels"
+    own = call(
+        *("eval", "sample-sentiment", "--model", "echo", "--json"),
+        *("--extract", "regex:Sentiment"),
+    )
+    found = json.loads(own.stdout)
+    assert [each["kind"] for each in found["extraction"]["stages"]] == ["regex"]
+
+
+def test_a_dry_run_asks_nothing(folder: Path) -> None:
+    done = call("predict", "sample-nli", "--model", "echo", "--dry-run")
+    assert done.exit_code == 0, done.stderr
+    assert "request 3:" in done.stdout
+    assert "Context: Marta sprinted down" in done.stdout
+    assert "90 requests, about " in done.stderr
+    assert not (folder / "cache").exists()
+    found = call("predict", "sample-nli", "--model", "echo", "--dry-run", "--json")
+    assert json.loads(found.stdout)["requests"] == 90
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["predict", "sample-nli", "--model", "echo"], 2, "either -o FILE or --dry"),
+        (["predict", "sample-nli", "-o", "x.jsonl"], 2, "Missing option '--model'"),
+        (
+            ["predict", "sample-nli", "--model", "echo", "-o", "x.csv"],
+            1,
+            "written as JSON lines",
+        ),
+        (
+            ["predict", "sample-nli", "--model", "echo", "-o", "no/x.jsonl"],
+            1,
+            "no: there is no such folder",
+        ),
+        (
+            ["predict", "sample-nli", "--model", "ekko", "-o", "x.jsonl"],
+            1,
+            "there is no model 'ekko'",
+        ),
+        (
+            ["predict", "sample-nli", "--model", "none.py:f", "-o", "x.jsonl"],
+            1,
+            "none.py: there is no such file of Python",
+        ),
+        (
+            ["predict", "sample-nli", "--model", "mine.py:none", "-o", "x.jsonl"],
+            1,
+            "mine.py: it has no function 'none'",
+        ),
+        (
+            [
+                "predict",
+                "sample-sentiment",
+                "--model",
+                "mine.py:failing",
+                "-o",
+                "x.jsonl",
+            ],
+            1,
+            "predict failed for the input 'sent-001' with ValueError: a bug (mine.py:",
+        ),
+        (
+            [
+                *[
+                    "predict",
+                    "sample-nli",
+                    "--model",
+                    "echo",
+                    "-o",
+                    "x.jsonl",
+                    "--max-errors",
+                ],
+                "x",
+            ],
+            2,
+            "'x' is neither a whole number nor a share",
+        ),
+        (
+            [
+                *[
+                    "predict",
+                    "sample-nli",
+                    "--model",
+                    "echo",
+                    "-o",
+                    "x.jsonl",
+                    "--generate",
+                ],
+                "hot",
+            ],
+            2,
+            "'hot' is no KEY=VALUE",
+        ),
+        (
+            [
+                *[
+                    "predict",
+                    "sample-nli",
+                    "--model",
+                    "echo",
+                    "-o",
+                    "x.jsonl",
+                    "--generate",
+                ],
+                "heat=1",
+            ],
+            1,
+            "default, with --generate: there is no key 'generate.heat'",
+        ),
+        (
+            [
+                *[
+                    "predict",
+                    "sample-nli",
+                    "--model",
+                    "echo",
+                    "-o",
+                    "x.jsonl",
+                    "--prompt",
+                ],
+                "other",
+            ],
+            1,
+            "tasks/nli has no prompt 'other'; it has 'default'",
+        ),
+        (
+            ["eval", "sample-nli", "--model", "nobody"],
+            1,
+            "to name the model of a file, add -p FILE",
+        ),
+        (["eval", "sample-nli", "--model-name", "x"], 2, "for a model that is asked"),
+    ],
+)
+def test_wrong_words_are_refused(words: list[str], code: int, message: str) -> None:
+    done = call(*words)
+    assert (done.exit_code, message in done.stderr) == (code, True), done.stderr
+    assert not Path("x.jsonl").exists()
+
+
+SLOW = """
+import asyncio, sys
+import evalkit
+
+class Slow(evalkit.Model):
+    abilities = ("text",)
+    concurrency = 2
+
+    async def ask(self, request):
+        await asyncio.sleep(0.02)
+        print("asked", file=sys.stderr, flush=True)
+        return evalkit.text_reply("neutral")
+
+evalkit.predict("sample-sentiment", Slow()).save("slow.jsonl")
+"""
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+def test_a_process_that_was_killed_goes_on_where_it_was(
+    folder: Path, sent: signal.Signals
+) -> None:
+    Path("slow.py").write_text(SLOW)
+    command = [sys.executable, "slow.py"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    for _ in range(40):
+        process.stderr.readline()
+    os.kill(process.pid, sent)
+    started = time.monotonic()
+    process.communicate(timeout=20)
+    assert time.monotonic() - started < 10
+    assert not Path("slow.jsonl").exists()
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    asked = done.stderr.count("asked")
+    # the last ones of the killed process may have been answered and not kept
+    assert 135 - 40 - 4 <= asked <= 135 - 40 + 6
+    assert len(Path("slow.jsonl").read_text().splitlines()) == 135
+
+
+def test_in_python_a_function_will_do(rows: list[dict[str, Any]]) -> None:
+    def shout(inputs: Any) -> list[str]:
+        return [row["statement"].upper() for row in inputs]
+
+    found = evalkit.predict(data=rows, task="sentiment", model=shout)
+    assert found.rows[0] == {"id": "0", "label": "TEXT 0"}
+    assert (found.model, found.task, found.failed) == ("shout", "sentiment", 0)

@@ -1,0 +1,113 @@
+"""Baselines, and programs."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import evalkit
+
+ROWS = [
+    {"uid": f"é-{n}", "statement": f"text {n}", "label": "neutral"} for n in range(300)
+]
+
+
+def predict(model: str, rows: list[dict[str, Any]] = ROWS) -> Any:
+    return evalkit.predict(data=rows, task="sentiment", model=model)
+
+
+def test_a_constant_is_one() -> None:
+    found = predict("constant:answer=positive")
+    assert {row["label"] for row in found.rows} == {"positive"}
+    assert found.system["model"]["parameters"] == {"answer": "positive"}
+
+
+def test_random_answers_are_drawn_by_the_id_alone() -> None:
+    found = predict("random:answers=a/b/c").rows
+    counts = Counter(row["label"] for row in found)
+    assert all(70 < counts[name] < 130 for name in "abc")  # 100 each; sd 8.2
+    backwards = predict("random:answers=a/b/c", ROWS[::-1][:50]).rows
+    by_id = {row["id"]: row["label"] for row in found}
+    assert all(by_id[row["id"]] == row["label"] for row in backwards)
+    other = predict("random:answers=a/b/c,seed=1").rows
+    assert other != found
+
+
+def test_an_echo_is_the_prompt() -> None:
+    found = evalkit.predict(
+        data=ROWS[:1], task="sentiment", model="echo", prompt={"query": "{statement}?"}
+    )
+    assert found.rows == [{"id": "é-0", "label": "text 0?"}]
+
+
+def program(folder: Path, code: str) -> str:
+    path = folder / "program.py"
+    path.write_text(f"import json, sys\n{code}", encoding="utf-8")
+    return f"command:run={sys.executable} {path}"
+
+
+EACH = "for line in sys.stdin:\n    row = json.loads(line)\n"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        'json.dumps(row["statement"].upper())',
+        'json.dumps({"id": row["uid"], "label": row["statement"].upper()})',
+    ],
+)
+def test_a_program_answers_line_by_line(tmp_path: Path, said: str) -> None:
+    model = program(tmp_path, f"{EACH}    print({said}, flush=True)\n")
+    found = predict(model)
+    assert found.rows[7] == {"id": "é-7", "label": "TEXT 7"}
+    assert len(found.rows) == 300
+
+
+def test_a_program_may_say_that_it_has_no_answer(tmp_path: Path) -> None:
+    code = (
+        f"{EACH}    print(json.dumps({{'id': row['uid'], 'error': 'no'}}), flush=True)"
+    )
+    found = predict(program(tmp_path, code), ROWS[:2])
+    assert found.rows == [{"id": "é-0", "error": "no"}, {"id": "é-1", "error": "no"}]
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("sys.exit('lost')", "the program ended with 1 before it answered 'é-0'"),
+        (f"{EACH}    print('x', flush=True)", "with what is no JSON: 'x"),
+        (
+            f"{EACH}    print(json.dumps({{'id': 'other'}}), flush=True)",
+            "predict answered 'other' in the place of 'é-0'",
+        ),
+    ],
+)
+def test_a_program_that_fails_is_named(tmp_path: Path, code: str, message: str) -> None:
+    with pytest.raises(evalkit.PluginError, match=message) as caught:
+        predict(program(tmp_path, code))
+    assert "models/command" in str(caught.value)
+
+
+def test_what_is_no_program_is_named() -> None:
+    with pytest.raises(evalkit.PluginError, match="no-such-program: No such file"):
+        predict("command:run=no-such-program")
+
+
+def test_what_a_program_says_comes_as_it_was(tmp_path: Path) -> None:
+    model = program(
+        tmp_path, f"{EACH}    print(json.dumps(row['statement']), flush=True)\n"
+    )
+
+    @given(st.lists(st.text(min_size=1), min_size=1, max_size=50, unique=True))
+    @settings(max_examples=5)
+    def check(texts: list[str]) -> None:
+        rows = [{"uid": str(n), "statement": text} for n, text in enumerate(texts)]
+        assert [row["label"] for row in predict(model, rows).rows] == texts
+
+    check()

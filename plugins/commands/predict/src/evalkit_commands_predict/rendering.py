@@ -188,13 +188,15 @@ class Renderer:
 
     def _common(self) -> dict[str, Any]:
         """Return the fields that are the same for all examples."""
-        labels = self.prompt.separators.labels.join(self.inputs.labels or ())
-        return {"cue": self.prompt.cue, "labels": labels or None}
+        found = {"cue": self.prompt.cue}
+        if self.inputs.labels is not None:
+            found["labels"] = self.prompt.separators.labels.join(self.inputs.labels)
+        return found
 
     def _filled(
         self, template: str, row: Mapping[str, Any], choice: str | None = None
     ) -> str:
-        own = {**self._common(), "choice": choice}
+        own = {**self._common(), **({} if choice is None else {"choice": choice})}
         if "choices" in fields_of(template):
             own["choices"] = self.shown(row).listed(self.prompt.choices)
         try:

@@ -47,7 +47,9 @@ def test_what_was_fetched_is_listed_and_removed(
     head, row = done.stdout.splitlines()
     assert head.split() == ["used", "(UTC)", "MiB", "files", "of"]
     assert row.split()[2:] == ["3.0", "1", FILE]
-    assert f"0.00 GiB of at most 20 in {tmp_path / 'cache'}" in done.stderr
+    assert (
+        f"0.00 GiB from stores, of at most 20, in {tmp_path / 'cache'}" in done.stderr
+    )
     found = json.loads(call("cache", "--json").stdout)
     assert (found["size"], found["unsent"]) == (3 << 20, [])
     assert [entry["uri"] for entry in found["entries"]] == [FILE]
@@ -108,3 +110,34 @@ def test_a_wrong_server_is_refused(words: list[str], message: str) -> None:
     assert done.exit_code == 2
     assert message in done.stderr
     assert "SECRET" not in done.stderr
+
+
+def test_each_kind_is_listed_and_removed_alone(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    cache = tmp_path / "cache"
+    store.add(FILE, b"a" * (1 << 20))
+    fetch_file(FILE)
+    others = {
+        "annotations/judge/x.answers": 2,
+        "replies.sqlite": 3,
+        "publisher-set/train.jsonl": 4,
+    }
+    for name, mib in others.items():
+        path = cache / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"b" * (mib << 20))
+    shown = call("cache").stdout.splitlines()[2:]
+    assert shown == [
+        *("datasets: 4.0 MiB, 1 file", "annotations: 2.0 MiB, 1 file"),
+        "replies: 3.0 MiB, 1 file",
+    ]
+    kinds = json.loads(call("cache", "--json").stdout)["kinds"]
+    assert [kind["size"] >> 20 for kind in kinds] == [1, 4, 2, 3]
+    assert call("cache", "--clear", "replies").stdout.startswith("3.0 MiB removed")
+    assert not (cache / "replies.sqlite").exists()
+    assert call("cache", "--clear").stdout.startswith("1.0 MiB removed")
+    assert (cache / "publisher-set" / "train.jsonl").exists()
+    assert call("cache", "--clear", "all").stdout.startswith("6.0 MiB removed")
+    assert [path for path in cache.rglob("*") if path.is_file()] == []
+    assert call("cache", "--clear", "nothing").exit_code == 2

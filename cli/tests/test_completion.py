@@ -38,6 +38,8 @@ COMMANDS = [
         ("evalkit eval tiny -m fai", 4, ["failing"]),
         ("evalkit eval --data x.csv --task sentim", 5, ["sentiment"]),
         ("evalkit validate ti", 2, ["tiny"]),
+        ("evalkit eval tiny --model cons", 4, ["constant"]),
+        ("evalkit predict tiny --model ec", 4, ["echo"]),
         ("evalkit validate --task sentim", 3, ["sentiment"]),
         ("evalkit eval tiny --observer re", 4, ["recorder"]),
         ("evalkit eval tiny --format m", 4, ["md"]),

@@ -19,28 +19,36 @@ _MIB = 1 << 20
 
 
 @click.command("cache")
-@click.option("--clear", is_flag=True, help="Remove all that was fetched.")
+@click.option(
+    "--clear",
+    type=click.Choice(("stores", "datasets", "annotations", "replies", "all")),
+    is_flag=False,
+    flag_value="stores",
+    help="Remove what was fetched from stores, or what else is named.",
+)
 @json_option
-def cache_command(clear: bool, as_json: bool) -> None:
-    """List what was fetched from stores such as S3, or remove it.
+def cache_command(clear: str | None, as_json: bool) -> None:
+    """List what is kept in the folder of EVALKIT_CACHE_DIR, or remove it.
 
     \b
     Examples:
       evalkit cache
       evalkit cache --clear
+      evalkit cache --clear replies
 
-    What was used longest ago is removed where all of it takes more than
-    EVALKIT_CACHE_SIZE GiB (20), but for what was used within the last hour. The folder
-    is that of EVALKIT_CACHE_DIR. Files that data sets fetch from their publishers, and
-    what annotators said, are in the same folder, and stay; so do files that could not
-    be sent to a store, which are listed too.
+    It holds what was fetched from stores such as S3, files that data sets fetch from
+    their publishers, what annotators said, and what models replied. Of what came from
+    stores, what was used longest ago is removed where all of it takes more than
+    EVALKIT_CACHE_SIZE GiB (20), but for what was used within the last hour. Files that
+    could not be sent to a store are listed, and stay.
     """  # noqa: D301 - click reads the backspace
-    from evalkit.storage import ObjectCache, size_limit, unique_size
+    from evalkit.reporting import count_of
+    from evalkit.storage import ObjectCache, kept_by_kind, size_limit, unique_size
 
     cache = ObjectCache()
     unsent = cache.unsent()
-    if clear:
-        freed = cache.clear()
+    if clear is not None:
+        freed = _cleared(clear)
         if as_json:
             echo_json({"folder": str(cache.root), "freed": freed})
         else:
@@ -51,7 +59,9 @@ def cache_command(clear: bool, as_json: bool) -> None:
     total, limit = unique_size(entries), size_limit()
     if as_json:
         found = {"folder": str(cache.root), "size": total, "limit": int(limit)}
-        echo_json({**found, "entries": _plain(entries), "unsent": _plain(unsent)})
+        kinds = [kept._asdict() for kept in kept_by_kind()]
+        lists = {"entries": _plain(entries), "unsent": _plain(unsent)}
+        echo_json({**found, "kinds": kinds, **lists})
         return
     if entries:
         rows = [
@@ -60,10 +70,22 @@ def cache_command(clear: bool, as_json: bool) -> None:
         ]
         draw([["used (UTC)", "MiB", "files", "of"], *rows], "table", (0, 3))
     _show_unsent(unsent)
+    for kept in kept_by_kind():
+        if kept.files and kept.kind != "stores":
+            files = count_of(kept.files, "file")
+            echo(f"{kept.kind}: {kept.size / _MIB:,.1f} MiB, {files}")
     echo(
-        f"{total / _GIB:.2f} GiB of at most {limit / _GIB:g} in {cache.root}",
+        f"{total / _GIB:.2f} GiB from stores, of at most {limit / _GIB:g}, in "
+        f"{cache.root}",
         err=True,
     )
+
+
+def _cleared(kind: str) -> int:
+    """Remove a kind, or all of them; return the bytes that freed."""
+    from evalkit.storage import CACHE_KINDS, clear_kind
+
+    return sum(map(clear_kind, CACHE_KINDS if kind == "all" else [kind]))
 
 
 def _show_unsent(unsent: Sequence[CacheEntry]) -> None:

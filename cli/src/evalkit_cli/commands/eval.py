@@ -33,6 +33,7 @@ from evalkit_cli.options.choices import (
     read_filters,
     read_names,
 )
+from evalkit_cli.options.completion import complete_names
 from evalkit_cli.options.evaluation import evaluation_options
 from evalkit_cli.options.metrics import chosen_metrics, metric_options
 from evalkit_cli.options.perturbations import Copies, find_copies, perturbed_options
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
     "models",
     multiple=True,
     metavar="NAME",
+    shell_complete=complete_names("models"),
     help="With predictions, the name of the model, by default the file's stem. Without "
     "them the model to ask, NAME[:KEY=VALUE,…] or FILE.py:FUNCTION; repeat it for "
     "several.",

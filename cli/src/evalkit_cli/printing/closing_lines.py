@@ -109,7 +109,7 @@ def account(results: Sequence[PrintedResult], *, verbose: bool) -> list[str]:
         results once.
     """
     lines = _notices(results, verbose)
-    for say in (_warnings, _adapters, _extraction, _scored, _copies):
+    for say in (_warnings, _adapters, _asked, _extraction, _scored, _copies):
         if say is not _adapters or verbose:
             lines += _of_all(results, [say(each.result, verbose) for each in results])
     return [*lines, *_folders(results)]
@@ -209,6 +209,20 @@ def _folders(results: Sequence[PrintedResult]) -> list[str]:
     there = [str(each.model) for each in written if each.was_there]
     kept = f"; identical runs were there already: {', '.join(there)}" if there else ""
     return [f"run folders: {folders}{kept}"]
+
+
+def _asked(result: Result, _verbose: bool) -> list[str]:
+    """Say which model answered, and by which prompt."""
+    system = result.record.predictions.system
+    if system is None:
+        return []
+    model = str(system.model.get("id", "a model")).removeprefix("models/")
+    parameters = system.model.get("parameters") or {}
+    given = ", ".join(f"{name}={value}" for name, value in parameters.items())
+    said = f"asked {model}" + (f" ({given})" if given else "")
+    prompt = system.prompt or {}
+    name = prompt.get("name")
+    return [f"{said} by the prompt {name!r}" if name else said]
 
 
 def _adapters(result: Result, _verbose: bool) -> list[str]:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from evalkit.storage.cache import ObjectCache as ObjectCache
     from evalkit.storage.cache import size_limit as size_limit
     from evalkit.storage.cache import unique_size as unique_size
+    from evalkit.storage.cache_kinds import CACHE_KINDS as CACHE_KINDS
+    from evalkit.storage.cache_kinds import KeptKind as KeptKind
+    from evalkit.storage.cache_kinds import clear_kind as clear_kind
+    from evalkit.storage.cache_kinds import kept_by_kind as kept_by_kind
     from evalkit.storage.fetched import is_same_file as is_same_file
     from evalkit.storage.fetching import fetch_file as fetch_file
     from evalkit.storage.fetching import fetch_folder as fetch_folder
@@ -47,6 +51,7 @@ else:
             "errors": "ObjectChangedError ObjectExistsError TransferError",
             "plugins.sources": "is_offline",
             "storage.cache": "CacheEntry ObjectCache size_limit unique_size",
+            "storage.cache_kinds": "CACHE_KINDS KeptKind clear_kind kept_by_kind",
             "storage.fetched": "is_same_file",
             "storage.fetching": "fetch_file fetch_folder missing",
             "storage.finding": "forget_stores store_of",

@@ -134,28 +134,6 @@ class ObjectCache:
         ]
         return sorted(found, key=lambda each: -each.used)
 
-    def clear(self) -> int:
-        """Remove all that was fetched.
-
-        Returns:
-            How many bytes that freed.
-
-        Raises:
-            StorageError: It cannot be removed.
-        """
-        before = unique_size(self.entries())
-        for kind in (OBJECTS, FOLDERS):
-            try:
-                shutil.rmtree(self._root / kind)
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                reason = error.strerror or error
-                raise StorageError(
-                    f"{self._root / kind}: cannot be removed: {reason}"
-                ) from error
-        return before
-
     def shrink(self) -> None:
         """Remove what was used longest ago until the rest is no larger than it may be.
 

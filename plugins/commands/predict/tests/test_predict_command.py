@@ -120,6 +120,8 @@ def test_the_prompts_extractor_is_used_unless_the_user_names_one(folder: Path) -
     found = json.loads(asked.stdout)
     assert [each["kind"] for each in found["extraction"]["stages"]] == ["labels"]
     assert found["predictions"]["system"]["extract"] == "labels"
+    shown = call("show", "latest").stdout + call("show", "latest").stderr
+    assert "asked echo by the prompt 'default'" in shown
     own = call(
         *("eval", "sample-sentiment", "--model", "echo", "--json"),
         *("--extract", "regex:Sentiment"),

@@ -10,6 +10,7 @@ import click
 from evalkit_cli.commanding import (
     asking_options,
     chosen_dataset,
+    complete_names,
     data_options,
     echo,
     json_option,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     "--model",
     required=True,
     metavar="NAME[:KEY=VALUE,…]|FILE.py:FUNCTION",
+    shell_complete=complete_names("models"),
     help="The model to ask; `evalkit list models` shows those that are installed.",
 )
 @asking_options

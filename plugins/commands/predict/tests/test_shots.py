@@ -214,6 +214,15 @@ def test_nothing_is_shown_that_is_asked(
     assert (not left_out) or found.notices[-1].startswith(f"{left_out} example")
 
 
+def test_shots_are_of_the_split_for_training_where_nothing_else_is_said() -> None:
+    named, unnamed = Keeping(), Keeping()
+    ask(named, {"count": 5})
+    ask(unnamed, {"count": 5, "source": None})
+    assert named.asked == unnamed.asked
+    with pytest.raises(DataError, match="source is missing"):
+        ask(unnamed, {"count": 5, "source": None}, split="train")
+
+
 def test_shots_of_a_file(tmp_path: Path) -> None:
     file = tmp_path / "shots.jsonl"
     more = [{**each, "why": f"reason {each['uid']}"} for each in TRAIN[:2]]
@@ -287,3 +296,28 @@ def test_a_model_without_prompts_takes_no_shots() -> None:
         predict(Sentiments([], TEST), positive, shots=2)
     found = predict(Sentiments([], TEST), positive, replications=2)
     assert [each["_replication_"] for each in found.rows] == ["1"] * 4 + ["2"] * 4
+
+
+def test_copies_are_asked_as_their_originals_are() -> None:
+    """With the same shots, also where fewer examples are asked."""
+    copies = [
+        {**each, "uid": f"{each['uid']}_Upper", "statement": each["statement"].upper()}
+        for each in TEST
+    ]
+    originals, model = Keeping(), Keeping()
+    dataset = Sentiments(TRAIN, TEST)
+    prompt = {**PROMPT, "instructions": "{labels}", "shots": {"source": "train"}}
+    quiet = Asked(is_cached=False)
+    more: dict[str, Any] = {"prompt": prompt, "shots": 3, "trials": 2, "asked": quiet}
+    predict(dataset, originals, **more)
+    found = predict(
+        data=copies,
+        task="sentiment",
+        model=model,
+        copies_of={"dataset": dataset},
+        **more,
+    )
+    assert model.asked == [
+        each.replace("question", "QUESTION") for each in originals.asked
+    ]
+    assert found.rows[0]["id"] == "q0_Upper"

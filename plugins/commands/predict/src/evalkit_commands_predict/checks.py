@@ -43,7 +43,7 @@ def renderer(
     except DataError as error:
         raise DataError(f"{name}: {error}") from error
     made = Renderer(prompt, name, form, inputs)
-    _check_rows(made)
+    check_rows(made)
     return made
 
 
@@ -192,8 +192,15 @@ def _says(text: str, cue: str) -> bool:
     return " ".join(cue.split()).casefold() in " ".join(text.split()).casefold()
 
 
-def _check_rows(made: Renderer) -> None:
-    """Refuse a prompt that cannot be filled for some example."""
+def check_rows(made: Renderer) -> None:
+    """Refuse a prompt that cannot be filled for some example.
+
+    Args:
+        made: The prompt.
+
+    Raises:
+        DataError: It cannot; the message names the example.
+    """
     prompt, asks_options = made.prompt, made.shows_options
     fields = prompt.fields()
     for row in made.inputs.rows:

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from evalkit import Reply
+from evalkit import ModelInputs, Reply
 from evalkit.catalog import is_file_name
 from evalkit.errors import EvalkitError
 from evalkit_commands_predict.asking import Answer, Question
+from evalkit_commands_predict.checks import check_rows
 from evalkit_commands_predict.fitting import CountTokens, Fitter
 from evalkit_commands_predict.methods import Methods, NoAnswer, Read
 from evalkit_commands_predict.rendering import Renderer
@@ -49,6 +50,7 @@ class Plan:
         if replications < 1:
             raise EvalkitError(f"replications must be 1 or more, is {replications}")
         self.makes = makes
+        self._length, self._count_tokens = context_length, count_tokens
         self._drawn = drawn or Drawn()
         self._replications = replications
         self._fitter = Fitter(makes, context_length, count_tokens)
@@ -58,6 +60,25 @@ class Plan:
         of_one = self._methods.requests_of_one
         passes = len(self._drawn.trials) * replications
         self.total = passes * sum(of_one(row) for row in makes.inputs.rows)
+
+    def of_copies(self, inputs: ModelInputs) -> Plan:
+        """Return a plan that asks about copies of the examples in the same way.
+
+        Args:
+            inputs: The copies.
+
+        Raises:
+            DataError: The prompt does not fit one of them.
+        """
+        makes = self.makes.of_copies(inputs)
+        check_rows(makes)
+        return Plan(
+            makes,
+            Drawn(self._drawn.trials),
+            self._replications,
+            self._length,
+            self._count_tokens,
+        )
 
     @property
     def notices(self) -> tuple[str, ...]:

@@ -103,6 +103,7 @@ def predict(
     trials: int = 1,
     replications: int = 1,
     count_tokens: Callable[[str], int] | None = None,
+    copies_of: Mapping[str, Any] | None = None,
     asked: Asked | None = None,
     progress: Progress | None = None,
     registry: Registry | None = None,
@@ -128,6 +129,8 @@ def predict(
             trial and repetition is a `_replication_` of the rows.
         count_tokens: Says how many tokens a text has, where prompts may be too long
             for the model; by default one is three bytes of UTF-8.
+        copies_of: What the examples are copies of: arguments of `evalkit.load_inputs`.
+            They are asked with the prompt and the shots of these.
         asked: Limits.
         progress: Told of it.
         registry: Where plugins are found.
@@ -160,7 +163,14 @@ def predict(
             )
         told = _Told(progress, bound.component.id, len(inputs) * replications)
         return _predicted(bound, model, inputs, told, replications)
-    plan = prepare(bound, inputs, wording, Origin(dataset, data, task, registry))
+    if copies_of is None:
+        origin = Origin(dataset, data, task, registry)
+        plan = prepare(bound, inputs, wording, origin)
+    else:
+        originals = load_inputs(**copies_of, registry=registry)
+        named = {name: copies_of.get(name) for name in ("dataset", "data", "task")}
+        origin = Origin(**named, registry=registry)
+        plan = prepare(bound, originals, wording, origin).of_copies(inputs)
     told = _Told(progress, bound.component.id, plan.total)
     return _asked(bound, model, inputs, plan, asked, told)
 

@@ -126,7 +126,8 @@ class Shots(_Declared):
     count: Annotated[int, Field(ge=0)] | None = None
     """How many; by default all `examples`, and none of a source."""
     source: str | None = None
-    """Where they are from: another split of the data set, or a file like its data."""
+    """Where they are from: another split of the data set, or a file like its data; by
+    default the split `train`, where there is one that is not asked."""
     examples: tuple[Mapping[str, Any], ...] | None = None
     """The examples themselves, in place of a source: fields of the input, and
     `answer`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from evalkit import Message, ModelInputs, Request
@@ -59,6 +59,16 @@ class Renderer:
     name: str
     form: Form
     inputs: ModelInputs
+
+    def of_copies(self, inputs: ModelInputs) -> Renderer:
+        """Return what makes requests of copies of the examples.
+
+        Args:
+            inputs: The copies, which have the same labels and options.
+        """
+        same = ("labels", "choices_field", "answer_field")
+        known = {name: getattr(self.inputs, name) for name in same}
+        return replace(self, inputs=replace(inputs, **known))
 
     @property
     def shows_options(self) -> bool:

@@ -12,11 +12,13 @@ from itertools import cycle
 from typing import Any
 
 from evalkit import Registry
-from evalkit.catalog import is_file_name, load_answered
+from evalkit.catalog import Resolver, bind_dataset, is_file_name, load_answered
 from evalkit.errors import DataError
 from evalkit.reporting import count_of
 from evalkit_commands_predict.choosing import choices_name
 from evalkit_commands_predict.rendering import Renderer, Shot
+
+_TRAINING = "train"
 
 _ATTEMPTS = 1_000
 """How often a trial is drawn again that has the same shots as one before."""
@@ -131,7 +133,8 @@ def _given(makes: Renderer) -> list[Shot]:
 
 def _loaded(makes: Renderer, origin: Origin) -> list[Shot]:
     """Read the examples of another split or a file."""
-    source, name = makes.prompt.shots.source, makes.name
+    name = makes.name
+    source = makes.prompt.shots.source or _training_split(makes, origin)
     if source is None:
         raise DataError(
             f"{name}: shots.source is missing: {makes.prompt.shots.wanted} examples "
@@ -156,6 +159,16 @@ def _loaded(makes: Renderer, origin: Origin) -> list[Shot]:
     except DataError as error:
         raise DataError(f"{name}: shots.source: {error}") from error
     return [Shot(row, answer) for row, answer in rows]
+
+
+def _training_split(makes: Renderer, origin: Origin) -> str | None:
+    """Return the split of the data set that is for training; None for none."""
+    if origin.dataset is None or is_file_name(origin.dataset):
+        return None
+    resolver = Resolver(origin.registry or Registry())
+    splits = bind_dataset(resolver, origin.dataset, origin.task).splits
+    is_there = _TRAINING in splits and makes.inputs.split != _TRAINING
+    return _TRAINING if is_there else None
 
 
 class _Asked:

@@ -7,9 +7,14 @@ process of its own:
   `fetch_file` into an empty cache; both take the SHA-256) and by boto3's own transfer
   (`upload_file`, `download_file`); budget: 1.3 times as long;
 - 1 M examples are evaluated from a folder, from `s3://` with an empty cache, and from
-  `s3://` with a full one; budget: 1.5 times as long as from the folder.
+  `s3://` with a full one; budget: 1.5 times as long as from the folder;
+- 3 000 runs, of six objects each, are listed (`list_runs`) with an empty cache, with a
+  full one, and with one that lacks ten of them; budgets: 2 times as long as boto3's own
+  listing of the objects and 16 threads that get the records, and 1.5 and 2 times as
+  long as that listing alone.
 
-Run it as `python benchmarks/storage.py [--megabytes N] [--examples N] [--runs R]`;
+Run it as `python benchmarks/storage.py [--megabytes N] [--examples N] [--kept N]
+[--runs R]`;
 0 leaves a part out. Each figure is the median over the runs; memory is the greatest
 peak of the process.
 """
@@ -24,12 +29,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "references"), str(ROOT)]
 
 from benchmarks.evaluation import write_data  # noqa: E402
+from benchmarks.run_listing import make_runs  # noqa: E402
 from s3_servers import Server, seaweedfs  # noqa: E402
 
 BUCKET = "benchmark"
@@ -68,6 +75,44 @@ evalkit.evaluate(
     f"{place}/data.jsonl", f"{place}/predictions.jsonl", task="sentiment", out=path
 )
 """
+
+
+LISTING = """
+pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=key)
+rows = [row for page in pages for row in page["Contents"]]
+"""
+
+GETTING = (
+    LISTING
+    + """
+def get(row):
+    return client.get_object(Bucket=bucket, Key=row["Key"])["Body"].read()
+from concurrent.futures import ThreadPoolExecutor
+records = [row for row in rows if row["Key"].endswith("/run.json")]
+with ThreadPoolExecutor(16) as pool:
+    assert all(pool.map(get, records))
+"""
+)
+
+SIXTEEN = "from botocore.config import Config\n" + BOTO3.replace(
+    '"s3"', '"s3", config=Config(max_pool_connections=16)'
+)
+
+LISTED = """
+from evalkit.runs import list_runs
+from evalkit.storage import store_of
+store_of(place)._clients.s3
+"""
+
+KEPT = {
+    "objects, boto3": (BOTO3, LISTING),
+    "objects, records, boto3": (SIXTEEN, GETTING),
+    "runs, empty cache": (LISTED, "assert list_runs(place)"),
+    "runs, full cache": (LISTED, "assert list_runs(place)"),
+    "runs, ten are new": (LISTED, "assert list_runs(place)"),
+}
+
+NEW = 10
 
 
 def measure(
@@ -141,11 +186,46 @@ def measure_evaluations(folder: Path, examples: int, runs: int, server: Server) 
     print(f"  {ratio:.2f} x the folder (at most 1.5)")
 
 
+def measure_runs(folder: Path, kept: int, rounds: int, server: Server) -> None:
+    """List runs that are in the bucket."""
+    make_runs(folder, kept + NEW * rounds)
+    client = server.client(max_pool_connections=8)
+    paths = [each for each in (folder / "runs").glob("*/*")]
+    new = paths[kept:]
+
+    def send(run: Path) -> None:
+        for path in run.rglob("*"):
+            if path.is_file():
+                key = path.relative_to(folder).as_posix()
+                client.upload_file(str(path), BUCKET, key)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(send, paths[:kept]))
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in KEPT}
+    cache = folder / "cache"
+    for number in range(rounds):
+        for name, (imports, work) in KEPT.items():
+            if "empty" in name:
+                shutil.rmtree(cache, ignore_errors=True)
+            if "new" in name:
+                for run in new[NEW * number : NEW * (number + 1)]:
+                    send(run)
+            place = (str(folder), f"s3://{BUCKET}/runs/")
+            found[name].append(measure(imports, work, place, cache))
+    print(f"{kept:,} runs".replace(",", " "))
+    times = {name: report(name, each) for name, each in found.items()}
+    listing, getting, empty, full, more = times.values()
+    print(f"  empty: {empty / getting:.2f} x boto3 (at most 2)")
+    print(f"  full: {full / listing:.2f} x boto3's listing (at most 1.5)")
+    print(f"  ten are new: {more / listing:.2f} x boto3's listing (at most 2)")
+
+
 def main() -> None:
     """Run the benchmark and print tables."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--megabytes", type=int, default=1000)
     parser.add_argument("--examples", type=int, default=1_000_000)
+    parser.add_argument("--kept", type=int, default=3000)
     parser.add_argument("--runs", type=int, default=3)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -158,6 +238,8 @@ def main() -> None:
                 measure_transfers(folder, given.megabytes, given.runs)
             if given.examples:
                 measure_evaluations(folder, given.examples, given.runs, server)
+            if given.kept:
+                measure_runs(folder, given.kept, given.runs, server)
             print(f"{time.perf_counter() - started:.0f} s in all")
 
 

@@ -7,7 +7,12 @@ as evalkit's own do. It is a click command, and its entry point is of the group
 """
 
 from evalkit_cli.options.asking import asking_options, read_asked
-from evalkit_cli.options.choices import chosen_dataset, data_options, read_filters
+from evalkit_cli.options.choices import (
+    InputFile,
+    chosen_dataset,
+    data_options,
+    read_filters,
+)
 from evalkit_cli.options.completion import complete_names, complete_runs
 from evalkit_cli.options.run_names import run_paths, since_option
 from evalkit_cli.options.runs import (
@@ -44,6 +49,7 @@ from evalkit_cli.printing.tag_tables import crossing_of
 
 __all__ = [
     "NO_VALUE",
+    "InputFile",
     "adjusted_drop",
     "asking_options",
     "chosen_dataset",

@@ -52,7 +52,9 @@ if TYPE_CHECKING:
     from evalkit.plugins.registry import load_component as load_component
     from evalkit.plugins.resolver import Resolver as Resolver
     from evalkit.predictions.agreement import check_agreement as check_agreement
+    from evalkit.reading.data_places import data_path as data_path
     from evalkit.reading.formats import model_name as model_name
+    from evalkit.reading.given_rows import local_file as local_file
     from evalkit.reading.given_rows import local_path as local_path
     from evalkit.workflows.answered import Answered as Answered
     from evalkit.workflows.answered import load_answered as load_answered
@@ -85,7 +87,8 @@ else:
             "plugins.resolver": "Resolver",
             "predictions.agreement": "check_agreement",
             "reading.formats": "model_name",
-            "reading.given_rows": "local_path",
+            "reading.data_places": "data_path",
+            "reading.given_rows": "local_file local_path",
             "workflows.answered": "Answered load_answered",
         },
     )

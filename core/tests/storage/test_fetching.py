@@ -182,14 +182,23 @@ def test_what_may_be_no_md5_and_comes_otherwise_is_not_taken(
     assert count == 2
 
 
+@pytest.mark.parametrize(
+    ("module", "name", "small"),
+    [(os, "posix_fallocate", 0), (transfers, "seal", 1000)],
+)
 def test_a_full_disk_is_said(
-    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+    store: MemoryStore,
+    monkeypatch: pytest.MonkeyPatch,
+    module: object,
+    name: str,
+    small: int,
 ) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     store.add(FILE, b"one")
-    monkeypatch.setattr(os, "posix_fallocate", full)
+    monkeypatch.setattr(module, name, full)
+    monkeypatch.setattr(transfers, "SMALL_BYTES", small)
     with pytest.raises(StorageError, match=r"No space left on device.*cache --clear"):
         fetch_file(FILE)
     monkeypatch.undo()
@@ -246,11 +255,114 @@ def test_a_folder_is_fetched_once_and_anew_when_it_changes(store: MemoryStore) -
     assert store.calls["read"] == 3
 
 
-@pytest.mark.parametrize("name", ["../x", "a/../../x", "a//b", "./x", "a\0b"])
-def test_names_that_no_file_can_have_are_refused(store: MemoryStore, name: str) -> None:
-    store.add(f"mem://b/f/{name}", b"1")
-    with pytest.raises(StorageError, match="has a name that no file can have"):
+@pytest.fixture
+def many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let folders hold many small objects from two on."""
+    monkeypatch.setattr(fetching, "_MANY", 1)
+
+
+@pytest.mark.usefixtures("many")
+def test_of_many_small_files_those_that_are_new_are_fetched(store: MemoryStore) -> None:
+    for number in range(20):
+        store.add(f"mem://b/f/{number}/x", b"%d" % number)
+    first = fetch_folder("mem://b/f")
+    assert fetch_folder("mem://b/f") == first
+    store.add("mem://b/f/new", b"new")
+    del store.contents["mem://b/f/3/x"]
+    again = fetch_folder("mem://b/f")
+    assert (store.calls["read"], store.calls["stat"]) == (21, 0)
+    assert again is not None
+    assert {path.read_bytes() for path in again.rglob("*") if path.is_file()} == {
+        b"new",
+        *(b"%d" % number for number in range(20) if number != 3),
+    }
+    assert not (again / "3").exists()
+
+
+@pytest.mark.usefixtures("many")
+def test_of_many_small_files_those_that_came_are_kept_after_a_failure(
+    store: MemoryStore,
+) -> None:
+    for number in range(50):
+        store.add(f"mem://b/f/{number}/x", b"%d" % number)
+
+    def refuse(found: StoredObject) -> None:
+        if store.calls["read"] > 30:
+            raise StorageError("access is denied")
+
+    store.before_read = refuse
+    with pytest.raises(StorageError, match="denied"):
         fetch_folder("mem://b/f")
+    store.before_read = lambda found: None
+    store.calls.clear()
+    assert fetch_folder("mem://b/f") is not None
+    assert 20 <= store.calls["read"] < 40
+
+
+@pytest.mark.usefixtures("many")
+def test_of_many_small_files_an_edited_one_is_fetched_anew(store: MemoryStore) -> None:
+    store.add("mem://b/f/a", b"1")
+    store.add("mem://b/f/b", b"2")
+    first = fetch_folder("mem://b/f")
+    assert first is not None
+    path = (first / "a").local
+    path.chmod(0o600)
+    path.write_bytes(b"9")
+    again = fetch_folder("mem://b/f")
+    assert again is not None
+    assert (again / "a").read_bytes() == b"1"
+
+
+@pytest.mark.usefixtures("many")
+def test_of_many_small_files_two_threads_fetch_each_once(store: MemoryStore) -> None:
+    for number in range(20):
+        store.add(f"mem://b/f/{number}/x", b"%d" % number)
+    threads = [
+        threading.Thread(target=fetch_folder, args=["mem://b/f"]) for _ in range(4)
+    ]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert store.calls["read"] == 20
+
+
+@pytest.mark.usefixtures("many")
+def test_trees_that_nobody_used_of_late_are_removed(store: MemoryStore) -> None:
+    store.add("mem://b/f/a", b"1")
+    store.add("mem://b/f/b", b"2")
+    first = fetch_folder("mem://b/f")
+    store.add("mem://b/f/b", b"3")
+    second = fetch_folder("mem://b/f")
+    assert first is not None
+    assert second is not None
+    assert (first / "a").exists()
+    os.utime(first.local.parent, (0, 0))
+    store.add("mem://b/f/b", b"4")
+    assert fetch_folder("mem://b/f") is not None
+    assert not (first / "a").exists()
+    assert (second / "a").exists()
+
+
+@pytest.mark.parametrize("name", ["../x", "a/../../x", "a//b", "./x", "a\0b", "c"])
+def test_names_that_no_file_can_have_are_named_and_left_out(
+    store: MemoryStore, name: str
+) -> None:
+    store.add(f"mem://b/f/{name}", b"1")
+    store.add("mem://b/f/c/d", b"2")
+    with pytest.warns(UserWarning, match="left out, as no folder can hold") as warned:
+        found = fetch_folder("mem://b/f")
+    assert repr(f"mem://b/f/{name}") in str(warned[0].message)
+    assert found is not None
+    assert [path.name for path in found.rglob("*")] == ["c", "d"]
+
+
+def test_an_empty_object_stands_for_a_folder(store: MemoryStore) -> None:
+    store.add("mem://b/f/c", b"")
+    store.add("mem://b/f/c/d", b"2")
+    found = fetch_folder("mem://b/f")
+    assert found is not None
+    assert (found / "c" / "d").read_text() == "2"
 
 
 def test_large_files_of_a_folder_come_in_ranges(

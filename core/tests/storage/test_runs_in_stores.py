@@ -15,7 +15,7 @@ from memory_store import MemoryStore
 import evalkit
 from evalkit import Result
 from evalkit.errors import ObjectExistsError, StorageError
-from evalkit.runs import find_run, remote
+from evalkit.runs import find_run, find_runs, index, listing, remote
 from evalkit.runs.folders import read_record
 from evalkit.runs.listing import list_runs
 
@@ -363,3 +363,61 @@ def test_a_store_that_contradicts_itself_is_not_asked_for_ever(
     record, _ = read_record(result.path)
     with pytest.raises(StorageError, match="says that it is there, and that it is not"):
         remote.RemoteStorage(ROOT, 0.01).send(result.path, record)
+
+
+@pytest.fixture
+def listed(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Two runs in a store, of which an index is kept; the ids of records read."""
+    monkeypatch.setattr(index, "FEWEST", 1)
+    run()
+    run(model="n")
+    reads: list[str] = []
+    real = listing.read_record
+
+    def read(folder: Path) -> object:
+        reads.append(folder.name)
+        return real(folder)
+
+    monkeypatch.setattr(listing, "read_record", read)
+    return reads
+
+
+def test_a_second_list_reads_no_record_and_asks_only_for_names(
+    store: MemoryStore, listed: list[str]
+) -> None:
+    first = list_runs(ROOT)
+    assert len(listed) == 2
+    store.calls.clear()
+    assert list_runs(ROOT) == first
+    assert len(listed) == 2
+    assert dict(store.calls) == {"list": 1}
+
+
+def test_only_what_is_new_is_read(store: MemoryStore, listed: list[str]) -> None:
+    list_runs(ROOT)
+    third = run(model="o")
+    listed.clear()
+    store.calls.clear()
+    assert [each.model for each in list_runs(ROOT)] == ["o", "n", "m"]
+    assert listed == [third.run_id]
+    assert store.calls["read"] <= 1  # its writer may have fetched it
+
+
+def test_a_record_that_was_replaced_is_read_again(
+    store: MemoryStore, listed: list[str]
+) -> None:
+    first = list_runs(ROOT)
+    uri = f"{first[0].path}/run.json"
+    store.add(uri, store.contents[uri].replace(b'"n"', b'"k"'))
+    again = list_runs(ROOT)
+    assert [each.problem is None for each in again] == [True, False]
+    assert "is damaged or was changed" in str(again[1].problem)
+
+
+def test_of_several_names_a_store_is_listed_once(store: MemoryStore) -> None:
+    run()
+    run(model="n")
+    store.calls.clear()
+    found = find_runs(["m", "n", "latest"], ROOT)
+    assert len({each.path for each in found}) == 2
+    assert store.calls["list"] == 1

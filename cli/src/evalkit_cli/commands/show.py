@@ -243,6 +243,7 @@ def _find(what: str, folder: Path, since: datetime | None, quiet: bool) -> Path:
     from evalkit import find_components
     from evalkit.errors import StorageError
     from evalkit.runs import LATEST
+    from evalkit.storage import is_remote
 
     try:
         return run_paths([what], folder, since=since, quiet=quiet)[0]
@@ -250,7 +251,7 @@ def _find(what: str, folder: Path, since: datetime | None, quiet: bool) -> Path:
         if Path(what).is_file():
             rows = "rows of installed data: evalkit show datasets/NAME -n 3"
             raise StorageError(f"{error}; {rows}") from error
-        if what == LATEST or Path(what).exists():
+        if what == LATEST or is_remote(what) or Path(what).exists():
             raise
         ids = [found.id for found in find_components().components]
         near = [found for found in ids if found.endswith(f"/{what}")]

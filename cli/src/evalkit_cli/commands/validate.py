@@ -131,7 +131,14 @@ def validate_command(
         raise click.exceptions.Exit(1)
 
 
-def _write(found: list[Validation], path: Path, with_model: bool) -> None:
+def _write(found: list[Validation], given: Path, with_model: bool) -> None:
+    from evalkit.storage import file_to_write
+
+    with file_to_write(given, overwrite=True) as path:
+        _write_lines(found, path, with_model)
+
+
+def _write_lines(found: list[Validation], path: Path, with_model: bool) -> None:
     from evalkit.errors import StorageError
     from evalkit.runs import problem_line
 

@@ -36,6 +36,30 @@ def apply(*decorators: Decorator) -> Decorator:
     return decorate
 
 
+class InputFile(click.Path):
+    """A file of this machine that is there, or a URI, which its reader fetches.
+
+    Args:
+        dir_okay: Whether a folder will do.
+    """
+
+    def __init__(self, *, dir_okay: bool = False) -> None:
+        super().__init__(exists=True, dir_okay=dir_okay, path_type=Path)
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Take a URI as it is."""
+        from evalkit.storage import is_remote
+
+        if is_remote(str(value)):
+            return Path(value)
+        return super().convert(value, param, ctx)
+
+
 data_options = apply(
     click.argument(
         "dataset", required=False, shell_complete=complete_names("datasets")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit_cli.options.choices import apply
+from evalkit_cli.options.choices import InputFile, apply
 from evalkit_cli.options.completion import complete_names
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 params_option = click.option(
     "--params",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=InputFile(),
     envvar="EVALKIT_PARAMS",
     help="JSON file of parameters by name of the metric.",
 )
@@ -74,8 +74,10 @@ def chosen_metrics(
 
 
 def _read_params(path: Path) -> dict[str, Any]:
+    from evalkit.catalog import local_file
     from evalkit.errors import DataError
 
+    path = local_file(path)
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:

@@ -45,9 +45,9 @@ def join_inputs(result: Result, file: str, ids: Collection[str]) -> JoinedInputs
     """
     from evalkit import Registry, load_inputs
     from evalkit.adapters import data_sha256
-    from evalkit.catalog import BoundTask, Resolver, local_path
+    from evalkit.catalog import BoundTask, Resolver, data_path
 
-    path, record, registry = local_path(file), result.record, Registry()
+    path, record, registry = data_path(file), result.record, Registry()
     used = next(each for each in record.components if each.kind == "tasks")
     task = BoundTask.of(Resolver(registry).bind("tasks", used.reference))
     # what is not there, loading names

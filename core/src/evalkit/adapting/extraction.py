@@ -21,6 +21,7 @@ from evalkit.adapting.written_extractors import (
 from evalkit.base.violations import shorten
 from evalkit.errors import AdapterError
 from evalkit.plugins.registry import Registry
+from evalkit.storage.places import is_remote
 
 OK, EMPTY, UNPARSED, ERROR = "ok", "empty", "unparsed", "error"
 STATUSES = (OK, EMPTY, UNPARSED, ERROR)
@@ -293,7 +294,8 @@ def _read(given: Any) -> Sequence[Any]:
 
 def _is_file(text: str) -> bool:
     is_named = text.endswith((".yaml", ".yml", ".json"))
-    return is_named and "|" not in text and Path(text).exists()
+    is_there = is_remote(text) or Path(text).exists()
+    return is_named and "|" not in text and is_there
 
 
 def _unabridged(number: int, written: Any, registry: Registry) -> Any:

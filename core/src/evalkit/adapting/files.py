@@ -20,6 +20,8 @@ from evalkit.errors import AdapterError, EvalkitError, UnknownPluginError
 from evalkit.plugins.importing import import_component
 from evalkit.plugins.parameters import as_meant
 from evalkit.plugins.registry import Registry
+from evalkit.reading.given_rows import local_file
+from evalkit.storage.places import is_remote
 
 MOST_BYTES = 1_000_000
 """How large a pipeline's file may be."""
@@ -31,7 +33,8 @@ def read_pipeline(path: str | Path, registry: Registry | None = None) -> Pipelin
     """Read a pipeline from a file.
 
     Args:
-        path: A file of JSON (`.json`) or YAML: a list of adapters, or one adapter.
+        path: A file of JSON (`.json`) or YAML, or the URI of one: a list of adapters,
+            or one adapter.
         registry: Where installed adapters are found; what is installed by default.
 
     Returns:
@@ -40,8 +43,9 @@ def read_pipeline(path: str | Path, registry: Registry | None = None) -> Pipelin
     Raises:
         AdapterError: The file cannot be read, or a stage is written wrongly.
         PluginError: An adapter is unknown or broken.
+        StorageError: A URI cannot be fetched.
     """
-    path = Path(path)
+    path = local_file(path)
     stages = read_stages(path)
     try:
         return pipeline([stages] if isinstance(stages, dict) else stages, registry)
@@ -135,7 +139,8 @@ def with_map(
 def _names_adapter(given: str) -> bool:
     """Tell whether a text names an adapter, and no file."""
     name = re.split("[:@]", given, maxsplit=1)[0].strip()
-    return is_component_name(name) and not Path(given).exists()
+    is_file = is_remote(given) or Path(given).exists()
+    return is_component_name(name) and not is_file
 
 
 def named_pipeline(text: str, registry: Registry | None = None) -> Pipeline:
@@ -197,8 +202,9 @@ def read_stages(path: str | Path) -> Any:
 
     Raises:
         AdapterError: The file cannot be read.
+        StorageError: A URI cannot be fetched.
     """
-    path = Path(path)
+    path = local_file(path)
     try:
         with path.open("rb") as stream:
             content = stream.read(MOST_BYTES + 1)

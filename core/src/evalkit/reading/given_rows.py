@@ -11,12 +11,15 @@ import polars as pl
 from evalkit.base.failures import hook_failures
 from evalkit.base.progress import Progress
 from evalkit.base.violations import shorten
-from evalkit.errors import DataError, EvalkitError
+from evalkit.errors import DataError, EvalkitError, StorageError
 from evalkit.storage.fetched import FetchedPath
-from evalkit.storage.places import is_remote, join
+from evalkit.storage.places import is_remote, join, uri_of
 
 _NO_ROWS = (bytes, bytearray, memoryview, Mapping)
 """What can be iterated over, but not for rows."""
+
+_NAMED = 10
+"""Files that a message names."""
 
 
 def local_path(
@@ -42,6 +45,52 @@ def local_path(
     return fetch(name, progress)
 
 
+def local_file(
+    name: str | Path, progress: Progress = lambda _text, _share: None
+) -> Path:
+    """Return the path of what a user names as one file to be read.
+
+    Args:
+        name: The path; or a URI, of which a folder is refused before it is fetched.
+        progress: Told how much of it has come.
+
+    Returns:
+        The same as a path; of a URI its copy in the cache, which calls itself by it.
+
+    Raises:
+        DataError: The URI is of a folder.
+        PluginError: The plugin of its scheme is broken.
+        StorageError: It cannot be fetched, or there is nothing.
+    """
+    path = file_at(name, progress)
+    if not isinstance(path, FetchedPath) or path.exists():
+        return path
+    from evalkit.storage.fetching import missing, names_below
+
+    uri, names = path.uri, names_below(path.uri)
+    if not names:
+        raise StorageError(missing(uri))
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    raise DataError(
+        f"{uri}: is a folder, not a file; name one of its files: "
+        f"{', '.join(names[:_NAMED])}{more}"
+    )
+
+
+def file_at(name: str | Path, progress: Progress = lambda _text, _share: None) -> Path:
+    """Return a path; of a URI that of one object, whether it is there or not.
+
+    Args:
+        name: The path, or the URI.
+        progress: Told how much of it has come.
+    """
+    if isinstance(name, FetchedPath) or not is_remote(str(name)):
+        return local_path(name)
+    from evalkit.storage.fetching import fetch_file, nothing_at
+
+    return fetch_file(name, progress) or nothing_at(uri_of(name))
+
+
 def path_beside(path: Path, name: str) -> Path:
     """Return the path of a file in the folder of another one.
 
@@ -54,16 +103,15 @@ def path_beside(path: Path, name: str) -> Path:
     """
     if not isinstance(path, FetchedPath):
         return path.with_name(name)
-    from evalkit.storage.fetching import fetch_file, nothing_at
-
-    uri = join(path.uri.rpartition("/")[0], name)
-    return fetch_file(uri) or nothing_at(uri)
+    return file_at(join(path.uri.rpartition("/")[0], name))
 
 
 def rows_of(
     predictions: Any,
     what: str = "predictions",
     progress: Progress = lambda _text, _share: None,
+    *,
+    may_be_folder: bool = False,
 ) -> str | Path | pl.DataFrame | Sequence[Mapping[str, Any]]:
     """Return predictions in a form that can be read more than once.
 
@@ -71,17 +119,18 @@ def rows_of(
         predictions: A path, a polars, pandas or Arrow table, or dicts.
         what: How messages call them.
         progress: Told how much of a URI has come.
+        may_be_folder: Whether something reads a folder, as an adapter may.
 
     Returns:
         The path, a polars data frame, or a list.
 
     Raises:
-        DataError: The table cannot be read.
+        DataError: The table cannot be read, or a URI is of a folder.
         EvalkitError: It is something else.
         StorageError: The URI cannot be fetched.
     """
     if isinstance(predictions, str | Path):
-        return local_path(predictions, progress)
+        return (local_path if may_be_folder else local_file)(predictions, progress)
     if isinstance(predictions, pl.LazyFrame) or hasattr(
         predictions, "__arrow_c_stream__"
     ):

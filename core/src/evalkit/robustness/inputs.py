@@ -14,7 +14,7 @@ from evalkit.base.wording import count_of
 from evalkit.errors import EvalkitError, StorageError
 from evalkit.examples.files import is_file_name
 from evalkit.predictions.preparation import Predictions, adapted_by
-from evalkit.reading.given_rows import local_path, rows_of
+from evalkit.reading.given_rows import file_at, rows_of
 from evalkit.runs.finding import find_run
 from evalkit.runs.folders import RUN_FILE
 from evalkit.runs.results import Result
@@ -150,7 +150,7 @@ def find_stored(given: str | Path, runs: str | Path = "runs") -> Path | None:
         StorageError: There is neither a file nor a run of this name, or there are
             several such runs.
     """
-    path = local_path(given)
+    path = file_at(given)  # of a folder in a store not all runs
     if path.exists() and not path.is_dir() and path.name != RUN_FILE:
         return None
     try:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -78,8 +78,9 @@ def find_runs(
         StorageError: One is not found, as `find_run` says.
     """
     moment = read_moment(since) if isinstance(since, str) else since
+    root = cache(lambda: runs_root(folder))  # of a store it is listed
     places = _Places(moment)
-    return [_find(reference, runs_root(folder), places) for reference in references]
+    return [_find(reference, root, places) for reference in references]
 
 
 def find_run(
@@ -166,18 +167,23 @@ class _Places(dict[Path, _Place]):
         return place
 
 
-def _find(reference: str | Path, root: Path, places: _Places) -> FoundRun:
+def _find(reference: str | Path, root: Callable[[], Path], places: _Places) -> FoundRun:
     path, name = runs_root(reference), str(reference)
     named = path.parent if path.name == RUN_FILE else path
-    for candidate in (named, root / path):
-        if name and is_run(candidate):
-            return FoundRun(candidate, name)
-    place = places[root]
+    if name and is_run(named):
+        return FoundRun(named, name)
+    if name and is_run(root() / path):
+        return FoundRun(root() / path, name)
+    place = places[root()]
     found = _named(name, place, places)
     if found is not None:
         return found
     if name and path.exists():
         raise StorageError(explain_no_run(path))
+    for folder, rest in _in_other_folders(name):
+        raise StorageError(_unknown(rest, places[folder]))
+    if isinstance(path, FetchedPath):
+        raise StorageError(_nothing_at(path.uri))
     raise StorageError(_unknown(name, place))
 
 
@@ -293,6 +299,15 @@ def _no_runs(name: str, root: Path) -> str:
     return (
         f"there is no run {name!r}: {root} holds no runs. `evalkit eval` writes "
         "them; -o names another folder"
+    )
+
+
+def _nothing_at(uri: str) -> str:
+    if is_offline():
+        return f"there is no run {uri}: {missing(uri)}"
+    return (
+        f"there is no run folder {uri}, and it names no run as FOLDER:NAME does, by "
+        "its model or the start of its id"
     )
 
 

@@ -13,6 +13,7 @@ import hashlib
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -34,6 +35,7 @@ from evalkit.runs.score_columns import Score
 
 if TYPE_CHECKING:
     import polars as pl
+    from pydantic import TypeAdapter
 
 
 RUN_FILE = "run.json"
@@ -60,6 +62,7 @@ EXAMPLE_COLUMNS = ("id", "tags", "status")
 COPY_COLUMNS = (*EXAMPLE_COLUMNS, "input_id", "perturbation")
 """Columns that every perturbed.parquet has."""
 
+_SCORE_KEYS = frozenset(Score._fields)
 _SHOWN = 5
 _LONGEST_NAME = 120
 
@@ -82,7 +85,7 @@ def run_folders(root: Path) -> Iterator[Path]:
 
 def _folders(root: Path) -> list[Path]:
     try:
-        children = sorted(root.iterdir())
+        children = sorted(root.iterdir(), key=lambda path: path.name)
     except OSError:  # it is not there, is no folder, or may not be read
         return []
     # a hidden folder is one that is still being written, or was left so
@@ -125,7 +128,7 @@ def read_record(folder: Path) -> tuple[RunRecord, list[Score]]:
     Raises:
         StorageError: It cannot be read, is no record of a run, or is of a newer format.
     """
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
     path = folder / RUN_FILE
     content = read_file(path)
@@ -135,7 +138,7 @@ def read_record(folder: Path) -> tuple[RunRecord, list[Score]]:
     _refuse_other_format(path, found)
     found.pop(SEAL, None)
     rows = [
-        {key: value for key, value in row.items() if key in Score._fields}
+        {key: value for key, value in row.items() if key in _SCORE_KEYS}
         if isinstance(row, dict)
         else row
         for row in found.pop("scores")
@@ -147,11 +150,19 @@ def read_record(folder: Path) -> tuple[RunRecord, list[Score]]:
         why = f"{key!r} is {shorten(found.get(str(key)))}"
         raise _foreign(path, why) from error
     try:
-        return record, TypeAdapter(list[Score]).validate_python(rows)
+        return record, _score_list().validate_python(rows)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
         raise _foreign(path, f"scores.{place}: {first['msg']}") from error
+
+
+@cache
+def _score_list() -> TypeAdapter[list[Score]]:
+    """Return what checks scores: made once, as it takes longer than a record."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(list[Score])
 
 
 def _read_object(path: Path, content: bytes) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """Keeps what the records of many runs say, so that a list need not read them again.
 
-The index is a file in the folder of runs. It can be removed at any time, and is made
-again where it is missing, broken or of another version. An entry counts only as long as
-its `run.json` is the file that was read: of the same size, times and inode. It is
-replaced in one step, so that several may write it; what one of them did not know is
-read again. Where it cannot be written, nothing is lost but time.
+The index is a file in the folder of runs, or of runs in a store in the cache. It can be
+removed at any time, and is made again where it is missing, broken or of another
+version. An entry counts only as long as its `run.json` is the file that was read: of
+the same size, times and inode, or of the same ETag. It is replaced in one step, so that
+several may write it; what one of them did not know is read again. Where it cannot be
+written, nothing is lost but time.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from evalkit.base.regular_files import regular_file
 from evalkit.runs.folders import RUN_FILE
 from evalkit.runs.score_columns import Score
 from evalkit.runs.summaries import RunSummary
+from evalkit.storage.fetched import FetchedPath
 
 INDEX_FILE = ".runs-index"
 """Name of the index in a folder of runs."""
@@ -50,14 +52,14 @@ _KEPT = tuple(
 _LEFT = ".tmp"
 _OLD_SECONDS = 3600
 
-Stamp = tuple[int, int, int, int]
-"""Size, time of writing, time of change and inode of a file."""
+Stamp = tuple[int, int, int, int] | tuple[str]
+"""Size, time of writing, time of change and inode of a file; ETag of an object."""
 
 
 class Stamped(NamedTuple):
     """A `run.json` as it was before it was read."""
 
-    path: Path
+    folder: Path
     stamp: Stamp
 
 
@@ -77,6 +79,7 @@ class RunIndex:
         self._before = entries
         self._now: dict[str, Any] = {}
         self._is_kept = is_kept
+        self._versions = root.versions if isinstance(root, FetchedPath) else None
 
     @classmethod
     def of(cls, root: Path, count: int) -> RunIndex:
@@ -86,8 +89,9 @@ class RunIndex:
             root: The folder of runs.
             count: How many runs it may hold: few are read faster than an index.
         """
-        is_kept = count >= FEWEST
-        return cls(root, _read(root) if is_kept else {}, is_kept=is_kept)
+        is_kept = count >= FEWEST and getattr(root, "versions", ()) is not None
+        entries = _read(_place(root)) if is_kept else {}
+        return cls(root, entries, is_kept=is_kept)
 
     def known(self, folder: Path) -> RunSummary | None:
         """Return what was kept of a run; None where its record must be read.
@@ -99,7 +103,7 @@ class RunIndex:
         entry = self._before.get(name)
         if entry is None:
             return None
-        stamp = _stamp(folder / RUN_FILE)
+        stamp = self._stamp(folder)
         if stamp is None or list(stamp) != entry[0]:
             return None
         self._now[name] = entry
@@ -114,9 +118,8 @@ class RunIndex:
         Returns:
             What `add` needs; None where nothing is to be kept.
         """
-        path = folder / RUN_FILE
-        stamp = _stamp(path) if self._is_kept else None
-        return None if stamp is None else Stamped(path, stamp)
+        stamp = self._stamp(folder) if self._is_kept else None
+        return None if stamp is None else Stamped(folder, stamp)
 
     def add(self, read: Stamped, summary: RunSummary) -> None:
         """Keep a summary, unless its file is broken, new, or changed meanwhile.
@@ -125,8 +128,10 @@ class RunIndex:
             read: What `stamp` gave before the file was read.
             summary: What it says.
         """
-        settled = max(read.stamp[1:3]) + _SETTLED < time.time_ns()
-        if summary.problem is None and settled and _stamp(read.path) == read.stamp:
+        times = read.stamp[1:3]
+        is_settled = not times or max(times) + _SETTLED < time.time_ns()
+        is_same = self._stamp(read.folder) == read.stamp
+        if summary.problem is None and is_same and is_settled:
             fields = summary._asdict()
             kept = {name: fields[name] for name in _KEPT}
             self._now[self._name(summary.path)] = [list(read.stamp), _plain(kept)]
@@ -136,17 +141,31 @@ class RunIndex:
         if not self._is_kept or self._now == self._before:
             return
         body = json.dumps({**_header(), "runs": self._now}).encode()
-        staging = self._root / f"{INDEX_FILE}-{uuid.uuid4().hex}{_LEFT}"
+        place = _place(self._root)
+        staging = place.with_name(f"{INDEX_FILE}-{uuid.uuid4().hex}{_LEFT}")
         try:
             with staging.open("xb") as stream:
                 stream.write(_digest(body) + b"\n" + body)
-            staging.replace(self._root / INDEX_FILE)
+            staging.replace(place)
         except OSError:  # the folder may not be written to
             _remove(staging)
-        _remove_left(self._root)
+        _remove_left(place.parent)
+
+    def _stamp(self, folder: Path) -> Stamp | None:
+        if self._versions is None:
+            return _stamp(folder / RUN_FILE)
+        etag = self._versions.get(f"{self._name(folder)}/{RUN_FILE}")
+        return None if etag is None else (etag,)
 
     def _name(self, folder: Path) -> str:
         return folder.relative_to(self._root).as_posix()
+
+
+def _place(root: Path) -> Path:
+    """Return where the index of a folder is."""
+    if isinstance(root, FetchedPath):  # one folder for each listing, in one for all
+        return root.local.parents[1] / INDEX_FILE
+    return root / INDEX_FILE
 
 
 def _stamp(path: Path) -> Stamp | None:
@@ -167,10 +186,10 @@ def _digest(body: bytes) -> bytes:
     return hashlib.sha256(body).hexdigest().encode()
 
 
-def _read(root: Path) -> dict[str, Any]:
+def _read(place: Path) -> dict[str, Any]:
     """Read the entries of an index; none where it is not what `write` wrote."""
     try:
-        with regular_file(root / INDEX_FILE) as stream:
+        with regular_file(place) as stream:
             content = stream.read(_LARGEST)
         digest, _, body = content.partition(b"\n")
         found = json.loads(body) if digest == _digest(body) else None

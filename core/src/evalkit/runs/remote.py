@@ -305,6 +305,8 @@ def runs_root(folder: str | Path) -> Path:
         PluginError: The plugin of the URI's scheme is broken.
         StorageError: It cannot be fetched.
     """
+    if isinstance(folder, Path) and _SCHEME_ALONE.fullmatch(str(folder)):
+        raise StorageError(f"{folder}//: names no bucket: write {folder}//BUCKET")
     if isinstance(folder, FetchedPath) or not is_remote(str(folder)):
         return folder if isinstance(folder, Path) else Path(folder)
     uri = uri_of(folder).rstrip("/").removesuffix(f"/{RUN_FILE}")

@@ -4,7 +4,8 @@
 EVALKIT_CACHE_DIR/
   objects/<URI>/<ETag>/<name>     one version of an object, read-only
   objects/<URI>/latest.json       what was there when it was last looked at
-  folders/<URI>/<listing>/<name>  a folder of such objects, as hard links
+  folders/<URI>/<listing>/<name>  a folder of such objects: hard links, but for small
+                                  ones that were fetched for the folder alone
   folders/<URI>/latest-….json     its listing when it was last looked at
   outgoing/<URI>/<name>           a file that is being written, or could not be sent
 ```
@@ -319,6 +320,20 @@ def only_one(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def remove_stale(kept: Path, version: Path) -> None:
+    """Remove what nobody used of late of a folder, but for one version.
+
+    Args:
+        kept: The folder of all its listings.
+        version: The one that stays.
+    """
+    for other in _subfolders(kept):
+        with suppress(OSError):
+            age = time.time() - other.stat().st_mtime
+            if other != version and age > _FRESH_SECONDS:
+                shutil.rmtree(other)
+
+
 def touch(folder: Path) -> None:
     """Note that a folder of the cache was used."""
     with suppress(OSError):
@@ -363,13 +378,13 @@ def _inodes(path: Path) -> list[tuple[int, int]]:
     found = []
     for file in _files(path):
         with suppress(OSError):
-            state = file.stat()
+            state = os.stat(file)  # noqa: PTH116 - of thousands
             found.append((state.st_ino, state.st_size))
     return found
 
 
-def _files(path: Path) -> Iterator[Path]:
+def _files(path: Path) -> Iterator[str]:
     if path.is_file():
-        yield path
+        yield str(path)
     for parent, _, names in os.walk(path):
-        yield from (Path(parent) / name for name in names)
+        yield from (f"{parent}/{name}" for name in names)

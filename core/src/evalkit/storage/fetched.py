@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PosixPath, PurePath
 from typing import Any
 
@@ -38,6 +38,8 @@ class FetchedPath(PosixPath):
     permanent: str | None = None
     """A URI that names this version whatever is written later; None where the store
     has no such ones."""
+    versions: Mapping[str, str] | None = None
+    """The ETag of each file by its name, of a folder that was just fetched."""
 
     def __new__(
         cls,

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import uuid
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from threading import Lock
@@ -27,6 +27,7 @@ from evalkit.storage.cache import (
     note_latest,
     only_one,
     read_latest,
+    remove_stale,
     seal,
     short_hash,
     touch,
@@ -36,15 +37,21 @@ from evalkit.storage.fetched import FetchedPath
 from evalkit.storage.finding import store_of
 from evalkit.storage.places import join, parse_place, uri_of
 from evalkit.storage.stores import Store, StoredObject
-from evalkit.storage.transfers import PART_BYTES, fetch_object
+from evalkit.storage.transfers import PART_BYTES, SMALL_BYTES, fetch_object
 from evalkit.storage.working import in_threads
 
 _THREADS = 16
 """Small objects that are fetched at once."""
 
+_MANY = 64
+"""Objects of a folder from which small ones are not kept for other uses, too."""
+
 _NAMES = "names"
 _LONGEST_NAME = 255
 """Bytes of a file's name."""
+
+_SHOWN = 5
+"""Objects that a message names."""
 
 _TRIES = 3
 """How often a folder is listed anew that changes while it is fetched."""
@@ -60,10 +67,14 @@ class _Fetcher(NamedTuple):
     fetched: list[Path]
     """What was not in the cache before."""
 
+    def place(self, found: StoredObject) -> Path:
+        """Return the place that an object has in the cache."""
+        kept = self.cache.object_folder(self.identity, found.uri)
+        return kept / version_name(found) / local_name(found.uri)
+
     def fetch(self, found: StoredObject) -> Path:
         """Return the place of an object in the cache, once it is there."""
-        kept = self.cache.object_folder(self.identity, found.uri)
-        place = kept / version_name(found) / local_name(found.uri)
+        place = self.place(found)
         if not is_sealed(place, found.size):
             if is_offline():
                 raise StorageError(missing(found.uri))
@@ -71,11 +82,23 @@ class _Fetcher(NamedTuple):
                 if not is_sealed(place, found.size):
                     fetch_object(self.store, found, place, self.advance)
                     self.fetched.append(place)
-                    note_latest(kept, found.uri, [found])
+                    note_latest(place.parent.parent, found.uri, [found])
         else:
             self.advance(found.size)
-        touch(place.parent)
+            touch(place.parent)
         return place
+
+    def fetch_into(self, target: Path, before: Path, found: StoredObject) -> None:
+        """Put one of thousands of objects where a folder is filled, and there alone."""
+        for kept in (target, before, self.place(found)):
+            if is_sealed(kept, found.size):
+                if kept != target:
+                    _link(kept, target)
+                return self.advance(found.size)
+        if is_offline():
+            raise StorageError(missing(found.uri))
+        fetch_object(self.store, found, target, self.advance)
+        return self.fetched.append(target)
 
     def end(self) -> None:
         """Make room in the cache for what is new."""
@@ -168,8 +191,14 @@ def fetch_folder(
             return None
         folder = kept / _version(uri, found) / local_name(uri)
         fetcher = _Fetcher(store, identity, cache, _told(found, progress, uri), [])
+        names = {each.uri.removeprefix(join(uri, "")): each for each in found}
         try:
-            _fill(folder, uri, found, fetcher)
+            if not _is_filled(folder, names):
+                before = _kept_before(kept, uri, listing)
+                with only_one(folder.parent):
+                    if not _is_filled(folder, names):
+                        _fill(folder, names, before, fetcher)
+                remove_stale(kept, folder.parent)
         except ObjectChangedError:
             if attempt + 1 == _TRIES:
                 raise
@@ -178,7 +207,9 @@ def fetch_folder(
             note_latest(kept, uri, found, listing)
         touch(folder.parent)
         fetcher.end()
-        return FetchedPath(folder, uri, _permanent(join(uri, ""), found))
+        made = FetchedPath(folder, uri, _permanent(join(uri, ""), found))
+        made.versions = {name: each.etag for name, each in names.items()}
+        return made
     raise AssertionError("unreachable")
 
 
@@ -246,18 +277,33 @@ def nothing_at(uri: str) -> FetchedPath:
 
 
 def _listed(store: Store, prefix: str, patterns: Sequence[str]) -> list[StoredObject]:
-    found = []
+    """List the objects below a folder that a folder of files can hold."""
     # patterns may be thousands of names
     names, others = {*patterns}, [p for p in patterns if any(c in p for c in "*?[")]
+    found = {}
     for each in store.list_objects(prefix):
         rest = each.uri.removeprefix(prefix)
-        is_wanted = rest in names or any(fnmatchcase(rest, p) for p in others)
-        if rest.endswith("/") or not is_wanted:
-            continue
-        if "\0" in rest or not all(map(_is_name, rest.split("/"))):
-            raise StorageError(f"{each.uri}: has a name that no file can have")
-        found.append(each)
-    return found
+        if rest in names:  # who names it says what is wrong with the name
+            is_wanted = _can_be_file(rest)
+        else:
+            is_wanted = any(fnmatchcase(rest, p) for p in others)
+        if is_wanted and not rest.endswith("/"):
+            found[rest] = each
+    files = [name for name in found if _can_be_file(name)]
+    folders: set[str] = set()
+    while above := {name.rpartition("/")[0] for name in folders or files} - folders:
+        folders |= above
+    # an empty object often stands for a folder
+    left = [name for name in found if name in folders and found[name].size]
+    left += found.keys() - files
+    if left:
+        shown = ", ".join(repr(found[name].uri) for name in sorted(left)[:_SHOWN])
+        warnings.warn(
+            f"left out, as no folder can hold files of these names: {shown}"
+            + (f" and {len(left) - _SHOWN:,} more" if len(left) > _SHOWN else ""),
+            stacklevel=2,
+        )
+    return [found[name] for name in files if name not in folders]
 
 
 def _permanent(prefix: str, found: Sequence[StoredObject]) -> str | None:
@@ -270,53 +316,72 @@ def _permanent(prefix: str, found: Sequence[StoredObject]) -> str | None:
     return folder and folder.rstrip("/")
 
 
-def _is_name(part: str) -> bool:
-    return part not in ("", ".", "..") and len(os.fsencode(part)) <= _LONGEST_NAME
+def _can_be_file(name: str) -> bool:
+    return "\0" not in name and not any(
+        part in ("", ".", "..") or len(os.fsencode(part)) > _LONGEST_NAME
+        for part in name.split("/")
+    )
 
 
 def _version(uri: str, found: Sequence[StoredObject]) -> str:
     return short_hash(uri, *(f"{each.uri}\x1e{each.etag}" for each in found))
 
 
+def _is_filled(folder: Path, names: Mapping[str, StoredObject]) -> bool:
+    return folder.is_dir() and all(
+        is_sealed(folder / name, each.size) for name, each in names.items()
+    )
+
+
+def _kept_before(kept: Path, uri: str, listing: str) -> dict[StoredObject, Path]:
+    """Return the files of a folder that came when it was last fetched."""
+    found = read_latest(kept, listing)
+    folder = kept / _version(uri, found) / local_name(uri)
+    return {each: folder / each.uri.removeprefix(join(uri, "")) for each in found}
+
+
 def _fill(
-    folder: Path, uri: str, found: Sequence[StoredObject], fetcher: _Fetcher
+    folder: Path,
+    names: Mapping[str, StoredObject],
+    before: Mapping[StoredObject, Path],
+    fetcher: _Fetcher,
 ) -> None:
-    """Fetch the objects of a folder, and link them where the folder is to be."""
-    inside = {each: folder / each.uri.removeprefix(join(uri, "")) for each in found}
-    if folder.is_dir():
-        if all(is_sealed(path, each.size) for each, path in inside.items()):
-            return
-        with cache_errors(folder):  # somebody edited it
-            shutil.rmtree(folder)
-    small = [each for each in found if each.size <= PART_BYTES]
-    fetched = in_threads(fetcher.fetch, small, _THREADS)
-    places = dict(zip(small, fetched, strict=True))
-    for each in found:
-        if each not in places:
-            places[each] = fetcher.fetch(each)
-    staging = folder.with_name(f".{folder.name}-{uuid.uuid4().hex[:8]}")
+    """Put the objects of a folder together where it is to be.
+
+    Nobody else may be at it. What has come stays for the next time when it is given up.
+    """
+    staging = folder.with_name(f".{folder.name}.partial")
     with cache_errors(folder):
-        try:
-            for each, place in places.items():
-                target = staging / each.uri.removeprefix(join(uri, ""))
-                target.parent.mkdir(parents=True, exist_ok=True)
-                _link(place, target)
-            try:
-                staging.rename(folder)
-            except OSError:
-                if not folder.is_dir():  # another process was faster
-                    raise
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
+        if folder.exists():
+            shutil.rmtree(folder)  # somebody edited it
+        for parent in {(staging / name).parent for name in names}:
+            parent.mkdir(parents=True, exist_ok=True)
+    most = SMALL_BYTES if len(names) > _MANY else -1
+    at_once = [name for name, each in names.items() if each.size <= PART_BYTES]
+
+    def put(name: str) -> None:
+        each, target = names[name], staging / name
+        if each.size <= most:
+            fetcher.fetch_into(target, before.get(each, target), each)
+        else:
+            _link(fetcher.fetch(each), target)
+
+    in_threads(put, at_once, _THREADS)
+    for name in names.keys() - at_once:
+        put(name)
+    with cache_errors(folder):
+        staging.rename(folder)
 
 
 def _link(place: Path, target: Path) -> None:
     """Make a file of a folder; a copy where the file system has no hard links."""
-    try:
-        os.link(place, target)
-    except OSError:
-        shutil.copyfile(place, target)
-        seal(target)
+    with cache_errors(target):
+        target.unlink(missing_ok=True)  # of a time that was given up
+        try:
+            os.link(place, target)
+        except OSError:
+            shutil.copyfile(place, target)
+            seal(target)
 
 
 def _told(

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial as bind
 from pathlib import Path
 from threading import Event, Lock
 
@@ -17,6 +18,9 @@ from evalkit.storage.working import in_threads
 
 PART_BYTES = 8 << 20
 """Size of a range."""
+
+SMALL_BYTES = 1 << 20
+"""Size up to which an object is kept in memory until it is whole."""
 
 THREADS = 8
 """Ranges that are fetched at once."""
@@ -59,25 +63,79 @@ def fetch_object(
     """
     partial = place.with_name(f".{place.name}.partial")
     done = place.with_name(f".{place.name}.done")
+    is_small = found.size <= min(SMALL_BYTES, PART_BYTES)
     with cache_errors(place):
-        parts = _missing(found, partial, done)
-        with _opened(partial) as target:
-            if parts:
-                _reserve(target, found.size)
-        digest = _Digest(found, partial, parts)
-        _fetch_parts(store, found, parts, partial, done, advance, digest)
-        problem = _difference(found, partial, digest, came)
+        if is_small:
+            size, come = _take_small(store, found, partial, advance)
+        else:
+            size, come = _take_large(store, found, partial, done, advance)
+        problem = _difference(found, size, come, came)
         if problem is None:
-            with _opened(partial) as target:
-                os.fsync(target)  # else a power cut could leave a sealed file of zeros
+            if not is_small:
+                _sync(partial)
             seal(partial)
             partial.replace(place)
         partial.unlink(missing_ok=True)
         done.unlink(missing_ok=True)
-    if problem is not None and digest.come and came is None and digest.is_doubtful:
-        fetch_object(store, found, place, lambda _: None, digest.come)
+    if problem is not None and come and came is None and _kind_of(found)[1]:
+        fetch_object(store, found, place, lambda _: None, come)
     elif problem is not None:
         raise StorageError(f"{found.uri}: what came is not what was written: {problem}")
+
+
+def _take_large(
+    store: Store, found: StoredObject, partial: Path, done: Path, advance: Advance
+) -> tuple[int, str | None]:
+    """Fetch an object in ranges; return size and digest of what came."""
+    parts = _missing(found, partial, done)
+    with _opened(partial) as target:
+        if parts:
+            _reserve(target, found.size)
+    digest = _Digest(found, partial, parts)
+    _fetch_parts(store, found, parts, partial, done, advance, digest)
+    size = partial.stat().st_size
+    return size, digest.finish() if size == found.size else None
+
+
+def _take_small(
+    store: Store, found: StoredObject, partial: Path, advance: Advance
+) -> tuple[int, str | None]:
+    """Do the same with little work beside: there may be thousands."""
+    content = bytearray()
+
+    def write(piece: bytes, _start: int) -> None:
+        content.extend(piece)
+
+    _fetch_range(store, found, (0, found.size), write, advance, Event())
+    partial.unlink(missing_ok=True)
+    partial.write_bytes(content)
+    name, _ = _kind_of(found)
+    come = hashlib.new(name, content, usedforsecurity=False).hexdigest() if name else ""
+    return len(content), come or None
+
+
+def _kind_of(found: StoredObject) -> tuple[str, bool]:
+    """Return the name of the digest that is known, and whether it may be another's."""
+    given = (found.digest or "").partition(":")[0]
+    return given.removeprefix("maybe-"), given.startswith("maybe-")
+
+
+def _difference(
+    found: StoredObject, size: int, come: str | None, came: str | None
+) -> str | None:
+    """Compare what came with what the store knows of the object."""
+    if size != found.size:
+        return f"{size:,} bytes, not {found.size:,}"
+    wanted = (found.digest or "").partition(":")[2]
+    if come is None or come in (wanted, came):
+        return None
+    return f"its {_kind_of(found)[0]} is {come}, not {wanted}"
+
+
+def _sync(path: Path) -> None:
+    """Have the system write a file: a power cut could leave a sealed one of zeros."""
+    with _opened(path) as target:
+        os.fsync(target)
 
 
 def _reserve(target: int, size: int) -> None:
@@ -125,7 +183,8 @@ def _fetch_parts(
         stop = min(found.size, start + PART_BYTES)
         # of its own, as it may go on for a moment when all is given up
         with _opened(partial) as target, _opened(done) as marks:
-            if _fetch_range(store, found, (start, stop), target, advance, stopped):
+            write = bind(os.pwrite, target)
+            if _fetch_range(store, found, (start, stop), write, advance, stopped):
                 os.pwrite(marks, b"\x01", number)
                 digest.follow(number)
 
@@ -142,7 +201,7 @@ def _fetch_range(
     store: Store,
     found: StoredObject,
     span: tuple[int, int],
-    target: int,
+    write: Callable[[bytes, int], object],
     advance: Advance,
     stopped: Event,
 ) -> bool:
@@ -158,7 +217,7 @@ def _fetch_range(
             for piece in store.read(found, start, stop):
                 if stopped.is_set():
                     return False
-                os.pwrite(target, piece, start)
+                write(piece, start)
                 start += len(piece)
                 if start - counted >= PROGRESS_BYTES:
                     failures, counted = 0, start
@@ -187,10 +246,7 @@ class _Digest:
     """
 
     def __init__(self, found: StoredObject, partial: Path, parts: list[int]) -> None:
-        given, _, self.wanted = (found.digest or "").partition(":")
-        self.name = name = given.removeprefix("maybe-")
-        self.is_doubtful = name != given
-        self.come: str | None = None
+        name, _ = _kind_of(found)
         self._hash = hashlib.new(name, usedforsecurity=False) if name else None
         self._partial = partial
         self._coming = set(parts)
@@ -217,8 +273,7 @@ class _Digest:
             return None
         with self._lock:
             self._take()
-        self.come = self._hash.hexdigest()
-        return self.come
+        return self._hash.hexdigest()
 
     def _take(self) -> None:
         assert self._hash is not None
@@ -227,16 +282,3 @@ class _Digest:
                 stream.seek(self._next * PART_BYTES)
                 self._hash.update(stream.read(PART_BYTES))
                 self._next += 1
-
-
-def _difference(
-    found: StoredObject, partial: Path, digest: _Digest, came: str | None
-) -> str | None:
-    """Compare what came with what the store knows of the object."""
-    size = partial.stat().st_size
-    if size != found.size:
-        return f"{size:,} bytes, not {found.size:,}"
-    come = digest.finish()
-    if come is None or come in (digest.wanted, came):
-        return None
-    return f"its {digest.name} is {come}, not {digest.wanted}"

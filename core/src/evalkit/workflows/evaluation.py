@@ -247,7 +247,8 @@ def evaluate_with(
     registry = registry or Registry()
     watchers = Observers(registry, options.observers)
     with watchers.told_of_failure(dataset):
-        predictions = rows_of(predictions, progress=progress)
+        is_adapted = "predictions" in (options.adapters or {})
+        predictions = rows_of(predictions, progress=progress, may_be_folder=is_adapted)
         check_place(out)
         options = with_extractors(options, predictions)
         asked = bind(dataset, task, options, registry, watchers)

@@ -60,5 +60,6 @@ def compare_predictions(record: RunRecord, predictions: Any) -> str:
     if record.predictions.sha256 is None:
         return "not compared: the run recorded no hash of its predictions"
     is_adapted = bool(record.predictions.adapters)
-    found = identify(rows_of(predictions), may_be_folder=is_adapted)["sha256"]
+    rows = rows_of(predictions, may_be_folder=is_adapted)
+    found = identify(rows, may_be_folder=is_adapted)["sha256"]
     return "same" if found == record.predictions.sha256 else "changed"

@@ -181,7 +181,7 @@ def validate_with(
         counts = {"examples": examples.frame.height}
         notices = [*examples.notices, *label_notices(examples)]
         return Validation(*names, None, counts, Problems(), (), notices)
-    rows = adapted_by(rows_of(predictions), adapt)
+    rows = adapted_by(rows_of(predictions, may_be_folder=adapt is not None), adapt)
     model = model or default_model(rows)
     prepared = prepare(
         bound,

@@ -89,11 +89,13 @@ def adapt_command(
     cannot be adapted.
     """  # noqa: D301 - click reads the backspace
     from evalkit.adapters import as_pipeline
+    from evalkit.catalog import local_path
 
     if out is not None and row is not None:
         raise click.UsageError("--explain prints one row; it takes no --out.")
     with plugin_output_to_stderr():
         adapters = as_pipeline(adapter)
+        file = local_path(file)
     if row is not None:
         _explain(adapters, file, row, as_json)
     elif out is None:

@@ -66,7 +66,7 @@ def choose_runs(folders: Sequence[Path], since: datetime | None) -> Chosen:
     from evalkit import read_run
     from evalkit.errors import StorageError
     from evalkit.runs import COMPLETE, is_since, list_runs
-    from evalkit.storage import is_remote
+    from evalkit.storage import is_offline, is_remote, missing, uri_of
 
     listed: list[RunSummary] = []
     notices: list[str] = []
@@ -74,6 +74,10 @@ def choose_runs(folders: Sequence[Path], since: datetime | None) -> Chosen:
         if not is_remote(str(folder)) and not folder.is_dir():
             raise StorageError(f"there is no folder {folder}")
         found = list_runs(folder)
+        if is_remote(str(folder)) and not found:
+            uri = uri_of(folder)
+            why = missing(uri) if is_offline() else f"there are no runs in {uri}"
+            raise StorageError(why)
         notices += [run.problem for run in found if run.problem is not None]
         listed += [run for run in found if run.problem is None]
     recent = [run for run in listed if is_since(run.evaluated, since)]

@@ -156,9 +156,11 @@ def check_command(
     usage.
     """  # noqa: D301 - click reads the backspace
     from evalkit.adapters import file_frames
+    from evalkit.catalog import data_path
     from evalkit.reporting import describe
     from evalkit_schemas_standard.references import find_schema
 
+    file = data_path(file)
     with plugin_output_to_stderr():
         report = _check(file, find_schema(names), limit)
         unit = "line" if file_frames(file) is None else "row"

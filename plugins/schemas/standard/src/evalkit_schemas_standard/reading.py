@@ -30,7 +30,9 @@ def read_data_set(folder: str | Path) -> pa.Table:
     """
     import pyarrow as pa
 
-    folder = Path(folder)
+    from evalkit.catalog import local_path
+
+    folder = local_path(folder)
     manifest = read_manifest(folder)
     check_files(folder, manifest)
     tables = list(tables_of(folder, manifest))
@@ -50,7 +52,9 @@ def verify_data_set(folder: str | Path) -> Manifest:
     Raises:
         DataError: A file is missing or was changed.
     """
-    folder = Path(folder)
+    from evalkit.catalog import local_path
+
+    folder = local_path(folder)
     manifest = read_manifest(folder)
     check_files(folder, manifest, contents=True)
     return manifest

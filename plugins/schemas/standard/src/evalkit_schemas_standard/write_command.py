@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from evalkit_cli.commanding import (
+    InputFile,
     echo,
     echo_json,
     json_option,
@@ -15,9 +16,7 @@ from evalkit_cli.commanding import (
 
 
 @click.command("write")
-@click.argument(
-    "files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path)
-)
+@click.argument("files", nargs=-1, required=True, type=InputFile(dir_okay=True))
 @click.option(
     "-o",
     "--out",
@@ -76,14 +75,21 @@ def write_command(
     FILES are JSON lines, CSV, TSV, Parquet, Arrow or data sets. Nothing is written
     where a row breaks the schema. `evalkit eval --data FOLDER` reads the folder.
     """  # noqa: D301 - click reads the backspace
+    from evalkit.catalog import data_path
     from evalkit.reporting import count_of
+    from evalkit.storage import is_remote, uri_of
     from evalkit_schemas_standard.folders import leftovers
     from evalkit_schemas_standard.references import find_schema
     from evalkit_schemas_standard.writing import write_files
 
+    if is_remote(str(folder)):
+        raise click.UsageError(
+            f"{uri_of(folder)}: data sets are written to folders of this machine; "
+            "copy the folder to the store."
+        )
     with plugin_output_to_stderr():
         manifest = write_files(
-            files,
+            [data_path(file) for file in files],
             folder,
             find_schema(names),
             file_format="arrow" if file_format == "arrow" else "parquet",

@@ -7,6 +7,7 @@ the machine's role. evalkit reads none of them.
 
 from __future__ import annotations
 
+from datetime import datetime
 from threading import Lock
 from typing import Any
 
@@ -50,6 +51,7 @@ def _made() -> Any:
     given = Config(max_pool_connections=_CONNECTIONS, read_timeout=_SILENCE_SECONDS)
     try:
         session = boto3.session.Session()
+        _read_times_fast(session)
         if session._session.get_config_variable("max_attempts") is None:
             given = given.merge(Config(retries={"total_max_attempts": _ATTEMPTS}))
         return session.client("s3", config=given)
@@ -60,3 +62,20 @@ def _made() -> Any:
         raise StorageError(
             f"s3://: boto3's configuration is broken: {reason}"
         ) from None
+
+
+def _read_times_fast(session: Any) -> None:
+    """Read times of ISO 8601 without dateutil: it takes half the time of a listing."""
+    from botocore.utils import parse_timestamp
+
+    def read(text: Any) -> datetime:
+        try:
+            found = datetime.fromisoformat(text)
+        except (TypeError, ValueError):  # of a header, or seconds
+            found = None
+        if found is None or found.tzinfo is None:
+            return parse_timestamp(text)
+        return found
+
+    factory = session._session.get_component("response_parser_factory")
+    factory.set_parser_defaults(timestamp_parser=read)

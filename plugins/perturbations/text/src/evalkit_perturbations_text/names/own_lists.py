@@ -32,7 +32,11 @@ def read_names(path: Path, kind: Kind, *, needs_gender: bool = False) -> NameGro
 
     Raises:
         DataError: The file cannot be read, is empty, or a line of it is wrong.
+        StorageError: It is in a store, and cannot be fetched.
     """
+    from evalkit.catalog import local_file
+
+    path = local_file(path)
     found: dict[str, list[str]] = {"female": [], "male": [], "": []}
     lines: dict[str, int] = {}
     for number, line in enumerate(_read(path).splitlines(), 1):

@@ -25,14 +25,17 @@ def read_lexicon(path: str | Path) -> Mapping[str, Sequence[str]]:
 
     Raises:
         PluginContractError: The file cannot be read or is not of this form.
+        StorageError: It is in a store, and cannot be fetched.
     """
-    file = Path(path)
+    from evalkit.catalog import local_file
+
+    file = local_file(path)
     try:
         text = file.read_text(encoding="utf-8-sig")
         pairs = _json_pairs(text) if file.suffix == ".json" else _lines(text)
     except (OSError, ValueError) as error:
         raise PluginContractError(
-            f"perturbations/synonyms: the lexicon {path} cannot be used: {error}; give "
+            f"perturbations/synonyms: the lexicon {file} cannot be used: {error}; give "
             "a JSON file with an object of lists of texts, or a file with lines of a "
             "word, a tab and its synonyms"
         ) from error

@@ -74,7 +74,11 @@ def read_phrases(path: Path) -> Phrases:
 
     Raises:
         DataError: The file cannot be read, or is neither.
+        StorageError: It is in a store, and cannot be fetched.
     """
+    from evalkit.catalog import local_file
+
+    path = local_file(path)
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from evalkit import Message, ModelInputs, Request
@@ -59,6 +59,9 @@ class Renderer:
     name: str
     form: Form
     inputs: ModelInputs
+    _written: dict[int, tuple[Shot, str, list[Message]]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def of_copies(self, inputs: ModelInputs) -> Renderer:
         """Return what makes requests of copies of the examples.
@@ -68,7 +71,8 @@ class Renderer:
         """
         same = ("labels", "choices_field", "answer_field")
         known = {name: getattr(self.inputs, name) for name in same}
-        return replace(self, inputs=replace(inputs, **known))
+        same_inputs = replace(inputs, **known)
+        return Renderer(self.prompt, self.name, self.form, same_inputs)
 
     @property
     def shows_options(self) -> bool:
@@ -142,19 +146,28 @@ class Renderer:
         self, row: Mapping[str, Any], shots: Sequence[Shot], choice: str | None
     ) -> str:
         between = self.prompt.separators
-        blocks = [
-            self._cued(shot.row) + between.answer + self.written(shot) for shot in shots
-        ]
+        blocks = [self._shot(shot)[0] for shot in shots]
         blocks.append(self._cued(row, choice))
         return self._instructed(between.shots.join(blocks))
+
+    def _shot(self, shot: Shot) -> tuple[str, list[Message]]:
+        """Write a shot, as a text and as what is said; each is written once."""
+        known = self._written.get(id(shot))
+        if known is None:
+            answer, between = self.written(shot), self.prompt.separators
+            text = self._cued(shot.row) + between.answer + answer
+            said = Message(role="assistant", content=self._said(answer))
+            messages = [*self._exchange(shot.row, None), said]
+            # with the shot, so that no other one is at its place
+            known = self._written[id(shot)] = (shot, text, messages)
+        return known[1], known[2]
 
     def _conversation(
         self, row: Mapping[str, Any], shots: Sequence[Shot], choice: str | None
     ) -> list[Message]:
-        messages = []
+        messages: list[Message] = []
         for shot in shots:
-            messages += self._exchange(shot.row, None)
-            messages.append(Message(role="assistant", content=self._said(shot)))
+            messages += self._shot(shot)[1]
         messages += self._exchange(row, choice)
         first = next(n for n, each in enumerate(messages) if each.role == "user")
         text = self._instructed(messages[first].content)
@@ -173,11 +186,11 @@ class Renderer:
         text = self._cued(row, choice) if is_cued else self.query(row, choice)
         return [*messages, Message(role="user", content=text)]
 
-    def _said(self, shot: Shot) -> str:
+    def _said(self, answer: str) -> str:
         prompt = self.prompt
         if prompt.cue_by == "user" or not prompt.cue:
-            return self.written(shot)
-        return prompt.cue + prompt.separators.answer + self.written(shot)
+            return answer
+        return prompt.cue + prompt.separators.answer + answer
 
     def _trimmed(self, messages: Sequence[Message]) -> list[Message]:
         count = {"none": 0, "first": 1, "all": len(messages)}[self.prompt.trim]

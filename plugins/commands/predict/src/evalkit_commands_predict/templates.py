@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from string import Formatter
 from typing import Any
 
@@ -42,17 +43,22 @@ def fill(template: str, values: Mapping[str, Any]) -> str:
     return "".join(filled)
 
 
-def _parts(template: str) -> Iterator[tuple[str, str | None]]:
+@lru_cache(maxsize=1_000)
+def _parts(template: str) -> tuple[tuple[str, str | None], ...]:
     try:
-        for literal, name, form, conversion in Formatter().parse(template):
-            if name is not None and (form or conversion or not _is_path(name)):
-                raise ValueError(f"{{{name}}} is no name of a field")
-            yield literal, name
+        return tuple(_parsed(template))
     except ValueError as error:
         raise DataError(
             f"the template {template!r} is malformed: {error}; a brace that stands for "
             "itself is written twice"
         ) from error
+
+
+def _parsed(template: str) -> Iterator[tuple[str, str | None]]:
+    for literal, name, form, conversion in Formatter().parse(template):
+        if name is not None and (form or conversion or not _is_path(name)):
+            raise ValueError(f"{{{name}}} is no name of a field")
+        yield literal, name
 
 
 def _is_path(name: str) -> bool:

@@ -22,6 +22,9 @@ class Answered(NamedTuple):
     """The columns of the data, with `uid`, and without the answer."""
     answer: Any
     """The answer as it is scored; None where there is none."""
+    stored: Any = None
+    """The answer as it is in the data, such as a whole solution; None where that is not
+    known."""
 
 
 def load_answered(
@@ -59,8 +62,14 @@ def load_answered(
     loaded = load_rows(bound, bound_task, split, given=given, needs_answer=True)
     loaded = checked_inputs(bound, bound_task, loaded)
     examples = convert_examples(bound, bound_task, loaded)
-    hidden = {bound_task.answer_field, answer_name(bound, bound_task)}
+    stored = answer_name(bound, bound_task)
+    hidden = {bound_task.answer_field, stored}
     names = [name for name in loaded.frame.columns if name not in hidden]
-    rows = rows_of_columns(bound_task, loaded.frame, loaded.nested, names)
+    others = rows_of_columns(bound_task, loaded.frame, loaded.nested, names)
+    wanted = [] if stored is None else [stored]
+    as_stored = rows_of_columns(bound_task, loaded.frame, loaded.nested, wanted)
     answers = examples.frame["answer"].to_list()
-    return [Answered(*each) for each in zip(rows, answers, strict=True)]
+    return [
+        Answered(row, answer, None if stored is None else found.get(stored))
+        for row, answer, found in zip(others, answers, as_stored, strict=True)
+    ]

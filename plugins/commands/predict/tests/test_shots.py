@@ -245,6 +245,36 @@ def test_shots_of_a_file(tmp_path: Path) -> None:
     )
 
 
+def test_answers_as_they_are_stored() -> None:
+    """A shot may show a whole solution, of which the last number is scored."""
+
+    class Solutions(Sentiments):
+        task = "math-qa"
+
+        def label_field_converter(self, example: Mapping[str, Any]) -> dict[str, Any]:
+            return {
+                "id": example["uid"],
+                "answer": example["answer"].split()[-1],
+                "tags": None,
+            }
+
+    rows = [
+        {"uid": str(n), "question": f"2 + {n}?", "answer": f"It is {2 + n}"}
+        for n in range(3)
+    ]
+    model = Keeping()
+    prompt = {
+        "query": "{question}",
+        "cue": "Solution:",
+        "answer": "{stored}, so {answer}",
+        "shots": {"count": 1, "draw": "first"},
+        "form": "text",
+    }
+    quiet = Asked(is_cached=False)
+    predict(Solutions(rows[:1], rows[1:]), model, prompt=prompt, asked=quiet)
+    assert model.asked[0] == "2 + 0?\nSolution: It is 2, so 2\n\n2 + 1?\nSolution:"
+
+
 def test_shots_are_left_out_where_they_do_not_fit() -> None:
     """A shot has 29 characters, which are tokens here; a query has 17."""
     model = Keeping(context=100)

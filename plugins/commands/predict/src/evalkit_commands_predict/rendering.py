@@ -19,6 +19,8 @@ class Shot(NamedTuple):
 
     row: Mapping[str, Any]
     answer: Any
+    stored: Any = None
+    """The answer as it is in the data, where that is known."""
 
 
 @dataclass(frozen=True)
@@ -248,6 +250,7 @@ class Renderer:
             "answer": self._joined(letters if is_letter else answers),
             "letter": self._joined(letters) if None not in letters else None,
             "choice": self._joined(answers),
+            "stored": None if shot.stored is None else _plain(shot.stored),
         }
         try:
             return fill(self.prompt.answer, {**shot.row, **self._common(), **own})

@@ -158,7 +158,7 @@ def _loaded(makes: Renderer, origin: Origin) -> list[Shot]:
         )
     except DataError as error:
         raise DataError(f"{name}: shots.source: {error}") from error
-    return [Shot(row, answer) for row, answer in rows]
+    return [Shot(*each) for each in rows]
 
 
 def _training_split(makes: Renderer, origin: Origin) -> str | None:

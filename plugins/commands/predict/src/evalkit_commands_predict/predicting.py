@@ -163,14 +163,8 @@ def predict(
             )
         told = _Told(progress, bound.component.id, len(inputs) * replications)
         return _predicted(bound, model, inputs, told, replications)
-    if copies_of is None:
-        origin = Origin(dataset, data, task, registry)
-        plan = prepare(bound, inputs, wording, origin)
-    else:
-        originals = load_inputs(**copies_of, registry=registry)
-        named = {name: copies_of.get(name) for name in ("dataset", "data", "task")}
-        origin = Origin(**named, registry=registry)
-        plan = prepare(bound, originals, wording, origin).of_copies(inputs)
+    origin = Origin(dataset, data, task, registry)
+    plan = prepare(bound, inputs, wording, origin, copies_of)
     told = _Told(progress, bound.component.id, plan.total)
     return _asked(bound, model, inputs, plan, asked, told)
 

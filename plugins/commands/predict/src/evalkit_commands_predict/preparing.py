@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evalkit import ModelInputs
+from evalkit import ModelInputs, load_inputs
 from evalkit.catalog import BoundModel
 from evalkit.errors import DataError, EvalkitError
 from evalkit_commands_predict.checks import renderer
@@ -80,7 +80,11 @@ class Wording:
 
 
 def prepare(
-    model: BoundModel, inputs: ModelInputs, wording: Wording, origin: Origin
+    model: BoundModel,
+    inputs: ModelInputs,
+    wording: Wording,
+    origin: Origin,
+    copies_of: Mapping[str, Any] | None = None,
 ) -> Plan:
     """Check all that can be checked before the first request.
 
@@ -89,6 +93,8 @@ def prepare(
         inputs: The inputs.
         wording: What the user says.
         origin: What the inputs were loaded from.
+        copies_of: What they are copies of, whose prompt and shots they get: arguments
+            of `evalkit.load_inputs`.
 
     Returns:
         What is asked.
@@ -97,6 +103,11 @@ def prepare(
         DataError: The prompt does not fit the data or the model.
         PluginError: An extractor is unknown or broken.
     """
+    if copies_of is not None:
+        originals = load_inputs(**copies_of, registry=origin.registry)
+        named = {name: copies_of.get(name) for name in ("dataset", "data", "task")}
+        of_originals = Origin(**named, registry=origin.registry)
+        return prepare(model, originals, wording, of_originals).of_copies(inputs)
     name, prompt = wording.chosen(inputs)
     makes = renderer(prompt, name, inputs, model.abilities, origin.registry)
     _refuse_unable(model, makes)

@@ -605,7 +605,8 @@ SEAHELM: Mapping[str, Callable[[Case], None]] = {
 
 EXTRACTION = "answer extraction, which no metric does"
 JUDGES = "verdicts of a judge: annotators ask judges, and these parse other prompts"
-PROMPTS = "how a model is asked, which comes before scoring"
+PROMPTS = "compared in test_known_prompts.py of evalkit-commands-predict"
+SERVING = "how its own servers are called"
 RUNNING = "how that program is started, configured and cached"
 TABLES = "means over tasks and leaderboards, no metric: `evalkit leaderboard`"
 CHECKERS = "checkers of one benchmark's own tasks, which its data set would bring"
@@ -629,7 +630,7 @@ SEAHELM_LEFT_OUT: Mapping[str, str] = {
     "elo": "ratings from games between models, no metric of one model's answers",
     "prompt": PROMPTS,
     "fewshot": PROMPTS,
-    "serving": PROMPTS,
+    "serving": SERVING,
     "logprob": "scores of probabilities that its own server computes for each label",
     "args": RUNNING,
     "taskconfig": RUNNING,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -200,6 +201,11 @@ def eval_command(
     asking = read_asked(options, is_asked)
     if model_name is not None and not is_asked:
         raise click.UsageError("--model-name is for a model that is asked (--model).")
+    if is_asked and options["perturbed"] and _is_repeated(asking):
+        raise click.UsageError(
+            "--perturbed takes one answer to each example: leave out --trials and "
+            "--replications."
+        )
     model = None if is_asked else _single(models)
     with plugin_output_to_stderr(), spool_folder() as folder:
         if predictions_dir is not None:
@@ -286,6 +292,10 @@ def _single(models: tuple[str, ...]) -> str | None:
             "--model names a single model; give several as -p MODEL=FILE."
         )
     return models[0] if models else None
+
+
+def _is_repeated(asking: Mapping[str, Any]) -> bool:
+    return bool(asking["trials"] * asking["replications"] > 1)
 
 
 def _ask_about_copies(

@@ -98,12 +98,24 @@ def ask_about_copies(
             limit=None,
             filters={"column.input_id": ids} if is_part else {},
         )
-        predicted = _ask(model, of_copies)
+        predicted = _ask(
+            model,
+            of_copies,
+            {
+                "dataset": chosen.dataset,
+                "task": chosen.task,
+                "split": chosen.split,
+                "limit": chosen.limit,
+                "filters": chosen.filters,
+            },
+        )
         found.append(_kept(predicted, folder / f"copies-{number}"))
     return found
 
 
-def _ask(model: str, chosen: Chosen) -> Predicted:
+def _ask(
+    model: str, chosen: Chosen, copies_of: Mapping[str, Any] | None = None
+) -> Predicted:
     from evalkit.asking import predict
     from evalkit.errors import UnknownPluginError
 
@@ -116,6 +128,7 @@ def _ask(model: str, chosen: Chosen) -> Predicted:
             limit=chosen.limit,
             filters=chosen.filters,
             progress=chosen.progress,
+            copies_of=copies_of,
             **chosen.asking,
         )
     except UnknownPluginError as error:

@@ -8,7 +8,17 @@ from typing import Any
 import click
 
 PARAMETERS = (
-    *("prompt", "generate", "concurrency", "retries", "timeout", "max_errors"),
+    *(
+        "prompt",
+        "generate",
+        "shots",
+        "trials",
+        "replications",
+        "concurrency",
+        "retries",
+        "timeout",
+        "max_errors",
+    ),
     *("requests_per_minute", "tokens_per_minute", "token_limit", "cached"),
 )
 """Names of the parameters that `asking_options` add."""
@@ -30,6 +40,29 @@ def asking_options(function: Callable[..., Any]) -> Callable[..., Any]:
             envvar="EVALKIT_GENERATE",
             help="How it generates, in place of what the prompt says: "
             "temperature=0,max_tokens=256.",
+        ),
+        click.option(
+            "--shots",
+            type=click.IntRange(0),
+            envvar="EVALKIT_SHOTS",
+            help="How many examples with answers are shown, in place of what the "
+            "prompt says.",
+        ),
+        click.option(
+            "--trials",
+            type=click.IntRange(1),
+            default=1,
+            show_default=True,
+            envvar="EVALKIT_TRIALS",
+            help="How often all are asked, each time with other examples shown.",
+        ),
+        click.option(
+            "--replications",
+            type=click.IntRange(1),
+            default=1,
+            show_default=True,
+            envvar="EVALKIT_REPLICATIONS",
+            help="How often the same is asked anew, in each trial.",
         ),
         click.option(
             "--concurrency",
@@ -100,8 +133,8 @@ def read_asked(given: dict[str, Any], is_asked: bool = True) -> dict[str, Any]:
         is_asked: Whether a model is asked.
 
     Returns:
-        The arguments `prompt`, `generate` and `asked` of `evalkit.predict`; none where
-        no model is asked.
+        The arguments of `evalkit.predict` from `prompt` to `asked`; none where no model
+        is asked.
 
     Raises:
         BadParameter: A value is malformed.
@@ -114,6 +147,7 @@ def read_asked(given: dict[str, Any], is_asked: bool = True) -> dict[str, Any]:
     return {
         "prompt": said["prompt"],
         "generate": _read_generate(said["generate"]),
+        **{name: said[name] for name in ("shots", "trials", "replications")},
         "asked": Asked(
             concurrency=said["concurrency"],
             retries=said["retries"],

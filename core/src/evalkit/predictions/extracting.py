@@ -16,6 +16,7 @@ from evalkit.examples.table import Examples
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.predictions.alternatives import RESPONSE_INDEX_KEY
 from evalkit.predictions.matching import NOWHERE, Places
+from evalkit.reading.schemas import plan_of
 
 RESPONSE, RESPONSES = "response", "responses"
 """Columns of what a model wrote: its text, and those of all alternatives."""
@@ -94,6 +95,10 @@ class AnswerExtractor:
                 "response the answer is (answer_field)"
             )
         self.field = field
+        plan = plan_of(task.Output)
+        column = None if plan is None else plan.columns.get(field)
+        is_number = column is not None and column.dtype.is_numeric()
+        self._number = column.dtype if column is not None and is_number else None
         self._extraction = extraction
         self._labels = examples.labels
         self._choices = choices_of(examples)
@@ -150,14 +155,23 @@ class AnswerExtractor:
             values = pl.DataFrame({"value": values, "given": given}).select(
                 pl.when("given").then(pl.col("value").fill_null(standing_in))
             )["value"]
-        frame = frame.with_columns(values.alias(self.field))
+        frame = frame.with_columns(self._as_numbers(values).alias(self.field))
         return FrameExtracted(frame, kept, is_lacking)
+
+    def _as_numbers(self, values: pl.Series) -> pl.Series:
+        """Return answers as numbers where the task takes numbers, and all are some."""
+        if self._number is None:
+            return values
+        made = values.cast(self._number, strict=False)
+        return made if made.null_count() == values.null_count() else values
 
     def _valid_answer(self, values: pl.Series) -> str:
         """Return an answer that is likely to be a valid one."""
         if self._labels:
             return self._labels[0]
         known = values.drop_nulls()
+        if self._number is not None:
+            return "0"
         return "" if known.is_empty() else str(known[0])
 
     def of_rows(
@@ -177,7 +191,9 @@ class AnswerExtractor:
         texts = pl.Series([place.text for place in places], dtype=pl.String)
         at = pl.Series([positions[place.row] for place in places], dtype=pl.Int64)
         found = self._extract(texts, at.to_numpy(), rows)
-        made = zip(found.values, found.statuses, found.reasons, strict=True)
+        # each on its own: one that is no number makes none of the others a text
+        values = [self._as_number(value) for value in found.values]
+        made = zip(values, found.statuses, found.reasons, strict=True)
         outcomes = [_Outcome(*each) for each in made]
         by_row: dict[int, list[tuple[_Place, _Outcome]]] = {}
         if self._extraction.chooses:
@@ -192,6 +208,11 @@ class AnswerExtractor:
             self._replaced(response, by_row.get(row, ()))
             for row, response in enumerate(responses)
         ]
+
+    def _as_number(self, value: str | None) -> Any:
+        if value is None or self._number is None:
+            return value
+        return self._as_numbers(pl.Series([value], dtype=pl.String))[0]
 
     def _text_places(self, responses: Sequence[Mapping[str, Any]]) -> Iterator[_Place]:
         for row, response in enumerate(responses):
@@ -251,7 +272,7 @@ class _Place(NamedTuple):
 class _Outcome(NamedTuple):
     """What became of a text."""
 
-    value: str | None
+    value: Any
     status: str
     reason: str | None
 

@@ -11,7 +11,7 @@ from evalkit.adapting.files import check_adapters, with_map
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.examples.attachments import with_attached
 from evalkit.examples.checking import checked_inputs
-from evalkit.examples.conversion import answer_name
+from evalkit.examples.conversion import answer_name, predicted_field
 from evalkit.examples.files import bind_dataset, chosen_data
 from evalkit.examples.loading import load_rows
 from evalkit.examples.rows import ExampleRows
@@ -158,7 +158,7 @@ def load_inputs(
         (*found, *notices),
         _labels(bound, bound_task),
         bound_task.choices_field,
-        bound_task.answer_field,
+        predicted_field(bound, bound_task) or bound_task.answer_field,
         *_prompts(bound, bound_task),
     )
 

@@ -420,3 +420,24 @@ def test_gsm8k_from_the_publishers_file(
         score = result["exact-match"]
         assert score.value is not None
         assert (round(score.value * 1319), score.n) == (solved, 1319)
+
+
+@pytest.mark.parametrize("alternatives", [False, True])
+def test_answers_are_numbers_where_the_task_takes_numbers(alternatives: bool) -> None:
+    texts = ["about 4.5.", "nothing", "$1,200"]
+    rows = [{"uid": str(n), "value": 4.5} for n in range(3)]
+    answers: list[Any] = [{"value": text} for text in texts]
+    said = [
+        {"id": str(n), **({"responses": [each]} if alternatives else each)}
+        for n, each in enumerate(answers)
+    ]
+    result = evalkit.evaluate(
+        data=rows,
+        predictions=said,
+        task="regression",
+        extract="final-number",
+        model="m",
+    )
+    assert result.examples["pred"].to_list() == [4.5, None, 1200.0]
+    assert result.counts["unparsed"] == 1
+    assert result["mae"].value is None  # no number is the worst

@@ -229,7 +229,7 @@ def test_a_dry_run_asks_nothing(folder: Path) -> None:
                 "heat=1",
             ],
             1,
-            "default, with --generate: generate.heat: Extra inputs are not",
+            "default, with --generate: there is no key 'generate.heat'",
         ),
         (
             [
@@ -253,6 +253,19 @@ def test_a_dry_run_asks_nothing(folder: Path) -> None:
             "to name the model of a file, add -p FILE",
         ),
         (["eval", "sample-nli", "--model-name", "x"], 2, "for a model that is asked"),
+        (
+            [
+                *("eval", "sample-nli", "--model", "echo", "--perturbed", "x.jsonl"),
+                *("--replications", "2"),
+            ],
+            2,
+            "leave out --trials and --replications",
+        ),
+        (
+            ["predict", "sample-nli", "--model", "echo", "--shots", "2", "--dry-run"],
+            1,
+            "default: shots.source is missing",
+        ),
     ],
 )
 def test_wrong_words_are_refused(words: list[str], code: int, message: str) -> None:

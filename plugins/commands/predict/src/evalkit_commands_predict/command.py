@@ -87,8 +87,7 @@ def predict_command(
         "split": split,
         "limit": limit,
         "filters": read_filters(filters),
-        "prompt": asked["prompt"],
-        "generate": asked["generate"],
+        **{name: value for name, value in asked.items() if name != "asked"},
     }
     from evalkit_commands_predict.predicting import plan_requests, predict
     from evalkit_commands_predict.saving import refuse_present
@@ -116,7 +115,8 @@ def _show_plan(planned: dict[str, Any], as_json: bool) -> None:
         return
     for number, request in enumerate(planned["first"], 1):
         echo(f"request {number}:")
-        echo(json.dumps(request, ensure_ascii=False, indent=2))
+        for line in json.dumps(request, ensure_ascii=False, indent=2).split("\n"):
+            echo(line)
     about = planned["input_tokens_about"]
     tokens = "" if about is None else f", about {about:,} tokens of input"
     echo(f"{planned['requests']:,} requests{tokens}", err=True)

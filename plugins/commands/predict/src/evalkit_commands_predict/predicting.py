@@ -16,13 +16,15 @@ from typing import Any
 from evalkit import ModelInputs, NotAnswered, Registry, Reply, load_inputs
 from evalkit.catalog import BoundModel
 from evalkit.errors import DataError, EvalkitError, PluginError
-from evalkit_commands_predict.asking import Answer, Asker, Question, close
+from evalkit_commands_predict.asking import Answer, Asker, close
 from evalkit_commands_predict.cache import ReplyCache, cache_folder
 from evalkit_commands_predict.models import bind_model, identity_of
-from evalkit_commands_predict.prompts import Prompt, checked_prompt, read_prompt
-from evalkit_commands_predict.rendering import Renderer, renderer
+from evalkit_commands_predict.plans import Plan
+from evalkit_commands_predict.preparing import Wording, prepare
+from evalkit_commands_predict.prompts import Prompt
 from evalkit_commands_predict.saving import save
 from evalkit_commands_predict.settings import Asked
+from evalkit_commands_predict.shots import Origin
 
 Progress = Callable[[str, float], None]
 """Told what is being done, and which share is behind, 0 to 1."""
@@ -97,6 +99,11 @@ def predict(
     filters: Mapping[str, str | Sequence[str]] | None = None,
     prompt: str | Path | Mapping[str, Any] | Prompt | None = None,
     generate: Mapping[str, Any] | None = None,
+    shots: int | None = None,
+    trials: int = 1,
+    replications: int = 1,
+    count_tokens: Callable[[str], int] | None = None,
+    copies_of: Mapping[str, Any] | None = None,
     asked: Asked | None = None,
     progress: Progress | None = None,
     registry: Registry | None = None,
@@ -115,6 +122,15 @@ def predict(
         prompt: Name of a prompt that the data set or task declares, a file, or what it
             says; the first declared one by default.
         generate: How the model generates, in place of what the prompt says.
+        shots: How many examples with answers are shown, in place of what the prompt
+            says.
+        trials: How often all are asked, each time with other shots.
+        replications: How often the same is asked anew in each trial; each pair of
+            trial and repetition is a `_replication_` of the rows.
+        count_tokens: Says how many tokens a text has, where prompts may be too long
+            for the model; by default one is three bytes of UTF-8.
+        copies_of: What the examples are copies of: arguments of `evalkit.load_inputs`.
+            They are asked with the prompt and the shots of these.
         asked: Limits.
         progress: Told of it.
         registry: Where plugins are found.
@@ -138,16 +154,19 @@ def predict(
     )
     bound = bind_model(model, registry)
     asked = asked or Asked()
-    told = _Told(progress, bound.component.id, len(inputs))
+    wording = Wording(prompt, generate, shots, trials, replications, count_tokens)
     if bound.way == "predict":
-        if prompt is not None or generate:
+        if wording.is_said:
             raise EvalkitError(
                 f"{bound.component.id} answers inputs without a prompt: it takes "
-                "neither a prompt nor how to generate"
+                "neither a prompt nor shots, nor how to generate"
             )
-        return _predicted(bound, model, inputs, told)
-    makes, name = _renderer(bound, inputs, prompt, generate)
-    return _asked(bound, model, inputs, makes, name, asked, told)
+        told = _Told(progress, bound.component.id, len(inputs) * replications)
+        return _predicted(bound, model, inputs, told, replications)
+    origin = Origin(dataset, data, task, registry)
+    plan = prepare(bound, inputs, wording, origin, copies_of)
+    told = _Told(progress, bound.component.id, plan.total)
+    return _asked(bound, model, inputs, plan, asked, told)
 
 
 class _Told:
@@ -176,6 +195,10 @@ def plan_requests(
     *,
     prompt: str | Path | Mapping[str, Any] | Prompt | None = None,
     generate: Mapping[str, Any] | None = None,
+    shots: int | None = None,
+    trials: int = 1,
+    replications: int = 1,
+    count_tokens: Callable[[str], int] | None = None,
     registry: Registry | None = None,
     **chosen: Any,
 ) -> dict[str, Any]:
@@ -186,6 +209,10 @@ def plan_requests(
         model: The model.
         prompt: The prompt.
         generate: How the model generates.
+        shots: How many examples are shown.
+        trials: How often, with other shots.
+        replications: How often the same is asked anew.
+        count_tokens: Says how many tokens a text has.
         registry: Where plugins are found.
         **chosen: Which examples.
 
@@ -198,13 +225,15 @@ def plan_requests(
     """
     inputs = load_inputs(dataset, registry=registry, **chosen)
     bound = bind_model(model, registry)
+    wording = Wording(prompt, generate, shots, trials, replications, count_tokens)
     if bound.way == "predict":
         rows = [dict(row) for row in inputs.rows[:SHOWN]]
         return {"first": rows, "requests": len(inputs), "input_tokens_about": None}
-    makes = _renderer(bound, inputs, prompt, generate)[0]
+    origin = Origin(dataset, chosen.get("data"), chosen.get("task"), registry)
+    plan = prepare(bound, inputs, wording, origin)
     first: list[dict[str, Any]] = []
     characters = 0
-    for question in _questions(makes, inputs):
+    for question in plan.questions():
         request = question.request
         texts = [request.prompt or "", *(m.content for m in request.messages)]
         characters += sum(map(len, texts))
@@ -212,58 +241,25 @@ def plan_requests(
             first.append(request.model_dump(mode="json", exclude_defaults=True))
     return {
         "first": first,
-        "requests": len(inputs),
+        "requests": plan.total,
         "input_tokens_about": -(-characters // _CHARACTERS),
     }
 
 
-def _renderer(
-    model: BoundModel,
-    inputs: ModelInputs,
-    prompt: str | Path | Mapping[str, Any] | Prompt | None,
-    generate: Mapping[str, Any] | None,
-) -> tuple[Renderer, str]:
-    """Return what makes requests, checked, and what the prompt is called."""
-    name, chosen = read_prompt(prompt, inputs.prompts, inputs.asker)
-    if generate:
-        merged = {**chosen.generate.model_dump(), **generate}
-        said = {**chosen.model_dump(mode="json"), "generate": merged}
-        chosen = checked_prompt(f"{name}, with --generate", said)
-    makes = renderer(chosen, name, inputs, "chat" in model.abilities)
-    _refuse_unable(model, makes)
-    return makes, name
-
-
-def _refuse_unable(model: BoundModel, makes: Renderer) -> None:
-    wanted = [makes.form]
-    if makes.prompt.generate.logprobs is not None:
-        wanted.append("logprobs")  # type: ignore[arg-type]
-    length, most = model.context_length, makes.prompt.generate.max_tokens
-    if length is not None and most is not None and most >= length:
-        raise DataError(
-            f"{most} tokens (max_tokens) leave no room for a prompt: the context of "
-            f"{model.component.id} has {length}"
-        )
-    for ability in wanted:
-        if ability not in model.abilities:
-            raise DataError(
-                f"{model.component.id} cannot be asked for {ability}; it can: "
-                f"{', '.join(model.abilities)}"
-            )
-
-
 def _predicted(
-    model: BoundModel, given: Any, inputs: ModelInputs, told: _Told
+    model: BoundModel, given: Any, inputs: ModelInputs, told: _Told, times: int = 1
 ) -> Predicted:
     rows: list[dict[str, Any]] = []
     started = time.monotonic()
-    left = iter(inputs.rows)
     try:
-        while batch := list(islice(left, model.batch_requests)):
-            entries = model.predict(batch)
-            for row, entry in zip(batch, entries, strict=True):
-                rows.append(_response(model, inputs, row["uid"], entry))
-            told.count(len(rows))
+        for repetition in range(1, times + 1):
+            left = iter(inputs.rows)
+            name = {"_replication_": str(repetition)} if times > 1 else {}
+            while batch := list(islice(left, model.batch_requests)):
+                entries = model.predict(batch)
+                for row, entry in zip(batch, entries, strict=True):
+                    rows.append({**_response(model, inputs, row["uid"], entry), **name})
+                told.count(len(rows))
     finally:
         _run(lambda: close(model))
     usage = {"examples": len(rows), "seconds": time.monotonic() - started}
@@ -310,21 +306,22 @@ def _asked(
     model: BoundModel,
     given: Any,
     inputs: ModelInputs,
-    makes: Renderer,
-    name: str,
+    plan: Plan,
     asked: Asked,
     told: _Told,
 ) -> Predicted:
-    answer_field = _answer_field(inputs)
     identity = identity_of(model, given)
     cache = ReplyCache(cache_folder()) if asked.is_cached else None
     answers: list[Answer] = []
+    rows: list[dict[str, Any]] = []
 
     async def run() -> None:
-        asker = Asker(model, identity, asked, cache, len(inputs))
+        asker = Asker(model, identity, asked, cache, plan.total)
         try:
-            async for answer in asker.answers(_questions(makes, inputs)):
+            async for answer in asker.answers(plan.questions()):
                 answers.append(answer)
+                row = plan.take(answer)
+                rows.extend([row] if row is not None else [])
                 told.count(len(answers))
         finally:
             await close(model)
@@ -334,11 +331,11 @@ def _asked(
     finally:
         if cache is not None:
             cache.close()
-    said = makes.prompt.model_dump(mode="json", exclude_defaults=True)
+    said = plan.said
     extract = said.pop("extract", None)
     system: dict[str, Any] = {
         "model": identity,
-        "prompt": {"name": name, "form": makes.form, **said},
+        "prompt": said,
     }
     if extract is not None:
         system["extract"] = extract
@@ -346,30 +343,12 @@ def _asked(
         inputs.dataset,
         inputs.task,
         _name_of(model),
-        [_row(each, answer_field) for each in answers],
+        rows,
         system,
         _usage(answers),
-        inputs.notices,
+        (*inputs.notices, *plan.notices),
         sum(answer.is_cached for answer in answers),
     )
-
-
-def _questions(makes: Renderer, inputs: ModelInputs) -> Iterator[Question]:
-    for row in inputs.rows:
-        yield Question(row["uid"], makes.request(row))
-
-
-def _row(answer: Answer, field: str) -> dict[str, Any]:
-    uid, reply = answer.question.uid, answer.reply
-    if reply.error is not None:
-        return {"id": uid, "error": reply.error}
-    first = reply.completions[0]
-    found: dict[str, Any] = {"id": uid, field: first.text}
-    if first.finish_reason is not None:
-        found["finish_reason"] = first.finish_reason
-    if first.thinking is not None:
-        found["thinking"] = first.thinking
-    return found
 
 
 def _usage(answers: Sequence[Answer]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from string import Formatter
 from typing import Any
 
@@ -38,21 +39,26 @@ def fill(template: str, values: Mapping[str, Any]) -> str:
     for literal, name in _parts(template):
         filled.append(literal)
         if name is not None:
-            filled.append(_written(name, _value(name, values)))
+            filled.append(_written(name, value_of(name, values)))
     return "".join(filled)
 
 
-def _parts(template: str) -> Iterator[tuple[str, str | None]]:
+@lru_cache(maxsize=1_000)
+def _parts(template: str) -> tuple[tuple[str, str | None], ...]:
     try:
-        for literal, name, form, conversion in Formatter().parse(template):
-            if name is not None and (form or conversion or not _is_path(name)):
-                raise ValueError(f"{{{name}}} is no name of a field")
-            yield literal, name
+        return tuple(_parsed(template))
     except ValueError as error:
         raise DataError(
             f"the template {template!r} is malformed: {error}; a brace that stands for "
             "itself is written twice"
         ) from error
+
+
+def _parsed(template: str) -> Iterator[tuple[str, str | None]]:
+    for literal, name, form, conversion in Formatter().parse(template):
+        if name is not None and (form or conversion or not _is_path(name)):
+            raise ValueError(f"{{{name}}} is no name of a field")
+        yield literal, name
 
 
 def _is_path(name: str) -> bool:
@@ -61,7 +67,16 @@ def _is_path(name: str) -> bool:
     )
 
 
-def _value(name: str, values: Mapping[str, Any]) -> Any:
+def value_of(name: str, values: Mapping[str, Any]) -> Any:
+    """Return the value of a field, or one within it.
+
+    Args:
+        name: `name`, or `name.key`.
+        values: The fields by name.
+
+    Raises:
+        DataError: It is missing or null.
+    """
     found: Any = values
     for part in name.split("."):
         found = found.get(part) if isinstance(found, Mapping) else None

@@ -27,7 +27,8 @@ class HateSpeech(LabelTask):
         "default": {
             "instructions": "Say whether the statement is hate speech. "
             "Answer with one of: {labels}.",
-            "query": "Statement: {statement}\nLabel:",
+            "query": "Statement: {statement}",
+            "cue": "Label:",
             "extract": "labels",
             "generate": {"max_tokens": 16},
         }

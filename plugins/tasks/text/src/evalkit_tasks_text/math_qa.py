@@ -36,7 +36,9 @@ class MathQuestionAnswering(TaskIO):
         "default": {
             "instructions": "Solve the problem step by step. Write the answer in the "
             "last line, after 'Answer:'.",
-            "query": "{question}",
+            "query": "Problem: {question}",
+            "cue": "Solution:",
+            "answer": "Answer: {answer}",
             "extract": "after:Answer:,otherwise=text|final-number",
             "generate": {"max_tokens": 512},
         }

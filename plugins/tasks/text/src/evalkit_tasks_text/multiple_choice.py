@@ -46,8 +46,10 @@ class MultipleChoice(TaskIO):
 
     prompts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "default": {
+            "method": "joint",
             "instructions": "Answer the question with the letter of the right choice.",
-            "query": "{question}\n{choices}\nAnswer:",
+            "query": "{question}\n{choices}",
+            "cue": "Answer:",
             "extract": "choice",
             "generate": {"max_tokens": 16},
         }

@@ -33,7 +33,8 @@ class Nli(LabelTask):
         "default": {
             "instructions": "Say whether the context entails the hypothesis, "
             "contradicts it, or neither. Answer with one of: {labels}.",
-            "query": "Context: {context}\nHypothesis: {hypothesis}\nLabel:",
+            "query": "Context: {context}\nHypothesis: {hypothesis}",
+            "cue": "Label:",
             "extract": "labels",
             "generate": {"max_tokens": 16},
         }

@@ -47,7 +47,8 @@ class QuestionAnswering(TaskIO):
         "default": {
             "instructions": "Answer the question with words of the context, and write "
             "nothing else.",
-            "query": "Context: {context}\nQuestion: {question}\nAnswer:",
+            "query": "Context: {context}\nQuestion: {question}",
+            "cue": "Answer:",
             "extract": "strip",
             "generate": {"max_tokens": 64},
         }

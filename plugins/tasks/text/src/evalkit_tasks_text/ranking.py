@@ -56,7 +56,9 @@ class Ranking(TaskIO):
         "default": {
             "instructions": "List what is relevant for the query, the best first, as a "
             "list of texts in JSON.",
-            "query": "Query: {query}\nItems:",
+            "query": "Query: {query}",
+            "cue": "Items:",
+            "answers": "json",
             "generate": {"max_tokens": 512},
         }
     }

@@ -26,6 +26,7 @@ class Rating(TaskIO):
     Input = OptionalTextInput
     Output = RatingOutput
     input_keys = ("text",)
+    answer_field = "rating"
     answer_kind = "none"
     scored_fields = ("responses",)
     perf_metric = "krippendorff-alpha"
@@ -33,7 +34,8 @@ class Rating(TaskIO):
     prompts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "default": {
             "instructions": "Rate the text from 1 to 5. Write the number only.",
-            "query": "Text: {text}\nRating:",
+            "query": "Text: {text}",
+            "cue": "Rating:",
             "extract": "final-number",
             "generate": {"max_tokens": 16},
         }

@@ -43,7 +43,8 @@ class Regression(TaskIO):
         "default": {
             "instructions": "Say what number belongs to the text. "
             "Write the number only.",
-            "query": "Text: {text}\nNumber:",
+            "query": "Text: {text}",
+            "cue": "Number:",
             "extract": "final-number",
             "generate": {"max_tokens": 16},
         }

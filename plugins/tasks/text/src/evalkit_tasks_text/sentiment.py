@@ -20,7 +20,8 @@ class Sentiment(LabelTask):
         "default": {
             "instructions": "Say what the sentiment of the statement is. "
             "Answer with one of: {labels}.",
-            "query": "Statement: {statement}\nSentiment:",
+            "query": "Statement: {statement}",
+            "cue": "Sentiment:",
             "extract": "labels",
             "generate": {"max_tokens": 16},
         }

@@ -19,7 +19,8 @@ class TextClassification(LabelTask):
         "default": {
             "instructions": "Say which label the statement has. "
             "Answer with one of: {labels}.",
-            "query": "Statement: {statement}\nLabel:",
+            "query": "Statement: {statement}",
+            "cue": "Label:",
             "extract": "labels",
             "generate": {"max_tokens": 16},
         }

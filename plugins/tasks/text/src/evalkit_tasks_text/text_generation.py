@@ -38,6 +38,11 @@ class TextGeneration(TaskIO):
     delta_metrics = ("robustness",)
     perturb_fields = ("source",)
     prompts: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "default": {"query": "{source}", "generate": {"max_tokens": 512}}
+        "default": {
+            "query": "Source: {source}",
+            "cue": "Text:",
+            "extract": "strip",
+            "generate": {"max_tokens": 512},
+        }
     }
     example: ClassVar[Mapping[str, Any]] = {"uid": "text-1", "source": "Es regnet."}

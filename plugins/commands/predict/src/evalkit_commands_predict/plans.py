@@ -1,0 +1,166 @@
+"""All questions of a prompt, in their order, and the responses that come of them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from evalkit import ModelInputs, Reply
+from evalkit.catalog import is_file_name
+from evalkit.errors import EvalkitError
+from evalkit_commands_predict.asking import Answer, Question
+from evalkit_commands_predict.checks import check_rows
+from evalkit_commands_predict.fitting import CountTokens, Fitter
+from evalkit_commands_predict.methods import Methods, NoAnswer, Read
+from evalkit_commands_predict.rendering import Renderer
+from evalkit_commands_predict.shots import Drawn, Origin, draw_shots
+
+
+class _Open(NamedTuple):
+    """A response that waits for its replies."""
+
+    uid: str
+    replication: str | None
+    requests: int
+    read: Read
+
+
+class Plan:
+    """What is asked of all examples: in each trial, and in each repetition of it.
+
+    Args:
+        makes: What makes prompts.
+        drawn: The shots of each trial.
+        replications: How often each is asked anew.
+        context_length: The most tokens that the model reads and writes; None where it
+            is not known.
+        count_tokens: Counts tokens; by default an estimate.
+    """
+
+    def __init__(
+        self,
+        makes: Renderer,
+        drawn: Drawn | None = None,
+        replications: int = 1,
+        context_length: int | None = None,
+        count_tokens: CountTokens | None = None,
+    ) -> None:
+        if replications < 1:
+            raise EvalkitError(f"replications must be 1 or more, is {replications}")
+        self.makes = makes
+        self._length, self._count_tokens = context_length, count_tokens
+        self._drawn = drawn or Drawn()
+        self._replications = replications
+        self._fitter = Fitter(makes, context_length, count_tokens)
+        self._methods = Methods(makes, self._fitter, makes.inputs.answer_field)
+        self._open: deque[_Open] = deque()
+        self._replies: list[Reply] = []
+        of_one = self._methods.requests_of_one
+        passes = len(self._drawn.trials) * replications
+        self.total = passes * sum(of_one(row) for row in makes.inputs.rows)
+
+    def of_copies(self, inputs: ModelInputs) -> Plan:
+        """Return a plan that asks about copies of the examples in the same way.
+
+        Args:
+            inputs: The copies.
+
+        Raises:
+            DataError: The prompt does not fit one of them.
+        """
+        makes = self.makes.of_copies(inputs)
+        check_rows(makes)
+        return Plan(
+            makes,
+            Drawn(self._drawn.trials),
+            self._replications,
+            self._length,
+            self._count_tokens,
+        )
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a user should know, once all was asked."""
+        return (
+            *self._drawn.notices,
+            *self._fitter.notices,
+            *self._methods.notices,
+        )
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """The prompt, with what its settings came to: which shots, and how often.
+
+        Files are named without their folder: what they hold is said, too.
+        """
+        prompt = self.makes.prompt.model_dump(mode="json", exclude_defaults=True)
+        source = self.makes.prompt.shots.source
+        if source is not None and is_file_name(source):
+            prompt["shots"]["source"] = PurePath(source).name
+        name = self.makes.name
+        passes = {
+            "trials": len(self._drawn.trials),
+            "replications": self._replications,
+        }
+        return {
+            "name": PurePath(name).name if is_file_name(name) else name,
+            "form": self.makes.form,
+            **prompt,
+            **self._drawn.said(),
+            **{key: count for key, count in passes.items() if count > 1},
+        }
+
+    def questions(self) -> Iterator[Question]:
+        """Make the questions, one after another, as they are needed."""
+        for trial, shots in enumerate(self._drawn.trials, start=1):
+            for repetition in range(1, self._replications + 1):
+                name = self._name(trial, repetition)
+                # the first repetition is what one alone would be, also in the cache
+                key = "" if repetition == 1 else str(repetition)
+                for row in self.makes.inputs.rows:
+                    asked = self._methods.ask(row, shots)
+                    self._open.append(
+                        _Open(row["uid"], name, len(asked.requests), asked.read)
+                    )
+                    for request in asked.requests:
+                        yield Question(row["uid"], request, key)
+
+    def _name(self, trial: int, repetition: int) -> str | None:
+        """Return the replication of the rows of a pass; None where there is one."""
+        if len(self._drawn.trials) == 1:
+            return None if self._replications == 1 else str(repetition)
+        return str(trial) if self._replications == 1 else f"{trial}.{repetition}"
+
+    def take(self, answer: Answer) -> dict[str, Any] | None:
+        """Take the next answer, in the order of the questions.
+
+        Args:
+            answer: The answer.
+
+        Returns:
+            The response that it completes; None where others are to come.
+        """
+        self._replies.append(answer.reply)
+        if len(self._replies) < self._open[0].requests:
+            return None
+        first, replies = self._open.popleft(), self._replies
+        self._replies = []
+        row: dict[str, Any] = {"id": first.uid}
+        if first.replication is not None:
+            row["_replication_"] = first.replication
+        return {**row, **_read(first, replies)}
+
+
+def _read(first: _Open, replies: list[Reply]) -> Mapping[str, Any]:
+    failed = [reply.error for reply in replies if reply.error is not None]
+    if failed:
+        return {"error": failed[0]}
+    try:
+        return first.read(replies)
+    except NoAnswer as error:
+        return {"error": str(error)}
+
+
+__all__ = ["Drawn", "Origin", "Plan", "draw_shots"]

@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import islice
@@ -16,7 +16,7 @@ from typing import Any
 from evalkit import ModelInputs, NotAnswered, Registry, Reply, load_inputs
 from evalkit.catalog import BoundModel
 from evalkit.errors import DataError, EvalkitError, PluginError
-from evalkit_commands_predict.asking import Answer, Asker, close
+from evalkit_commands_predict.asking import Asker, close
 from evalkit_commands_predict.cache import ReplyCache, cache_folder
 from evalkit_commands_predict.models import bind_model, identity_of
 from evalkit_commands_predict.plans import Plan
@@ -25,6 +25,7 @@ from evalkit_commands_predict.prompts import Prompt
 from evalkit_commands_predict.saving import save
 from evalkit_commands_predict.settings import Asked
 from evalkit_commands_predict.shots import Origin
+from evalkit_commands_predict.usage import Usage
 
 Progress = Callable[[str, float], None]
 """Told what is being done, and which share is behind, 0 to 1."""
@@ -312,17 +313,17 @@ def _asked(
 ) -> Predicted:
     identity = identity_of(model, given)
     cache = ReplyCache(cache_folder()) if asked.is_cached else None
-    answers: list[Answer] = []
+    usage = Usage()
     rows: list[dict[str, Any]] = []
 
     async def run() -> None:
         asker = Asker(model, identity, asked, cache, plan.total)
         try:
             async for answer in asker.answers(plan.questions()):
-                answers.append(answer)
+                usage.add(answer)
                 row = plan.take(answer)
                 rows.extend([row] if row is not None else [])
-                told.count(len(answers))
+                told.count(usage.answers)
         finally:
             await close(model)
 
@@ -345,26 +346,10 @@ def _asked(
         _name_of(model),
         rows,
         system,
-        _usage(answers),
+        {"examples": len(rows), **usage.figures},
         (*inputs.notices, *plan.notices),
-        sum(answer.is_cached for answer in answers),
+        usage.from_cache,
     )
-
-
-def _usage(answers: Sequence[Answer]) -> dict[str, Any]:
-    replies = [answer.reply for answer in answers]
-    return {
-        "examples": len(replies),
-        "seconds": _sum(reply.seconds for reply in replies),
-        "input_tokens": _sum(reply.usage.input_tokens for reply in replies),
-        "output_tokens": _sum(reply.usage.output_tokens for reply in replies),
-    }
-
-
-def _sum(values: Iterator[Any]) -> Any:
-    """Return a sum; None where a part is not known."""
-    known = [*values]
-    return None if not known or None in known else sum(known)
 
 
 def _name_of(model: BoundModel) -> str:

@@ -191,7 +191,7 @@ def test_predictions_that_are_a_folder_are_told_what_it_has(root: str) -> None:
         in done.stderr
     )
     done = call("eval", *of_data, "-p", root)
-    assert "is a folder, not a file; it has data/, runs/, said/\n" in done.stderr
+    assert "is a folder, not a file; name one of its files: data/set" in done.stderr
 
 
 def test_a_file_of_a_bucket_is_checked_against_a_schema(root: str) -> None:

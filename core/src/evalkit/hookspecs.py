@@ -947,6 +947,9 @@ class ModelAttributes:
     and raise it for `ask`."""
     batch_requests: int
     """The most requests or inputs that `generate` or `predict` gets in one call."""
+    uses_network: bool
+    """Whether it asks another machine: with `EVALKIT_OFFLINE` only the cache answers
+    then."""
 
 
 class ModelSpec:

@@ -82,6 +82,7 @@ class Model(Plugin):
     context_length: int | None = None
     concurrency: int = 1
     batch_requests: int = 32
+    uses_network: bool = False
 
 
 class TaskIO(Plugin):

@@ -334,3 +334,26 @@ def test_errors_are_allowed_by_share_or_count() -> None:
     assert Asked(max_errors=0.05).errors_allowed(100) == 5
     assert Asked(max_errors=0.05).errors_allowed(19) == 0
     assert Asked(max_errors=7).errors_allowed(10) == 7
+
+
+def test_a_server_is_not_waited_for_all_day(rows: Rows, scripted: Any) -> None:
+    model = scripted(lambda text: evalkit.TryAgain("busy", 86_400))
+    found = ask(rows[:1], model, max_errors=1)
+    assert found.errors == {"busy; the server wants to be asked again in 86,400 s": 1}
+    assert len(model.asked) == 1
+
+
+def test_offline_the_cache_answers(
+    rows: Rows, scripted: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Far(scripted):  # type: ignore[misc]
+        uses_network = True
+
+    before = ask(rows[:3], Far(str.upper))
+    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
+    far = Far(str.upper)
+    assert ask(rows[:3], far).rows == before.rows
+    with pytest.raises(AskingEnded, match=r"the example '3', as EVALKIT_OFFLINE"):
+        ask(rows[:4], far)
+    assert far.asked == []
+    assert ask(rows[:4], scripted(str.lower)).failed == 0

@@ -33,6 +33,7 @@ from tenacity import (
 from evalkit import NotAnswered, Reply, Request, TryAgain
 from evalkit.catalog import BoundModel
 from evalkit.errors import EvalkitError
+from evalkit.storage import is_offline
 from evalkit_commands_predict.cache import ReplyCache, reply_key
 from evalkit_commands_predict.settings import Asked
 
@@ -42,6 +43,9 @@ _FIRST_WAIT = 1.0
 """Seconds before a request is asked again; twice as many each time."""
 
 _LONGEST_WAIT = 60.0
+
+LONGEST_SERVER_WAIT = 600.0
+"""Seconds that a server may ask for; what it wants to be asked later has failed."""
 
 _AHEAD = 4
 """Batches that are under way for each one that may be asked, so that a slow one holds
@@ -168,6 +172,7 @@ class Asker:
         """Ask what nobody asked before."""
         if not questions:
             return []
+        refuse_offline(self._model, f"the example {questions[0].uid!r}")
         async with self._slots:
             self._go_on()
             if self._limiter is not None:
@@ -237,7 +242,8 @@ class Asker:
             for n in range(len(requests))
             if n not in replies or replies[n].is_retriable
         ]
-        found = await self._once([requests[n] for n in places])
+        asked = await self._once([requests[n] for n in places])
+        found = [_within_patience(reply) for reply in asked]
         replies.update(zip(places, found, strict=True))
         later = [reply for reply in found if reply.is_retriable]
         if later:
@@ -304,6 +310,32 @@ async def _in_thread(function: Callable[[], _T]) -> _T:
 
     threading.Thread(target=work, name="evalkit-ask", daemon=True).start()
     return await done
+
+
+def refuse_offline(model: BoundModel, what: str) -> None:
+    """Refuse to ask another machine where the network is forbidden.
+
+    Args:
+        model: The model.
+        what: What it would be asked about.
+
+    Raises:
+        AskingEnded: `EVALKIT_OFFLINE` is set.
+    """
+    if model.uses_network and is_offline():
+        raise AskingEnded(
+            f"{model.component.id} cannot be asked about {what}, as EVALKIT_OFFLINE "
+            "forbids the network, and no reply is in the cache: unset it"
+        )
+
+
+def _within_patience(reply: Reply) -> Reply:
+    """Take a reply for final that a server wants to be asked for much later."""
+    after = reply.retry_after
+    if not reply.is_retriable or after is None or after <= LONGEST_SERVER_WAIT:
+        return reply
+    error = f"{reply.error}; the server wants to be asked again in {after:,.0f} s"
+    return reply.model_copy(update={"error": error, "is_retriable": False})
 
 
 def _later(reason: str, after: float | None = None) -> Reply:

@@ -16,7 +16,7 @@ from typing import Any
 from evalkit import ModelInputs, NotAnswered, Registry, Reply, load_inputs
 from evalkit.catalog import BoundModel
 from evalkit.errors import DataError, EvalkitError, PluginError
-from evalkit_commands_predict.asking import Asker, close
+from evalkit_commands_predict.asking import Asker, close, refuse_offline
 from evalkit_commands_predict.cache import ReplyCache, cache_folder
 from evalkit_commands_predict.models import bind_model, identity_of
 from evalkit_commands_predict.plans import Plan
@@ -250,6 +250,7 @@ def plan_requests(
 def _predicted(
     model: BoundModel, given: Any, inputs: ModelInputs, told: _Told, times: int = 1
 ) -> Predicted:
+    refuse_offline(model, inputs.dataset)
     rows: list[dict[str, Any]] = []
     started = time.monotonic()
     try:

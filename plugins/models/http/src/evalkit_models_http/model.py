@@ -31,6 +31,7 @@ class Http(evalkit.Model):
 
     concurrency = 1
     batch_requests = 256
+    uses_network = True
 
     class Parameters(evalkit.Parameters):
         """Where the service is, and how it is spoken to."""

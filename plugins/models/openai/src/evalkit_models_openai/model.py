@@ -58,6 +58,7 @@ class OpenAI(evalkit.Model):
     abilities = _ABILITIES["chat"]
     concurrency = 16
     batch_requests = 1
+    uses_network = True
 
     class Parameters(evalkit.Parameters):
         """Which model, where, and how it is called."""

@@ -334,3 +334,26 @@ def test_errors_are_allowed_by_share_or_count() -> None:
     assert Asked(max_errors=0.05).errors_allowed(100) == 5
     assert Asked(max_errors=0.05).errors_allowed(19) == 0
     assert Asked(max_errors=7).errors_allowed(10) == 7
+
+
+def test_what_was_answered_is_kept_when_others_of_its_batch_end_the_work(
+    rows: Rows,
+) -> None:
+    model = Batching()
+    done = evalkit.text_reply("neutral")
+    model.failures = [[done, done, evalkit.Reply(error="no key", is_fatal=True), done]]
+    with pytest.raises(AskingEnded, match="no key"):
+        ask(rows[:4], model)
+    assert ask(rows[:4], model).from_cache == 3
+
+
+def test_of_examples_that_say_the_same_the_first_reply_stands(
+    rows: Rows, scripted: Any
+) -> None:
+    times = iter(range(100))
+    alike = [{**row, "statement": "the same"} for row in rows[:4]]
+    model = scripted(lambda text: f"answer {next(times)}", seconds=0.01)
+    found = ask(alike, model)
+    assert len(model.asked) == 4  # all were under way at once
+    assert len({row["label"] for row in found.rows}) == 1
+    assert ask(alike, model).rows == found.rows

@@ -142,9 +142,9 @@ class Asker:
         ]
         known = [self._kept(key) for key in keys]
         open_places = [n for n, reply in enumerate(known) if reply is None]
-        replies = await self._ask([batch[n] for n in open_places])
-        for place, reply in zip(open_places, replies, strict=True):
-            self._keep(keys[place], reply)
+        replies = await self._ask(
+            [batch[n] for n in open_places], [keys[n] for n in open_places]
+        )
         come = dict(zip(open_places, replies, strict=True))
         return [
             Answer(question, reply or come[n], reply is not None)
@@ -160,11 +160,22 @@ class Asker:
         except ValidationError:  # of a version that wrote otherwise: it is asked anew
             return None
 
-    def _keep(self, key: str, reply: Reply) -> None:
-        if self._cache is not None and reply.error is None:
-            self._cache.put(key, reply.model_dump_json(exclude_defaults=True))
+    def _keep(self, key: str, reply: Reply) -> Reply:
+        """Keep a reply, and return the one that stands.
 
-    async def _ask(self, questions: Sequence[Question]) -> list[Reply]:
+        Of a request that was under way twice, as of two examples that say the same,
+        this is the first one, so that a repeated run finds what this one did.
+        """
+        if self._cache is None or reply.error is not None:
+            return reply
+        before = self._kept(key)
+        if before is None:
+            self._cache.put(key, reply.model_dump_json(exclude_defaults=True))
+        return before or reply
+
+    async def _ask(
+        self, questions: Sequence[Question], keys: Sequence[str]
+    ) -> list[Reply]:
         """Ask what nobody asked before."""
         if not questions:
             return []
@@ -174,9 +185,11 @@ class Asker:
                 for _ in questions:
                     await self._limiter.acquire()
             replies = await self._ask_again_and_again([q.request for q in questions])
+            # before they are counted, as that may wait, or end all
+            kept = [self._keep(*each) for each in zip(keys, replies, strict=True)]
             for reply in replies:
                 await self._count_in(reply)
-        return replies
+        return kept
 
     def _go_on(self) -> None:
         if self._why_ended is not None:

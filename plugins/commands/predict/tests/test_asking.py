@@ -357,3 +357,37 @@ def test_of_examples_that_say_the_same_the_first_reply_stands(
     assert len(model.asked) == 4  # all were under way at once
     assert len({row["label"] for row in found.rows}) == 1
     assert ask(alike, model).rows == found.rows
+
+
+def test_requests_a_minute_have_a_limit_that_those_sent_again_keep(
+    rows: Rows, scripted: Any
+) -> None:
+    times: list[float] = []
+
+    def answer(text: str) -> Any:
+        times.append(time.monotonic())
+        return evalkit.TryAgain("busy", 0) if len(times) < 3 else "neutral"
+
+    ask(rows[:2], scripted(answer), requests_per_minute=1200)
+    assert len(times) == 4
+    assert times[3] - times[0] >= 0.14
+
+
+def test_nothing_is_sent_again_when_the_work_has_ended(
+    rows: Rows, scripted: Any
+) -> None:
+    def answer(text: str) -> Any:
+        is_end = text == "text 1"
+        fatal = evalkit.Reply(error="wrong key", is_fatal=True)
+        return fatal if is_end else evalkit.TryAgain("busy", 0.05)
+
+    model = scripted(answer)
+    with pytest.raises(AskingEnded, match="wrong key"):
+        ask(rows[:2], model, retries=50)
+    assert len(model.asked) == 2
+
+
+def test_who_did_not_wait_any_longer_is_said(rows: Rows, scripted: Any) -> None:
+    model = scripted(lambda text: TimeoutError("the socket"))
+    found = ask(rows[:1], model, retries=0, max_errors=1)
+    assert found.errors == {"no reply in time: the socket": 1}

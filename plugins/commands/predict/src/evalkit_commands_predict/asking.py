@@ -103,7 +103,7 @@ class Asker:
         self._why_ended: str | None = None
         self._count = asked.concurrency or model.concurrency
         self._slots = asyncio.Semaphore(self._count)
-        self._limiter = _limiter(asked.requests_per_minute)
+        self._limiter = _even_limiter(asked.requests_per_minute)
         self._token_limiter = _limiter(asked.tokens_per_minute)
 
     async def answers(self, questions: Iterable[Question]) -> AsyncIterator[Answer]:
@@ -180,10 +180,6 @@ class Asker:
         if not questions:
             return []
         async with self._slots:
-            self._go_on()
-            if self._limiter is not None:
-                for _ in questions:
-                    await self._limiter.acquire()
             replies = await self._ask_again_and_again([q.request for q in questions])
             # before they are counted, as that may wait, or end all
             kept = [self._keep(*each) for each in zip(keys, replies, strict=True)]
@@ -243,6 +239,7 @@ class Asker:
         """Ask for the replies that are missing, or that may come now.
 
         Raises:
+            AskingEnded: Nothing more is asked, of what failed before either.
             _Again: Some may come later.
         """
         places = [
@@ -250,6 +247,10 @@ class Asker:
             for n in range(len(requests))
             if n not in replies or replies[n].is_retriable
         ]
+        if self._limiter is not None:
+            for _ in places:
+                await self._limiter.acquire()
+        self._go_on()
         found = await self._once([requests[n] for n in places])
         replies.update(zip(places, found, strict=True))
         later = [reply for reply in found if reply.is_retriable]
@@ -261,15 +262,18 @@ class Asker:
 
     async def _once(self, requests: Sequence[Request]) -> list[Reply]:
         started = time.monotonic()
+        limit = asyncio.timeout(self._asked.seconds)
         try:
-            async with asyncio.timeout(self._asked.seconds):
+            async with limit:
                 found = await self._call(requests)
         except NotAnswered as error:
             return [Reply(error=error.reason)] * len(requests)
         except TryAgain as error:
             return [_later(error.reason, error.after)] * len(requests)
-        except TimeoutError:
+        except TimeoutError as error:
             reason = f"no reply within {self._asked.seconds:g} s"
+            if not limit.expired():  # it is the model that did not wait so long
+                reason = f"no reply in time: {error}".removesuffix(": ")
             return [_later(reason)] * len(requests)
         except ConnectionError as error:
             return [_later(f"no connection: {error}")] * len(requests)
@@ -330,6 +334,11 @@ def _wait(state: RetryCallState) -> float:
         return float(error.after)
     longest = min(_LONGEST_WAIT, math.ldexp(_FIRST_WAIT, state.attempt_number - 1))
     return longest * random.uniform(0.5, 1.0)
+
+
+def _even_limiter(per_minute: float | None) -> AsyncLimiter | None:
+    """Return what lets one after another pass; a burst would make a minute too full."""
+    return None if per_minute is None else AsyncLimiter(1, 60.0 / per_minute)
 
 
 def _limiter(per_minute: float | None) -> AsyncLimiter | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import sqlite3
 import threading
 import time
@@ -391,3 +393,31 @@ def test_who_did_not_wait_any_longer_is_said(rows: Rows, scripted: Any) -> None:
     model = scripted(lambda text: TimeoutError("the socket"))
     found = ask(rows[:1], model, retries=0, max_errors=1)
     assert found.errors == {"no reply in time: the socket": 1}
+
+
+def test_an_interrupt_ends_asking_where_a_loop_runs_already(
+    rows: Rows, scripted: Any
+) -> None:
+    def answer(text: str) -> str:
+        if text == "text 3":
+            os.kill(os.getpid(), signal.SIGINT)
+        return "neutral"
+
+    async def within() -> Any:
+        return ask(rows, model, is_cached=False, concurrency=1)
+
+    model = scripted(answer, seconds=0.1)
+    loop = asyncio.new_event_loop()  # `asyncio.run` would handle the signal
+    with pytest.raises(KeyboardInterrupt):
+        loop.run_until_complete(within())
+    loop.close()
+    assert len(model.asked) <= 6
+    assert "evalkit-ask" not in {each.name for each in threading.enumerate()}
+
+
+def test_an_error_that_is_null_is_none(rows: Rows) -> None:
+    def answer(inputs: Any) -> list[dict[str, Any]]:
+        return [{"label": "neutral", "error": None} for _ in inputs]
+
+    found = predict(data=rows, task="sentiment", model=answer)
+    assert (found.failed, found.errors) == (0, {})

@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import islice
@@ -65,13 +66,14 @@ class Predicted:
     @property
     def errors(self) -> dict[str, int]:
         """How many examples failed for each reason, the most frequent first."""
-        found = Counter(row["error"] for row in self.rows if "error" in row)
+        errors = (row.get("error") for row in self.rows)
+        found = Counter(str(error) for error in errors if error is not None)
         return dict(found.most_common())
 
     @property
     def failed(self) -> int:
         """How many examples have no answer."""
-        return sum("error" in row for row in self.rows)
+        return sum(row.get("error") is not None for row in self.rows)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the predictions as JSON lines, and beside them what made them.
@@ -319,11 +321,12 @@ def _asked(
     async def run() -> None:
         asker = Asker(model, identity, asked, cache, plan.total)
         try:
-            async for answer in asker.answers(plan.questions()):
-                usage.add(answer)
-                row = plan.take(answer)
-                rows.extend([row] if row is not None else [])
-                told.count(usage.answers)
+            async with aclosing(asker.answers(plan.questions())) as answers:
+                async for answer in answers:
+                    usage.add(answer)
+                    row = plan.take(answer)
+                    rows.extend([row] if row is not None else [])
+                    told.count(usage.answers)
         finally:
             await close(model)
 
@@ -364,16 +367,28 @@ def _run(function: Callable[[], Any]) -> None:
         asyncio.run(function())
         return
     failures: list[BaseException] = []
+    tasks: list[asyncio.Future[Any]] = []
+
+    async def whole() -> None:
+        tasks.append(asyncio.ensure_future(function()))
+        await tasks[0]
 
     def work() -> None:
         try:
-            asyncio.run(function())
+            asyncio.run(whole())
         except BaseException as error:
             failures.append(error)
 
-    thread = threading.Thread(target=work)
+    thread = threading.Thread(target=work, daemon=True)
     thread.start()
-    thread.join()
+    try:
+        thread.join()
+    except BaseException:  # the user interrupts, and nothing more is to be asked
+        for task in tasks:
+            with suppress(RuntimeError):  # the loop has ended
+                task.get_loop().call_soon_threadsafe(task.cancel)
+        thread.join()
+        raise
     if failures:
         raise failures[0]
 

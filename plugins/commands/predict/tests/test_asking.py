@@ -199,6 +199,9 @@ class Batching(evalkit.Model):
         self.threads: set[str] = set()
         self.failures: list[Any] = []
 
+    def describe(self) -> dict[str, str]:
+        return {"name": "batching"}
+
     def generate(self, requests: Sequence[evalkit.Request]) -> list[evalkit.Reply]:
         self.batches.append(len(requests))
         self.threads.add(threading.current_thread().name)
@@ -421,3 +424,36 @@ def test_an_error_that_is_null_is_none(rows: Rows) -> None:
 
     found = predict(data=rows, task="sentiment", model=answer)
     assert (found.failed, found.errors) == (0, {})
+
+
+class Saying(evalkit.Model):
+    """Says what it was made with, and nothing of that in advance."""
+
+    abilities = ("text", "chat")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def generate(self, requests: Sequence[evalkit.Request]) -> list[evalkit.Reply]:
+        return [evalkit.text_reply(self._text) for _ in requests]
+
+
+def test_no_model_gets_the_replies_of_another_of_its_class(rows: Rows) -> None:
+    one, other = ask(rows[:1], Saying("neutral")), ask(rows[:1], Saying("positive"))
+    assert [one.rows[0]["label"], other.rows[0]["label"]] == ["neutral", "positive"]
+    (notice,) = other.notices
+    assert "models/saying does not say which model it is" in notice
+
+
+def test_what_a_model_says_of_itself_is_asked_before_it_is_closed(rows: Rows) -> None:
+    class Closing(Batching):
+        is_closed = False
+
+        def describe(self) -> dict[str, str]:
+            assert not self.is_closed
+            return {"name": "closing"}
+
+        def close(self) -> None:
+            self.is_closed = True
+
+    assert ask(rows, Closing()).model == "closing"

@@ -320,3 +320,22 @@ def test_in_python_a_function_will_do(rows: list[dict[str, Any]]) -> None:
     found = evalkit.predict(data=rows, task="sentiment", model=shout)
     assert found.rows[0] == {"id": "0", "label": "TEXT 0"}
     assert (found.model, found.task, found.failed) == ("shout", "sentiment", 0)
+
+
+def test_a_file_of_python_may_hold_data_classes_and_does_not_end_evalkit() -> None:
+    Path("typed.py").write_text(
+        "from __future__ import annotations\n"
+        "from dataclasses import dataclass\n"
+        "@dataclass\n"
+        "class Said:\n"
+        "    text: str\n"
+        "def answer(inputs):\n"
+        "    return [Said('neutral').text for _ in inputs]\n"
+    )
+    words = ("predict", "sample-sentiment", "-o", "typed.jsonl")
+    done = call(*words, "--model", "typed.py:answer")
+    assert (done.exit_code, Path("typed.jsonl").exists()) == (0, True)
+    Path("ending.py").write_text("raise SystemExit(0)\n")
+    done = call(*words, "--overwrite", "--model", "ending.py:answer")
+    assert done.exit_code == 1
+    assert "ending.py: importing it failed with SystemExit" in done.stderr

@@ -19,7 +19,7 @@ from evalkit.catalog import BoundModel
 from evalkit.errors import DataError, EvalkitError, PluginError
 from evalkit_commands_predict.asking import Asker, close
 from evalkit_commands_predict.cache import ReplyCache, cache_folder
-from evalkit_commands_predict.models import bind_model, identity_of
+from evalkit_commands_predict.models import bind_model, identity_of, is_told_apart
 from evalkit_commands_predict.plans import Plan
 from evalkit_commands_predict.preparing import Wording, prepare
 from evalkit_commands_predict.prompts import Prompt
@@ -253,6 +253,7 @@ def _predicted(
     model: BoundModel, given: Any, inputs: ModelInputs, told: _Told, times: int = 1
 ) -> Predicted:
     rows: list[dict[str, Any]] = []
+    system = {"model": identity_of(model, given)}
     started = time.monotonic()
     try:
         for repetition in range(1, times + 1):
@@ -266,11 +267,10 @@ def _predicted(
     finally:
         _run(lambda: close(model))
     usage = {"examples": len(rows), "seconds": time.monotonic() - started}
-    system = {"model": identity_of(model, given)}
     return Predicted(
         inputs.dataset,
         inputs.task,
-        _name_of(model),
+        _name_of(model, system["model"]),
         rows,
         system,
         usage,
@@ -314,7 +314,8 @@ def _asked(
     told: _Told,
 ) -> Predicted:
     identity = identity_of(model, given)
-    cache = ReplyCache(cache_folder()) if asked.is_cached else None
+    is_kept = asked.is_cached and is_told_apart(model)
+    cache = ReplyCache(cache_folder()) if is_kept else None
     usage = Usage()
     rows: list[dict[str, Any]] = []
 
@@ -343,20 +344,26 @@ def _asked(
     }
     if extract is not None:
         system["extract"] = extract
+    notices = (*inputs.notices, *plan.notices)
+    if asked.is_cached and not is_kept:
+        notices += (
+            f"replies were not kept, as {model.component.id} does not say which model "
+            "it is: write its method describe",
+        )
     return Predicted(
         inputs.dataset,
         inputs.task,
-        _name_of(model),
+        _name_of(model, identity),
         rows,
         system,
         {"examples": len(rows), **usage.figures},
-        (*inputs.notices, *plan.notices),
+        notices,
         usage.from_cache,
     )
 
 
-def _name_of(model: BoundModel) -> str:
-    return str(model.describe().get("name") or model.component.name)
+def _name_of(model: BoundModel, identity: Mapping[str, Any]) -> str:
+    return str(identity["describes"].get("name") or model.component.name)
 
 
 def _run(function: Callable[[], Any]) -> None:

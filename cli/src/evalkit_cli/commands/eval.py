@@ -206,6 +206,8 @@ def eval_command(
             "--perturbed takes one answer to each example: leave out --trials and "
             "--replications."
         )
+    if is_asked and options["perturbed"] and len(models) > 1:
+        raise click.UsageError("--perturbed takes a single --model; ask one at a time.")
     model = None if is_asked else _single(models)
     with plugin_output_to_stderr(), spool_folder() as folder:
         if predictions_dir is not None:

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 from click.testing import CliRunner, Result
 
@@ -339,3 +340,46 @@ def test_a_file_of_python_may_hold_data_classes_and_does_not_end_evalkit() -> No
     done = call(*words, "--overwrite", "--model", "ending.py:answer")
     assert done.exit_code == 1
     assert "ending.py: importing it failed with SystemExit" in done.stderr
+
+
+def test_answers_of_numpy_and_halves_of_characters_are_written() -> None:
+    rows = [{"uid": "1", "statement": "x", "label": "neutral"}]
+
+    def answer(inputs: Any) -> list[Any]:
+        return [{"label": "half \ud83d", "conf": numpy.float32(0.5)} for _ in inputs]
+
+    predicted = evalkit.predict(data=rows, task="sentiment", model=answer)
+    predicted.save("mine.jsonl")
+    found = json.loads(Path("mine.jsonl").read_bytes())
+    assert found == {"id": "1", "label": "half \ud83d", "conf": 0.5}
+
+
+def test_what_is_no_json_leaves_no_file() -> None:
+    rows = [{"uid": "1", "statement": "x", "label": "neutral"}]
+    predicted = evalkit.predict(data=rows, task="sentiment", model=lambda _: [object()])
+    with pytest.raises(evalkit.DataError, match=r"the answer to '1' .*: object is"):
+        predicted.save("none.jsonl")
+    assert not [*Path().glob("*none*")]
+
+
+def test_texts_that_end_an_answer_may_be_tags() -> None:
+    model = "echo"
+    for given, stop in (("</s>", ["</s>"]), ("a/</b>/c", ["a", "</b>", "c"])):
+        done = call(
+            *("predict", "sample-sentiment", "--model", model, "--dry-run", "--json"),
+            *("--generate", f"stop={given}"),
+        )
+        assert json.loads(done.stdout)["first"][0]["stop"] == stop
+    done = call(
+        *("predict", "sample-sentiment", "--model", model, "--dry-run"),
+        *("--generate", "stop=//"),
+    )
+    assert (done.exit_code, "holds an empty text" in done.stderr) == (2, True)
+
+
+def test_copies_are_asked_about_with_one_model() -> None:
+    done = call(
+        *("eval", "sample-sentiment", "--model", "mine.py:failing"),
+        *("--model", "mine.py:answer", "--perturbed", "copies.jsonl"),
+    )
+    assert (done.exit_code, "ask one at a time" in done.stderr) == (2, True)

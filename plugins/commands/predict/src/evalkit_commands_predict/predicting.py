@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import islice
@@ -19,6 +17,7 @@ from evalkit.catalog import BoundModel
 from evalkit.errors import DataError, EvalkitError, PluginError
 from evalkit_commands_predict.asking import Asker, close
 from evalkit_commands_predict.cache import ReplyCache, cache_folder
+from evalkit_commands_predict.loops import run
 from evalkit_commands_predict.models import bind_model, identity_of, is_told_apart
 from evalkit_commands_predict.plans import Plan
 from evalkit_commands_predict.preparing import Wording, prepare
@@ -265,7 +264,7 @@ def _predicted(
                     rows.append({**_response(model, inputs, row["uid"], entry), **name})
                 told.count(len(rows))
     finally:
-        _run(lambda: close(model))
+        run(lambda: close(model))
     usage = {"examples": len(rows), "seconds": time.monotonic() - started}
     return Predicted(
         inputs.dataset,
@@ -319,7 +318,7 @@ def _asked(
     usage = Usage()
     rows: list[dict[str, Any]] = []
 
-    async def run() -> None:
+    async def ask_all() -> None:
         asker = Asker(model, identity, asked, cache, plan.total)
         try:
             async with aclosing(asker.answers(plan.questions())) as answers:
@@ -332,7 +331,7 @@ def _asked(
             await close(model)
 
     try:
-        _run(run)
+        run(ask_all)
     finally:
         if cache is not None:
             cache.close()
@@ -364,40 +363,6 @@ def _asked(
 
 def _name_of(model: BoundModel, identity: Mapping[str, Any]) -> str:
     return str(identity["describes"].get("name") or model.component.name)
-
-
-def _run(function: Callable[[], Any]) -> None:
-    """Run a coroutine function, also where a loop runs already, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(function())
-        return
-    failures: list[BaseException] = []
-    tasks: list[asyncio.Future[Any]] = []
-
-    async def whole() -> None:
-        tasks.append(asyncio.ensure_future(function()))
-        await tasks[0]
-
-    def work() -> None:
-        try:
-            asyncio.run(whole())
-        except BaseException as error:
-            failures.append(error)
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    try:
-        thread.join()
-    except BaseException:  # the user interrupts, and nothing more is to be asked
-        for task in tasks:
-            with suppress(RuntimeError):  # the loop has ended
-                task.get_loop().call_soon_threadsafe(task.cancel)
-        thread.join()
-        raise
-    if failures:
-        raise failures[0]
 
 
 __all__ = ["Predicted", "Reply", "predict"]

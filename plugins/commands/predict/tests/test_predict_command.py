@@ -383,3 +383,15 @@ def test_copies_are_asked_about_with_one_model() -> None:
         *("--model", "mine.py:answer", "--perturbed", "copies.jsonl"),
     )
     assert (done.exit_code, "ask one at a time" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "words", [("--map", "statement=text"), ("--adapter", "data=adapters.yaml")]
+)
+def test_nobody_is_asked_otherwise_than_is_scored(words: tuple[str, str]) -> None:
+    row = {"uid": "1", "statement": "raw", "text": "mapped", "label": "neutral"}
+    Path("rows.jsonl").write_text(json.dumps(row))
+    Path("adapters.yaml").write_text("- {kind: Drop, configuration: [text]}\n")
+    given = ("--data", "rows.jsonl", "--task", "sentiment")
+    done = call("eval", *given, "--model", "mine.py:answer", *words)
+    assert (done.exit_code, "do not change what a model is" in done.stderr) == (2, True)

@@ -41,6 +41,10 @@ class Waiting(evalkit.Model):
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
 
+    def describe(self) -> dict[str, str]:
+        """Say what it is, so that its replies are kept."""
+        return {"name": "waiting"}
+
     async def ask(self, request: evalkit.Request) -> evalkit.Reply:
         """Answer a request."""
         await asyncio.sleep(self._seconds)

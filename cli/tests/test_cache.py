@@ -121,7 +121,7 @@ def test_each_kind_is_listed_and_removed_alone(
     others = {
         "annotations/judge/x.answers": 2,
         "replies.sqlite": 3,
-        "publisher-set/train.jsonl": 4,
+        "sample-nli/train.jsonl": 4,
     }
     for name, mib in others.items():
         path = cache / name
@@ -137,7 +137,11 @@ def test_each_kind_is_listed_and_removed_alone(
     assert call("cache", "--clear", "replies").stdout.startswith("3.0 MiB removed")
     assert not (cache / "replies.sqlite").exists()
     assert call("cache", "--clear").stdout.startswith("1.0 MiB removed")
-    assert (cache / "publisher-set" / "train.jsonl").exists()
+    assert (cache / "sample-nli" / "train.jsonl").exists()
+    own = [cache / "thesis.tex", cache / "my-project" / "notes.txt"]
+    for path in own:  # in a folder that is not evalkit's alone
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("mine")
     assert call("cache", "--clear", "all").stdout.startswith("6.0 MiB removed")
-    assert [path for path in cache.rglob("*") if path.is_file()] == []
+    assert {path for path in cache.rglob("*") if path.is_file()} == {*own}
     assert call("cache", "--clear", "nothing").exit_code == 2

@@ -201,11 +201,8 @@ def eval_command(
     asking = read_asked(options, is_asked)
     if model_name is not None and not is_asked:
         raise click.UsageError("--model-name is for a model that is asked (--model).")
-    if is_asked and options["perturbed"] and _is_repeated(asking):
-        raise click.UsageError(
-            "--perturbed takes one answer to each example: leave out --trials and "
-            "--replications."
-        )
+    if is_asked:
+        _refuse_what_is_not_asked(models, options, asking)
     model = None if is_asked else _single(models)
     with plugin_output_to_stderr(), spool_folder() as folder:
         if predictions_dir is not None:
@@ -294,8 +291,23 @@ def _single(models: tuple[str, ...]) -> str | None:
     return models[0] if models else None
 
 
-def _is_repeated(asking: Mapping[str, Any]) -> bool:
-    return bool(asking["trials"] * asking["replications"] > 1)
+def _refuse_what_is_not_asked(
+    models: tuple[str, ...], options: Mapping[str, Any], asking: Mapping[str, Any]
+) -> None:
+    """Refuse what would have a model asked otherwise than it is scored."""
+    places = {given.partition("=")[0].strip() for given in options["adapters"]}
+    if options["mapped"] or places & {"data", "perturbed"}:
+        raise click.UsageError(
+            "--map and --adapter data=… do not change what a model is asked: write the "
+            "changed rows to a file (evalkit adapt), and ask about that."
+        )
+    if options["perturbed"] and len(models) > 1:
+        raise click.UsageError("--perturbed takes a single --model; ask one at a time.")
+    if options["perturbed"] and asking["trials"] * asking["replications"] > 1:
+        raise click.UsageError(
+            "--perturbed takes one answer to each example: leave out --trials and "
+            "--replications."
+        )
 
 
 def _ask_about_copies(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -186,6 +187,18 @@ def _read_generate(given: str | None) -> dict[str, Any] | None:
             raise click.BadParameter(
                 f"{part!r} is no KEY=VALUE", param_hint="--generate"
             )
-        # a list of texts is written with slashes, as in names of plugins
-        found[name.strip()] = value.split("/") if name.strip() == "stop" else value
+        name = name.strip()
+        found[name] = _read_stop(value) if name == "stop" else value
     return found
+
+
+def _read_stop(given: str) -> list[str]:
+    """Take texts apart at slashes, as in names of plugins, but for that of `</s>`."""
+    texts = re.split(r"(?<!<)/", given)
+    if "" in texts:
+        raise click.BadParameter(
+            f"stop={given} holds an empty text: a slash stands between two texts; one "
+            "with a slash of its own is written in a file (--prompt)",
+            param_hint="--generate",
+        )
+    return texts

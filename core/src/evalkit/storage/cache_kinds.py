@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalkit.errors import StorageError
+from evalkit.plugins.discovery import find_components
 from evalkit.plugins.sources import cache_folder
-from evalkit.storage.cache import FOLDERS, OBJECTS, OUTGOING
+from evalkit.storage.cache import FOLDERS, OBJECTS
 
 STORES = "stores"
 DATASETS = "datasets"
@@ -19,9 +20,8 @@ _PATTERNS = {
     STORES: (OBJECTS, FOLDERS),
     "annotations": ("annotations",),
     "replies": ("replies.sqlite*",),
-    "unsent": (OUTGOING,),
 }
-"""Names of files and folders below the cache; all others are of data sets."""
+"""Names of files and folders below the cache; a data set has a folder of its name."""
 
 CACHE_KINDS = (STORES, DATASETS, "annotations", "replies")
 """What may be removed: fetched from stores, fetched from publishers of data sets, what
@@ -71,10 +71,10 @@ def _places(kind: str) -> list[Path]:
     root = cache_folder()
     if kind != DATASETS:
         return [path for pattern in _PATTERNS[kind] for path in root.glob(pattern)]
-    others = {path for each in _PATTERNS for path in _places(each)}
-    with suppress(OSError):
-        return sorted({*root.iterdir()} - others)
-    return []
+    # not all that is left: the folder may hold what is the user's own
+    found = [each for each in find_components().components if each.kind == DATASETS]
+    places = {root / each.name for each in found}
+    return sorted(path for path in places if path.is_dir())
 
 
 def _kept(kind: str) -> KeptKind:

@@ -26,6 +26,9 @@ class Scripted(evalkit.Model):
         self.asked: list[evalkit.Request] = []
         self.most, self._now = 0, 0
 
+    def describe(self) -> dict[str, str]:
+        return {"name": "scripted"}
+
     async def ask(self, request: evalkit.Request) -> evalkit.Reply:
         self.asked.append(request)
         self._now += 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import sqlite3
 import threading
 import time
@@ -197,6 +199,9 @@ class Batching(evalkit.Model):
         self.threads: set[str] = set()
         self.failures: list[Any] = []
 
+    def describe(self) -> dict[str, str]:
+        return {"name": "batching"}
+
     def generate(self, requests: Sequence[evalkit.Request]) -> list[evalkit.Reply]:
         self.batches.append(len(requests))
         self.threads.add(threading.current_thread().name)
@@ -357,3 +362,121 @@ def test_offline_the_cache_answers(
         ask(rows[:4], far)
     assert far.asked == []
     assert ask(rows[:4], scripted(str.lower)).failed == 0
+
+
+def test_what_was_answered_is_kept_when_others_of_its_batch_end_the_work(
+    rows: Rows,
+) -> None:
+    model = Batching()
+    done = evalkit.text_reply("neutral")
+    model.failures = [[done, done, evalkit.Reply(error="no key", is_fatal=True), done]]
+    with pytest.raises(AskingEnded, match="no key"):
+        ask(rows[:4], model)
+    assert ask(rows[:4], model).from_cache == 3
+
+
+def test_of_examples_that_say_the_same_the_first_reply_stands(
+    rows: Rows, scripted: Any
+) -> None:
+    times = iter(range(100))
+    alike = [{**row, "statement": "the same"} for row in rows[:4]]
+    model = scripted(lambda text: f"answer {next(times)}", seconds=0.01)
+    found = ask(alike, model)
+    assert len(model.asked) == 4  # all were under way at once
+    assert len({row["label"] for row in found.rows}) == 1
+    assert ask(alike, model).rows == found.rows
+
+
+def test_requests_a_minute_have_a_limit_that_those_sent_again_keep(
+    rows: Rows, scripted: Any
+) -> None:
+    times: list[float] = []
+
+    def answer(text: str) -> Any:
+        times.append(time.monotonic())
+        return evalkit.TryAgain("busy", 0) if len(times) < 3 else "neutral"
+
+    ask(rows[:2], scripted(answer), requests_per_minute=1200)
+    assert len(times) == 4
+    assert times[3] - times[0] >= 0.14
+
+
+def test_nothing_is_sent_again_when_the_work_has_ended(
+    rows: Rows, scripted: Any
+) -> None:
+    def answer(text: str) -> Any:
+        is_end = text == "text 1"
+        fatal = evalkit.Reply(error="wrong key", is_fatal=True)
+        return fatal if is_end else evalkit.TryAgain("busy", 0.05)
+
+    model = scripted(answer)
+    with pytest.raises(AskingEnded, match="wrong key"):
+        ask(rows[:2], model, retries=50)
+    assert len(model.asked) == 2
+
+
+def test_who_did_not_wait_any_longer_is_said(rows: Rows, scripted: Any) -> None:
+    model = scripted(lambda text: TimeoutError("the socket"))
+    found = ask(rows[:1], model, retries=0, max_errors=1)
+    assert found.errors == {"no reply in time: the socket": 1}
+
+
+def test_an_interrupt_ends_asking_where_a_loop_runs_already(
+    rows: Rows, scripted: Any
+) -> None:
+    def answer(text: str) -> str:
+        if text == "text 3":
+            os.kill(os.getpid(), signal.SIGINT)
+        return "neutral"
+
+    async def within() -> Any:
+        return ask(rows, model, is_cached=False, concurrency=1)
+
+    model = scripted(answer, seconds=0.1)
+    loop = asyncio.new_event_loop()  # `asyncio.run` would handle the signal
+    with pytest.raises(KeyboardInterrupt):
+        loop.run_until_complete(within())
+    loop.close()
+    assert len(model.asked) <= 6
+    assert "evalkit-ask" not in {each.name for each in threading.enumerate()}
+
+
+def test_an_error_that_is_null_is_none(rows: Rows) -> None:
+    def answer(inputs: Any) -> list[dict[str, Any]]:
+        return [{"label": "neutral", "error": None} for _ in inputs]
+
+    found = predict(data=rows, task="sentiment", model=answer)
+    assert (found.failed, found.errors) == (0, {})
+
+
+class Saying(evalkit.Model):
+    """Says what it was made with, and nothing of that in advance."""
+
+    abilities = ("text", "chat")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def generate(self, requests: Sequence[evalkit.Request]) -> list[evalkit.Reply]:
+        return [evalkit.text_reply(self._text) for _ in requests]
+
+
+def test_no_model_gets_the_replies_of_another_of_its_class(rows: Rows) -> None:
+    one, other = ask(rows[:1], Saying("neutral")), ask(rows[:1], Saying("positive"))
+    assert [one.rows[0]["label"], other.rows[0]["label"]] == ["neutral", "positive"]
+    (notice,) = other.notices
+    assert "models/saying does not say which model it is" in notice
+
+
+def test_what_a_model_says_of_itself_is_asked_before_it_is_closed(rows: Rows) -> None:
+    class Closing(Batching):
+        is_closed = False
+
+        def describe(self) -> dict[str, str]:
+            assert not self.is_closed
+            return {"name": "closing"}
+
+        def close(self) -> None:
+            self.is_closed = True
+
+    assert ask(rows, Closing()).model == "closing"

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 from click.testing import CliRunner, Result
 
@@ -320,3 +321,77 @@ def test_in_python_a_function_will_do(rows: list[dict[str, Any]]) -> None:
     found = evalkit.predict(data=rows, task="sentiment", model=shout)
     assert found.rows[0] == {"id": "0", "label": "TEXT 0"}
     assert (found.model, found.task, found.failed) == ("shout", "sentiment", 0)
+
+
+def test_a_file_of_python_may_hold_data_classes_and_does_not_end_evalkit() -> None:
+    Path("typed.py").write_text(
+        "from __future__ import annotations\n"
+        "from dataclasses import dataclass\n"
+        "@dataclass\n"
+        "class Said:\n"
+        "    text: str\n"
+        "def answer(inputs):\n"
+        "    return [Said('neutral').text for _ in inputs]\n"
+    )
+    words = ("predict", "sample-sentiment", "-o", "typed.jsonl")
+    done = call(*words, "--model", "typed.py:answer")
+    assert (done.exit_code, Path("typed.jsonl").exists()) == (0, True)
+    Path("ending.py").write_text("raise SystemExit(0)\n")
+    done = call(*words, "--overwrite", "--model", "ending.py:answer")
+    assert done.exit_code == 1
+    assert "ending.py: importing it failed with SystemExit" in done.stderr
+
+
+def test_answers_of_numpy_and_halves_of_characters_are_written() -> None:
+    rows = [{"uid": "1", "statement": "x", "label": "neutral"}]
+
+    def answer(inputs: Any) -> list[Any]:
+        return [{"label": "half \ud83d", "conf": numpy.float32(0.5)} for _ in inputs]
+
+    predicted = evalkit.predict(data=rows, task="sentiment", model=answer)
+    predicted.save("mine.jsonl")
+    found = json.loads(Path("mine.jsonl").read_bytes())
+    assert found == {"id": "1", "label": "half \ud83d", "conf": 0.5}
+
+
+def test_what_is_no_json_leaves_no_file() -> None:
+    rows = [{"uid": "1", "statement": "x", "label": "neutral"}]
+    predicted = evalkit.predict(data=rows, task="sentiment", model=lambda _: [object()])
+    with pytest.raises(evalkit.DataError, match=r"the answer to '1' .*: object is"):
+        predicted.save("none.jsonl")
+    assert not [*Path().glob("*none*")]
+
+
+def test_texts_that_end_an_answer_may_be_tags() -> None:
+    model = "echo"
+    for given, stop in (("</s>", ["</s>"]), ("a/</b>/c", ["a", "</b>", "c"])):
+        done = call(
+            *("predict", "sample-sentiment", "--model", model, "--dry-run", "--json"),
+            *("--generate", f"stop={given}"),
+        )
+        assert json.loads(done.stdout)["first"][0]["stop"] == stop
+    done = call(
+        *("predict", "sample-sentiment", "--model", model, "--dry-run"),
+        *("--generate", "stop=//"),
+    )
+    assert (done.exit_code, "holds an empty text" in done.stderr) == (2, True)
+
+
+def test_copies_are_asked_about_with_one_model() -> None:
+    done = call(
+        *("eval", "sample-sentiment", "--model", "mine.py:failing"),
+        *("--model", "mine.py:answer", "--perturbed", "copies.jsonl"),
+    )
+    assert (done.exit_code, "ask one at a time" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "words", [("--map", "statement=text"), ("--adapter", "data=adapters.yaml")]
+)
+def test_nobody_is_asked_otherwise_than_is_scored(words: tuple[str, str]) -> None:
+    row = {"uid": "1", "statement": "raw", "text": "mapped", "label": "neutral"}
+    Path("rows.jsonl").write_text(json.dumps(row))
+    Path("adapters.yaml").write_text("- {kind: Drop, configuration: [text]}\n")
+    given = ("--data", "rows.jsonl", "--task", "sentiment")
+    done = call("eval", *given, "--model", "mine.py:answer", *words)
+    assert (done.exit_code, "do not change what a model is" in done.stderr) == (2, True)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 
 import evalkit
 from evalkit.catalog import BoundModel
 from evalkit.errors import EvalkitError
-from evalkit_models_openai.credentials import Cleaner, is_hosted, public_url, secrets_of
+from evalkit_models_openai.credentials import (
+    Cleaner,
+    Redacts,
+    is_hosted,
+    public_url,
+    secrets_of,
+)
 from evalkit_models_openai.refusals import retry_after
 
 
@@ -99,8 +107,12 @@ def test_how_long_a_server_wants_to_be_left_alone(
 )
 @pytest.mark.parametrize("where", ["parameter", "environment"])
 def test_no_malformed_address_gives_credentials_away(
-    address: str, where: str, monkeypatch: pytest.MonkeyPatch
+    address: str,
+    where: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    caplog.set_level(0)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abc")
     model = "openai:model=m"
     if where == "environment":
@@ -120,6 +132,7 @@ def test_no_malformed_address_gives_credentials_away(
         said = str(error)
     assert said
     assert "PaSsWoRd" not in said
+    assert "PaSsWoRd" not in caplog.text
 
 
 def test_what_changes_no_reply_is_not_what_replies_are_kept_by() -> None:
@@ -132,3 +145,25 @@ def test_what_changes_no_reply_is_not_what_replies_are_kept_by() -> None:
     assert described() == described(base_url="http://127.0.0.1:1/v1/")
     assert described() != described(reasoning_effort="low")
     assert described() != described(base_url="http://127.0.0.1:2/v1")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://user:PaSsWoRd@example.org/v1",
+        "https://PaSsWoRd@example.org/v1",
+        "https://example.org/v1?key=PaSsWoRd",
+        "https://example.org/v1?version=1&key=PaSsWoRd",
+    ],
+)
+def test_the_client_logs_no_secret(url: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(0)
+    redacts = Redacts(Cleaner(secrets_of("sk-0123456789abc", url)))
+    for name in ("httpx2", "openai._base_client"):
+        logging.getLogger(name).info("HTTP Request: %s %s", "POST", url)
+    redacts.end()
+    assert caplog.text.count("POST https://") == 2
+    assert "PaSsWoRd" not in caplog.text
+    assert Cleaner(secrets_of("", url))("the key PaSsWoRd is wrong") == (
+        "the key *** is wrong"
+    )

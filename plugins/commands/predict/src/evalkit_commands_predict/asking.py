@@ -107,7 +107,7 @@ class Asker:
         self._why_ended: str | None = None
         self._count = asked.concurrency or model.concurrency
         self._slots = asyncio.Semaphore(self._count)
-        self._limiter = _limiter(asked.requests_per_minute)
+        self._limiter = _even_limiter(asked.requests_per_minute)
         self._token_limiter = _limiter(asked.tokens_per_minute)
 
     async def answers(self, questions: Iterable[Question]) -> AsyncIterator[Answer]:
@@ -146,9 +146,9 @@ class Asker:
         ]
         known = [self._kept(key) for key in keys]
         open_places = [n for n, reply in enumerate(known) if reply is None]
-        replies = await self._ask([batch[n] for n in open_places])
-        for place, reply in zip(open_places, replies, strict=True):
-            self._keep(keys[place], reply)
+        replies = await self._ask(
+            [batch[n] for n in open_places], [keys[n] for n in open_places]
+        )
         come = dict(zip(open_places, replies, strict=True))
         return [
             Answer(question, reply or come[n], reply is not None)
@@ -164,24 +164,33 @@ class Asker:
         except ValidationError:  # of a version that wrote otherwise: it is asked anew
             return None
 
-    def _keep(self, key: str, reply: Reply) -> None:
-        if self._cache is not None and reply.error is None:
-            self._cache.put(key, reply.model_dump_json(exclude_defaults=True))
+    def _keep(self, key: str, reply: Reply) -> Reply:
+        """Keep a reply, and return the one that stands.
 
-    async def _ask(self, questions: Sequence[Question]) -> list[Reply]:
+        Of a request that was under way twice, as of two examples that say the same,
+        this is the first one, so that a repeated run finds what this one did.
+        """
+        if self._cache is None or reply.error is not None:
+            return reply
+        before = self._kept(key)
+        if before is None:
+            self._cache.put(key, reply.model_dump_json(exclude_defaults=True))
+        return before or reply
+
+    async def _ask(
+        self, questions: Sequence[Question], keys: Sequence[str]
+    ) -> list[Reply]:
         """Ask what nobody asked before."""
         if not questions:
             return []
         refuse_offline(self._model, f"the example {questions[0].uid!r}")
         async with self._slots:
-            self._go_on()
-            if self._limiter is not None:
-                for _ in questions:
-                    await self._limiter.acquire()
             replies = await self._ask_again_and_again([q.request for q in questions])
+            # before they are counted, as that may wait, or end all
+            kept = [self._keep(*each) for each in zip(keys, replies, strict=True)]
             for reply in replies:
                 await self._count_in(reply)
-        return replies
+        return kept
 
     def _go_on(self) -> None:
         if self._why_ended is not None:
@@ -235,6 +244,7 @@ class Asker:
         """Ask for the replies that are missing, or that may come now.
 
         Raises:
+            AskingEnded: Nothing more is asked, of what failed before either.
             _Again: Some may come later.
         """
         places = [
@@ -242,6 +252,10 @@ class Asker:
             for n in range(len(requests))
             if n not in replies or replies[n].is_retriable
         ]
+        if self._limiter is not None:
+            for _ in places:
+                await self._limiter.acquire()
+        self._go_on()
         asked = await self._once([requests[n] for n in places])
         found = [_within_patience(reply) for reply in asked]
         replies.update(zip(places, found, strict=True))
@@ -254,15 +268,18 @@ class Asker:
 
     async def _once(self, requests: Sequence[Request]) -> list[Reply]:
         started = time.monotonic()
+        limit = asyncio.timeout(self._asked.seconds)
         try:
-            async with asyncio.timeout(self._asked.seconds):
+            async with limit:
                 found = await self._call(requests)
         except NotAnswered as error:
             return [Reply(error=error.reason)] * len(requests)
         except TryAgain as error:
             return [_later(error.reason, error.after)] * len(requests)
-        except TimeoutError:
+        except TimeoutError as error:
             reason = f"no reply within {self._asked.seconds:g} s"
+            if not limit.expired():  # it is the model that did not wait so long
+                reason = f"no reply in time: {error}".removesuffix(": ")
             return [_later(reason)] * len(requests)
         except ConnectionError as error:
             return [_later(f"no connection: {error}")] * len(requests)
@@ -349,6 +366,11 @@ def _wait(state: RetryCallState) -> float:
         return float(error.after)
     longest = min(_LONGEST_WAIT, math.ldexp(_FIRST_WAIT, state.attempt_number - 1))
     return longest * random.uniform(0.5, 1.0)
+
+
+def _even_limiter(per_minute: float | None) -> AsyncLimiter | None:
+    """Return what lets one after another pass; a burst would make a minute too full."""
+    return None if per_minute is None else AsyncLimiter(1, 60.0 / per_minute)
 
 
 def _limiter(per_minute: float | None) -> AsyncLimiter | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from evalkit import Model, Registry
-from evalkit.catalog import BoundModel, Resolver, describe_component
+from evalkit.catalog import BoundModel, Resolver
 from evalkit.errors import PluginError
 
 _hands_on_calls = True  # what fails here is in a user's function
@@ -61,9 +62,11 @@ def _function_of(path: Path, name: str) -> Callable[..., Any]:
     if spec is None or spec.loader is None or not path.is_file():
         raise PluginError(f"{path}: there is no such file of Python")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look up what they are made of
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        del sys.modules[spec.name]
         raise PluginError(
             f"{path}: importing it failed with {type(error).__name__}: {error}"
         ) from error
@@ -73,6 +76,18 @@ def _function_of(path: Path, name: str) -> Callable[..., Any]:
     return function  # type: ignore[no-any-return]
 
 
+def is_told_apart(model: BoundModel) -> bool:
+    """Tell whether its identity says what it is.
+
+    An object that a caller made says nothing of what it was made of, unless it
+    describes itself; the replies of another one would be taken for its own.
+
+    Args:
+        model: The model.
+    """
+    return model.loaded_with is not None or model.has("describe")
+
+
 def identity_of(model: BoundModel, given: Any) -> dict[str, Any]:
     """Return what tells a model from others: what its replies are kept by.
 
@@ -80,10 +95,9 @@ def identity_of(model: BoundModel, given: Any) -> dict[str, Any]:
         model: The model.
         given: What it was named by.
     """
-    said = describe_component(model)
     found: dict[str, Any] = {
-        "id": said["id"],
-        "parameters": said.get("parameters"),
+        "id": model.component.id,
+        "parameters": dict(model.changed_parameters),
         "version": model.version,
         "describes": model.describe(),
     }

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import islice
@@ -18,7 +17,8 @@ from evalkit.catalog import BoundModel
 from evalkit.errors import DataError, EvalkitError, PluginError
 from evalkit_commands_predict.asking import Asker, close, refuse_offline
 from evalkit_commands_predict.cache import ReplyCache, cache_folder
-from evalkit_commands_predict.models import bind_model, identity_of
+from evalkit_commands_predict.loops import run
+from evalkit_commands_predict.models import bind_model, identity_of, is_told_apart
 from evalkit_commands_predict.plans import Plan
 from evalkit_commands_predict.preparing import Wording, prepare
 from evalkit_commands_predict.prompts import Prompt
@@ -65,13 +65,14 @@ class Predicted:
     @property
     def errors(self) -> dict[str, int]:
         """How many examples failed for each reason, the most frequent first."""
-        found = Counter(row["error"] for row in self.rows if "error" in row)
+        errors = (row.get("error") for row in self.rows)
+        found = Counter(str(error) for error in errors if error is not None)
         return dict(found.most_common())
 
     @property
     def failed(self) -> int:
         """How many examples have no answer."""
-        return sum("error" in row for row in self.rows)
+        return sum(row.get("error") is not None for row in self.rows)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the predictions as JSON lines, and beside them what made them.
@@ -252,6 +253,7 @@ def _predicted(
 ) -> Predicted:
     refuse_offline(model, inputs.dataset)
     rows: list[dict[str, Any]] = []
+    system = {"model": identity_of(model, given)}
     started = time.monotonic()
     try:
         for repetition in range(1, times + 1):
@@ -263,13 +265,12 @@ def _predicted(
                     rows.append({**_response(model, inputs, row["uid"], entry), **name})
                 told.count(len(rows))
     finally:
-        _run(lambda: close(model))
+        run(lambda: close(model))
     usage = {"examples": len(rows), "seconds": time.monotonic() - started}
-    system = {"model": identity_of(model, given)}
     return Predicted(
         inputs.dataset,
         inputs.task,
-        _name_of(model),
+        _name_of(model, system["model"]),
         rows,
         system,
         usage,
@@ -313,23 +314,25 @@ def _asked(
     told: _Told,
 ) -> Predicted:
     identity = identity_of(model, given)
-    cache = ReplyCache(cache_folder()) if asked.is_cached else None
+    is_kept = asked.is_cached and is_told_apart(model)
+    cache = ReplyCache(cache_folder()) if is_kept else None
     usage = Usage()
     rows: list[dict[str, Any]] = []
 
-    async def run() -> None:
+    async def ask_all() -> None:
         asker = Asker(model, identity, asked, cache, plan.total)
         try:
-            async for answer in asker.answers(plan.questions()):
-                usage.add(answer)
-                row = plan.take(answer)
-                rows.extend([row] if row is not None else [])
-                told.count(usage.answers)
+            async with aclosing(asker.answers(plan.questions())) as answers:
+                async for answer in answers:
+                    usage.add(answer)
+                    row = plan.take(answer)
+                    rows.extend([row] if row is not None else [])
+                    told.count(usage.answers)
         finally:
             await close(model)
 
     try:
-        _run(run)
+        run(ask_all)
     finally:
         if cache is not None:
             cache.close()
@@ -341,42 +344,26 @@ def _asked(
     }
     if extract is not None:
         system["extract"] = extract
+    notices = (*inputs.notices, *plan.notices)
+    if asked.is_cached and not is_kept:
+        notices += (
+            f"replies were not kept, as {model.component.id} does not say which model "
+            "it is: write its method describe",
+        )
     return Predicted(
         inputs.dataset,
         inputs.task,
-        _name_of(model),
+        _name_of(model, identity),
         rows,
         system,
         {"examples": len(rows), **usage.figures},
-        (*inputs.notices, *plan.notices),
+        notices,
         usage.from_cache,
     )
 
 
-def _name_of(model: BoundModel) -> str:
-    return str(model.describe().get("name") or model.component.name)
-
-
-def _run(function: Callable[[], Any]) -> None:
-    """Run a coroutine function, also where a loop runs already, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(function())
-        return
-    failures: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            asyncio.run(function())
-        except BaseException as error:
-            failures.append(error)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-    if failures:
-        raise failures[0]
+def _name_of(model: BoundModel, identity: Mapping[str, Any]) -> str:
+    return str(identity["describes"].get("name") or model.component.name)
 
 
 __all__ = ["Predicted", "Reply", "predict"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.catalog import model_name
-from evalkit.errors import StorageError
+from evalkit.errors import DataError, StorageError
 from evalkit.reporting import new_file
 
 SYSTEM = ".system.json"
@@ -73,19 +73,37 @@ def save(
         The file of predictions.
 
     Raises:
+        DataError: An answer cannot be written as JSON.
         StorageError: A file is there already, or cannot be written.
     """
     place, system_file, job_file = files_of(path)
     refuse_present(place, overwrite=overwrite)
     figures = {name: figure for name, figure in job.items() if figure is not None}
-    for file, said in ((system_file, system), (job_file, figures)):
-        with new_file(file, overwrite=overwrite) as part:
-            text = json.dumps(said, ensure_ascii=False, indent=2)
-            part.write_text(f"{text}\n", encoding="utf-8")
-    with (
-        new_file(place, overwrite=overwrite) as part,
-        part.open("w", encoding="utf-8", newline="\n") as stream,
-    ):
-        for row in rows:
-            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+    with new_file(place, overwrite=overwrite) as rows_part:
+        with rows_part.open("wb") as stream:
+            stream.writelines(map(_line, rows))
+        for file, said in ((system_file, system), (job_file, figures)):
+            with new_file(file, overwrite=overwrite) as part:
+                text = json.dumps(said, ensure_ascii=False, indent=2)
+                part.write_text(f"{text}\n", encoding="utf-8")
     return place
+
+
+def _line(row: Mapping[str, Any]) -> bytes:
+    try:
+        text = json.dumps(row, ensure_ascii=False, default=_plain) + "\n"
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DataError(
+            f"the answer to {row.get('id')!r} cannot be written as JSON: {error}"
+        ) from error
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # half of a character, which is escaped
+        return (json.dumps(row, default=_plain) + "\n").encode()
+
+
+def _plain(value: Any) -> Any:
+    """Return a number or list of numpy's and the like as Python's own."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is no type of JSON")

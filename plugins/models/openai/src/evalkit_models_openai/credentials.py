@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from evalkit.errors import EvalkitError
 from evalkit_models_openai.unusable import Unusable
@@ -128,10 +129,38 @@ class Cleaner:
         return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
+class Redacts(logging.Filter):
+    """Takes secrets out of what the client writes into the log, such as addresses.
+
+    Args:
+        clean: Takes them out of a text.
+    """
+
+    _LOGGERS = ("httpx2", "openai._base_client")
+
+    def __init__(self, clean: Cleaner) -> None:
+        super().__init__()
+        self._clean = clean
+        for name in self._LOGGERS:
+            logging.getLogger(name).addFilter(self)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Clean what is logged."""
+        record.msg, record.args = self._clean(record.getMessage()), ()
+        return True
+
+    def end(self) -> None:
+        """Leave the log as it is again."""
+        for name in self._LOGGERS:
+            logging.getLogger(name).removeFilter(self)
+
+
 def secrets_of(key: str, url: str) -> list[str]:
     """Return what must not be seen of a key and an address."""
     parts = urlsplit(url)
-    found = [key, parts.password or "", parts.query]
+    values = [value for _, value in parse_qsl(parts.query)]
+    # a user without a password is often a token
+    found = [key, parts.password or parts.username or "", parts.query, *values]
     return [each for each in found if each and each != PLACEHOLDER]
 
 

@@ -19,6 +19,7 @@ from evalkit_models_openai.calls import (
 )
 from evalkit_models_openai.credentials import (
     Cleaner,
+    Redacts,
     endpoint,
     is_address,
     is_hosted,
@@ -134,6 +135,7 @@ class OpenAI(evalkit.Model):
         self.concurrency = parameters.concurrency
         self._client: AsyncOpenAI | None = None
         self._clean = Cleaner([])
+        self._redacts: Redacts | None = None
 
     async def ask(self, request: evalkit.Request) -> evalkit.Reply:
         """Ask the server once."""
@@ -171,6 +173,8 @@ class OpenAI(evalkit.Model):
         client, self._client = self._client, None
         if client is not None:
             await client.close()
+        if self._redacts is not None:
+            self._redacts.end()
 
     def _connected(self) -> AsyncOpenAI:
         """Return the client; made when it is asked first, as it reads the key."""
@@ -181,6 +185,9 @@ class OpenAI(evalkit.Model):
             url = endpoint(self.parameters.base_url)
             key = read_key(self.parameters.api_key_variable, url)
             self._clean = Cleaner(secrets_of(key, url))
+            if self._redacts is not None:
+                self._redacts.end()
+            self._redacts = Redacts(self._clean)
             self._client = AsyncOpenAI(
                 api_key=key,
                 base_url=url,

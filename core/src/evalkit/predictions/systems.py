@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from evalkit.base.violations import from_pydantic, shorten
 from evalkit.errors import DataError
+from evalkit.plugins.sources import sha256_of
 from evalkit.predictions.adapted import AdaptedPredictions
 from evalkit.reading.formats import model_name
 from evalkit.reading.given_rows import file_at, path_beside
@@ -36,10 +37,14 @@ class System(BaseModel):
         None, description="What takes the answer out of a reply, unless a user says it."
     )
 
+    predictions_sha256: str | None = Field(
+        None, description="Of the file of predictions that it tells of."
+    )
+
     @property
     def recorded(self) -> dict[str, Any]:
-        """What a run records of it."""
-        said = self.model_dump(mode="json")
+        """What a run records of it; of the predictions it has another digest."""
+        said = self.model_dump(mode="json", exclude={"predictions_sha256"})
         text = json.dumps(said, sort_keys=True, ensure_ascii=False)
         sha256 = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         return {"sha256": sha256, **said}
@@ -70,7 +75,10 @@ def read_system(predictions: Any) -> System | None:
         said = decode_json(text)
         if not isinstance(said, Mapping):
             raise DataError(f"must be an object, found {shorten(said)}")
-        return System.model_validate(dict(said))
+        found = System.model_validate(dict(said))
+        if found.predictions_sha256 not in (None, sha256_of(given)):
+            raise DataError(f"tells of other predictions than {given} holds now")
+        return found
     except FileNotFoundError:
         return None
     except OSError as error:

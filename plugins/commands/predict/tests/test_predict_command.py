@@ -77,6 +77,18 @@ def test_the_run_is_the_same_by_one_command_or_by_two(folder: Path) -> None:
     assert other["run_id"] != first["run_id"]
 
 
+def test_other_predictions_are_not_taken_for_what_a_system_said(folder: Path) -> None:
+    words = ("predict", "sample-sentiment", "--model", "mine.py:answer")
+    assert call(*words, "-o", "mine.jsonl").exit_code == 0
+    with Path("mine.jsonl").open("a") as stream:
+        stream.write("\n")
+    done = call("eval", "sample-sentiment", "-p", "mine.jsonl")
+    assert done.exit_code == 1
+    assert "mine.system.json: tells of other predictions than mine.js" in done.stderr
+    Path("mine.system.json").unlink()
+    assert call("eval", "sample-sentiment", "-p", "mine.jsonl").exit_code == 0
+
+
 def test_several_models_are_asked_side_by_side(folder: Path) -> None:
     done = call(
         *("eval", "sample-sentiment", "--model", "mine.py:answer", "-q"),
@@ -282,6 +294,9 @@ import evalkit
 class Slow(evalkit.Model):
     abilities = ("text",)
     concurrency = 2
+
+    def describe(self):
+        return {"name": "slow"}
 
     async def ask(self, request):
         await asyncio.sleep(0.02)

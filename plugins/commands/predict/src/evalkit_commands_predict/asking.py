@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import itertools
 import math
 import random
-import threading
 import time
 from collections import deque
 from collections.abc import (
-    AsyncIterator,
-    Callable,
+    AsyncGenerator,
     Iterable,
     Iterator,
     Mapping,
@@ -19,9 +18,8 @@ from collections.abc import (
 )
 from contextlib import suppress
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from aiolimiter import AsyncLimiter
 from pydantic import ValidationError
 from tenacity import (
     AsyncRetrying,
@@ -35,17 +33,14 @@ from evalkit.catalog import BoundModel
 from evalkit.errors import EvalkitError
 from evalkit.storage import is_offline
 from evalkit_commands_predict.cache import ReplyCache, reply_key
+from evalkit_commands_predict.limits import even_limiter, limiter, within_patience
+from evalkit_commands_predict.loops import in_thread
 from evalkit_commands_predict.settings import Asked
-
-_T = TypeVar("_T")
 
 _FIRST_WAIT = 1.0
 """Seconds before a request is asked again; twice as many each time."""
 
 _LONGEST_WAIT = 60.0
-
-LONGEST_SERVER_WAIT = 600.0
-"""Seconds that a server may ask for; what it wants to be asked later has failed."""
 
 _AHEAD = 4
 """Batches that are under way for each one that may be asked, so that a slow one holds
@@ -65,7 +60,10 @@ class Answer(NamedTuple):
 
     question: Question
     reply: Reply
+    key: bytes
+    """The same for questions that are the same."""
     is_cached: bool
+    """Whether the reply was there, or is asked for another question too."""
 
 
 class AskingEnded(EvalkitError):
@@ -105,12 +103,16 @@ class Asker:
         self._failed = 0
         self._tokens = 0
         self._why_ended: str | None = None
+        self._numbers = itertools.count()
+        self._coming: dict[str, tuple[asyncio.Future[list[Reply]], int]] = {}
         self._count = asked.concurrency or model.concurrency
         self._slots = asyncio.Semaphore(self._count)
-        self._limiter = _even_limiter(asked.requests_per_minute)
-        self._token_limiter = _limiter(asked.tokens_per_minute)
+        self._limiter = even_limiter(asked.requests_per_minute)
+        self._token_limiter = limiter(asked.tokens_per_minute)
 
-    async def answers(self, questions: Iterable[Question]) -> AsyncIterator[Answer]:
+    async def answers(
+        self, questions: Iterable[Question]
+    ) -> AsyncGenerator[Answer, None]:
         """Ask all questions.
 
         Args:
@@ -144,16 +146,61 @@ class Asker:
         keys = [
             reply_key(self._identity, each.request, each.replication) for each in batch
         ]
+        if self._cache is None:  # what is asked anew is asked for each example
+            replies = await self._ask(batch, keys)
+            return [
+                Answer(question, reply, number.to_bytes(8, "big"), False)
+                for question, reply, number in zip(
+                    batch, replies, self._numbers, strict=False
+                )
+            ]
         known = [self._kept(key) for key in keys]
-        open_places = [n for n, reply in enumerate(known) if reply is None]
-        replies = await self._ask(
-            [batch[n] for n in open_places], [keys[n] for n in open_places]
-        )
-        come = dict(zip(open_places, replies, strict=True))
-        return [
-            Answer(question, reply or come[n], reply is not None)
-            for n, (question, reply) in enumerate(zip(batch, known, strict=True))
+        own = {
+            key: question
+            for key, question, reply in zip(keys, batch, known, strict=True)
+            if reply is None and key not in self._coming
+        }
+        replies = await self._come(own, keys, known)
+        fresh = {*own}
+        answers = []
+        for question, key, reply in zip(batch, keys, replies, strict=True):
+            short = bytes.fromhex(key[:32])
+            answers.append(Answer(question, reply, short, key not in fresh))
+            fresh.discard(key)
+        return answers
+
+    async def _come(
+        self,
+        own: Mapping[str, Question],
+        keys: Sequence[str],
+        known: Sequence[Reply | None],
+    ) -> list[Reply]:
+        """Ask questions, and wait for what others ask already.
+
+        Args:
+            own: What is asked here, by its key.
+            keys: The keys of a batch.
+            known: The replies that are there.
+        """
+        asking = asyncio.ensure_future(self._ask([*own.values()], [*own]))
+        self._coming |= {key: (asking, n) for n, key in enumerate(own)}
+        # at once: others are forgotten when they have come
+        waits = [
+            reply or self._coming[key] for key, reply in zip(keys, known, strict=True)
         ]
+        try:
+            return [
+                each
+                if isinstance(each, Reply)
+                else (await asyncio.shield(each[0]))[each[1]]
+                for each in waits
+            ]
+        finally:
+            for key in own:
+                del self._coming[key]
+            asking.cancel()
+            with suppress(BaseException):  # it is told by who waits for it
+                asking.exception()
 
     def _kept(self, key: str) -> Reply | None:
         text = None if self._cache is None else self._cache.get(key)
@@ -257,7 +304,7 @@ class Asker:
                 await self._limiter.acquire()
         self._go_on()
         asked = await self._once([requests[n] for n in places])
-        found = [_within_patience(reply) for reply in asked]
+        found = [within_patience(reply) for reply in asked]
         replies.update(zip(places, found, strict=True))
         later = [reply for reply in found if reply.is_retriable]
         if later:
@@ -293,40 +340,16 @@ class Asker:
 
     async def _call(self, requests: Sequence[Request]) -> list[Reply]:
         if self._model.way == "generate":
-            return await _in_thread(lambda: self._model.generate(requests))
+            return await in_thread(lambda: self._model.generate(requests))
         (request,) = requests
         with self._model.guard_of_asking():
             if inspect.iscoroutinefunction(getattr(self._model.plugin, "ask", None)):
                 found = await self._model.ask(request)
             else:
-                found = await _in_thread(lambda: self._model.ask(request))
+                found = await in_thread(lambda: self._model.ask(request))
                 if inspect.isawaitable(found):
                     found = await found
         return [self._model.checked(found, request)]
-
-
-async def _in_thread(function: Callable[[], _T]) -> _T:
-    """Await a function in a thread, which holds up no end of the process."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[_T] = loop.create_future()
-
-    def tell(settle: Callable[[Any], None], outcome: Any) -> None:
-        if not done.done():  # else nobody waits any more
-            settle(outcome)
-
-    def work() -> None:
-        settle: Callable[[Any], None]
-        try:
-            settle, outcome = done.set_result, function()
-        except StopIteration as error:  # which no future takes
-            settle, outcome = done.set_exception, RuntimeError(repr(error))  # type: ignore[assignment]
-        except BaseException as error:
-            settle, outcome = done.set_exception, error  # type: ignore[assignment]
-        with suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(tell, settle, outcome)
-
-    threading.Thread(target=work, name="evalkit-ask", daemon=True).start()
-    return await done
 
 
 def refuse_offline(model: BoundModel, what: str) -> None:
@@ -346,15 +369,6 @@ def refuse_offline(model: BoundModel, what: str) -> None:
         )
 
 
-def _within_patience(reply: Reply) -> Reply:
-    """Take a reply for final that a server wants to be asked for much later."""
-    after = reply.retry_after
-    if not reply.is_retriable or after is None or after <= LONGEST_SERVER_WAIT:
-        return reply
-    error = f"{reply.error}; the server wants to be asked again in {after:,.0f} s"
-    return reply.model_copy(update={"error": error, "is_retriable": False})
-
-
 def _later(reason: str, after: float | None = None) -> Reply:
     return Reply(error=reason, is_retriable=True, retry_after=after)
 
@@ -366,15 +380,6 @@ def _wait(state: RetryCallState) -> float:
         return float(error.after)
     longest = min(_LONGEST_WAIT, math.ldexp(_FIRST_WAIT, state.attempt_number - 1))
     return longest * random.uniform(0.5, 1.0)
-
-
-def _even_limiter(per_minute: float | None) -> AsyncLimiter | None:
-    """Return what lets one after another pass; a burst would make a minute too full."""
-    return None if per_minute is None else AsyncLimiter(1, 60.0 / per_minute)
-
-
-def _limiter(per_minute: float | None) -> AsyncLimiter | None:
-    return None if per_minute is None else AsyncLimiter(max(1.0, per_minute), 60.0)
 
 
 def _batches(questions: Iterable[Question], size: int) -> Iterator[list[Question]]:

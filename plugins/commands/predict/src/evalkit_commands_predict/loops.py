@@ -6,7 +6,9 @@ import asyncio
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
 
 
 def run(function: Callable[[], Any]) -> None:
@@ -48,3 +50,34 @@ def run(function: Callable[[], Any]) -> None:
         raise
     if failures:
         raise failures[0]
+
+
+async def in_thread(function: Callable[[], _T]) -> _T:
+    """Await a function in a thread, which holds up no end of the process.
+
+    Args:
+        function: The function.
+
+    Raises:
+        BaseException: Whatever it raised.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[_T] = loop.create_future()
+
+    def tell(settle: Callable[[Any], None], outcome: Any) -> None:
+        if not done.done():  # else nobody waits any more
+            settle(outcome)
+
+    def work() -> None:
+        settle: Callable[[Any], None]
+        try:
+            settle, outcome = done.set_result, function()
+        except StopIteration as error:  # which no future takes
+            settle, outcome = done.set_exception, RuntimeError(repr(error))  # type: ignore[assignment]
+        except BaseException as error:
+            settle, outcome = done.set_exception, error  # type: ignore[assignment]
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(tell, settle, outcome)
+
+    threading.Thread(target=work, name="evalkit-ask", daemon=True).start()
+    return await done

@@ -97,6 +97,7 @@ def identity_of(model: BoundModel, given: Any) -> dict[str, Any]:
     """
     found: dict[str, Any] = {
         "id": model.component.id,
+        "distribution": model.component.distribution,
         "parameters": dict(model.changed_parameters),
         "version": model.version,
         "describes": model.describe(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -80,9 +81,13 @@ def save(
     refuse_present(place, overwrite=overwrite)
     figures = {name: figure for name, figure in job.items() if figure is not None}
     with new_file(place, overwrite=overwrite) as rows_part:
+        digest = hashlib.sha256()
         with rows_part.open("wb") as stream:
-            stream.writelines(map(_line, rows))
-        for file, said in ((system_file, system), (job_file, figures)):
+            for line in map(_line, rows):
+                digest.update(line)
+                stream.write(line)
+        of_these = {**system, "predictions_sha256": digest.hexdigest()}
+        for file, said in ((system_file, of_these), (job_file, figures)):
             with new_file(file, overwrite=overwrite) as part:
                 text = json.dumps(said, ensure_ascii=False, indent=2)
                 part.write_text(f"{text}\n", encoding="utf-8")

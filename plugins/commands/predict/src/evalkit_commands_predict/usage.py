@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import time
 from typing import Any
 
 from evalkit_commands_predict.asking import Answer
@@ -13,17 +13,19 @@ _TOKENS = ("input_tokens", "output_tokens")
 class Usage:
     """What all replies took together, as far as each of them says it.
 
-    Several requests may be asked about one example.
+    Several requests may be asked about one example, and one that several examples have
+    in common counts once.
 
     Attributes:
         answers: How many answers were added.
-        from_cache: How many of them were in the cache.
+        from_cache: How many of them were in the cache, or asked for another example.
     """
 
     def __init__(self) -> None:
         self.answers = 0
         self.from_cache = 0
-        self._seconds: list[float] = []
+        self._started = time.monotonic()
+        self._counted: set[bytes] = set()
         self._tokens = dict.fromkeys(_TOKENS, 0)
         self._unknown: set[str] = set()
 
@@ -35,10 +37,9 @@ class Usage:
         """
         self.answers += 1
         self.from_cache += answer.is_cached
-        if answer.reply.seconds is None:
-            self._unknown.add("seconds")
-        else:
-            self._seconds.append(answer.reply.seconds)
+        if answer.key in self._counted:
+            return
+        self._counted.add(answer.key)
         for name in _TOKENS:
             count = getattr(answer.reply.usage, name)
             if count is None:
@@ -48,9 +49,14 @@ class Usage:
 
     @property
     def figures(self) -> dict[str, Any]:
-        """The sums; None where an answer did not say its part, or there is none."""
-        sums = {"seconds": math.fsum(self._seconds), **self._tokens}
-        return {
+        """The seconds since it began, and tokens.
+
+        None where an answer did not say its part, or there is none; and for seconds
+        where something was in the cache, as asking for all of it takes longer.
+        """
+        tokens = {
             name: None if name in self._unknown or not self.answers else total
-            for name, total in sums.items()
+            for name, total in self._tokens.items()
         }
+        seconds = None if self.from_cache else time.monotonic() - self._started
+        return {"seconds": seconds, **tokens}

@@ -164,6 +164,25 @@ def test_letters_by_their_log_probabilities() -> None:
     assert [each["answer"] for each in second["responses"]] == ["moon", "planet"]
 
 
+def test_labels_of_which_nothing_was_told_have_no_probability() -> None:
+    data = [{"uid": "1", "statement": "Good.", "label": "positive"}]
+    prompt = {
+        **{"method": "joint", "query": "{statement}\n{choices}", "cue": "Letter:"},
+        "generate": {"logprobs": 3, "max_tokens": 1},
+    }
+    all_told = token(A=-0.5, B=-1.0, C=-3.0)
+    (row,) = ask(Scripted(lambda request: all_told), prompt, data, "sentiment").rows
+    assert sum(row["prob"].values()) == pytest.approx(1)
+    some = token(A=-0.5, B=-1.0, x=-3.0)
+    found = ask(Scripted(lambda request: some), prompt, data, "sentiment")
+    assert "prob" not in found.rows[0]
+    assert [each["label"] for each in found.rows[0]["responses"]] == [
+        *("positive", "negative")
+    ]
+    (notice,) = found.notices
+    assert "told nothing of some labels, and have no prob" in notice
+
+
 def test_fewer_log_probabilities_than_asked_are_an_error() -> None:
     model = Scripted(lambda request: token(A=-0.1))
     prompt = {**JOINT, "generate": {"logprobs": 4}}

@@ -224,7 +224,10 @@ class Methods:
         if labels is None or choices_name(self.makes.prompt, self.makes.inputs):
             return found
         shares = dict(zip([each for each, _ in known], _softmax(scores), strict=True))
-        return {**found, "prob": {label: shares.get(label, 0.0) for label in labels}}
+        if not shares.keys() >= {*labels}:  # of which 0 would say too much
+            self.counts["replies told nothing of some labels, and have no prob"] += 1
+            return found
+        return {**found, "prob": {label: shares[label] for label in labels}}
 
     def _ranking(self, row: Mapping[str, Any], shots: Sequence[Shot]) -> Asked:
         prompt, shown = self.makes.prompt, self.makes.shown(row)

@@ -10,7 +10,12 @@ from pydantic import Field, model_validator
 
 import evalkit
 from evalkit.adapters import Pipeline, as_pipeline, read_stages
-from evalkit.errors import AdapterError, DataError, PluginContractError
+from evalkit.errors import (
+    AdapterError,
+    DataError,
+    PluginContractError,
+    RequiredParameterError,
+)
 from evalkit_models_http.access import is_public, public_url, read_access
 from evalkit_models_http.refusals import Refused
 
@@ -79,13 +84,15 @@ class Http(evalkit.Model):
         )
 
         @model_validator(mode="after")
-        def _has_an_address(self) -> Self:
-            if (self.url is None) == (self.url_variable is None):
+        def _has_one_address(self) -> Self:
+            if self.url is not None and self.url_variable is not None:
                 raise ValueError("needs either url or url_variable")
             return self
 
     def __init__(self, parameters: Parameters) -> None:
         url = parameters.url
+        if url is None and parameters.url_variable is None:
+            raise RequiredParameterError("models/http needs either url or url_variable")
         if url is not None:
             read_access(url, None, None)
         if url is not None and not is_public(url):

@@ -12,6 +12,7 @@ from fault_proxy import FaultProxy
 from s3_servers import ACCESS_KEY, SECRET_KEY, Server, seaweedfs
 
 from evalkit.storage import forget_stores
+from evalkit_storage_s3 import clients
 from evalkit_storage_s3.store import S3Store
 
 SLOW = [pytest.mark.slow, pytest.mark.xdist_group("seaweedfs")]
@@ -58,9 +59,19 @@ def configured(
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", endpoint)
     monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
+    made = []
+    make = clients._made
+
+    def make_and_remember() -> Any:
+        made.append(make())
+        return made[-1]
+
+    monkeypatch.setattr(clients, "_made", make_and_remember)
     forget_stores()
     yield
     forget_stores()
+    for each in made:  # else their sockets would be found open, some tests later
+        each.close()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import math
 import random
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from time import monotonic
 from typing import Any
 
@@ -16,6 +16,9 @@ from pydantic_core import from_json
 
 from evalkit_models_http.access import Access
 from evalkit_models_http.refusals import Cleaner, Refused, status_refusal
+
+_ENDING_SECONDS = 2.0
+"""How long requests under way are waited for when the work ends early."""
 
 _FIRST_WAIT = 1.0
 """Seconds before a service is asked again; twice as many each time."""
@@ -78,10 +81,15 @@ class Service:
             Refused: It would answer nothing else either.
         """
         pool = ThreadPoolExecutor(self._count, thread_name_prefix="evalkit-http")
+        under_way = []
         try:
-            under_way = [pool.submit(self._ask, body) for body in bodies]
+            under_way += [pool.submit(self._ask, body) for body in bodies]
             return [each.result() for each in under_way]
         except BaseException:
+            self._stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            # a connection that is made just now would be left open
+            wait(under_way, timeout=_ENDING_SECONDS)
             self.close()
             raise
         finally:
@@ -106,7 +114,8 @@ class Service:
                     raise
                 if attempt == self._retries or not refused.is_retriable:
                     return refused
-                self._stopped.wait(_wait(refused, attempt))
+                if self._stopped.wait(_wait(refused, attempt)):
+                    return refused
         raise AssertionError("the last attempt returns")
 
     def _once(self, body: Any) -> Any:

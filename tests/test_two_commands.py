@@ -121,11 +121,10 @@ def test_both_commands_end_well_on_further_pythons(version: str, clone: Path) ->
     assert_demo_ended_well(done.stdout, clone)
     tests = f"PYTEST_OPTIONS={' '.join(SELECTION)}"
     done = make("test", f"PYTHON={python}", tests, cwd=clone)
-    assert re.search(
-        r"^Success: no issues found in \d+ source", done.stdout, re.MULTILINE
-    )
-    assert re.search(r"^=+ \d+ passed.* =+$", done.stdout, re.MULTILINE)
-    started = re.findall(r"^platform .* Python (\d+\.\d+)", done.stdout, re.MULTILINE)
+    # types are checked beside the tests, whose dots may stand before what that says
+    assert re.search(r"Success: no issues found in \d+ source", done.stdout)
+    assert re.search(r"=+ \d+ passed.* =+$", done.stdout, re.MULTILINE)
+    started = re.findall(r"platform .* Python (\d+\.\d+)", done.stdout)
     assert started == [version]
     assert git("status", "--porcelain", cwd=clone) == ""
 

@@ -52,7 +52,7 @@ CLASSES = {
     "ComparedScore",
     "Comparison",
     *("Completion", "Continuation", "Message", "Model", "NotAnswered"),
-    *("Reply", "Request", "Token", "Usage"),
+    *("Reply", "Request", "Sampling", "Token", "Usage"),
     "Component",
     "Dataset",
     "Edit",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from evalkit.base.requests import Message as Message
     from evalkit.base.requests import Reply as Reply
     from evalkit.base.requests import Request as Request
+    from evalkit.base.requests import Sampling as Sampling
     from evalkit.base.requests import Token as Token
     from evalkit.base.requests import Usage as Usage
     from evalkit.base.requests import text_reply as text_reply
@@ -89,7 +90,8 @@ else:
         {
             "asking": "predict",
             "base.requests": (
-                "Completion Continuation Message Reply Request Token Usage text_reply"
+                "Completion Continuation Message Reply Request Sampling Token Usage "
+                "text_reply"
             ),
             "base.terms": (
                 "Annotation Entity FilePath MetricContext NotAnswered NotScored Source "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,7 +18,12 @@ from evalkit_cli.commands.thresholds import (
     say_not_met,
     unmet,
 )
-from evalkit_cli.options.asked_models import Chosen, ask_about_copies, jobs_of_models
+from evalkit_cli.options.asked_models import (
+    ask_about_copies,
+    chosen_rows,
+    jobs_of_models,
+    refuse_what_is_not_asked,
+)
 from evalkit_cli.options.asking import asking_options, read_asked
 from evalkit_cli.options.choices import (
     adapter_option,
@@ -31,7 +35,6 @@ from evalkit_cli.options.choices import (
     map_predictions_option,
     normalise_option,
     policy_options,
-    read_filters,
     read_names,
 )
 from evalkit_cli.options.completion import complete_names
@@ -45,6 +48,7 @@ from evalkit_cli.options.prediction_sources import (
     jobs_of_folder,
     jobs_that_ship,
     name_standard_input,
+    single_model,
     spool_folder,
 )
 from evalkit_cli.options.runs import (
@@ -202,8 +206,8 @@ def eval_command(
     if model_name is not None and not is_asked:
         raise click.UsageError("--model-name is for a model that is asked (--model).")
     if is_asked:
-        _refuse_what_is_not_asked(models, options, asking)
-    model = None if is_asked else _single(models)
+        refuse_what_is_not_asked(models, options, asking)
+    model = None if is_asked else single_model(models)
     with plugin_output_to_stderr(), spool_folder() as folder:
         if predictions_dir is not None:
             if dataset or data or files:
@@ -214,25 +218,18 @@ def eval_command(
             work = jobs_of_folder(registry, predictions_dir, task, model, quiet)
             task = None
         elif is_asked:
+            name = chosen_dataset(dataset, data, task)
             with watched(quiet) as progress:
-                chosen_rows = Chosen(
-                    chosen_dataset(dataset, data, task),
-                    task,
-                    options["split"],
-                    options["limit"],
-                    read_filters(options["filters"]),
-                    asking,
-                    progress,
-                )
-                work = jobs_of_models(models, model_name, chosen_rows, folder)
-                _ask_about_copies(models, options, chosen_rows, folder, out)
+                chosen = chosen_rows(name, task, options, asking, progress)
+                work = jobs_of_models(models, model_name, chosen, folder)
+                ask_about_copies(models, options, chosen, folder, out)
         else:
             name = chosen_dataset(dataset, data, task)
             work = _jobs(registry, name, files, model, quiet, folder)
         copies = find_copies(options, len(work), out)
-        chosen = evaluation_options(options, chosen_metrics(registry, metrics, params))
+        scored = evaluation_options(options, chosen_metrics(registry, metrics, params))
         with watched(quiet) as progress:
-            shared = _Shared(registry, chosen, task, copies, out, progress)
+            shared = _Shared(registry, scored, task, copies, out, progress)
             _refuse_nonsense(least, work, shared)
             results, failed = _evaluate_all(work, shared, folder)
     if as_json:
@@ -281,49 +278,6 @@ def _exit_with_code(
         say_not_met(line)
     if failed or lines:
         raise click.exceptions.Exit(1 if failed else NOT_MET)
-
-
-def _single(models: tuple[str, ...]) -> str | None:
-    if len(models) > 1:
-        raise click.UsageError(
-            "--model names a single model; give several as -p MODEL=FILE."
-        )
-    return models[0] if models else None
-
-
-def _refuse_what_is_not_asked(
-    models: tuple[str, ...], options: Mapping[str, Any], asking: Mapping[str, Any]
-) -> None:
-    """Refuse what would have a model asked otherwise than it is scored."""
-    places = {given.partition("=")[0].strip() for given in options["adapters"]}
-    if options["mapped"] or places & {"data", "perturbed"}:
-        raise click.UsageError(
-            "--map and --adapter data=… do not change what a model is asked: write the "
-            "changed rows to a file (evalkit adapt), and ask about that."
-        )
-    if options["perturbed"] and len(models) > 1:
-        raise click.UsageError("--perturbed takes a single --model; ask one at a time.")
-    if options["perturbed"] and asking["trials"] * asking["replications"] > 1:
-        raise click.UsageError(
-            "--perturbed takes one answer to each example: leave out --trials and "
-            "--replications."
-        )
-
-
-def _ask_about_copies(
-    models: tuple[str, ...],
-    options: dict[str, Any],
-    chosen: Chosen,
-    folder: Path,
-    runs: Path,
-) -> None:
-    """Ask the model about copies whose predictions are not given."""
-    from evalkit.reporting import find_stored
-
-    files = [name for name in options["perturbed"] if find_stored(name, runs) is None]
-    if files and not options["perturbed_predictions"] and len(models) == 1:
-        found = ask_about_copies(models[0], files, chosen, folder)
-        options["perturbed_predictions"] = tuple(found)
 
 
 def _jobs(

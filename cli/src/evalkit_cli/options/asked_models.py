@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from evalkit_cli.options.choices import read_filters
 from evalkit_cli.options.prediction_sources import Job
 from evalkit_cli.printing.streams import echo
 
@@ -26,6 +27,64 @@ class Chosen(NamedTuple):
     asking: Mapping[str, Any]
     """The arguments that `read_asked` gives."""
     progress: Callable[[str, float], None]
+
+    @property
+    def rows(self) -> dict[str, Any]:
+        """Which examples, as arguments of `evalkit.load_inputs`."""
+        names = ("dataset", "task", "split", "limit", "filters")
+        return {name: getattr(self, name) for name in names}
+
+
+def chosen_rows(
+    dataset: str,
+    task: str | None,
+    options: Mapping[str, Any],
+    asking: Mapping[str, Any],
+    progress: Callable[[str, float], None],
+) -> Chosen:
+    """Read which examples are asked about.
+
+    Args:
+        dataset: The data set, or a file of examples.
+        task: The task of a file.
+        options: The values of `data_options` by the names of their parameters.
+        asking: The arguments that `read_asked` gives.
+        progress: Told what is being done.
+
+    Raises:
+        UsageError: A filter is not of the form KEY=VALUE.
+    """
+    filters = read_filters(options["filters"])
+    split, limit = options["split"], options["limit"]
+    return Chosen(dataset, task, split, limit, filters, asking, progress)
+
+
+def refuse_what_is_not_asked(
+    models: tuple[str, ...], options: Mapping[str, Any], asking: Mapping[str, Any]
+) -> None:
+    """Refuse what would have a model asked otherwise than it is scored.
+
+    Args:
+        models: The models that are asked.
+        options: All options of `evalkit eval` by the names of their parameters.
+        asking: The arguments that `read_asked` gives.
+
+    Raises:
+        UsageError: Something of this is given.
+    """
+    places = {given.partition("=")[0].strip() for given in options["adapters"]}
+    if options["mapped"] or places & {"data", "perturbed"}:
+        raise click.UsageError(
+            "--map and --adapter data=… do not change what a model is asked: write the "
+            "changed rows to a file (evalkit adapt), and ask about that."
+        )
+    if options["perturbed"] and len(models) > 1:
+        raise click.UsageError("--perturbed takes a single --model; ask one at a time.")
+    if options["perturbed"] and asking["trials"] * asking["replications"] > 1:
+        raise click.UsageError(
+            "--perturbed takes one answer to each example: leave out --trials and "
+            "--replications."
+        )
 
 
 def jobs_of_models(
@@ -62,31 +121,40 @@ def jobs_of_models(
 
 
 def ask_about_copies(
-    model: str, files: Sequence[str], chosen: Chosen, folder: Path
-) -> list[str]:
-    """Ask a model about perturbed copies.
+    models: Sequence[str],
+    options: dict[str, Any],
+    chosen: Chosen,
+    folder: Path,
+    runs: Path,
+) -> None:
+    """Ask the model about perturbed copies whose predictions are not given.
 
     Args:
-        model: The model.
-        files: The files of copies.
+        models: The models that are asked.
+        options: The values of `perturbed_options` by the names of their parameters;
+            the predictions are added to them.
         chosen: Which examples are asked about, and how; only their copies are.
         folder: Where the predictions are kept while they are read.
-
-    Returns:
-        A file of predictions for each.
+        runs: Folder in which a name may be that of a run.
 
     Raises:
         EvalkitError: The model cannot be asked, or asking ended early.
     """
+    from evalkit.reporting import find_stored
+
+    files = [name for name in options["perturbed"] if find_stored(name, runs) is None]
+    if files and not options["perturbed_predictions"] and len(models) == 1:
+        found = _answers_to_copies(models[0], files, chosen, folder)
+        options["perturbed_predictions"] = tuple(found)
+
+
+def _answers_to_copies(
+    model: str, files: Sequence[str], chosen: Chosen, folder: Path
+) -> list[str]:
+    """Return a file of predictions for each file of copies."""
     from evalkit import load_inputs
 
-    originals = load_inputs(
-        chosen.dataset,
-        task=chosen.task,
-        split=chosen.split,
-        limit=chosen.limit,
-        filters=chosen.filters,
-    )
+    originals = load_inputs(**chosen.rows)
     is_part = len(originals) < originals.examples
     ids = [str(row["uid"]) for row in originals.rows]
     found = []
@@ -98,17 +166,7 @@ def ask_about_copies(
             limit=None,
             filters={"column.input_id": ids} if is_part else {},
         )
-        predicted = _ask(
-            model,
-            of_copies,
-            {
-                "dataset": chosen.dataset,
-                "task": chosen.task,
-                "split": chosen.split,
-                "limit": chosen.limit,
-                "filters": chosen.filters,
-            },
-        )
+        predicted = _ask(model, of_copies, chosen.rows)
         found.append(_kept(predicted, folder / f"copies-{number}"))
     return found
 
@@ -121,18 +179,14 @@ def _ask(
 
     try:
         predicted = predict(
-            chosen.dataset,
-            model,
-            task=chosen.task,
-            split=chosen.split,
-            limit=chosen.limit,
-            filters=chosen.filters,
+            model=model,
             progress=chosen.progress,
             copies_of=copies_of,
+            **chosen.rows,
             **chosen.asking,
         )
     except UnknownPluginError as error:
-        if "models/" not in str(error) and "model" not in str(error):
+        if not str(error).startswith("there is no model "):  # but no data set, say
             raise
         raise UnknownPluginError(
             f"{error}. Without predictions --model is the model to ask; to name the "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,6 +30,22 @@ class Job(NamedTuple):
     model: str | None
     """None for the file's stem."""
     path: str
+
+
+def single_model(models: Sequence[str]) -> str | None:
+    """Return the name that `--model` gives the model of a file; None for none.
+
+    Args:
+        models: What was given.
+
+    Raises:
+        UsageError: There are several.
+    """
+    if len(models) > 1:
+        raise click.UsageError(
+            "--model names a single model; give several as -p MODEL=FILE."
+        )
+    return models[0] if models else None
 
 
 def jobs_of_files(

@@ -25,20 +25,9 @@ class Message(_Frozen):
     content: str
 
 
-class Request(_Frozen):
-    """One question to a model: a text that it continues, or a conversation.
+class Sampling(_Frozen):
+    """How a model generates; None leaves a setting to the model."""
 
-    None leaves a setting to the model. The request holds all that the reply may depend
-    on but the model itself, so that it is what replies are kept by.
-    """
-
-    prompt: str | None = None
-    """The text to continue; None where `messages` are given."""
-    messages: tuple[Message, ...] = ()
-    """The conversation so far."""
-    continuations: tuple[str, ...] = ()
-    """Texts whose log-probabilities after the prompt are asked for; nothing is
-    generated then."""
     temperature: Annotated[Finite, Field(ge=0)] = 0.0
     top_p: Annotated[Finite, Field(gt=0, le=1)] | None = None
     top_k: Annotated[int, Field(ge=1)] | None = None
@@ -54,6 +43,22 @@ class Request(_Frozen):
     logprobs: Annotated[int, Field(ge=0)] | None = None
     """Of how many alternatives to each generated token the log-probability is asked
     for; 0 for the token's own alone, None for none."""
+
+
+class Request(Sampling):
+    """One question to a model: a text that it continues, or a conversation.
+
+    It holds all that the reply may depend on but the model itself, so that it is what
+    replies are kept by.
+    """
+
+    prompt: str | None = None
+    """The text to continue; None where `messages` are given."""
+    messages: tuple[Message, ...] = ()
+    """The conversation so far."""
+    continuations: tuple[str, ...] = ()
+    """Texts whose log-probabilities after the prompt are asked for; nothing is
+    generated then."""
 
     @model_validator(mode="after")
     def _is_one_question(self) -> Self:

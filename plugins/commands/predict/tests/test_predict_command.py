@@ -329,6 +329,13 @@ def test_a_process_that_was_killed_goes_on_where_it_was(
     assert len(Path("slow.jsonl").read_text().splitlines()) == 135
 
 
+def test_what_is_unknown_beside_the_model_is_not_called_a_model(folder: Path) -> None:
+    done = call("eval", "no-model-set", "--model", "echo")
+    assert done.exit_code == 1
+    assert "no-model-set" in done.stderr
+    assert "add -p FILE" not in done.stderr
+
+
 def test_in_python_a_function_will_do(rows: list[dict[str, Any]]) -> None:
     def shout(inputs: Any) -> list[str]:
         return [row["statement"].upper() for row in inputs]

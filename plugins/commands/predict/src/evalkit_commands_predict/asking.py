@@ -9,13 +9,7 @@ import math
 import random
 import time
 from collections import deque
-from collections.abc import (
-    AsyncGenerator,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple

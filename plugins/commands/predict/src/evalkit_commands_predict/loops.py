@@ -70,12 +70,13 @@ async def in_thread(function: Callable[[], _T]) -> _T:
 
     def work() -> None:
         settle: Callable[[Any], None]
+        outcome: Any
         try:
             settle, outcome = done.set_result, function()
         except StopIteration as error:  # which no future takes
-            settle, outcome = done.set_exception, RuntimeError(repr(error))  # type: ignore[assignment]
+            settle, outcome = done.set_exception, RuntimeError(repr(error))
         except BaseException as error:
-            settle, outcome = done.set_exception, error  # type: ignore[assignment]
+            settle, outcome = done.set_exception, error
         with suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(tell, settle, outcome)
 

@@ -70,10 +70,10 @@ def _function_of(path: Path, name: str) -> Callable[..., Any]:
         raise PluginError(
             f"{path}: importing it failed with {type(error).__name__}: {error}"
         ) from error
-    function = getattr(module, name, None)
+    function: Callable[..., Any] | None = getattr(module, name, None)
     if not callable(function):
         raise PluginError(f"{path}: it has no function {name!r}")
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 def is_told_apart(model: BoundModel) -> bool:

@@ -17,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from evalkit import Sampling
 from evalkit.errors import DataError
 from evalkit_commands_predict.templates import fields_of
 
@@ -38,22 +39,6 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 class _Declared(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Sampling(_Declared):
-    """How a model generates; None leaves it to the model."""
-
-    temperature: Annotated[Finite, Field(ge=0)] = 0.0
-    top_p: Annotated[Finite, Field(gt=0, le=1)] | None = None
-    top_k: Annotated[int, Field(ge=1)] | None = None
-    max_tokens: Annotated[int, Field(ge=1)] | None = None
-    stop: tuple[str, ...] = ()
-    completions: Annotated[int, Field(ge=1)] = 1
-    """How many texts are generated; several are ranked alternatives of a response."""
-    seed: int | None = None
-    presence_penalty: Finite | None = None
-    frequency_penalty: Finite | None = None
-    logprobs: Annotated[int, Field(ge=0)] | None = None
 
 
 class Choices(_Declared):

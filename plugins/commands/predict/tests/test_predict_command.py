@@ -288,8 +288,11 @@ def test_wrong_words_are_refused(words: list[str], code: int, message: str) -> N
 
 
 SLOW = """
-import asyncio, sys
+import asyncio, signal, sys
 import evalkit
+
+# a shell has what runs in its background ignore it
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 class Slow(evalkit.Model):
     abilities = ("text",)

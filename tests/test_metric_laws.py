@@ -220,6 +220,7 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "recall-at-k": RANKED,
     "rmse": NUMBERS,
     "rouge": TEXTS,
+    "seahelm-logprob": {**WRITTEN, "perfect": None},
     "selective-accuracy": PROBABLE,
     "span-f1": SPANS,
     "spearman": NUMBERS,

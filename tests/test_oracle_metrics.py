@@ -587,6 +587,41 @@ def check_exact_match(case: Case) -> None:
     assert 100 * found == case["output"]["metrics"]["exact_match"]
 
 
+def check_logprob(case: Case) -> None:
+    given = case["input"]["cumulative_logprobs"]
+    phenomena = case["input"].get("phenomenon", [])
+    blank = [""] * len(given)
+    result = evalkit.score(
+        "seahelm-logprob",
+        blank,
+        blank,
+        fields={"logprob": given},
+        tags=[[each] for each in phenomena] or None,
+    )
+    found = {(each.tag, each.metric): each for each in result.scores}
+    whole = case["output"]["metrics"]["t"]
+    for tag, wanted in whole.get("subcategories", {None: whole}).items():
+        log = found[tag, "seahelm-logprob#log"]
+        mean = found[tag, "seahelm-logprob"]
+        if all(each is None for each in given):  # there 0
+            assert mean.value is log.value is None
+            assert "the response holds no" in str(mean.reason)
+            continue
+        assert mean.value is not None
+        of_mean = wanted["average_cumulative_probabilities"]
+        assert 100 * mean.value == pytest.approx(of_mean, rel=1e-12)
+        if len(given) == 1:  # there 0, with no error of it
+            assert log.value == given[0]
+            assert mean.se is log.se is None
+            continue
+        of_log = wanted["average_cumulative_logprobs"]
+        assert log.value == pytest.approx(of_log, rel=1e-12)
+        names = ("logprobs", "probabilities")
+        errors = [wanted[f"clt_se_cumulative_{name}"] for name in names]
+        found_errors = [log.se or 0.0, 100 * (mean.se or 0.0)]
+        assert found_errors == pytest.approx(errors, rel=1e-12)
+
+
 SEAHELM: Mapping[str, Callable[[Case], None]] = {
     "normalize_score": check_normalize_score,
     "normalize_answer_base": check_normalize_answer_base,
@@ -600,6 +635,7 @@ SEAHELM: Mapping[str, Callable[[Case], None]] = {
     "translation": check_translation,
     "summarization": check_summarization,
     "exact_match": check_exact_match,
+    "logprob": check_logprob,
 }
 """What compares the cases of a group."""
 
@@ -631,7 +667,6 @@ SEAHELM_LEFT_OUT: Mapping[str, str] = {
     "prompt": PROMPTS,
     "fewshot": PROMPTS,
     "serving": SERVING,
-    "logprob": "scores of probabilities that its own server computes for each label",
     "args": RUNNING,
     "taskconfig": RUNNING,
     "cache": RUNNING,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 COMMANDS = (
     *("list", "show", "validate", "inputs", "perturb", "eval", "runs", "compare"),
-    *("plan", "rescore", "merge", "verify", "cite", "leaderboard", "help"),
+    *("plan", "rescore", "merge", "verify", "cite", "leaderboard", "new", "help"),
 )
 
 INTRODUCTION = """# Command line

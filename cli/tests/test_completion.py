@@ -22,7 +22,17 @@ def complete(run_evalkit: Run, words: str, position: int) -> list[str]:
 
 COMMANDS = [
     *("adapt", "cache", "cite", "compare", "eval", "help", "inputs", "leaderboard"),
-    *("list", "merge", "perturb", "plan", "predict", "publish", "report", "rescore"),
+    *(
+        "list",
+        "merge",
+        "new",
+        "perturb",
+        "plan",
+        "predict",
+        "publish",
+        "report",
+        "rescore",
+    ),
     *("runs", "schema", "show", "validate", "verify"),
 ]
 

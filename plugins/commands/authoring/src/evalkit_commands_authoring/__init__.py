@@ -1,0 +1,1 @@
+"""Begins packages with plugins of one's own."""

@@ -1,0 +1,142 @@
+"""How a new package, its modules and its classes are called."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from dataclasses import dataclass
+
+from evalkit import Registry, UnknownPluginError
+from evalkit.catalog import is_component_name
+from evalkit_commands_authoring.templates import SINGULARS
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names in a new package.
+
+    Attributes:
+        kind: The kind of its plugin, such as `metrics`.
+        component: The name that users type.
+        distribution: What pip installs.
+        package: What is imported.
+        module: The module in it.
+        target: The class in the module.
+    """
+
+    kind: str
+    component: str
+    distribution: str
+    package: str
+    module: str
+    target: str
+
+    @property
+    def singular(self) -> str:
+        """What a plugin of the kind is called."""
+        return SINGULARS[self.kind]
+
+    def put_into(self, text: str) -> str:
+        """Replace the names of a template.
+
+        Args:
+            text: A text with `my-thing`, `my_thing`, `MY_THING`, `MyThing` and
+                `my_package`.
+        """
+        replaced = {
+            "my-thing": self.component,
+            "my_thing": self.module,
+            "MY_THING": self.module.upper(),
+            "MyThing": self.target,
+            "my_package": self.package,
+        }
+        pattern = "|".join(map(re.escape, replaced))
+        return re.sub(pattern, lambda found: replaced[found[0]], text)
+
+
+def kind_of(word: str) -> str:
+    """Return the kind that a word names, in the plural or the singular.
+
+    Args:
+        word: Such as `metric`, `metrics`, `dataset` or `data-set`.
+
+    Raises:
+        UnknownPluginError: There is no such kind.
+    """
+    plain = re.sub(r"[\s_-]", "", word).lower()
+    known = {
+        name.replace(" ", ""): kind
+        for kind, singular in SINGULARS.items()
+        for name in (kind, singular)
+    }
+    if plain not in known:
+        raise UnknownPluginError(
+            f"there is no kind of plugins called {word!r}: {', '.join(SINGULARS)}"
+        )
+    return known[plain]
+
+
+def names_of(kind: str, component: str, template: str) -> Names:
+    """Derive all names from that of the plugin.
+
+    Args:
+        kind: The kind.
+        component: The name that users will type.
+        template: The module's text, in which no other class may be called so.
+
+    Raises:
+        UnknownPluginError: It is no name of a plugin.
+    """
+    if not is_component_name(component):
+        suggested = re.sub(r"[^a-z0-9]+", "-", component.lower()).strip("-")[:62]
+        hint = f": {suggested.strip('-')!r} would be one" if suggested else ""
+        raise UnknownPluginError(
+            f"{component!r} is no name of a plugin, which has lower-case letters, "
+            f"digits and single dashes, at most 62 characters{hint}"
+        )
+    plain = component.replace("-", "_")
+    singular = SINGULARS[kind].replace(" ", "_")
+    needs_prefix = not plain.isidentifier() or keyword.iskeyword(plain)
+    module = f"{singular}_{plain}" if needs_prefix else plain
+    target = "".join(map(str.capitalize, module.split("_")))
+    if re.search(rf"\b{target}\b", template):
+        target += "".join(map(str.capitalize, singular.split("_")))
+    return Names(
+        kind,
+        component,
+        f"evalkit-{kind}-{component}",
+        f"evalkit_{kind}_{plain}",
+        module,
+        target,
+    )
+
+
+def refuse_taken(names: Names, name: str, commands: frozenset[str]) -> None:
+    """Refuse names that something installed has.
+
+    Args:
+        names: The names.
+        name: The name of the entry point.
+        commands: The commands that there are.
+
+    Raises:
+        UnknownPluginError: One of them is taken.
+    """
+    from importlib.metadata import PackageNotFoundError, version
+
+    if names.kind == "commands" and name in commands:
+        raise UnknownPluginError(
+            f"evalkit has a command called {name!r} already: choose another name"
+        )
+    for component in Registry().catalog.components:
+        if (component.kind, component.name) == (names.kind, name):
+            raise UnknownPluginError(
+                f"{component.origin} is called so already: choose another name"
+            )
+    try:
+        found = version(names.distribution)
+    except PackageNotFoundError:
+        return
+    raise UnknownPluginError(
+        f"{names.distribution} {found} is installed already: choose another name"
+    )

@@ -1,0 +1,111 @@
+"""A file with a plugin that someone wrote already."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from evalkit import DataError, PluginError
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that becomes the module of a package.
+
+    Attributes:
+        text: What it holds.
+        target: The class or function that is the plugin.
+        requires: What it imports beside evalkit, as requirements.
+        unknown: Modules that it imports and that no installed distribution has.
+    """
+
+    text: str
+    target: str
+    requires: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+def read_source(reference: str) -> Source:
+    """Read a file, and find the plugin in it.
+
+    Nothing of it is run.
+
+    Args:
+        reference: `FILE.py`, or `FILE.py:NAME` where several could be meant.
+
+    Raises:
+        DataError: The file cannot be read, or is no Python.
+        PluginError: It holds no such class or function, or several; or it imports
+            files beside it.
+    """
+    file, colon, name = reference.rpartition(":")
+    path = Path(file if colon and file.endswith(".py") else reference)
+    name = name if path != Path(reference) else ""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from None
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError) as error:
+        line = getattr(error, "lineno", None)
+        place = f"{path}:{line}" if line else f"{path}"
+        raise DataError(f"{place}: is no Python: {error}") from None
+    modules = [*dict.fromkeys(_imported(tree, path))]
+    requires, unknown = _requirements(modules)
+    return Source(text, _target(tree, name, path), requires, unknown)
+
+
+def _target(tree: ast.Module, name: str, path: Path) -> str:
+    defined = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    found = [each.name for each in tree.body if isinstance(each, defined)]
+    public = [each for each in found if not each.startswith("_")]
+    if name:
+        if name not in found:
+            raise PluginError(
+                f"{path}: has no class or function {name!r} at its top; it has "
+                f"{', '.join(found) or 'none'}"
+            )
+        return name
+    if len(public) != 1:
+        raise PluginError(
+            f"{path}: which of its classes and functions is the plugin? It has "
+            f"{', '.join(public) or 'none'}: name one as {path}:NAME"
+        )
+    return public[0]
+
+
+def _imported(tree: ast.Module, path: Path) -> Iterator[str]:
+    """Yield the top-level modules that are imported anywhere in a file."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = (node.module or "").partition(".")[0]
+            if node.level or path.with_name(f"{module}.py").is_file():
+                raise PluginError(
+                    f"{path}:{node.lineno}: imports a file beside it, and only this "
+                    "one becomes a package: move what it needs into it"
+                )
+            yield module
+
+
+def _requirements(modules: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    from importlib.metadata import packages_distributions, version
+
+    from packaging.version import Version
+
+    owners = packages_distributions()
+    requires, unknown = [], []
+    for module in modules:
+        if module in sys.stdlib_module_names or module == "evalkit":
+            continue
+        if module not in owners:
+            unknown.append(module)
+            continue
+        name = owners[module][0]
+        requires.append(f"{name}>={Version(version(name)).public}")
+    return tuple(sorted(requires)), tuple(unknown)

@@ -1,0 +1,112 @@
+"""What a new package of each kind begins with.
+
+A template is a folder of `templates/`: a module, its tests, and `template.toml`, which
+says what the package is about. The files are a working package as they are, but for the
+names in them, such as `my-thing`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SINGULARS = {
+    "metrics": "metric",
+    "tasks": "task",
+    "datasets": "data set",
+    "perturbations": "perturbation",
+    "annotators": "annotator",
+    "models": "model",
+    "adapters": "adapter",
+    "recognisers": "recogniser",
+    "schemas": "schema",
+    "observers": "observer",
+    "commands": "command",
+    "storage": "store",
+}
+"""The kinds of plugins, and what one of each is called."""
+
+UNLISTED = ("storage",)
+"""Kinds that `evalkit list` does not have."""
+
+_COMMON = "common"
+
+
+class Template(BaseModel):
+    """What a template says of its package.
+
+    Attributes:
+        summary: What the plugin does, in a few words.
+        target: What the entry point names in the module.
+        name: The entry point's name; that of the component by default.
+        requires: What the package requires.
+        test_requires: What its tests require.
+        use: Commands that show it at work.
+        about: What a reader of its README should know.
+        further: Further entry points, by group.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    summary: str
+    target: str
+    name: str = "my-thing"
+    requires: list[str]
+    test_requires: list[str]
+    use: list[str]
+    about: str
+    further: dict[str, dict[str, str]] = Field(default_factory=dict)
+
+
+@cache
+def read_template(kind: str) -> Template:
+    """Read what the template of a kind says.
+
+    Args:
+        kind: A key of `SINGULARS`.
+    """
+    return Template.model_validate(_tables(kind))
+
+
+def module_text(kind: str) -> str:
+    """Return the module of a template.
+
+    Args:
+        kind: A key of `SINGULARS`.
+    """
+    return _text(kind, "my_thing.py")
+
+
+def tests_text(kind: str) -> str:
+    """Return the tests of a template.
+
+    Args:
+        kind: A key of `SINGULARS`.
+    """
+    return _text(kind, "test_my_thing.py")
+
+
+def common_text(name: str) -> str:
+    """Return a file that packages of all kinds have.
+
+    Args:
+        name: Its name in `templates/common`.
+    """
+    return _text(_COMMON, name)
+
+
+def _tables(kind: str) -> dict[str, Any]:
+    return tomllib.loads(_text(kind, "template.toml"))
+
+
+def _text(folder: str, name: str) -> str:
+    return (_folder() / folder / name).read_text(encoding="utf-8")
+
+
+def _folder() -> Traversable:
+    return files("evalkit_commands_authoring") / "templates"

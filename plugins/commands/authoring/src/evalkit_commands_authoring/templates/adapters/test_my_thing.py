@@ -1,0 +1,20 @@
+"""What `my-thing` does to rows."""
+
+from __future__ import annotations
+
+import evalkit
+import pytest
+from evalkit.adapters import pipeline
+
+STAGE = {"kind": "MyThing", "configuration": {"fields": ["label"]}}
+
+
+def test_a_row_is_changed_and_the_given_one_is_not() -> None:
+    given = {"id": "1", "label": "Positive"}
+    assert [*pipeline([STAGE])([given])] == [{"id": "1", "label": "positive"}]
+    assert given == {"id": "1", "label": "Positive"}
+
+
+def test_what_is_no_text_is_refused_with_its_field() -> None:
+    with pytest.raises(evalkit.AdapterError, match="'label' must be a text"):
+        [*pipeline([STAGE])([{"id": "1", "label": 3}])]

@@ -1,0 +1,11 @@
+"""Which names `my-thing` finds."""
+
+from __future__ import annotations
+
+import evalkit
+
+
+def test_names_behind_titles_are_found() -> None:
+    loaded = evalkit.Registry().load("recognisers", "my-thing")
+    found = loaded.hooks.find_entities(texts=["I saw Dr. Okafor.", "Nobody came."])
+    assert found == [[(10, 16, "person")], []]

@@ -1,0 +1,218 @@
+"""What `evalkit new` makes, and what it refuses."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from evalkit_cli.main import cli
+from evalkit_commands_authoring.names import kind_of, names_of
+from evalkit_commands_authoring.templates import SINGULARS, module_text, read_template
+
+BREVITY = '''
+"""A metric."""
+import numpy as np
+import evalkit
+
+
+class Brevity(evalkit.Metric):
+    """Share of short predictions."""
+
+    bounds = (0, 1)
+    higher_is_better = True
+
+    def score_example(self, prediction):
+        return float(np.int64(len(str(prediction))) < 5)
+
+
+def _count():
+    return 0
+'''
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def new(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["new", *arguments])
+
+
+def made(*arguments: str) -> Path:
+    done = new(*arguments, "--json")
+    assert done.exit_code == 0, done.output
+    return Path(json.loads(done.stdout)["folder"])
+
+
+@pytest.mark.parametrize("kind", SINGULARS)
+def test_a_package_of_each_kind_holds_no_name_of_the_template(kind: str) -> None:
+    folder = made(kind, "brand-new", "--author", 'Ada "A" Lovelace')
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert len(files) == 10
+    for path in files:
+        text = path.read_text(encoding="utf-8")
+        for left in ("my-thing", "my_thing", "MY_THING", "MyThing", "my_package"):
+            assert left not in text, path
+        assert "{{" not in text.replace("${{", ""), path
+        if path.suffix == ".py":
+            ast.parse(text)
+    read = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+    project = read["project"]
+    assert project["name"] == folder.name == f"evalkit-{kind}-brand-new"
+    assert project["authors"] == [{"name": 'Ada "A" Lovelace'}]
+    [(_, value), *_] = project["entry-points"][f"evalkit.{kind}"].items()
+    module, _, target = value.partition(":")
+    path = folder / "src" / Path(*module.split(".")).with_suffix(".py")
+    assert f" {target}" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "name", ["class", "2fast", "any", "random", "headline", "evalkit", "x"]
+)
+@pytest.mark.parametrize("kind", SINGULARS)
+def test_names_that_python_has_already_are_set_apart(kind: str, name: str) -> None:
+    text = module_text(kind)
+    names = names_of(kind, name, text)
+    assert names.module.isidentifier()
+    changed = names.put_into(text)
+    tree = ast.parse(changed)
+    defined = [
+        each.name
+        for each in ast.walk(tree)
+        if isinstance(each, ast.ClassDef | ast.FunctionDef)
+    ]
+    target = names.put_into(read_template(kind).target)
+    assert defined.count(target) == 1
+    imported = {
+        alias.asname or alias.name
+        for each in ast.walk(tree)
+        if isinstance(each, ast.ImportFrom)
+        for alias in each.names
+    }
+    assert target not in imported
+
+
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [("metric", "metrics"), ("Data-Set", "datasets"), ("storage", "storage")],
+)
+def test_a_kind_is_named_in_the_singular_too(word: str, kind: str) -> None:
+    assert kind_of(word) == kind
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("metric", "Brevity!"), "'brevity' would be one"),
+        (
+            ("metrik", "a"),
+            "there is no kind of plugins called 'metrik': metrics, tasks",
+        ),
+        (("metric", "accuracy"), "metrics/accuracy (evalkit-metrics-classification"),
+        (("command", "eval"), "evalkit has a command called 'eval' already"),
+        (("command", "cite"), "a command called 'cite' already"),
+        (("dataset", "samples"), "evalkit-datasets-samples 0.1.0 is installed already"),
+        (("schema", "a" * 63), "at most 62 characters"),
+    ],
+)
+def test_what_cannot_be_a_name_is_refused(
+    arguments: tuple[str, str], said: str
+) -> None:
+    done = new(*arguments)
+    assert done.exit_code == 1
+    assert said in done.stderr
+    assert not any(Path().iterdir())
+
+
+def test_without_a_terminal_nothing_is_asked() -> None:
+    done = new("metric")
+    assert done.exit_code == 2
+    assert "Missing argument 'NAME'" in done.stderr
+
+
+def test_a_folder_that_is_there_stays_as_it_is() -> None:
+    folder = made("metric", "brevity")
+    (folder / "README.md").write_text("mine", encoding="utf-8")
+    done = new("metric", "brevity")
+    assert done.exit_code == 1
+    assert "is there already, and nothing was written" in done.stderr
+    assert (folder / "README.md").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_is_named(here: Path) -> None:
+    here.chmod(0o500)
+    try:
+        done = new("metric", "brevity")
+    finally:
+        here.chmod(0o700)
+    assert done.exit_code == 1
+    assert "cannot be written" in done.stderr
+
+
+def test_a_file_where_the_folder_would_be_is_named() -> None:
+    Path("taken").write_text("", encoding="utf-8")
+    done = new("metric", "brevity", "--folder", "taken/below")
+    assert done.exit_code == 1
+    assert "cannot be written" in done.stderr
+
+
+def test_a_file_becomes_a_package_as_it_is() -> None:
+    Path("my_metric.py").write_text(BREVITY, encoding="utf-8")
+    folder = made("metric", "brevity", "--from", "my_metric.py", "--license", "MIT")
+    module = folder / "src/evalkit_metrics_brevity/brevity.py"
+    assert module.read_text(encoding="utf-8") == BREVITY
+    text = (folder / "pyproject.toml").read_text(encoding="utf-8")
+    project = tomllib.loads(text)["project"]
+    points = {"brevity": "evalkit_metrics_brevity.brevity:Brevity"}
+    assert project["entry-points"]["evalkit.metrics"] == points
+    assert [each.partition(">")[0] for each in project["dependencies"]] == [
+        "evalkit-core",
+        "numpy",
+    ]
+    tests = (folder / "tests/test_brevity.py").read_text(encoding="utf-8")
+    assert 'check_metric("brevity")' in tests
+    assert "MIT License" in (folder / "LICENSE").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "said"),
+    [
+        ("def a(): ...\ndef b(): ...\n", "f.py", "It has a, b: name one as f.py:NAME"),
+        ("x = 1\n", "f.py", "It has none"),
+        ("def a(): ...\n", "f.py:b", "has no class or function 'b' at its top"),
+        ("def a(:\n", "f.py", "f.py:1: is no Python"),
+        ("from . import x\ndef a(): ...\n", "f.py", "f.py:1: imports a file beside it"),
+        ("import other\nfrom g import y\ndef a(): ...\n", "f.py", "f.py:2: imports a"),
+        ("\0", "f.py", "is no Python"),
+        (None, "none.py", "none.py: cannot be read"),
+    ],
+)
+def test_a_file_that_cannot_become_one_is_refused(
+    text: str | None, reference: str, said: str
+) -> None:
+    if text is not None:
+        Path("f.py").write_text(text, encoding="utf-8")
+        Path("g.py").write_text("y = 1\n", encoding="utf-8")
+    done = new("metric", "brevity", "--from", reference)
+    assert done.exit_code == 1
+    assert said in done.stderr
+    assert not Path("evalkit-metrics-brevity").exists()
+
+
+def test_a_module_of_nobody_is_told_of() -> None:
+    text = "import nowhere_to_be_found\ndef get_a(predictions, targets): return 1.0\n"
+    Path("f.py").write_text(text, encoding="utf-8")
+    done = new("metric", "brevity", "--from", "f.py")
+    assert done.exit_code == 0
+    assert (
+        "no installed distribution has the module 'nowhere_to_be_found'" in done.stderr
+    )

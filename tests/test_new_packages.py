@@ -1,0 +1,49 @@
+"""Packages that `evalkit new` makes, in a fresh environment."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evalkit_commands_authoring.templates import SINGULARS, UNLISTED
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_each_template_is_installed_tested_listed_and_typed(
+    tmp_path: Path, checkout: Path
+) -> None:
+    environment = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    python = environment / "bin" / "python"
+
+    def run(*arguments: str, cwd: Path = tmp_path) -> str:
+        done = subprocess.run(
+            [python, "-m", *arguments],
+            cwd=cwd,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+            env={key: os.environ[key] for key in os.environ if "EVALKIT" not in key},
+        )
+        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    run("pip", "install", "--quiet", str(checkout), "pytest", "mypy", "ruff")
+    for kind in SINGULARS:
+        run("evalkit", "new", kind, f"own-{kind}", "--author", "Nobody")
+    folders = [tmp_path / f"evalkit-{kind}-own-{kind}" for kind in SINGULARS]
+    run("pip", "install", "--quiet", *map(str, folders))
+    tests = [str(folder / "tests") for folder in folders]
+    sources = [str(folder / "src") for folder in folders]
+    assert " passed" in run("pytest", "-q", "--import-mode=importlib", *tests)
+    assert "Success" in run("mypy", "--strict", *sources, *tests)
+    run("ruff", "check", *map(str, folders))
+    run("ruff", "format", "--check", *map(str, folders))
+    for kind in SINGULARS.keys() - {*UNLISTED}:
+        check = ("list", kind, "--check", "--search", f"evalkit-{kind}-own", "--json")
+        assert f"evalkit-{kind}-own-{kind}" in run("evalkit", *check)

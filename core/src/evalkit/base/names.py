@@ -18,7 +18,7 @@ _SCHEMA_NAME = re.compile(
 )
 
 _REFERENCE = re.compile(
-    r"(?P<name>[^@:]+)(?:@(?P<distribution>[^@:]+))?(?::(?P<parameters>.*))?",
+    r"(?P<name>.+?\.py:[^\W\d]\w*|[^@:]+)(?:@(?P<distribution>[^@:]+))?(?::(?P<parameters>.*))?",
     re.DOTALL,
 )
 
@@ -48,12 +48,17 @@ def normalise_distribution(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+def is_python_file(name: str) -> bool:
+    """Tell whether a name is `FILE.py:OBJECT`, a plugin in a file."""
+    return ".py:" in name
+
+
 def parse_reference(text: str) -> Reference:
-    """Read `NAME[@DISTRIBUTION][:KEY=VALUE,…]`.
+    """Read `NAME[@DISTRIBUTION][:KEY=VALUE,…]`, or `FILE.py:OBJECT[:KEY=VALUE,…]`.
 
     Args:
-        text: For example `macro-f1:labels=declared` or
-            `accuracy@some-metrics`.
+        text: For example `macro-f1:labels=declared`, `accuracy@some-metrics` or
+            `./metric.py:Brevity:words=3`.
 
     Returns:
         Its parts; a value that holds `/` becomes a list.

@@ -8,12 +8,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from evalkit.base.names import is_python_file
 from evalkit.errors import EvalkitError
 from evalkit.examples.adapted import adapted_by
 from evalkit.plugins.bound import BoundDataset
 from evalkit.plugins.components import AS_FILE, AS_ROWS, NO_VERSION, Component
+from evalkit.plugins.object_names import name_of
 from evalkit.plugins.registry import bind
-from evalkit.plugins.resolver import Resolver, name_of
+from evalkit.plugins.resolver import Resolver
 from evalkit.reading.data_places import data_path
 from evalkit.reading.formats import model_name
 from evalkit.reading.given_rows import rows_of
@@ -77,6 +79,8 @@ def is_file_name(dataset: Any) -> bool:
     if isinstance(dataset, Path):
         return True
     if not isinstance(dataset, str):
+        return False
+    if is_python_file(dataset):
         return False
     name = dataset.partition("@")[0].partition(":")[0]
     return "." in name or "/" in name or is_remote(dataset)

@@ -20,6 +20,9 @@ AS_FILE = "given as a file"
 AS_ROWS = "given as rows"
 """The same of one that is rows in Python."""
 
+AS_PYTHON = "given as a file of Python"
+"""The same of a plugin that an object in a file of Python is."""
+
 WITHOUT_PLUGIN = (AS_FILE, AS_ROWS)
 """The same of data that no plugin loads."""
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from evalkit.base import json_text as json_text  # before any plugin can replace it
 from evalkit.base.failures import hook_failures, located
 from evalkit.errors import PluginContractError, PluginLoadError
-from evalkit.plugins.components import Component
+from evalkit.plugins.components import AS_PYTHON, Component
 from evalkit.plugins.discovery import value_problem
+from evalkit.plugins.local_files import object_in_file
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -27,6 +28,8 @@ def import_component(component: Component) -> object:
     Raises:
         PluginLoadError: Importing it failed, or its metadata say that it would.
     """
+    if component.distribution == AS_PYTHON:
+        return object_in_file(component.value)
     problem = component.problem or value_problem(component.value)
     if problem:
         raise PluginLoadError(f"{component.origin}: {problem}")

@@ -16,7 +16,7 @@ import pluggy
 from pydantic import BaseModel
 
 from evalkit.base.failures import hook_failures
-from evalkit.base.names import parse_reference
+from evalkit.base.names import is_python_file, parse_reference
 from evalkit.base.violations import shorten
 from evalkit.errors import PluginContractError
 from evalkit.plugins.attributes import attribute_problems, read_attributes
@@ -26,6 +26,7 @@ from evalkit.plugins.contract import CONTRACTS, hook_problems, with_article
 from evalkit.plugins.discovery import COMMANDS, SCHEMAS, find_components
 from evalkit.plugins.functions import FunctionMetric
 from evalkit.plugins.importing import import_component, load_error
+from evalkit.plugins.local_files import component_of_file
 from evalkit.plugins.parameters import read_parameters
 from evalkit.plugins.resolution import find_meant
 
@@ -63,9 +64,11 @@ class Registry:
     ) -> SelectedComponent:
         """Find the component that a user or a plugin names, without importing it.
 
+        A file of Python is run, though.
+
         Args:
             kind: One of the plugin kinds, or `observers`.
-            name: `NAME[@DISTRIBUTION][:KEY=VALUE,…]`.
+            name: `NAME[@DISTRIBUTION][:KEY=VALUE,…]`, or `FILE.py:OBJECT[:…]`.
             parameters: Further parameters, which win over those in the name.
             named_by: The plugin that gives this name, if it is not the user's. A name
                 that several distributions declare is then taken from its own
@@ -79,7 +82,10 @@ class Registry:
             UnknownPluginError: There is none, there are several, or it is disabled.
         """
         reference = parse_reference(name)
-        component = find_meant(self.catalog, kind, reference, named_by)
+        if is_python_file(reference.name):
+            component = component_of_file(kind, reference.name, self.catalog)
+        else:
+            component = find_meant(self.catalog, kind, reference, named_by)
         return SelectedComponent(
             component, {**reference.parameters, **(parameters or {})}
         )

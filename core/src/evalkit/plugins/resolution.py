@@ -79,7 +79,9 @@ def _unknown_message(catalog: Catalog, kind: str, reference: Reference) -> str:
         found.distribution for found in components if found.name == reference.name
     ]
     known = catalog.known_owner(f"{kind}/{reference.name}")
-    if owners:
+    if reference.name.endswith(".py"):
+        hint = f"a plugin in a file is named FILE.py:OBJECT, as {reference.name}:Name"
+    elif owners:
         hint = f"{reference.name} is declared by {', '.join(owners)}"
     elif known:
         hint = f"it is part of the distribution {known}, which is not installed"

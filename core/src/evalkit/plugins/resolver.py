@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
-from evalkit.base.failures import hook_failures, located
-from evalkit.base.names import Reference, is_component_name, parse_reference, score_name
-from evalkit.base.violations import shorten
-from evalkit.errors import PluginContractError, PluginLoadError, UnknownPluginError
+from evalkit.base.names import Reference, parse_reference, score_name
+from evalkit.errors import PluginContractError, UnknownPluginError
 from evalkit.plugins.bound import (
     Bound,
     BoundDataset,
@@ -21,6 +17,7 @@ from evalkit.plugins.bound import (
 )
 from evalkit.plugins.components import GIVEN, NO_VERSION, Component
 from evalkit.plugins.contract import is_one_edit_away
+from evalkit.plugins.object_names import name_of
 from evalkit.plugins.registry import Registry, bind
 
 _LEAST_LETTERS = 4
@@ -213,34 +210,6 @@ def given_component(kind: str, what: Any) -> Component:
         PluginContractError: Its name is no legal one.
     """
     return Component(kind, name_of(what), _location(what), GIVEN, NO_VERSION)
-
-
-def name_of(what: Any) -> str:
-    """Return the name of a plugin that was passed as a Python object.
-
-    Args:
-        what: A class, an instance, or a function `get_<name>`.
-
-    Returns:
-        Its `name`, or the name of the class or function in lower case with dashes.
-
-    Raises:
-        PluginContractError: That is no legal name.
-    """
-    try:
-        own = getattr(what, "name", None)
-    except hook_failures() as error:
-        raise PluginLoadError(
-            f"{shorten(what)}: its name failed with {located(error)}"
-        ) from error
-    if not isinstance(own, str):
-        is_named = inspect.isclass(what) or inspect.isroutine(what)
-        own = what.__name__ if is_named else type(what).__name__
-        own = own.removeprefix("get_").replace("_", "-")
-        own = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", own).strip("-").lower()
-    if not is_component_name(own):
-        raise PluginContractError(f"{own!r} is not a legal name for a plugin")
-    return own
 
 
 def _owner(bound: Bound) -> str:

@@ -12,7 +12,7 @@ from evalkit.base.columns import all_named
 from evalkit.errors import EvalkitError
 from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.bound import BoundMetric
-from evalkit.plugins.components import GIVEN, WITHOUT_PLUGIN
+from evalkit.plugins.components import AS_PYTHON, GIVEN, WITHOUT_PLUGIN
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.results import Result
 from evalkit.scoring.measurement import Measured
@@ -118,7 +118,7 @@ def load_data(result: Result, resolver: Resolver, columns: set[str]) -> Examples
         PluginError: The data set is not installed.
     """
     used = next(c for c in result.record.components if c.kind == "datasets")
-    if used.distribution in (GIVEN, *WITHOUT_PLUGIN):
+    if used.distribution in (GIVEN, AS_PYTHON, *WITHOUT_PLUGIN):
         needed = _what_is_needed(result)
         raise EvalkitError(
             f"{used.name} was {used.distribution}, and only installed data sets can be "

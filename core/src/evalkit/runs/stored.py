@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from evalkit.adapting.stages import bind_stages
 from evalkit.errors import PluginError, StorageError
 from evalkit.plugins.bound import Bound, BoundMetric
-from evalkit.plugins.components import GIVEN
+from evalkit.plugins.components import AS_PYTHON, GIVEN
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.problems import Problems
 from evalkit.runs import recorded
@@ -222,9 +222,9 @@ def bound_component(component: recorded.Component, resolver: Resolver) -> Bound:
         PluginError: It is not installed (from the same distribution) any more, was
             given as an object, or takes other parameters now.
     """
-    if component.distribution == GIVEN:
+    if component.distribution in (GIVEN, AS_PYTHON):
         raise PluginError(
-            f"{component.id} was given as an object when the run was made; only "
+            f"{component.id} was {component.distribution} when the run was made; only "
             "installed plugins can be loaded again"
         )
     if component.kind == "adapters":

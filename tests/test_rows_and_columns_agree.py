@@ -340,7 +340,8 @@ def _check_examples(case: Case, folder: Path) -> None:
     for form, (given_rows, expected_rows) in forms.items():
         expected = [_verdict(model, row) for row in expected_rows]
         bad = sum(each is None for each in expected)
-        said = f"{bad} of {len(rows)} examples|cannot be|can be stored|must fit"
+        refused = "cannot be|can be stored|must fit|no example has"
+        said = f"{bad} of {len(rows)} examples|{refused}"
         if bad:
             with pytest.raises(SchemaError, match=said):
                 _load(case, given_rows)

@@ -1,4 +1,4 @@
-"""Checks that metrics, perturbations and annotators keep the laws of their kind.
+"""Checks that metrics, perturbations, annotators and data sets keep their laws.
 
 For the tests of a plugin's own package:
 
@@ -18,6 +18,12 @@ from evalkit_testing.annotators import (
     AnnotatorLawError,
     check_annotator,
 )
+from evalkit_testing.datasets import (
+    DATASET_LAWS,
+    DatasetLawError,
+    check_dataset,
+    dataset_sha256,
+)
 from evalkit_testing.metrics.checking import MetricLawError, check_metric
 from evalkit_testing.metrics.laws import LAWS
 from evalkit_testing.perturbations.checking import (
@@ -28,12 +34,16 @@ from evalkit_testing.perturbations.laws import PERTURBATION_LAWS
 
 __all__ = [
     "ANNOTATOR_LAWS",
+    "DATASET_LAWS",
     "LAWS",
     "PERTURBATION_LAWS",
     "AnnotatorLawError",
+    "DatasetLawError",
     "MetricLawError",
     "PerturbationLawError",
     "check_annotator",
+    "check_dataset",
     "check_metric",
     "check_perturbation",
+    "dataset_sha256",
 ]

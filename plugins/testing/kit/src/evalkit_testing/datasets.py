@@ -1,0 +1,329 @@
+"""Checks that a data set keeps the laws that its scores rest on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalkit import EvalkitError, Registry, Result, evaluate, validate
+from evalkit.catalog import (
+    Answered,
+    BoundDataset,
+    BoundMetric,
+    BoundTask,
+    Resolver,
+    load_answered,
+)
+from evalkit_testing.laws import Law, LawBroken, LawError, chosen_laws
+
+Respond = Callable[[Mapping[str, Any], Any], Mapping[str, Any]]
+"""Makes the response of a model that is right: of an example's row and its answer."""
+
+_OFFLINE = "EVALKIT_OFFLINE"
+_SHOWN = 200
+
+
+class DatasetLawError(LawError):
+    """A data set breaks a law.
+
+    Attributes:
+        law: Name of the law, one of `DATASET_LAWS`.
+    """
+
+
+@dataclass
+class _Trial:
+    dataset: BoundDataset
+    task: BoundTask
+    registry: Registry
+    respond: Respond | None
+    sha256: Mapping[str, str]
+    examples: dict[str, list[Answered]] = field(default_factory=dict)
+
+
+def check_dataset(
+    dataset: Any,
+    *,
+    respond: Respond | None = None,
+    sha256: Mapping[str, str] | None = None,
+    laws: Collection[str] | None = None,
+    registry: Registry | None = None,
+) -> None:
+    """Check that a data set keeps the laws of `evalkit.testing.DATASET_LAWS`.
+
+    Each split is loaded three times, and scored once. Its files are fetched where they
+    are not in the cache.
+
+    Args:
+        dataset: Name of an installed data set, or a class or instance.
+        respond: Makes a right response, `{"id": …}` with the task's output, of an
+            example's row and its answer; by default the answer stands in the task's
+            `answer_field`.
+        sha256: What `dataset_sha256` gave of each version that was published. Data that
+            changed under one of these versions break the law `version`.
+        laws: Names of the laws to check; all by default.
+        registry: Where plugins are found; all that are installed by default.
+
+    Raises:
+        DatasetLawError: It breaks a law; the message has the law, the split and the
+            example. It is an AssertionError.
+        EvalkitError: There is no such law.
+        PluginError: The data set, its task or one of its metrics is unknown or broken.
+    """
+    registry = registry or Registry()
+    resolver = Resolver(registry)
+    bound = resolver.dataset(dataset)
+    trial = _Trial(bound, resolver.task(bound), registry, respond, sha256 or {})
+    for law in chosen_laws(DATASET_LAWS, laws):
+        try:
+            law.check(trial)
+        except LawBroken as error:
+            raise DatasetLawError(
+                f"{bound.component.origin} breaks the law {law.name!r}: "
+                f"{law.statement}\n  found: {error}",
+                law.name,
+            ) from None
+
+
+def dataset_sha256(dataset: Any, *, registry: Registry | None = None) -> str:
+    """Hash what a data set holds: all splits, rows and answers, in their order.
+
+    Args:
+        dataset: As for `check_dataset`.
+        registry: As for `check_dataset`.
+
+    Returns:
+        64 hex digits, for `check_dataset(…, sha256={version: …})`.
+
+    Raises:
+        EvalkitError: The data cannot be loaded.
+    """
+    registry = registry or Registry()
+    bound = Resolver(registry).dataset(dataset)
+    return _hash_of(
+        {
+            split: load_answered(bound, split=split, registry=registry)
+            for split in bound.splits
+        }
+    )
+
+
+def _hash_of(examples: Mapping[str, Sequence[Answered]]) -> str:
+    digest = hashlib.sha256()
+    for split, rows in examples.items():
+        digest.update(f"{json.dumps(split)}\n".encode())
+        for each in rows:
+            line = json.dumps([each.row, each.answer], sort_keys=True, default=str)
+            digest.update(f"{line}\n".encode())
+    return digest.hexdigest()
+
+
+def _check_loads(trial: _Trial) -> None:
+    for split in trial.dataset.splits:
+        trial.examples[split] = _load(trial, split)
+
+
+def _load(trial: _Trial, split: str) -> list[Answered]:
+    try:
+        return load_answered(trial.dataset, split=split, registry=trial.registry)
+    except EvalkitError as error:
+        raise LawBroken(f"the split {split!r} cannot be loaded: {error}") from error
+
+
+def _all(trial: _Trial) -> dict[str, list[Answered]]:
+    if not trial.examples:
+        _check_loads(trial)
+    return trial.examples
+
+
+def _check_repeatable(trial: _Trial) -> None:
+    for split, rows in _all(trial).items():
+        _compare(split, rows, _load(trial, split), "loaded again")
+
+
+def _check_offline(trial: _Trial) -> None:
+    rows = _all(trial)
+    with _offline():
+        for split, before in rows.items():
+            _compare(split, before, _load(trial, split), "without the network")
+
+
+@contextmanager
+def _offline() -> Iterator[None]:
+    before = os.environ.get(_OFFLINE)
+    os.environ[_OFFLINE] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_OFFLINE]
+        else:
+            os.environ[_OFFLINE] = before
+
+
+def _compare(
+    split: str, first: Sequence[Answered], second: Sequence[Answered], how: str
+) -> None:
+    if len(first) != len(second):
+        raise LawBroken(
+            f"the split {split!r} has {len(first)} examples, and {how} {len(second)}"
+        )
+    for one, other in zip(first, second, strict=True):
+        if _shown(one) != _shown(other):
+            raise LawBroken(
+                f"in the split {split!r} {_shown(one)[:_SHOWN]}, and {how} "
+                f"{_shown(other)[:_SHOWN]}"
+            )
+
+
+def _shown(each: Answered) -> str:
+    return f"{each.row!r} with the answer {each.answer!r}"
+
+
+def _check_valid(trial: _Trial) -> None:
+    for split in _all(trial):
+        try:
+            found = validate(trial.dataset, split=split, registry=trial.registry)
+        except EvalkitError as error:
+            raise LawBroken(f"the split {split!r}: {error}") from error
+        if found.refusals:
+            raise LawBroken(f"the split {split!r}: {found.refusals[0]}")
+
+
+def _check_clusters(trial: _Trial) -> None:
+    for split, rows in _all(trial).items():
+        for column in trial.dataset.declared_cluster:
+            for each in rows:
+                if each.row.get(column) is None:
+                    raise LawBroken(
+                        f"{each.row['uid']!r} of the split {split!r} has no "
+                        f"{column!r}, which `cluster` names"
+                    )
+
+
+def _check_tags(trial: _Trial) -> None:
+    for split, rows in _all(trial).items():
+        for each in rows:
+            for tag in each.row.get("tags") or ():
+                if not isinstance(tag, str) or tag != tag.strip() or not tag:
+                    raise LawBroken(
+                        f"{each.row['uid']!r} of the split {split!r} has the tag "
+                        f"{tag!r}"
+                    )
+
+
+def _check_best(trial: _Trial) -> None:
+    if trial.respond is None and trial.task.answer_field is None:
+        raise LawBroken(
+            f"its task {trial.task.name} has a converter of its own, so that nobody "
+            "knows what a right response is: give respond="
+        )
+    for split, rows in _all(trial).items():
+        answered = [each for each in rows if each.answer is not None]
+        if answered:
+            _check_scores(trial, split, _scored(trial, split, answered))
+
+
+def _scored(trial: _Trial, split: str, rows: Sequence[Answered]) -> Result:
+    said = [_response(trial, each) for each in rows]
+    try:
+        result = evaluate(
+            trial.dataset,
+            said,
+            split=split,
+            on_missing="skip" if len(rows) < len(trial.examples[split]) else "error",
+            registry=trial.registry,
+        )
+    except EvalkitError as error:
+        raise LawBroken(
+            f"the right answers of the split {split!r} are refused: {error}"
+        ) from error
+    return result
+
+
+def _response(trial: _Trial, each: Answered) -> dict[str, Any]:
+    if trial.respond is not None:
+        return dict(trial.respond(each.row, each.answer))
+    answer = each.answer
+    is_one_of = isinstance(answer, list) and trial.task.answer_kind in ("one", "any-of")
+    if is_one_of and answer:
+        answer = answer[0]
+    return {"id": each.row["uid"], str(trial.task.answer_field): answer}
+
+
+def _check_scores(trial: _Trial, split: str, result: Result) -> None:
+    if result.counts.get("unparsed"):
+        raise LawBroken(
+            f"{result.counts['unparsed']} right answers of the split {split!r} are "
+            "taken for none"
+        )
+    for metric in _metrics(trial):
+        best = _best(metric)
+        score = next(each for each in result.scores if each.metric == metric.name)
+        if best is None or score.value is None:
+            continue
+        if abs(score.value - best) > 1e-9:
+            raise LawBroken(
+                f"the right answers of the split {split!r} score {score.value:.6g} by "
+                f"{metric.name}, of which {best:g} is the best"
+            )
+
+
+def _metrics(trial: _Trial) -> list[BoundMetric]:
+    resolver = Resolver(trial.registry)
+    return resolver.metrics(trial.dataset, trial.task, None, ())
+
+
+def _best(metric: BoundMetric) -> float | None:
+    if metric.bounds is None or metric.higher_is_better is None:
+        return None
+    return metric.bounds[1 if metric.higher_is_better else 0]
+
+
+def _check_version(trial: _Trial) -> None:
+    version = str(trial.dataset.version)
+    if not trial.sha256:
+        return
+    found = _hash_of(_all(trial))
+    known = trial.sha256.get(version)
+    if known is None:
+        raise LawBroken(
+            f"nothing is known of the version {version!r}: its data have the SHA-256 "
+            f"{found}, and sha256= has {', '.join(map(repr, trial.sha256))}"
+        )
+    if known != found:
+        raise LawBroken(
+            f"the data of the version {version!r} had the SHA-256 {known}, and have "
+            f"{found}: raise `version`, and say in `changes` what is new"
+        )
+
+
+DATASET_LAWS: tuple[Law[_Trial], ...] = (
+    Law("loads", "each of its splits loads, and has examples.", _check_loads),
+    Law("repeatable", "a split that is loaded twice is the same.", _check_repeatable),
+    Law(
+        "offline",
+        "once its files are there, it loads without the network.",
+        _check_offline,
+    ),
+    Law(
+        "valid",
+        "examples keep the task's Input, have ids of their own and answers among the "
+        "labels.",
+        _check_valid,
+    ),
+    Law("clusters", "each example has what `cluster` names.", _check_clusters),
+    Law("tags", "tags are texts without blanks around them.", _check_tags),
+    Law("best", "right answers are taken, and score best.", _check_best),
+    Law(
+        "version",
+        "the data of a version that is known are those that it had.",
+        _check_version,
+    ),
+)
+"""What holds of every data set."""

@@ -1,4 +1,4 @@
-"""Checks that metrics, perturbations, annotators and data sets keep their laws.
+"""Checks that plugins keep the laws of their kinds.
 
 For the tests of a plugin's own package:
 
@@ -31,19 +31,23 @@ from evalkit_testing.perturbations.checking import (
     check_perturbation,
 )
 from evalkit_testing.perturbations.laws import PERTURBATION_LAWS
+from evalkit_testing.tasks import TASK_LAWS, TaskLawError, check_task
 
 __all__ = [
     "ANNOTATOR_LAWS",
     "DATASET_LAWS",
     "LAWS",
     "PERTURBATION_LAWS",
+    "TASK_LAWS",
     "AnnotatorLawError",
     "DatasetLawError",
     "MetricLawError",
     "PerturbationLawError",
+    "TaskLawError",
     "check_annotator",
     "check_dataset",
     "check_metric",
     "check_perturbation",
+    "check_task",
     "dataset_sha256",
 ]

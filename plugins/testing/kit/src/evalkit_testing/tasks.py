@@ -1,0 +1,282 @@
+"""Checks that a task takes what it should, and refuses what it should not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from evalkit import (
+    AlignmentError,
+    EvalkitError,
+    PluginError,
+    Registry,
+    evaluate,
+    validate,
+)
+from evalkit.catalog import BoundTask, Resolver, check_agreement
+from evalkit_testing.laws import Law, LawBroken, LawError, chosen_laws
+
+_ANSWERS = 40
+"""The most labels that are tried as answers."""
+
+Row = Mapping[str, Any]
+
+
+class TaskLawError(LawError):
+    """A task breaks a law.
+
+    Attributes:
+        law: Name of the law, one of `TASK_LAWS`.
+    """
+
+
+@dataclass(frozen=True)
+class _Trial:
+    task: BoundTask
+    given: Any
+    registry: Registry
+    example: Row
+    responses: Sequence[Row]
+
+    @property
+    def answer_field(self) -> str:
+        return str(self.task.answer_field)
+
+
+def check_task(
+    task: Any,
+    *,
+    responses: Sequence[Mapping[str, Any]] | None = None,
+    laws: Collection[str] | None = None,
+    registry: Registry | None = None,
+) -> None:
+    """Check that a task keeps the laws of `evalkit.testing.TASK_LAWS`.
+
+    Args:
+        task: Name of an installed task, or a class or instance.
+        responses: Responses to the task's `example` that are valid; of a task with
+            labels and an `answer_field`, one for each label by default.
+        laws: Names of the laws to check; all by default.
+        registry: Where plugins are found; all that are installed by default.
+
+    Raises:
+        TaskLawError: It breaks a law; the message has the law, and what was tried. It
+            is an AssertionError.
+        EvalkitError: There are no responses, or there is no such law.
+        PluginError: The task is unknown or broken.
+    """
+    registry = registry or Registry()
+    bound = BoundTask.of(Resolver(registry).bind("tasks", task))
+    example = {**bound.example, "uid": str(bound.example.get("uid", "1"))}
+    known = _responses(bound, example, responses)
+    trial = _Trial(bound, task, registry, example, known)
+    for law in chosen_laws(TASK_LAWS, laws):
+        try:
+            law.check(trial)
+        except LawBroken as error:
+            raise TaskLawError(
+                f"{bound.component.origin} breaks the law {law.name!r}: "
+                f"{law.statement}\n  found: {error}",
+                law.name,
+            ) from None
+
+
+def _responses(
+    task: BoundTask, example: Row, given: Sequence[Row] | None
+) -> Sequence[Row]:
+    if given is not None:
+        if not given:
+            raise EvalkitError("responses must be a list that is not empty")
+        return [{**each, "id": example["uid"]} for each in given]
+    if not task.labels or task.answer_field is None:
+        raise EvalkitError(
+            f"{task.component.origin} has no labels, or a converter of its own: give "
+            "responses= with valid responses to its `example`"
+        )
+    is_list = task.answer_kind in ("all-of", "ranked")
+    return [
+        {"id": example["uid"], task.answer_field: [label] if is_list else label}
+        for label in task.labels[:_ANSWERS]
+    ]
+
+
+def _check_example(trial: _Trial) -> None:
+    try:
+        trial.task.validate_input(trial.example)
+    except ValueError as error:
+        raise LawBroken(f"{trial.example!r}: {error}") from error
+
+
+def _check_damaged_examples(trial: _Trial) -> None:
+    for name, damaged in _damaged(trial.task.Input, trial.example, "uid"):
+        try:
+            found = validate(
+                data=[_with_answer(trial, damaged)],
+                task=trial.given,
+                registry=trial.registry,
+            )
+            said = "; ".join(found.refusals)
+        except EvalkitError as error:
+            said = str(error)
+        if not said:
+            raise LawBroken(f"it takes {damaged!r}")
+        if name not in said:
+            raise LawBroken(
+                f"what is said of {damaged!r} does not name {name!r}: {said}"
+            )
+
+
+def _with_answer(trial: _Trial, example: Row) -> Row:
+    if trial.task.answer_field is None:
+        return example
+    answer = trial.responses[0].get(trial.answer_field)
+    return {trial.answer_field: answer, **example}
+
+
+def _check_responses(trial: _Trial) -> None:
+    for response in trial.responses:
+        said = _refusal(trial, response)
+        if said:
+            raise LawBroken(f"the response {dict(response)!r} is refused: {said}")
+
+
+def _check_damaged_responses(trial: _Trial) -> None:
+    for name, damaged in _damaged(trial.task.Output, trial.responses[0], "id"):
+        said = _refusal(trial, damaged)
+        if not said:
+            raise LawBroken(f"it takes the response {damaged!r}")
+        if name not in said:
+            raise LawBroken(
+                f"what is said of {damaged!r} does not name {name!r}: {said}"
+            )
+
+
+def _check_labels(trial: _Trial) -> None:
+    if not trial.task.labels or trial.task.answer_field is None:
+        return
+    strange = "no label of any task"
+    is_list = isinstance(trial.responses[0].get(trial.answer_field), list)
+    response = {
+        **trial.responses[0],
+        trial.answer_field: [strange] if is_list else strange,
+    }
+    if not _refusal(trial, response):
+        raise LawBroken(f"it takes the response {response!r}, whose answer is no label")
+
+
+def _refusal(trial: _Trial, response: Row) -> str:
+    """Return why a response is invalid; "" where it is valid."""
+    example = _with_answer(trial, trial.example)
+    try:
+        found = validate(
+            data=[example],
+            predictions=[dict(response)],
+            task=trial.given,
+            model="tried",
+            registry=trial.registry,
+        )
+    except PluginError:
+        raise
+    except EvalkitError as error:
+        return str(error)
+    said = [
+        f"{violation.field}: {violation.rule}"
+        for problem in found.problems
+        for violation in problem.violations
+    ]
+    return "; ".join([*said, *found.refusals])
+
+
+def _damaged(
+    model: type[BaseModel], row: Row, key: str
+) -> list[tuple[str, dict[str, Any]]]:
+    """Return copies of a row that lack a required field, or hold an object in it."""
+    required = [
+        info.alias or name
+        for name, info in model.model_fields.items()
+        if info.is_required() and (info.alias or name) in row
+    ]
+    copies = []
+    for name in required:
+        if name == key:
+            continue
+        without = {other: value for other, value in row.items() if other != name}
+        copies.append((name, without))
+        if not isinstance(row[name], Mapping):
+            copies.append((name, {**row, name: {"strange": [1]}}))
+    return copies
+
+
+def _check_columns(trial: _Trial) -> None:
+    try:
+        check_agreement(trial.task)
+    except PluginError as error:
+        raise LawBroken(str(error)) from error
+
+
+def _check_metrics(trial: _Trial) -> None:
+    if trial.task.answer_field is None:
+        return
+    named = [trial.task.perf_metric, *trial.task.eval_metrics]
+    for metric in named:
+        _score(trial, metric)
+        kinds = Resolver(trial.registry).metric(metric).answer_kinds
+        if trial.task.answer_kind not in kinds:
+            raise LawBroken(
+                f"its answers are {trial.task.answer_kind!r}, and {metric} takes "
+                f"{', '.join(map(repr, kinds))}"
+            )
+
+
+def _score(trial: _Trial, metric: str) -> None:
+    rows, said = [], []
+    for number, response in enumerate(trial.responses):
+        uid = str(number)
+        answer = response.get(trial.answer_field)
+        rows.append({**trial.example, "uid": uid, trial.answer_field: answer})
+        said.append({**response, "id": uid})
+    try:
+        evaluate(
+            data=rows,
+            predictions=said,
+            task=trial.given,
+            metrics=[metric],
+            model="tried",
+            registry=trial.registry,
+        )
+    except AlignmentError as error:
+        raise LawBroken(f"right responses are refused: {error}") from error
+    except EvalkitError as error:
+        raise LawBroken(f"the metric {metric} that it names: {error}") from error
+
+
+TASK_LAWS: tuple[Law[_Trial], ...] = (
+    Law("example", "its `example` keeps `Input`.", _check_example),
+    Law("responses", "valid responses are taken.", _check_responses),
+    Law(
+        "damaged-examples",
+        "an example that lacks a required field, or holds an object in its place, is "
+        "refused, and the field is named.",
+        _check_damaged_examples,
+    ),
+    Law(
+        "damaged-responses",
+        "so is a response.",
+        _check_damaged_responses,
+    ),
+    Law("labels", "an answer that is no label is refused.", _check_labels),
+    Law(
+        "columns",
+        "`verify_columns` accepts nothing that `verify_response` refuses.",
+        _check_columns,
+    ),
+    Law(
+        "metrics",
+        "the metrics that it names are installed, and score its answers.",
+        _check_metrics,
+    ),
+)
+"""What holds of every task."""

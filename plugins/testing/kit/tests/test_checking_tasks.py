@@ -1,0 +1,169 @@
+"""Tasks that break one law each are found, and ours are let pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import polars as pl
+import pytest
+from pydantic import BaseModel, ConfigDict
+
+import evalkit
+from evalkit import EvalkitError
+from evalkit.testing import TASK_LAWS, TaskLawError, check_task
+
+Responses = Sequence[Mapping[str, Any]]
+
+
+class Text(BaseModel):
+    uid: str
+    text: str
+
+
+class Said(BaseModel):
+    id: str
+    mood: Literal["glad", "sad"]
+
+
+class Explained(Said):
+    why: Any
+
+
+class Anything(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    id: str
+    mood: Any
+
+
+class Mood(evalkit.TaskIO):
+    """The mood of a text."""
+
+    Input: Any = Text
+    Output: Any = Said
+    labels = ("glad", "sad")
+    answer_field = "mood"
+    perf_metric = "macro-f1"
+    eval_metrics = ("accuracy",)
+    example = {"uid": "1", "text": "Hooray"}
+
+
+class Strict(Mood):
+    """Refuses an answer that is right."""
+
+    def verify_response(self, response: Mapping[str, Any]) -> Any:
+        assert response["mood"] != "sad"
+
+
+class Greedy(Mood):
+    """Takes any answer."""
+
+    Output = Anything
+
+
+class Hasty(Mood):
+    """Accepts as columns what it refuses as rows."""
+
+    class Output(BaseModel):
+        id: str
+        mood: Literal["glad", "sad"]
+        sure: bool = True
+
+    def verify_response(self, response: Mapping[str, Any]) -> Any:
+        assert response.get("sure", True), "must be sure"
+
+    def verify_columns(self, responses: pl.DataFrame) -> Any:
+        return pl.repeat(True, len(responses), eager=True)
+
+
+class Unmeasured(Mood):
+    """Names a metric that there is not."""
+
+    eval_metrics = ("acuracy-of-moods",)
+
+
+class Misfit(Mood):
+    """Names a metric of other answers."""
+
+    eval_metrics = ("span-f1",)
+
+
+class Wordy(Mood):
+    """Takes texts of any type."""
+
+    class Input(BaseModel):
+        uid: str
+        text: Any
+
+
+@pytest.mark.parametrize(
+    ("task", "law", "said"),
+    [
+        (Strict, "responses", "'sad'"),
+        (Greedy, "labels", "it takes the response"),
+        (Hasty, "columns", "verify_columns accepts the response"),
+        (Unmeasured, "metrics", "acuracy-of-moods"),
+        (Misfit, "metrics", "span-f1"),
+        (Wordy, "damaged-examples", "it takes {'uid': '1', 'text': {'strange'"),
+    ],
+)
+def test_a_broken_law_is_named(task: Any, law: str, said: str) -> None:
+    with pytest.raises(TaskLawError) as caught:
+        check_task(task)
+    assert caught.value.law == law
+    assert said in str(caught.value)
+
+
+def test_a_damaged_response_that_is_taken_is_shown() -> None:
+    class Reasons(Mood):
+        """Takes any reason."""
+
+        Output = Explained
+
+    with pytest.raises(
+        TaskLawError, match=r"it takes the response .*strange"
+    ) as caught:
+        check_task(Reasons, responses=[{"mood": "glad", "why": "sun"}])
+    assert caught.value.law == "damaged-responses"
+
+
+def test_a_good_one_passes_each_law() -> None:
+    check_task(Mood)
+    for law in TASK_LAWS:
+        check_task(Mood, laws=[law.name])
+
+
+OURS: Mapping[str, Responses | None] = {
+    "hs": None,
+    "math-qa": [{"answer": "2"}],
+    "multiple-choice": [{"answer": "Rome"}, {"answer": "B"}],
+    "nli": None,
+    "qa": [{"answer": "a place"}, {"answer": "movie", "conf": 0.5}],
+    "ranking": [{"items": ["one", "two"]}],
+    "rating": [{"rating": "good"}],
+    "regression": [{"value": 2.5}],
+    "sentiment": None,
+    "text-classification": [{"label": "a"}, {"label": "b"}],
+    "text-generation": [{"text": "It rains."}],
+}
+
+
+def test_all_of_ours_are_tried() -> None:
+    found = evalkit.find_components().of_kind("tasks")
+    ours = {each.name for each in found if each.distribution == "evalkit-tasks-text"}
+    assert ours == {*OURS}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_ours_pass(name: str) -> None:
+    check_task(name, responses=OURS[name])
+
+
+def test_what_cannot_be_known_is_asked_for() -> None:
+    with pytest.raises(EvalkitError, match="give responses="):
+        check_task("qa")
+    with pytest.raises(EvalkitError, match="not empty"):
+        check_task("qa", responses=[])
+    with pytest.raises(EvalkitError, match="is no law"):
+        check_task(Mood, laws=["moods"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import evalkit
+from evalkit.testing import check_task
 
 ROWS = [
     {"uid": "1", "headline": "Probe lands on Mars", "topic": "science"},
@@ -31,3 +32,7 @@ def test_a_model_is_asked_by_the_prompt() -> None:
         data=ROWS, task="my-thing", model="constant:answer=science"
     )
     assert [row["id"] for row in predicted.rows] == ["1", "2"]
+
+
+def test_the_laws_of_tasks() -> None:
+    check_task("my-thing")

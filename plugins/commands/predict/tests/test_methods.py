@@ -468,3 +468,62 @@ def test_a_conversation() -> None:
         ("assistant", "Which one?"),
         ("user", "So so.\nLabel:"),
     ]
+
+
+# --- letters that could be something else
+
+
+@pytest.mark.parametrize("order", ["given", "shuffled"])
+@pytest.mark.parametrize("letters", ["ABCD", "1234", "abAB"])
+@pytest.mark.parametrize(
+    "options",
+    [["B", "A", "D", "C"], ["x", "y", "z", "w"], ["C", "C++", "C#", "Java"]],
+)
+@pytest.mark.parametrize("form", ["{}", "({})", "{}. {}", "**{}**"])
+def test_a_letter_is_read_where_options_are_letters(
+    order: str, letters: str, options: Sequence[str], form: str
+) -> None:
+    """What is asked for is a letter: `B` is none of the options in its own right."""
+    data = [
+        {"uid": str(n), "question": f"{n}?", "choices": [*options], "answer": n % 4}
+        for n in range(8)
+    ]
+
+    def answer(request: Request) -> str:
+        said = request.messages[-1].content.split("\n")
+        right = options[int(said[0].rstrip("?")) % 4]
+        (letter,) = (each[0] for each in said if each[3:] == right)
+        return form.format(letter, right)
+
+    choices = {"letters": letters, "order": order}
+    found = ask(Scripted(answer), {**JOINT, "choices": choices}, data)
+    assert accuracy(found, data=data) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("reply", "read"),
+    [
+        ("a", "one"),
+        ("A", "two"),
+        ("(A)", "two"),
+        ("A) because", "two"),
+        ("B", "three"),
+        ("A) or a)", ""),
+        ("b: no, (A)", ""),
+    ],
+)
+def test_letters_that_differ_in_case_are_told_apart(reply: str, read: str) -> None:
+    data = [{"uid": "1", "question": "?", "choices": ["one", "two", "three"]}]
+    choices = {"letters": "aAb"}
+    data = [{**each, "answer": 0} for each in data]
+    found = ask(Scripted(lambda request: reply), {**JOINT, "choices": choices}, data)
+    assert found.rows[0]["answer"] == read
+
+
+def test_a_number_is_no_letter_behind_which_a_point_stands() -> None:
+    data = [{"uid": "1", "question": "?", "choices": ["x km", "y km"], "answer": 0}]
+    choices = {"letters": "12"}
+    for reply, read in (("1.5 km", ""), ("1. x", "x km"), ("1.", "x km")):
+        model = Scripted(lambda request, reply=reply: reply)  # type: ignore[misc]
+        found = ask(model, {**JOINT, "choices": choices}, data)
+        assert found.rows[0]["answer"] == read

@@ -11,7 +11,12 @@ from typing import Any, NamedTuple
 
 from evalkit import Completion, Continuation, Reply, Request, Token
 from evalkit.errors import DataError
-from evalkit_commands_predict.choosing import Shown, choices_name, reads_as_given
+from evalkit_commands_predict.choosing import (
+    Shown,
+    choices_name,
+    is_single_letter,
+    reads_as_given,
+)
 from evalkit_commands_predict.fitting import Fitter
 from evalkit_commands_predict.reading import OptionReader, json_list
 from evalkit_commands_predict.rendering import Renderer, Shot
@@ -55,10 +60,9 @@ class Methods:
                 f"{self.makes.inputs.task} has a converter of its own, so that nobody "
                 "knows where an answer alone would stand"
             )
-        is_read_here = prompt.method == "joint" and not reads_as_given(
-            prompt, self.makes.inputs
-        )
-        self._reader = OptionReader(prompt.extract) if is_read_here else None
+        is_joint = prompt.method == "joint"
+        self._reader = OptionReader(prompt.extract) if is_joint else None
+        self._is_left_to_extractor = reads_as_given(prompt, self.makes.inputs)
 
     @property
     def requests_of_one(self) -> Callable[[Mapping[str, Any]], int]:
@@ -149,7 +153,9 @@ class Methods:
     def _named(self, completion: Completion, shown: Shown) -> Row:
         """Return the option that a text names, where only the prompt says how."""
         found = self._completed(completion)
-        if self._reader is not None:
+        is_known = self._is_left_to_extractor
+        is_read_here = not is_known or any(map(is_single_letter, shown.options))
+        if self._reader is not None and is_read_here:
             text = str(found[str(self.answer_field)])
             found[str(self.answer_field)] = self._reader.read(text, shown)
         return found

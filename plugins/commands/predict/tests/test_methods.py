@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -527,3 +528,146 @@ def test_a_number_is_no_letter_behind_which_a_point_stands() -> None:
         model = Scripted(lambda request, reply=reply: reply)  # type: ignore[misc]
         found = ask(model, {**JOINT, "choices": choices}, data)
         assert found.rows[0]["answer"] == read
+
+
+# --- what the extractor of a run makes of options
+
+
+def scored(predicted: Predicted, folder: Path, **more: Any) -> Any:
+    """Score a file of predictions, read as the system beside it says."""
+    file = predicted.save(folder / "m.jsonl")
+    return evalkit.evaluate(predictions=str(file), metrics=["accuracy"], **more)
+
+
+@pytest.mark.parametrize("logprobs", [None, 2])
+@pytest.mark.parametrize("order", ["given", "shuffled"])
+def test_options_are_not_read_again_by_what_looks_for_a_cue(
+    order: str, logprobs: int | None, tmp_path: Path
+) -> None:
+    def answer(request: Request) -> Reply:
+        lines = request.messages[-1].content.split("\n")
+        letter = next(line[0] for line in lines if line[3:] in ("star", "planet"))
+        other = "B" if letter == "A" else "A"
+        named = {letter: -0.1, other: -3.0}
+        tokens = (Token(text=letter, logprob=-0.1, alternatives=named),)
+        said = Completion(text=f"Answer: {letter}", tokens=tokens if logprobs else None)
+        return Reply(completions=(said,))
+
+    data = [
+        {**row, "choices": [row["choices"][n], "fog"]} for n, row in enumerate(QUIZ)
+    ]
+    data = [{**row, "answer": 0} for row in data]
+    prompt = {
+        **JOINT,
+        "query": "{question}\n{choices}",
+        "choices": {"order": order},
+        "extract": "after:Answer:|choice",
+        "generate": {"logprobs": logprobs},
+    }
+    found = ask(Scripted(answer), prompt, data)
+    result = scored(found, tmp_path, data=data, task="multiple-choice")
+    assert result["accuracy"].value == 1.0
+
+
+def test_ranked_options_are_scored_as_they_are(tmp_path: Path) -> None:
+    class Ending(evalkit.Dataset):
+        task = "multiple-choice"
+        extract = "after:Answer:|choice"
+
+        def load(self, split: str) -> list[Mapping[str, Any]]:
+            return QUIZ
+
+    model = Scripted(lambda request: continued({"first": -1.0, "second": -2.0}))
+    quiet = Asked(is_cached=False)
+    found = predict(Ending(), model, prompt=SEPARATE, asked=quiet)
+    assert found.system["extract"] == "none"
+    assert scored(found, tmp_path, dataset=Ending())["accuracy"].value == 0.5
+
+
+def test_a_reply_that_names_no_label_is_unparsed_and_not_invalid(
+    tmp_path: Path,
+) -> None:
+    data = [{"uid": "1", "statement": "Good.", "label": "positive"}]
+    prompt = {"method": "joint", "query": "{statement}\n{choices}", "cue": "Letter:"}
+    found = ask(Scripted(lambda request: "Well."), prompt, data, "sentiment")
+    result = scored(found, tmp_path, data=data, task="sentiment")
+    assert result.record.counts.unparsed == 1
+    assert result["accuracy"].value == 0.0
+
+
+def test_a_prompt_switches_the_extractor_of_the_task_off(tmp_path: Path) -> None:
+    prompt = {**JOINT, "extract": "none"}
+    found = ask(Scripted(lambda request: "A"), prompt)
+    assert found.system["extract"] == "none"
+    result = scored(found, tmp_path, data=QUIZ, task="multiple-choice")
+    assert result["accuracy"].value == 0.0
+
+
+def test_extractors_of_a_file_are_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stages = "- kind: after\n  configuration: {cue: 'Answer:'}\n- choice\n"
+    (tmp_path / "stages.yaml").write_text(stages)
+    found = ask(
+        Scripted(lambda request: "Answer: A"), {**JOINT, "extract": "stages.yaml"}
+    )
+    (tmp_path / "stages.yaml").unlink()
+    assert [each["kind"] for each in found.system["extract"]] == ["after", "choice"]
+    result = scored(found, tmp_path, data=QUIZ, task="multiple-choice")
+    assert result["accuracy"].value == 0.5
+
+
+# --- what is said of a prompt
+
+
+SHOWN = [
+    {"question": "Io?", "choices": ["moon", "star"], "answer": "moon"},
+    {"question": "Eris?", "choices": ["moon", "planet"], "answer": "planet"},
+]
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ({}, {"shots": {"count": 0}}),
+        ({}, {"shots": {"seed": 3, "draw": "random"}}),
+        ({}, {"choices": {"seed": 4, "letters": "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}}),
+        ({}, {"generate": {"temperature": 0, "stop": []}, "turns": [], "form": "chat"}),
+        ({}, {"calibration": "Answer:"}),
+        (
+            {"shots": {"examples": SHOWN}},
+            {"shots": {"examples": SHOWN, "count": 2, "draw": "first", "seed": 8}},
+        ),
+        (
+            {"shots": {"examples": SHOWN, "count": 1, "draw": "random"}},
+            {"shots": {"examples": SHOWN, "count": 1, "draw": "random", "seed": 0}},
+        ),
+    ],
+)
+def test_what_would_be_so_anyway_may_be_written_out(short: Any, long: Any) -> None:
+    model = Scripted(lambda request: "A")
+    systems = [ask(model, {**JOINT, **each}).system["prompt"] for each in (short, long)]
+    assert systems[0] == systems[1]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"choices": {"order": "shuffled"}},
+        {"choices": {"order": "shuffled", "seed": 1}},
+        {"shots": {"examples": SHOWN}},
+        {"shots": {"examples": SHOWN, "count": 1}},
+        {"shots": {"examples": SHOWN, "count": 1, "draw": "random"}},
+        {"shots": {"examples": SHOWN, "count": 1, "draw": "random", "seed": 5}},
+        {"generate": {"temperature": 0.5}},
+        {"generate": {"seed": 0}},
+        {"extract": "choice"},
+        {"system": ""},
+        {"form": "text"},
+    ],
+)
+def test_what_changes_a_prompt_is_said(other: Any) -> None:
+    model = Scripted(lambda request: "A")
+    first, second = (ask(model, {**JOINT, **each}).system for each in ({}, other))
+    assert first != second

@@ -109,8 +109,9 @@ def shown_options(prompt: Prompt, inputs: ModelInputs, row: Mapping[str, Any]) -
     """
     name, choices = choices_name(prompt, inputs), prompt.choices
     options = inputs.labels if name is None else row.get(name)
-    is_list = isinstance(options, list | tuple) and bool(options)
-    if not is_list or not all(isinstance(each, str) for each in options):
+    if not isinstance(options, list | tuple) or not all(
+        isinstance(each, str) for each in options or [None]
+    ):
         what = "there are no labels" if name is None else f"{name!r} holds none"
         raise DataError(
             f"the prompt asks for choices, and {what}; name the field that holds a "

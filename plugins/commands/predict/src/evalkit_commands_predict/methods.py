@@ -18,7 +18,7 @@ from evalkit_commands_predict.choosing import (
     reads_as_given,
 )
 from evalkit_commands_predict.fitting import Fitter
-from evalkit_commands_predict.reading import OptionReader, json_list
+from evalkit_commands_predict.reading import NO_EXTRACTOR, OptionReader, json_list
 from evalkit_commands_predict.rendering import Renderer, Shot
 
 Row = dict[str, Any]
@@ -60,9 +60,28 @@ class Methods:
                 f"{self.makes.inputs.task} has a converter of its own, so that nobody "
                 "knows where an answer alone would stand"
             )
-        is_joint = prompt.method == "joint"
-        self._reader = OptionReader(prompt.extract) if is_joint else None
-        self._is_left_to_extractor = reads_as_given(prompt, self.makes.inputs)
+        is_read_here = prompt.method == "joint" and (
+            bool(prompt.generate.logprobs)
+            or not reads_as_given(prompt, self.makes.inputs)
+            or any(map(self._has_letters, self.makes.inputs.rows))
+        )
+        self._reader = OptionReader(prompt.extract) if is_read_here else None
+
+    def _has_letters(self, row: Mapping[str, Any]) -> bool:
+        return any(map(is_single_letter, self.makes.shown(row).options))
+
+    @property
+    def extract(self) -> Any:
+        """What takes the answers out of the rows, as which options may stand there."""
+        prompt, inputs = self.makes.prompt, self.makes.inputs
+        if prompt.method in ("separate", "calibrated"):
+            return NO_EXTRACTOR
+        if self._reader is None:
+            return prompt.extract
+        name = choices_name(prompt, inputs)
+        if name is None:
+            return "labels"
+        return "choice" if name == inputs.choices_field else NO_EXTRACTOR
 
     @property
     def requests_of_one(self) -> Callable[[Mapping[str, Any]], int]:
@@ -153,9 +172,7 @@ class Methods:
     def _named(self, completion: Completion, shown: Shown) -> Row:
         """Return the option that a text names, where only the prompt says how."""
         found = self._completed(completion)
-        is_known = self._is_left_to_extractor
-        is_read_here = not is_known or any(map(is_single_letter, shown.options))
-        if self._reader is not None and is_read_here:
+        if self._reader is not None:
             text = str(found[str(self.answer_field)])
             found[str(self.answer_field)] = self._reader.read(text, shown)
         return found

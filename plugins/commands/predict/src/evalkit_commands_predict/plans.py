@@ -14,6 +14,7 @@ from evalkit_commands_predict.asking import Answer, Question
 from evalkit_commands_predict.checks import check_rows
 from evalkit_commands_predict.fitting import CountTokens, Fitter
 from evalkit_commands_predict.methods import Methods, NoAnswer, Read
+from evalkit_commands_predict.reading import stages_of
 from evalkit_commands_predict.rendering import Renderer
 from evalkit_commands_predict.shots import Drawn, Origin, draw_shots
 
@@ -95,10 +96,14 @@ class Plan:
 
         Files are named without their folder: what they hold is said, too.
         """
-        prompt = self.makes.prompt.model_dump(mode="json", exclude_defaults=True)
-        source = self.makes.prompt.shots.source
-        if source is not None and is_file_name(source):
-            prompt["shots"]["source"] = PurePath(source).name
+        prompt = self.makes.prompt.said()
+        extract = self._methods.extract
+        if extract not in (None, self.makes.prompt.extract):
+            if "extract" in prompt:
+                prompt["read_by"] = stages_of(prompt["extract"])
+            prompt["extract"] = extract
+        elif extract is not None:
+            prompt["extract"] = stages_of(extract)
         name = self.makes.name
         passes = {
             "trials": len(self._drawn.trials),

@@ -10,6 +10,10 @@ from evalkit_commands_predict.choosing import Shown, is_single_letter
 from evalkit_commands_predict.prompts import LETTERS
 
 _CHOICE = "choice"
+NO_EXTRACTOR = "none"
+"""What a user says for none."""
+
+_FILES = (".yaml", ".yml", ".json")
 _NO_LETTER = "option \ue000"
 
 
@@ -24,7 +28,8 @@ class OptionReader:
     def __init__(self, extract: Any) -> None:
         from evalkit.adapters import Extraction, extraction
 
-        found = None if extract is None else extraction(extract)
+        is_said = extract not in (None, NO_EXTRACTOR)
+        found = extraction(extract) if is_said else None
         stages = found.stages if found is not None else ()
         if stages and stages[-1].kind in (_CHOICE, "labels"):
             stages = stages[:-1]
@@ -70,6 +75,21 @@ class OptionReader:
         if chosen is None:
             return ""
         return shown.options[options.index(chosen) - first]
+
+
+def stages_of(extract: Any) -> Any:
+    """Return extractors as they are recorded: what a file says, not where it is.
+
+    Args:
+        extract: As a prompt says it.
+    """
+    if not isinstance(extract, str) or not extract.endswith(_FILES):
+        return extract
+    from evalkit.adapters import extraction
+
+    said = extraction(extract).specification
+    keys = ("kind", "configuration")
+    return [{key: each[key] for key in keys if key in each} for each in said]
 
 
 def _standing_in(option: str) -> str:

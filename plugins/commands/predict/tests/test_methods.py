@@ -671,3 +671,12 @@ def test_what_changes_a_prompt_is_said(other: Any) -> None:
     model = Scripted(lambda request: "A")
     first, second = (ask(model, {**JOINT, **each}).system for each in ({}, other))
     assert first != second
+
+
+def test_a_character_of_several_tokens_is_measured_by_the_text() -> None:
+    pieces = tuple(Token(text="\ufffd", logprob=-0.5) for _ in range(3))
+    reply = Reply(completions=(Completion(text="漢", tokens=pieces),))
+    prompt = {"query": "{question}", "generate": {"logprobs": 0}}
+    row = ask(Scripted(lambda request: reply), prompt).rows[0]
+    assert (row["num_tokens"], row["num_bytes"], row["num_characters"]) == (3, 3, 1)
+    assert row["logprob"] == -1.5

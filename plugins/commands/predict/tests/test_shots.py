@@ -300,7 +300,7 @@ def test_the_input_is_cut_where_it_does_not_fit_alone() -> None:
     model = Keeping(context=20)
     long = [row("q0", "a" * 50), row("q1", "short")]
     found = ask(model, {}, test=long, count_tokens=len)
-    assert model.asked == ["a" * 13 + "\nLabel:", "short\nLabel:"]
+    assert model.asked == ["a" * 12 + "\nLabel:", "short\nLabel:"]
     assert found.notices == (
         "of 1 of 2 prompts the end of the input was cut off, so that they fit into 20 "
         "tokens",
@@ -308,7 +308,9 @@ def test_the_input_is_cut_where_it_does_not_fit_alone() -> None:
 
 
 def test_what_cannot_be_cut_is_an_error() -> None:
-    with pytest.raises(DataError, match="without its input the prompt has more than"):
+    with pytest.raises(
+        DataError, match="without its longest text the prompt has more than"
+    ):
         ask(Keeping(context=5), {}, count_tokens=len)
 
 
@@ -351,3 +353,25 @@ def test_copies_are_asked_as_their_originals_are() -> None:
         each.replace("question", "QUESTION") for each in originals.asked
     ]
     assert found.rows[0]["id"] == "q0_Upper"
+
+
+def test_an_example_that_never_fits_is_found_before_the_first_request() -> None:
+    """What cannot be cut off is a list."""
+    quiz = [
+        {"uid": str(n), "question": "?", "choices": ["x" * size, "y"], "answer": 0}
+        for n, size in enumerate((5, 5, 500))
+    ]
+    model = Keeping(context=100)
+    prompt = {"query": "{question}\n{choices}", "method": "joint", "cue": "A:"}
+    more = {"data": quiz, "task": "multiple-choice", "count_tokens": len}
+    with pytest.raises(DataError, match="the example '2': without its longest text"):
+        predict(model=model, prompt=prompt, asked=Asked(is_cached=False), **more)
+    assert model.asked == []
+
+
+def test_there_is_room_for_a_token_of_the_reply() -> None:
+    model = Keeping(context=20)
+    test = [row("1", "x" * 100)]
+    found = ask(model, {"count": 0}, test=test, count_tokens=len)
+    assert [len(each) for each in model.asked] == [19]
+    assert "the end of the input was cut" in found.notices[-1]

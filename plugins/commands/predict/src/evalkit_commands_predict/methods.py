@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from evalkit import Completion, Continuation, Reply, Request, Token
+from evalkit import Completion, Continuation, Reply, Request
 from evalkit.errors import DataError
 from evalkit_commands_predict.choosing import (
     Shown,
@@ -18,6 +18,14 @@ from evalkit_commands_predict.choosing import (
     reads_as_given,
 )
 from evalkit_commands_predict.fitting import Fitter
+from evalkit_commands_predict.probabilities import (
+    NoAnswer,
+    log_sum,
+    logprob_of,
+    of_letter,
+    softmax,
+    tokens_of,
+)
 from evalkit_commands_predict.reading import NO_EXTRACTOR, OptionReader, json_list
 from evalkit_commands_predict.rendering import Renderer, Shot
 
@@ -30,10 +38,6 @@ class Asked(NamedTuple):
 
     requests: tuple[Request, ...]
     read: Read
-
-
-class NoAnswer(Exception):
-    """Says that replies hold no answer, and why."""
 
 
 @dataclass
@@ -120,12 +124,41 @@ class Methods:
         """What a user should know of how answers were found, in words."""
         return tuple(f"{count} {what}" for what, count in sorted(self.counts.items()))
 
+    def refuse_too_long(self, row: Mapping[str, Any]) -> None:
+        """Refuse an example that fits into no request, however it is cut.
+
+        Args:
+            row: The input.
+
+        Raises:
+            DataError: It does not fit.
+        """
+        method = self.makes.prompt.method
+        if method != "language-modelling":
+            options = self.makes.shown(row).options if method == "ranking" else (None,)
+            for option in options:
+                self.fitter.refuse_too_long(row, self._reply(row), option)
+
+    def _reply(self, row: Mapping[str, Any]) -> int:
+        """Return the most tokens that a reply to an example has."""
+        prompt = self.makes.prompt
+        if not prompt.uses_continuations:
+            return prompt.generate.max_tokens or 1
+        return max(map(self.fitter.count, self._continuations(row)))
+
+    def _continuations(self, row: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the texts of which is asked how probable they are."""
+        prompt = self.makes.prompt
+        is_ranking = prompt.method == "ranking"
+        said = prompt.verdicts if is_ranking else self.makes.shown(row).options
+        return tuple(prompt.separators.answer + each for each in said)
+
     def _settings(self) -> dict[str, Any]:
         return self.makes.prompt.generate.model_dump()
 
     def _generation(self, row: Mapping[str, Any], shots: Sequence[Shot]) -> Asked:
         settings = self._settings()
-        made = self.fitter.fitted(row, shots, settings["max_tokens"] or 0)
+        made = self.fitter.fitted(row, shots, self._reply(row))
 
         def read(replies: Sequence[Reply]) -> Row:
             (reply,) = replies
@@ -148,13 +181,13 @@ class Methods:
         if completion.thinking is not None:
             found["thinking"] = completion.thinking
         if prompt.generate.logprobs is not None:
-            found |= _logprob_of(_tokens(completion))
+            found |= logprob_of(completion)
         return found
 
     def _joint(self, row: Mapping[str, Any], shots: Sequence[Shot]) -> Asked:
         settings = self._settings()
         shown = self.makes.shown(row)
-        made = self.fitter.fitted(row, shots, settings["max_tokens"] or 1)
+        made = self.fitter.fitted(row, shots, self._reply(row))
 
         def read(replies: Sequence[Reply]) -> Row:
             (reply,) = replies
@@ -184,12 +217,12 @@ class Methods:
             The response; None where no letter is among the tokens that were told.
         """
         wanted = self.makes.prompt.generate.logprobs or 0
-        first = next((t for t in _tokens(completion) if t.text.strip()), None)
+        first = next((t for t in tokens_of(completion) if t.text.strip()), None)
         if first is None or len(first.alternatives) < wanted:
             told = 0 if first is None else len(first.alternatives)
             raise NoAnswer(f"{wanted} log-probabilities were asked for, {told} came")
         scores = [
-            (option, _log_sum(_of_letter(first, letter)))
+            (option, log_sum(of_letter(first, letter)))
             for option, letter in zip(shown.options, shown.letters, strict=True)
         ]
         known = [(option, score) for option, score in scores if score is not None]
@@ -197,9 +230,8 @@ class Methods:
 
     def _separate(self, row: Mapping[str, Any], shots: Sequence[Shot]) -> Asked:
         prompt, shown = self.makes.prompt, self.makes.shown(row)
-        texts = tuple(prompt.separators.answer + each for each in shown.options)
-        longest = max(map(self.fitter.count, texts))
-        made = [self.fitter.fitted(row, shots, longest)]
+        texts = self._continuations(row)
+        made = [self.fitter.fitted(row, shots, self._reply(row))]
         if prompt.method == "calibrated":
             made.append(self.makes.calibration())
 
@@ -246,16 +278,15 @@ class Methods:
         labels = self.makes.inputs.labels
         if labels is None or choices_name(self.makes.prompt, self.makes.inputs):
             return found
-        shares = dict(zip([each for each, _ in known], _softmax(scores), strict=True))
+        shares = dict(zip([each for each, _ in known], softmax(scores), strict=True))
         if not shares.keys() >= {*labels}:  # of which 0 would say too much
             self.counts["replies told nothing of some labels, and have no prob"] += 1
             return found
         return {**found, "prob": {label: shares[label] for label in labels}}
 
     def _ranking(self, row: Mapping[str, Any], shots: Sequence[Shot]) -> Asked:
-        prompt, shown = self.makes.prompt, self.makes.shown(row)
-        texts = tuple(prompt.separators.answer + each for each in prompt.verdicts)
-        longest = max(map(self.fitter.count, texts))
+        shown, texts = self.makes.shown(row), self._continuations(row)
+        longest = self._reply(row)
         requests = tuple(
             self.fitter.fitted(row, shots, longest, option).request(continuations=texts)
             for option in shown.options
@@ -263,7 +294,7 @@ class Methods:
 
         def read(replies: Sequence[Reply]) -> Row:
             scores = [
-                _softmax([each.logprob for each in reply.continuations])[0]
+                softmax([each.logprob for each in reply.continuations])[0]
                 for reply in replies
             ]
             order = sorted(range(len(scores)), key=lambda n: -scores[n])
@@ -335,45 +366,3 @@ def _filled(sizes: Sequence[int], place: int, limit: int | None) -> int:
         size += sizes[end]
         end += 1
     return end
-
-
-def _tokens(completion: Completion) -> tuple[Token, ...]:
-    if completion.tokens is None:
-        raise NoAnswer("log-probabilities were asked for, and none came")
-    return completion.tokens
-
-
-def _logprob_of(tokens: Sequence[Token]) -> Row:
-    known = [each.logprob for each in tokens if each.logprob is not None]
-    if len(known) < len(tokens):
-        raise NoAnswer("some tokens came without their log-probability")
-    text = "".join(each.text for each in tokens)
-    return {
-        "logprob": math.fsum(known),
-        "num_tokens": len(tokens),
-        "num_bytes": len(text.encode()),
-        "num_characters": len(text),
-    }
-
-
-def _of_letter(token: Token, letter: str) -> list[float]:
-    """Return the log-probabilities of the tokens that are a letter: `B` and ` B`."""
-    return [
-        logprob
-        for text, logprob in token.alternatives.items()
-        if text.strip() == letter.strip()
-    ]
-
-
-def _log_sum(logprobs: Sequence[float]) -> float | None:
-    if not logprobs:
-        return None
-    most = max(logprobs)
-    return min(0.0, most + math.log(math.fsum(math.exp(x - most) for x in logprobs)))
-
-
-def _softmax(scores: Sequence[float]) -> list[float]:
-    most = max(scores)
-    shares = [math.exp(score - most) for score in scores]
-    total = math.fsum(shares)
-    return [share / total for share in shares]

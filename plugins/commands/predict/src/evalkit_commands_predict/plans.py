@@ -13,7 +13,8 @@ from evalkit.errors import EvalkitError
 from evalkit_commands_predict.asking import Answer, Question
 from evalkit_commands_predict.checks import check_rows
 from evalkit_commands_predict.fitting import CountTokens, Fitter
-from evalkit_commands_predict.methods import Methods, NoAnswer, Read
+from evalkit_commands_predict.methods import Methods, Read
+from evalkit_commands_predict.probabilities import NoAnswer
 from evalkit_commands_predict.reading import stages_of
 from evalkit_commands_predict.rendering import Renderer
 from evalkit_commands_predict.shots import Drawn, Origin, draw_shots
@@ -58,6 +59,9 @@ class Plan:
         self._methods = Methods(makes, self._fitter, makes.inputs.answer_field)
         self._open: deque[_Open] = deque()
         self._replies: list[Reply] = []
+        if context_length is not None:
+            for row in makes.inputs.rows:
+                self._methods.refuse_too_long(row)
         of_one = self._methods.requests_of_one
         passes = len(self._drawn.trials) * replications
         self.total = passes * sum(of_one(row) for row in makes.inputs.rows)

@@ -155,6 +155,17 @@ def refusal(prompt: Mapping[str, Any] | str | Path, **more: Any) -> str:
             {"query": "{question}", "method": "ranking"},
             "write {choice} into it",
         ),
+        ({"query": "{question}\ud800"}, "it holds half of a surrogate pair"),
+        (
+            {"query": "{question}", "generate": {"max_tokens": True}},
+            "generate.max_tokens: must be a number, is True",
+        ),
+        (
+            {"query": "{question}", "shots": {"count": True}},
+            "shots.count: Input should be a valid integer",
+        ),
+        ({"query": "{question:>9}"}, "{question} takes neither : nor ! behind"),
+        ({"query": "{question!r}"}, "{question} takes neither : nor ! behind"),
         # what would change nothing, or be read in part
         (
             {"query": "{question}", "method": "separate", "generate": {"seed": 3}},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Annotated, Any, Literal, Self
@@ -67,7 +69,7 @@ class Choices(_Declared):
     @classmethod
     def _differ(cls, letters: tuple[str, ...]) -> tuple[str, ...]:
         bare = [letter.strip() for letter in letters]
-        twice = sorted({letter for letter in bare if bare.count(letter) > 1})
+        twice = sorted(each for each, count in Counter(bare).items() if count > 1)
         if not bare or "" in bare:
             raise ValueError("there must be letters, and none may be blank")
         if twice:
@@ -110,7 +112,7 @@ class Turn(_Declared):
 class Shots(_Declared):
     """Examples with answers that stand before the query."""
 
-    count: Annotated[int, Field(ge=0)] | None = None
+    count: Annotated[int, Field(strict=True, ge=0)] | None = None
     """How many; by default all `examples`, and none of a source."""
     source: str | None = None
     """Where they are from: another split of the data set, or a file like its data; by
@@ -309,6 +311,12 @@ def checked_prompt(where: str, said: Any) -> Prompt:
     """
     if not isinstance(said, Mapping):
         raise DataError(f"{where}: a prompt is an object, with a query at least")
+    try:
+        json.dumps(dict(said), ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"{where}: it holds half of a surrogate pair, which is no text: {error}"
+        ) from error
     try:
         return Prompt.model_validate(dict(said))
     except ValidationError as error:

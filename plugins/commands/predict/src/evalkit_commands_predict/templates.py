@@ -56,7 +56,9 @@ def _parts(template: str) -> tuple[tuple[str, str | None], ...]:
 
 def _parsed(template: str) -> Iterator[tuple[str, str | None]]:
     for literal, name, form, conversion in Formatter().parse(template):
-        if name is not None and (form or conversion or not _is_path(name)):
+        if name is not None and (form or conversion):
+            raise ValueError(f"{{{name}}} takes neither : nor ! behind its name")
+        if name is not None and not _is_path(name):
             raise ValueError(f"{{{name}}} is no name of a field")
         yield literal, name
 

@@ -375,3 +375,26 @@ def test_there_is_room_for_a_token_of_the_reply() -> None:
     found = ask(model, {"count": 0}, test=test, count_tokens=len)
     assert [len(each) for each in model.asked] == [19]
     assert "the end of the input was cut" in found.notices[-1]
+
+
+def test_copies_that_say_what_a_shot_does_are_counted() -> None:
+    """Their originals do not, and all are asked with the same shots."""
+    train = [row("t1", "statement 1"), row("t2", "statement 2")]
+    test = [row("q0", "statement 1!"), row("q1", "other"), row("q2", "Statement 2.")]
+    copies = [
+        {
+            **each,
+            "uid": f"{each['uid']}_Bare",
+            "statement": each["statement"].rstrip("!."),
+        }
+        for each in test
+    ]
+    found = predict(
+        data=copies,
+        task="sentiment",
+        model=Keeping(),
+        copies_of={"dataset": Sentiments(train, test)},
+        prompt={**PROMPT, "shots": {"source": "train", "count": 2}},
+        asked=Asked(is_cached=False),
+    )
+    assert found.notices[-1] == "2 rows of copies say what a shot with its answer does"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from evalkit_commands_predict.methods import Methods, Read
 from evalkit_commands_predict.probabilities import NoAnswer
 from evalkit_commands_predict.reading import stages_of
 from evalkit_commands_predict.rendering import Renderer
-from evalkit_commands_predict.shots import Drawn, Origin, draw_shots
+from evalkit_commands_predict.shots import Drawn, Origin, copies_of_shots, draw_shots
 
 
 class _Open(NamedTuple):
@@ -77,9 +78,10 @@ class Plan:
         """
         makes = self.makes.of_copies(inputs)
         check_rows(makes)
+        drawn = Drawn(self._drawn.trials)
         return Plan(
             makes,
-            Drawn(self._drawn.trials),
+            replace(drawn, notices=copies_of_shots(makes, drawn)),
             self._replications,
             self._length,
             self._count_tokens,

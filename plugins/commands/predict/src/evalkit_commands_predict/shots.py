@@ -87,6 +87,26 @@ def draw_shots(makes: Renderer, origin: Origin, trials: int = 1) -> Drawn:
     return Drawn(tuple(found), notices)
 
 
+def copies_of_shots(makes: Renderer, drawn: Drawn) -> tuple[str, ...]:
+    """Say how many copies of examples say what a shot does, with its answer.
+
+    Their originals are asked with the same shots, so that none can be left out.
+
+    Args:
+        makes: What makes prompts of the copies.
+        drawn: The shots of each trial.
+    """
+    asked = _Asked(makes)
+    shown = {asked.text(shot.row) for shots in drawn.trials for shot in shots}
+    count = sum(asked.text(row) in shown for row in makes.inputs.rows)
+    if not count:
+        return ()
+    says = "says" if count == 1 else "say"
+    return (
+        f"{count_of(count, 'row')} of copies {says} what a shot with its answer does",
+    )
+
+
 def _pool(makes: Renderer, origin: Origin) -> tuple[list[Shot], tuple[str, ...]]:
     """Return what may be shown: nothing that is asked, by id or by what it says."""
     shots, name = makes.prompt.shots, makes.name
@@ -178,18 +198,22 @@ class _Asked:
         self._fields = [field.partition(".")[0] for field in makes.prompt.fields()]
         rows = makes.inputs.rows
         self._ids = {str(row["uid"]).strip() for row in rows}
-        self._texts = {self._text(row) for row in rows}
+        self._texts = {self.text(row) for row in rows}
 
     def has(self, shot: Shot) -> bool:
         """Tell whether a shot is one of them, by its id or by what it says."""
-        return self.how(shot) == "id" or self._text(shot.row) in self._texts
+        return self.how(shot) == "id" or self.text(shot.row) in self._texts
 
     def how(self, shot: Shot) -> str:
         """Say by what a shot is one of them."""
         return "id" if str(shot.row["uid"]).strip() in self._ids else "text"
 
-    def _text(self, row: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return what a prompt says of an example, but for its form."""
+    def text(self, row: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return what a prompt says of an example, but for its form.
+
+        Args:
+            row: The example.
+        """
         said = [_folded(row.get(field)) for field in self._fields]
         name = choices_name(self._makes.prompt, self._makes.inputs)
         if self._makes.shows_options and name is not None:

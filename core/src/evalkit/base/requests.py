@@ -162,7 +162,7 @@ class Reply(_Frozen):
 
     @property
     def is_text(self) -> bool:
-        """Whether all that was generated is text, without half of a surrogate pair."""
+        """Whether all that was generated is text: no half of a surrogate pair, say."""
         said: list[str] = []
         for each in self.completions:
             said += (each.text, each.thinking or "", each.finish_reason or "")
@@ -170,7 +170,7 @@ class Reply(_Frozen):
                 said += (token.text, *token.alternatives)
         try:
             "\n".join(said).encode()
-        except UnicodeEncodeError:
+        except (TypeError, UnicodeEncodeError):
             return False
         return True
 

@@ -104,7 +104,7 @@ class BoundModel(Bound, ModelAttributes):
                 )
         if not reply.is_text:
             return Reply(
-                error="the reply holds half of a surrogate pair, which is no text",
+                error="the reply holds what is no text: half of a surrogate pair",
                 usage=reply.usage,
                 seconds=reply.seconds,
             )

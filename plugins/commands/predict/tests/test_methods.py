@@ -680,3 +680,18 @@ def test_a_character_of_several_tokens_is_measured_by_the_text() -> None:
     row = ask(Scripted(lambda request: reply), prompt).rows[0]
     assert (row["num_tokens"], row["num_bytes"], row["num_characters"]) == (3, 3, 1)
     assert row["logprob"] == -1.5
+
+
+@pytest.mark.parametrize("logprob", [3.0, 1e-4])
+def test_no_probability_is_more_than_1(logprob: float) -> None:
+    said = Token(text="A", logprob=logprob, alternatives={"A": logprob, "B": -9.0})
+    reply = Reply(completions=(Completion(text="A", tokens=(said,)),))
+    more = {"generate": {"logprobs": 2}}
+    generated = ask(Scripted(lambda request: reply), {"query": "{question}", **more})
+    ranked = ask(Scripted(lambda request: reply), {**JOINT, **more})
+    if logprob > 1:
+        wrong = "a log-probability is 3, and none is more than 0"
+        assert [row["error"] for row in (*generated.rows, *ranked.rows)] == [wrong] * 4
+        return
+    assert generated.rows[0]["logprob"] == 0
+    assert ranked.rows[0]["responses"][0]["logprob"] == 0

@@ -50,7 +50,7 @@ def test_half_of_a_character_is_no_reply() -> None:
     assert found.rows == [
         {
             "id": "1",
-            "error": "the reply holds half of a surrogate pair, which is no text",
+            "error": "the reply holds what is no text: half of a surrogate pair",
         }
     ]
 

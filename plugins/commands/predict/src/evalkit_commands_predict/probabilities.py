@@ -8,6 +8,9 @@ from typing import Any
 
 from evalkit import Completion, Token
 
+_ROUNDING = 1e-3
+"""Log-probabilities may be so much above 0, as models compute with few digits."""
+
 _PIECE = "\ufffd"
 """What stands for a part of a character in the text of a token."""
 
@@ -43,11 +46,12 @@ def logprob_of(completion: Completion) -> dict[str, Any]:
     known = [each.logprob for each in tokens if each.logprob is not None]
     if len(known) < len(tokens):
         raise NoAnswer("some tokens came without their log-probability")
+    _refuse_more_than_all(max(known, default=0.0))
     written = "".join(each.text for each in tokens)
     # tokens that are parts of characters do not show which ones
     text = completion.text if _PIECE in written else written
     return {
-        "logprob": math.fsum(known),
+        "logprob": math.fsum(min(0.0, each) for each in known),
         "num_tokens": len(tokens),
         "num_bytes": len(text.encode()),
         "num_characters": len(text),
@@ -73,11 +77,21 @@ def log_sum(logprobs: Sequence[float]) -> float | None:
 
     Args:
         logprobs: Their logarithms.
+
+    Raises:
+        NoAnswer: It is more than 1.
     """
     if not logprobs:
         return None
     most = max(logprobs)
-    return min(0.0, most + math.log(math.fsum(math.exp(x - most) for x in logprobs)))
+    total = most + math.log(math.fsum(math.exp(x - most) for x in logprobs))
+    _refuse_more_than_all(total)
+    return min(0.0, total)
+
+
+def _refuse_more_than_all(logprob: float) -> None:
+    if logprob > _ROUNDING:
+        raise NoAnswer(f"a log-probability is {logprob:g}, and none is more than 0")
 
 
 def softmax(scores: Sequence[float]) -> list[float]:

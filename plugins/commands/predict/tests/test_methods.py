@@ -181,7 +181,7 @@ def test_labels_of_which_nothing_was_told_have_no_probability() -> None:
         *("positive", "negative")
     ]
     (notice,) = found.notices
-    assert "told nothing of some labels, and have no prob" in notice
+    assert notice == "1 answer told nothing of some labels, and got no prob"
 
 
 def test_fewer_log_probabilities_than_asked_are_an_error() -> None:
@@ -200,7 +200,7 @@ def test_a_reply_whose_likeliest_tokens_are_no_letters_is_read_as_a_text() -> No
 
     found = ask(Scripted(answer), {**JOINT, "generate": {"logprobs": 2}})
     assert [row["answer"] for row in found.rows] == ["planet", "planet"]
-    assert found.notices[-1] == "2 replies had no letter among the likeliest tokens"
+    assert found.notices[-1] == "2 answers had no letter among the likeliest tokens"
 
 
 # --- separate and calibrated
@@ -695,3 +695,12 @@ def test_no_probability_is_more_than_1(logprob: float) -> None:
         return
     assert generated.rows[0]["logprob"] == 0
     assert ranked.rows[0]["responses"][0]["logprob"] == 0
+
+
+def test_options_that_are_as_probable_as_the_best_are_counted() -> None:
+    model = Scripted(lambda request: continued({"first": -1.0, "second": -1.0}))
+    found = ask(model, SEPARATE)
+    assert [row["responses"][0]["answer"] for row in found.rows] == ["star", "moon"]
+    assert found.notices == (
+        "2 answers had several best options, of which the first counts",
+    )

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from evalkit import Completion, Continuation, Reply, Request
 from evalkit.errors import DataError
+from evalkit.reporting import count_of
 from evalkit_commands_predict.choosing import (
     Shown,
     choices_name,
@@ -122,7 +123,10 @@ class Methods:
     @property
     def notices(self) -> tuple[str, ...]:
         """What a user should know of how answers were found, in words."""
-        return tuple(f"{count} {what}" for what, count in sorted(self.counts.items()))
+        return tuple(
+            f"{count_of(count, 'answer')} {what}"
+            for what, count in sorted(self.counts.items())
+        )
 
     def refuse_too_long(self, row: Mapping[str, Any]) -> None:
         """Refuse an example that fits into no request, however it is cut.
@@ -195,7 +199,7 @@ class Methods:
                 found = self._by_letters(reply.completions[0], shown)
                 if found is not None:
                     return found
-                self.counts["replies had no letter among the likeliest tokens"] += 1
+                self.counts["had no letter among the likeliest tokens"] += 1
             if len(reply.completions) > 1:
                 return {"responses": [self._named(e, shown) for e in reply.completions]}
             return self._named(reply.completions[0], shown)
@@ -271,6 +275,8 @@ class Methods:
     ) -> Row:
         """Make a response of options that have a score each, the best one first."""
         order = sorted(range(len(known)), key=lambda n: -scores[n])
+        if len(order) > 1 and scores[order[0]] == scores[order[1]]:
+            self.counts["had several best options, of which the first counts"] += 1
         name = str(self.answer_field)
         found: Row = {
             "responses": [{name: known[n][0], "logprob": known[n][1]} for n in order]
@@ -280,7 +286,7 @@ class Methods:
             return found
         shares = dict(zip([each for each, _ in known], softmax(scores), strict=True))
         if not shares.keys() >= {*labels}:  # of which 0 would say too much
-            self.counts["replies told nothing of some labels, and have no prob"] += 1
+            self.counts["told nothing of some labels, and got no prob"] += 1
             return found
         return {**found, "prob": {label: shares[label] for label in labels}}
 

@@ -283,7 +283,7 @@ def test_shots_are_left_out_where_they_do_not_fit() -> None:
     assert {len(shown(asked)) for asked in model.asked} == {2}
     assert all(len(asked) <= 95 for asked in model.asked)
     assert found.notices == (
-        "of 4 of 4 prompts shots were left out, down to 2, so that they fit into 100 "
+        "4 of 4 prompts had shots left out, down to 2, so as to fit into 100 "
         "tokens",
     )
 
@@ -292,7 +292,7 @@ def test_tokens_are_estimated_where_nobody_counts_them() -> None:
     """Three bytes are a token: 82 and 65 bytes of two shots and the query are 28."""
     found = ask(Keeping(context=28), {"count": 5, "draw": "first"})
     assert found.notices[0].endswith(
-        "down to 2, so that they fit into 28 tokens (tokens are estimated)"
+        "down to 2, so as to fit into 28 tokens (tokens are estimated)"
     )
 
 
@@ -302,7 +302,7 @@ def test_the_input_is_cut_where_it_does_not_fit_alone() -> None:
     found = ask(model, {}, test=long, count_tokens=len)
     assert model.asked == ["a" * 12 + "\nLabel:", "short\nLabel:"]
     assert found.notices == (
-        "of 1 of 2 prompts the end of the input was cut off, so that they fit into 20 "
+        "1 of 2 prompts had the end of the input cut off, so as to fit into 20 "
         "tokens",
     )
 
@@ -374,7 +374,7 @@ def test_there_is_room_for_a_token_of_the_reply() -> None:
     test = [row("1", "x" * 100)]
     found = ask(model, {"count": 0}, test=test, count_tokens=len)
     assert [len(each) for each in model.asked] == [19]
-    assert "the end of the input was cut" in found.notices[-1]
+    assert "had the end of the input cut" in found.notices[-1]
 
 
 def test_copies_that_say_what_a_shot_does_are_counted() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from evalkit.errors import DataError
+from evalkit.reporting import count_of
 from evalkit_commands_predict.rendering import Rendered, Renderer, Shot
 
 CountTokens = Callable[[str], int]
@@ -170,16 +171,15 @@ class Fitter:
     def notices(self) -> tuple[str, ...]:
         """What was cut, in words."""
         how = " (tokens are estimated)" if self._is_estimated else ""
-        found = []
+        made, found = count_of(self._made, "prompt"), []
         if self._with_fewer:
             found.append(
-                f"of {self._with_fewer} of {self._made} prompts shots were left out, "
-                f"down to {self._fewest}, so that they fit into {self._length} "
-                f"tokens{how}"
+                f"{self._with_fewer} of {made} had shots left out, down to "
+                f"{self._fewest}, so as to fit into {self._length} tokens{how}"
             )
         if self._cut:
             found.append(
-                f"of {self._cut} of {self._made} prompts the end of the input was cut "
-                f"off, so that they fit into {self._length} tokens{how}"
+                f"{self._cut} of {made} had the end of the input cut off, so as to "
+                f"fit into {self._length} tokens{how}"
             )
         return tuple(found)

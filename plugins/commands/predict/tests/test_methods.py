@@ -704,3 +704,19 @@ def test_options_that_are_as_probable_as_the_best_are_counted() -> None:
     assert found.notices == (
         "2 answers had several best options, of which the first counts",
     )
+
+
+@pytest.mark.parametrize(
+    ("reply", "read"),
+    [
+        ('Sure: ["a"]', ["a"]),
+        ("[NaN]", "[NaN]"),
+        ("[1e999]", "[1e999]"),
+        ('["\\ud800"]', '["\\ud800"]'),
+        ("none", "none"),
+    ],
+)
+def test_a_list_is_read_where_a_file_can_hold_it(reply: str, read: Any) -> None:
+    prompt = {"query": "{question}", "answers": "json"}
+    found = ask(Scripted(lambda request: reply), prompt)
+    assert found.rows[0]["answer"] == read

@@ -283,8 +283,7 @@ def test_shots_are_left_out_where_they_do_not_fit() -> None:
     assert {len(shown(asked)) for asked in model.asked} == {2}
     assert all(len(asked) <= 95 for asked in model.asked)
     assert found.notices == (
-        "4 of 4 prompts had shots left out, down to 2, so as to fit into 100 "
-        "tokens",
+        "4 of 4 prompts had shots left out, down to 2, so as to fit into 100 tokens",
     )
 
 
@@ -302,8 +301,7 @@ def test_the_input_is_cut_where_it_does_not_fit_alone() -> None:
     found = ask(model, {}, test=long, count_tokens=len)
     assert model.asked == ["a" * 12 + "\nLabel:", "short\nLabel:"]
     assert found.notices == (
-        "1 of 2 prompts had the end of the input cut off, so as to fit into 20 "
-        "tokens",
+        "1 of 2 prompts had the end of the input cut off, so as to fit into 20 tokens",
     )
 
 

@@ -107,11 +107,13 @@ def json_list(text: str) -> list[Any] | None:
         text: What a model wrote.
 
     Returns:
-        The list; None where there is none.
+        The list; None where there is none, or one that no file of JSON can hold: with
+        NaN, or half of a surrogate pair.
     """
     start, end = text.find("["), text.rfind("]")
     try:
         found = json.loads(text[start : end + 1])
+        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, list) else None

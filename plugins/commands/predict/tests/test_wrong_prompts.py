@@ -340,3 +340,25 @@ def test_shots_of_all_trials_are_looked_at() -> None:
 def test_odd_shots(more: Mapping[str, Any], said: str) -> None:
     example = {"question": "Io?", "choices": ["a", "b"], "answer": "a", **more}
     assert said in refusal({**JOINT, "shots": {"examples": [example]}})
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "it says nothing"),
+        (
+            "query: '{question}" + "x" * 1_000_000 + "'",
+            "it has more than 1,000,000 bytes",
+        ),
+        ("extract: " + "[" * 5_000 + "]" * 5_000, "it is nested too deeply"),
+        ("query: &a [*a]", "an alias (*) is not possible here"),
+        ("query: !!python/object/apply:os.getcwd []", "could not determine a constr"),
+        ("- query", "a prompt is an object, with a query at least"),
+    ],
+)
+def test_hostile_files_of_prompts(content: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "prompt.yaml"
+    file.write_text(content)
+    message = refusal(file)
+    assert message.startswith(str(file))
+    assert said in message

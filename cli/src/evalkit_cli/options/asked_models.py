@@ -176,6 +176,7 @@ def _ask(
 ) -> Predicted:
     from evalkit.asking import predict
     from evalkit.errors import UnknownPluginError
+    from evalkit.reporting import count_of
 
     try:
         predicted = predict(
@@ -192,8 +193,11 @@ def _ask(
             f"{error}. Without predictions --model is the model to ask; to name the "
             "model of a file, add -p FILE"
         ) from error
+    for notice in predicted.notices:
+        echo(f"evalkit: notice: {notice}", err=True)
     for reason, count in predicted.errors.items():
-        echo(f"evalkit: notice: {count:,} requests failed: {reason}", err=True)
+        said = f"{count_of(count, 'example')} without an answer: {reason}"
+        echo(f"evalkit: notice: {said}", err=True)
     return predicted
 
 

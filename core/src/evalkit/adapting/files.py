@@ -211,7 +211,7 @@ def read_stages(path: str | Path) -> Any:
     except OSError as error:
         raise AdapterError(f"{path}: {error.strerror or error}") from error
     if len(content) > MOST_BYTES:
-        raise AdapterError(f"{path}: a pipeline may have {MOST_BYTES:,} bytes")
+        raise AdapterError(f"{path}: it has more than {MOST_BYTES:,} bytes")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -230,7 +230,7 @@ def read_stages(path: str | Path) -> Any:
         raise AdapterError(f"{path}: it is nested deeper than {DEEPEST} levels")
     _check_values(path, found)
     if found is None:
-        raise AdapterError(f"{path}: it has no adapters")
+        raise AdapterError(f"{path}: it says nothing")
     return found
 
 

@@ -5,13 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
 
 Role = Literal["system", "user", "assistant"]
 """Who says something in a conversation."""
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Count = Annotated[int, Field(strict=True, ge=0)]
+
+
+def _without_halves(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError("holds half of a surrogate pair, which is no text") from error
+    return text
+
+
+def _no_truth(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError(f"must be a number, is {value}")
+    return value
+
+
+Text = Annotated[str, AfterValidator(_without_halves)]
+Whole = Annotated[int, BeforeValidator(_no_truth)]
+Real = Annotated[Finite, BeforeValidator(_no_truth)]
 
 
 class _Frozen(BaseModel):
@@ -22,25 +48,25 @@ class Message(_Frozen):
     """What one side says in a conversation."""
 
     role: Role
-    content: str
+    content: Text
 
 
 class Sampling(_Frozen):
     """How a model generates; None leaves a setting to the model."""
 
-    temperature: Annotated[Finite, Field(ge=0)] = 0.0
-    top_p: Annotated[Finite, Field(gt=0, le=1)] | None = None
-    top_k: Annotated[int, Field(ge=1)] | None = None
-    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    temperature: Annotated[Real, Field(ge=0)] = 0.0
+    top_p: Annotated[Real, Field(gt=0, le=1)] | None = None
+    top_k: Annotated[Whole, Field(ge=1)] | None = None
+    max_tokens: Annotated[Whole, Field(ge=1)] | None = None
     """The most tokens that are generated."""
-    stop: tuple[str, ...] = ()
+    stop: tuple[Text, ...] = ()
     """Texts before which generation ends."""
-    completions: Annotated[int, Field(ge=1)] = 1
+    completions: Annotated[Whole, Field(ge=1)] = 1
     """How many texts are generated."""
-    seed: int | None = None
-    presence_penalty: Finite | None = None
-    frequency_penalty: Finite | None = None
-    logprobs: Annotated[int, Field(ge=0)] | None = None
+    seed: Whole | None = None
+    presence_penalty: Real | None = None
+    frequency_penalty: Real | None = None
+    logprobs: Annotated[Whole, Field(ge=0)] | None = None
     """Of how many alternatives to each generated token the log-probability is asked
     for; 0 for the token's own alone, None for none."""
 
@@ -52,11 +78,11 @@ class Request(Sampling):
     replies are kept by.
     """
 
-    prompt: str | None = None
+    prompt: Text | None = None
     """The text to continue; None where `messages` are given."""
     messages: tuple[Message, ...] = ()
     """The conversation so far."""
-    continuations: tuple[str, ...] = ()
+    continuations: tuple[Text, ...] = ()
     """Texts whose log-probabilities after the prompt are asked for; nothing is
     generated then."""
 
@@ -133,6 +159,20 @@ class Reply(_Frozen):
     """How long the model took; None for the time that was waited."""
     model: str | None = None
     """What answered, in its own words, such as the name with a date."""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether all that was generated is text: no half of a surrogate pair, say."""
+        said: list[str] = []
+        for each in self.completions:
+            said += (each.text, each.thinking or "", each.finish_reason or "")
+            for token in each.tokens or ():
+                said += (token.text, *token.alternatives)
+        try:
+            "\n".join(said).encode()
+        except (TypeError, UnicodeEncodeError):
+            return False
+        return True
 
     @model_validator(mode="after")
     def _answers_or_says_why_not(self) -> Self:

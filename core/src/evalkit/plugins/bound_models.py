@@ -102,6 +102,12 @@ class BoundModel(Bound, ModelAttributes):
                 raise PluginError(
                     f"{origin}: {way} was asked for {count} {name}, gave {found}"
                 )
+        if not reply.is_text:
+            return Reply(
+                error="the reply holds what is no text: half of a surrogate pair",
+                usage=reply.usage,
+                seconds=reply.seconds,
+            )
         return reply
 
     def describe(self) -> dict[str, Any]:

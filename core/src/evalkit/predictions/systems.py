@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from evalkit.base.violations import from_pydantic, shorten
 from evalkit.errors import DataError
@@ -19,6 +20,9 @@ from evalkit.reading.given_rows import file_at, path_beside
 from evalkit.reading.rows import decode_json
 
 SUFFIX = ".system.json"
+
+_DEEPEST = 100
+"""Values are within no more others, as a run holds them deeper still."""
 
 
 class System(BaseModel):
@@ -40,6 +44,14 @@ class System(BaseModel):
     predictions_sha256: str | None = Field(
         None, description="Of the file of predictions that it tells of."
     )
+
+    @field_validator("extract")
+    @classmethod
+    def _holds_stages(cls, extract: Any) -> Any:
+        is_said = not isinstance(extract, str) or re.search("[|]|:(?!//)", extract)
+        if not is_said and extract.endswith((".yaml", ".yml", ".json")):
+            raise ValueError("must be extractors, and not a file of them")
+        return extract
 
     @property
     def recorded(self) -> dict[str, Any]:
@@ -67,26 +79,48 @@ def read_system(predictions: Any) -> System | None:
     if not isinstance(predictions, str | Path):
         return None
     given = file_at(predictions)
-    if not given.name:
+    path = system_file(given)
+    if path is None or not (path.exists() or path.is_symlink()):
         return None
-    path = path_beside(given, model_name(given) + SUFFIX)
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise DataError("is no file that can be read again")
         text = path.read_bytes().decode("utf-8-sig")
         said = decode_json(text)
         if not isinstance(said, Mapping):
             raise DataError(f"must be an object, found {shorten(said)}")
+        _refuse_deep(said, _DEEPEST)
         found = System.model_validate(dict(said))
         if found.predictions_sha256 not in (None, sha256_of(given)):
             raise DataError(f"tells of other predictions than {given} holds now")
         return found
-    except FileNotFoundError:
-        return None
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
     except ValidationError as error:
         raise _refusal(path, "; ".join(map(str, from_pydantic(error)))) from error
     except (DataError, ValueError, RecursionError) as error:
         raise _refusal(path, str(error)) from error
+
+
+def system_file(predictions: str | Path) -> Path | None:
+    """Return the file that tells of a file of predictions, which need not be there.
+
+    Args:
+        predictions: The file of predictions.
+    """
+    given = file_at(predictions)
+    return path_beside(given, model_name(given) + SUFFIX) if given.name else None
+
+
+def _refuse_deep(value: Any, left: int) -> None:
+    """Refuse values within too many others."""
+    within = value.values() if isinstance(value, Mapping) else value
+    if not isinstance(value, Mapping | list):
+        return
+    if not left:
+        raise DataError(f"is nested more than {_DEEPEST} deep")
+    for each in within:
+        _refuse_deep(each, left - 1)
 
 
 def _refusal(path: Path, why: str) -> DataError:

@@ -250,7 +250,7 @@ def evaluate_with(
         is_adapted = "predictions" in (options.adapters or {})
         predictions = rows_of(predictions, progress=progress, may_be_folder=is_adapted)
         check_place(out)
-        options = with_extractors(options, predictions)
+        options = with_extractors(options, predictions, registry)
         asked = bind(dataset, task, options, registry, watchers)
         predictions = adapted_by(predictions, asked.adapters)
         of_copies = as_pipeline((options.adapters or {}).get("perturbed"), registry)

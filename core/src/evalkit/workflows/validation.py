@@ -167,7 +167,7 @@ def validate_with(
     """
     resolver = Resolver(registry or Registry())
     check_adapters(options.adapters or {}, ("data", "predictions"))
-    options = with_extractors(options, predictions)
+    options = with_extractors(options, predictions, registry)
     bound, bound_task, adapt, extraction = bind_data(resolver, dataset, task, options)
     split = options.split or bound.default_split
     selection = options.selection

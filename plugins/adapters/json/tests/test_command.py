@@ -203,7 +203,7 @@ def test_a_row_that_cannot_be_adapted_leaves_what_was_there(folder: Path) -> Non
             "stage 1 (Drop): the configuration is wrong: fields: is required",
         ),
         ("\ufffd: [", "it is no YAML"),
-        ("", "it has no adapters"),
+        ("", "it says nothing"),
         (
             "- kind: Drop\n  configuration: {fields: [a]}\n- kind: Rname\n",
             "stage 2: there is no adapter 'rname'; did you mean rename?",

@@ -122,7 +122,7 @@ def test_configurations_of_many_levels_are_refused(kind: str, levels: int) -> No
         ),
         ("- {kind: Drop, configuration: !!set {a, b}}\n", "is no value of JSON"),
         ("- {kind: TransformJSON, configuration: {x: 2020-01-01}}", "is no value of"),
-        ("#" * 1_000_001, "a pipeline may have 1,000,000 bytes"),
+        ("#" * 1_000_001, "it has more than 1,000,000 bytes"),
     ],
 )
 def test_files_of_adapters(tmp_path: Path, text: str, message: str) -> None:

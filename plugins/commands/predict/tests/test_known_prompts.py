@@ -124,8 +124,8 @@ def test_truncation_of_helm() -> None:
     assert text.count("eval") == 924
     assert text.count("train") == 0
     assert [notice.partition(",")[0] for notice in fitter.notices] == [
-        "of 1 of 1 prompts shots were left out",
-        "of 1 of 1 prompts the end of the input was cut off",
+        "1 of 1 prompt had shots left out",
+        "1 of 1 prompt had the end of the input cut off",
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -180,7 +181,7 @@ def test_labels_of_which_nothing_was_told_have_no_probability() -> None:
         *("positive", "negative")
     ]
     (notice,) = found.notices
-    assert "told nothing of some labels, and have no prob" in notice
+    assert notice == "1 answer told nothing of some labels, and got no prob"
 
 
 def test_fewer_log_probabilities_than_asked_are_an_error() -> None:
@@ -199,7 +200,7 @@ def test_a_reply_whose_likeliest_tokens_are_no_letters_is_read_as_a_text() -> No
 
     found = ask(Scripted(answer), {**JOINT, "generate": {"logprobs": 2}})
     assert [row["answer"] for row in found.rows] == ["planet", "planet"]
-    assert found.notices[-1] == "2 replies had no letter among the likeliest tokens"
+    assert found.notices[-1] == "2 answers had no letter among the likeliest tokens"
 
 
 # --- separate and calibrated
@@ -468,3 +469,254 @@ def test_a_conversation() -> None:
         ("assistant", "Which one?"),
         ("user", "So so.\nLabel:"),
     ]
+
+
+# --- letters that could be something else
+
+
+@pytest.mark.parametrize("order", ["given", "shuffled"])
+@pytest.mark.parametrize("letters", ["ABCD", "1234", "abAB"])
+@pytest.mark.parametrize(
+    "options",
+    [["B", "A", "D", "C"], ["x", "y", "z", "w"], ["C", "C++", "C#", "Java"]],
+)
+@pytest.mark.parametrize("form", ["{}", "({})", "{}. {}", "**{}**"])
+def test_a_letter_is_read_where_options_are_letters(
+    order: str, letters: str, options: Sequence[str], form: str
+) -> None:
+    """What is asked for is a letter: `B` is none of the options in its own right."""
+    data = [
+        {"uid": str(n), "question": f"{n}?", "choices": [*options], "answer": n % 4}
+        for n in range(8)
+    ]
+
+    def answer(request: Request) -> str:
+        said = request.messages[-1].content.split("\n")
+        right = options[int(said[0].rstrip("?")) % 4]
+        (letter,) = (each[0] for each in said if each[3:] == right)
+        return form.format(letter, right)
+
+    choices = {"letters": letters, "order": order}
+    found = ask(Scripted(answer), {**JOINT, "choices": choices}, data)
+    assert accuracy(found, data=data) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("reply", "read"),
+    [
+        ("a", "one"),
+        ("A", "two"),
+        ("(A)", "two"),
+        ("A) because", "two"),
+        ("B", "three"),
+        ("A) or a)", ""),
+        ("b: no, (A)", ""),
+    ],
+)
+def test_letters_that_differ_in_case_are_told_apart(reply: str, read: str) -> None:
+    data = [{"uid": "1", "question": "?", "choices": ["one", "two", "three"]}]
+    choices = {"letters": "aAb"}
+    data = [{**each, "answer": 0} for each in data]
+    found = ask(Scripted(lambda request: reply), {**JOINT, "choices": choices}, data)
+    assert found.rows[0]["answer"] == read
+
+
+def test_a_number_is_no_letter_behind_which_a_point_stands() -> None:
+    data = [{"uid": "1", "question": "?", "choices": ["x km", "y km"], "answer": 0}]
+    choices = {"letters": "12"}
+    for reply, read in (("1.5 km", ""), ("1. x", "x km"), ("1.", "x km")):
+        model = Scripted(lambda request, reply=reply: reply)  # type: ignore[misc]
+        found = ask(model, {**JOINT, "choices": choices}, data)
+        assert found.rows[0]["answer"] == read
+
+
+# --- what the extractor of a run makes of options
+
+
+def scored(predicted: Predicted, folder: Path, **more: Any) -> Any:
+    """Score a file of predictions, read as the system beside it says."""
+    file = predicted.save(folder / "m.jsonl")
+    return evalkit.evaluate(predictions=str(file), metrics=["accuracy"], **more)
+
+
+@pytest.mark.parametrize("logprobs", [None, 2])
+@pytest.mark.parametrize("order", ["given", "shuffled"])
+def test_options_are_not_read_again_by_what_looks_for_a_cue(
+    order: str, logprobs: int | None, tmp_path: Path
+) -> None:
+    def answer(request: Request) -> Reply:
+        lines = request.messages[-1].content.split("\n")
+        letter = next(line[0] for line in lines if line[3:] in ("star", "planet"))
+        other = "B" if letter == "A" else "A"
+        named = {letter: -0.1, other: -3.0}
+        tokens = (Token(text=letter, logprob=-0.1, alternatives=named),)
+        said = Completion(text=f"Answer: {letter}", tokens=tokens if logprobs else None)
+        return Reply(completions=(said,))
+
+    data = [
+        {**row, "choices": [row["choices"][n], "fog"]} for n, row in enumerate(QUIZ)
+    ]
+    data = [{**row, "answer": 0} for row in data]
+    prompt = {
+        **JOINT,
+        "query": "{question}\n{choices}",
+        "choices": {"order": order},
+        "extract": "after:Answer:|choice",
+        "generate": {"logprobs": logprobs},
+    }
+    found = ask(Scripted(answer), prompt, data)
+    result = scored(found, tmp_path, data=data, task="multiple-choice")
+    assert result["accuracy"].value == 1.0
+
+
+def test_ranked_options_are_scored_as_they_are(tmp_path: Path) -> None:
+    class Ending(evalkit.Dataset):
+        task = "multiple-choice"
+        extract = "after:Answer:|choice"
+
+        def load(self, split: str) -> list[Mapping[str, Any]]:
+            return QUIZ
+
+    model = Scripted(lambda request: continued({"first": -1.0, "second": -2.0}))
+    quiet = Asked(is_cached=False)
+    found = predict(Ending(), model, prompt=SEPARATE, asked=quiet)
+    assert found.system["extract"] == "none"
+    assert scored(found, tmp_path, dataset=Ending())["accuracy"].value == 0.5
+
+
+def test_a_reply_that_names_no_label_is_unparsed_and_not_invalid(
+    tmp_path: Path,
+) -> None:
+    data = [{"uid": "1", "statement": "Good.", "label": "positive"}]
+    prompt = {"method": "joint", "query": "{statement}\n{choices}", "cue": "Letter:"}
+    found = ask(Scripted(lambda request: "Well."), prompt, data, "sentiment")
+    result = scored(found, tmp_path, data=data, task="sentiment")
+    assert result.record.counts.unparsed == 1
+    assert result["accuracy"].value == 0.0
+
+
+def test_a_prompt_switches_the_extractor_of_the_task_off(tmp_path: Path) -> None:
+    prompt = {**JOINT, "extract": "none"}
+    found = ask(Scripted(lambda request: "A"), prompt)
+    assert found.system["extract"] == "none"
+    result = scored(found, tmp_path, data=QUIZ, task="multiple-choice")
+    assert result["accuracy"].value == 0.0
+
+
+def test_extractors_of_a_file_are_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stages = "- kind: after\n  configuration: {cue: 'Answer:'}\n- choice\n"
+    (tmp_path / "stages.yaml").write_text(stages)
+    found = ask(
+        Scripted(lambda request: "Answer: A"), {**JOINT, "extract": "stages.yaml"}
+    )
+    (tmp_path / "stages.yaml").unlink()
+    assert [each["kind"] for each in found.system["extract"]] == ["after", "choice"]
+    result = scored(found, tmp_path, data=QUIZ, task="multiple-choice")
+    assert result["accuracy"].value == 0.5
+
+
+# --- what is said of a prompt
+
+
+SHOWN = [
+    {"question": "Io?", "choices": ["moon", "star"], "answer": "moon"},
+    {"question": "Eris?", "choices": ["moon", "planet"], "answer": "planet"},
+]
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ({}, {"shots": {"count": 0}}),
+        ({}, {"shots": {"seed": 3, "draw": "random"}}),
+        ({}, {"choices": {"seed": 4, "letters": "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}}),
+        ({}, {"generate": {"temperature": 0, "stop": []}, "turns": [], "form": "chat"}),
+        ({}, {"calibration": "Answer:"}),
+        (
+            {"shots": {"examples": SHOWN}},
+            {"shots": {"examples": SHOWN, "count": 2, "draw": "first", "seed": 8}},
+        ),
+        (
+            {"shots": {"examples": SHOWN, "count": 1, "draw": "random"}},
+            {"shots": {"examples": SHOWN, "count": 1, "draw": "random", "seed": 0}},
+        ),
+    ],
+)
+def test_what_would_be_so_anyway_may_be_written_out(short: Any, long: Any) -> None:
+    model = Scripted(lambda request: "A")
+    systems = [ask(model, {**JOINT, **each}).system["prompt"] for each in (short, long)]
+    assert systems[0] == systems[1]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"choices": {"order": "shuffled"}},
+        {"choices": {"order": "shuffled", "seed": 1}},
+        {"shots": {"examples": SHOWN}},
+        {"shots": {"examples": SHOWN, "count": 1}},
+        {"shots": {"examples": SHOWN, "count": 1, "draw": "random"}},
+        {"shots": {"examples": SHOWN, "count": 1, "draw": "random", "seed": 5}},
+        {"generate": {"temperature": 0.5}},
+        {"generate": {"seed": 0}},
+        {"extract": "choice"},
+        {"system": ""},
+        {"form": "text"},
+    ],
+)
+def test_what_changes_a_prompt_is_said(other: Any) -> None:
+    model = Scripted(lambda request: "A")
+    first, second = (ask(model, {**JOINT, **each}).system for each in ({}, other))
+    assert first != second
+
+
+def test_a_character_of_several_tokens_is_measured_by_the_text() -> None:
+    pieces = tuple(Token(text="\ufffd", logprob=-0.5) for _ in range(3))
+    reply = Reply(completions=(Completion(text="漢", tokens=pieces),))
+    prompt = {"query": "{question}", "generate": {"logprobs": 0}}
+    row = ask(Scripted(lambda request: reply), prompt).rows[0]
+    assert (row["num_tokens"], row["num_bytes"], row["num_characters"]) == (3, 3, 1)
+    assert row["logprob"] == -1.5
+
+
+@pytest.mark.parametrize("logprob", [3.0, 1e-4])
+def test_no_probability_is_more_than_1(logprob: float) -> None:
+    said = Token(text="A", logprob=logprob, alternatives={"A": logprob, "B": -9.0})
+    reply = Reply(completions=(Completion(text="A", tokens=(said,)),))
+    more = {"generate": {"logprobs": 2}}
+    generated = ask(Scripted(lambda request: reply), {"query": "{question}", **more})
+    ranked = ask(Scripted(lambda request: reply), {**JOINT, **more})
+    if logprob > 1:
+        wrong = "a log-probability is 3, and none is more than 0"
+        assert [row["error"] for row in (*generated.rows, *ranked.rows)] == [wrong] * 4
+        return
+    assert generated.rows[0]["logprob"] == 0
+    assert ranked.rows[0]["responses"][0]["logprob"] == 0
+
+
+def test_options_that_are_as_probable_as_the_best_are_counted() -> None:
+    model = Scripted(lambda request: continued({"first": -1.0, "second": -1.0}))
+    found = ask(model, SEPARATE)
+    assert [row["responses"][0]["answer"] for row in found.rows] == ["star", "moon"]
+    assert found.notices == (
+        "2 answers had several best options, of which the first counts",
+    )
+
+
+@pytest.mark.parametrize(
+    ("reply", "read"),
+    [
+        ('Sure: ["a"]', ["a"]),
+        ("[NaN]", "[NaN]"),
+        ("[1e999]", "[1e999]"),
+        ('["\\ud800"]', '["\\ud800"]'),
+        ("none", "none"),
+    ],
+)
+def test_a_list_is_read_where_a_file_can_hold_it(reply: str, read: Any) -> None:
+    prompt = {"query": "{question}", "answers": "json"}
+    found = ask(Scripted(lambda request: reply), prompt)
+    assert found.rows[0]["answer"] == read

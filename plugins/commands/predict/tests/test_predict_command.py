@@ -420,3 +420,21 @@ def test_nobody_is_asked_otherwise_than_is_scored(words: tuple[str, str]) -> Non
     given = ("--data", "rows.jsonl", "--task", "sentiment")
     done = call("eval", *given, "--model", "mine.py:answer", *words)
     assert (done.exit_code, "do not change what a model is" in done.stderr) == (2, True)
+
+
+def test_what_should_be_known_of_asking_is_told_by_both_commands(folder: Path) -> None:
+    rows = [
+        {"uid": str(n), "statement": f"text {n}", "label": "neutral"} for n in range(3)
+    ]
+    shots = [{**rows[0], "uid": "a"}, {**rows[0], "uid": "b", "statement": "Fine."}]
+    for name, lines in (("data.jsonl", rows), ("shots.jsonl", shots)):
+        Path(name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    prompt = {"query": "{statement}", "cue": "Label:", "extract": "labels"}
+    prompt |= {"shots": {"source": "shots.jsonl", "count": 1}}
+    Path("prompt.json").write_text(json.dumps(prompt))
+    words = ("--data", "data.jsonl", "--task", "sentiment", "--model", "echo")
+    told = "1 example of 'shots.jsonl' not shown, being asked too, by their id or text"
+    asked = call("predict", *words, "--prompt", "prompt.json", "-o", "echo.jsonl")
+    assert told in asked.stderr
+    done = call("eval", *words, "--prompt", "prompt.json", "-m", "accuracy")
+    assert (done.exit_code, done.stderr.count(told)) == (0, 1), done.stderr

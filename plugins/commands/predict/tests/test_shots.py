@@ -283,8 +283,7 @@ def test_shots_are_left_out_where_they_do_not_fit() -> None:
     assert {len(shown(asked)) for asked in model.asked} == {2}
     assert all(len(asked) <= 95 for asked in model.asked)
     assert found.notices == (
-        "of 4 of 4 prompts shots were left out, down to 2, so that they fit into 100 "
-        "tokens",
+        "4 of 4 prompts had shots left out, down to 2, so as to fit into 100 tokens",
     )
 
 
@@ -292,7 +291,7 @@ def test_tokens_are_estimated_where_nobody_counts_them() -> None:
     """Three bytes are a token: 82 and 65 bytes of two shots and the query are 28."""
     found = ask(Keeping(context=28), {"count": 5, "draw": "first"})
     assert found.notices[0].endswith(
-        "down to 2, so that they fit into 28 tokens (tokens are estimated)"
+        "down to 2, so as to fit into 28 tokens (tokens are estimated)"
     )
 
 
@@ -300,15 +299,16 @@ def test_the_input_is_cut_where_it_does_not_fit_alone() -> None:
     model = Keeping(context=20)
     long = [row("q0", "a" * 50), row("q1", "short")]
     found = ask(model, {}, test=long, count_tokens=len)
-    assert model.asked == ["a" * 13 + "\nLabel:", "short\nLabel:"]
+    assert model.asked == ["a" * 12 + "\nLabel:", "short\nLabel:"]
     assert found.notices == (
-        "of 1 of 2 prompts the end of the input was cut off, so that they fit into 20 "
-        "tokens",
+        "1 of 2 prompts had the end of the input cut off, so as to fit into 20 tokens",
     )
 
 
 def test_what_cannot_be_cut_is_an_error() -> None:
-    with pytest.raises(DataError, match="without its input the prompt has more than"):
+    with pytest.raises(
+        DataError, match="without its longest text the prompt has more than"
+    ):
         ask(Keeping(context=5), {}, count_tokens=len)
 
 
@@ -351,3 +351,48 @@ def test_copies_are_asked_as_their_originals_are() -> None:
         each.replace("question", "QUESTION") for each in originals.asked
     ]
     assert found.rows[0]["id"] == "q0_Upper"
+
+
+def test_an_example_that_never_fits_is_found_before_the_first_request() -> None:
+    """What cannot be cut off is a list."""
+    quiz = [
+        {"uid": str(n), "question": "?", "choices": ["x" * size, "y"], "answer": 0}
+        for n, size in enumerate((5, 5, 500))
+    ]
+    model = Keeping(context=100)
+    prompt = {"query": "{question}\n{choices}", "method": "joint", "cue": "A:"}
+    more = {"data": quiz, "task": "multiple-choice", "count_tokens": len}
+    with pytest.raises(DataError, match="the example '2': without its longest text"):
+        predict(model=model, prompt=prompt, asked=Asked(is_cached=False), **more)
+    assert model.asked == []
+
+
+def test_there_is_room_for_a_token_of_the_reply() -> None:
+    model = Keeping(context=20)
+    test = [row("1", "x" * 100)]
+    found = ask(model, {"count": 0}, test=test, count_tokens=len)
+    assert [len(each) for each in model.asked] == [19]
+    assert "had the end of the input cut" in found.notices[-1]
+
+
+def test_copies_that_say_what_a_shot_does_are_counted() -> None:
+    """Their originals do not, and all are asked with the same shots."""
+    train = [row("t1", "statement 1"), row("t2", "statement 2")]
+    test = [row("q0", "statement 1!"), row("q1", "other"), row("q2", "Statement 2.")]
+    copies = [
+        {
+            **each,
+            "uid": f"{each['uid']}_Bare",
+            "statement": each["statement"].rstrip("!."),
+        }
+        for each in test
+    ]
+    found = predict(
+        data=copies,
+        task="sentiment",
+        model=Keeping(),
+        copies_of={"dataset": Sentiments(train, test)},
+        prompt={**PROMPT, "shots": {"source": "train", "count": 2}},
+        asked=Asked(is_cached=False),
+    )
+    assert found.notices[-1] == "2 rows of copies say what a shot with its answer does"

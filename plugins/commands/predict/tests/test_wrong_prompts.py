@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 import evalkit
 from evalkit import DataError, Reply, Request
@@ -30,6 +31,22 @@ class Continuing(Untouched):
     """One that continues texts, and must not be asked."""
 
     abilities = ("text",)
+
+
+class Whatever(BaseModel):
+    uid: str
+    source: Any
+
+
+class Said(BaseModel):
+    id: str
+    text: str
+
+
+class Anything(evalkit.TaskIO):
+    Input, Output = Whatever, Said
+    answer_field, perf_metric = "text", "accuracy"
+    example = {"uid": "1", "source": "a"}
 
 
 QUIZ = [
@@ -137,6 +154,38 @@ def refusal(prompt: Mapping[str, Any] | str | Path, **more: Any) -> str:
         (
             {"query": "{question}", "method": "ranking"},
             "write {choice} into it",
+        ),
+        ({"query": "{question}\ud800"}, "it holds half of a surrogate pair"),
+        (
+            {"query": "{question}", "generate": {"max_tokens": True}},
+            "generate.max_tokens: must be a number, is True",
+        ),
+        (
+            {"query": "{question}", "shots": {"count": True}},
+            "shots.count: Input should be a valid integer",
+        ),
+        ({"query": "{question:>9}"}, "{question} takes neither : nor ! behind"),
+        ({"query": "{question!r}"}, "{question} takes neither : nor ! behind"),
+        # what would change nothing, or be read in part
+        (
+            {"query": "{question}", "method": "separate", "generate": {"seed": 3}},
+            "generate says seed, and the method separate generates nothing",
+        ),
+        (
+            {**JOINT, "generate": {"logprobs": 2, "completions": 2}},
+            "generate.completions is 2, and letters by their probability are read of",
+        ),
+        (
+            {
+                **JOINT,
+                "choices": {"letters": ["i", "ii"]},
+                "generate": {"logprobs": 2},
+            },
+            "the example '1': the first token of 'ii' may be 'i'",
+        ),
+        (
+            {"query": "{question}", "method": "separate", "extract": "choice"},
+            "extract takes an answer out of a text, and the method separate has no",
         ),
         # extractors
         ({"query": "{question}", "extract": "labels"}, "extract: "),
@@ -248,3 +297,68 @@ def test_a_prompt_of_a_file_is_called_like_the_file(tmp_path: Path) -> None:
 def test_a_prompt_that_nobody_declares() -> None:
     message = refusal("nosuch")
     assert message == ("tasks/multiple-choice has no prompt 'nosuch'; it has 'default'")
+
+
+def test_a_value_that_nobody_would_write_is_found_before_all() -> None:
+    rows = [{"uid": "1", "source": "a", "text": "b"}]
+    rows += [{"uid": "2", "source": {"a": 1}, "text": "b"}]  # type: ignore[dict-item]
+    message = refusal({"query": "{source}"}, data=rows, task=Anything)
+    assert message.startswith("prompt: the example '2': {source} is no text, number")
+
+
+def test_a_text_that_is_empty_has_no_probability() -> None:
+    rows = [{"uid": "1", "source": "a", "text": ""}]
+    rows += [{"uid": "2", "source": "", "text": ""}]
+    prompt = {"query": "{source}", "method": "language-modelling"}
+    message = refusal(prompt, data=rows, task=Anything)
+    assert (
+        message == "prompt: the example '2': its text is empty, and has no probability"
+    )
+
+
+def test_shots_of_all_trials_are_looked_at() -> None:
+    examples = [
+        {"question": "Io?", "choices": ["moon", "star"], "answer": right}
+        for right in ("moon", "star", "fog")
+    ]
+    prompt = {**JOINT, "shots": {"examples": examples, "count": 1}}
+    message = refusal(prompt, trials=3)
+    assert message == (
+        "prompt: the example 'shot 3': its answer 'fog' is none of its options"
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"uid": 1}, "shots: 1 is among the examples that are asked, by its id"),
+        ({"uid": "1 "}, "shots: '1 ' is among the examples that are asked, by its id"),
+        ({"choices": "ab"}, "'choices' holds none"),
+        ({"choices": 7}, "'choices' holds none"),
+    ],
+)
+def test_odd_shots(more: Mapping[str, Any], said: str) -> None:
+    example = {"question": "Io?", "choices": ["a", "b"], "answer": "a", **more}
+    assert said in refusal({**JOINT, "shots": {"examples": [example]}})
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "it says nothing"),
+        (
+            "query: '{question}" + "x" * 1_000_000 + "'",
+            "it has more than 1,000,000 bytes",
+        ),
+        ("extract: " + "[" * 5_000 + "]" * 5_000, "it is nested too deeply"),
+        ("query: &a [*a]", "an alias (*) is not possible here"),
+        ("query: !!python/object/apply:os.getcwd []", "could not determine a constr"),
+        ("- query", "a prompt is an object, with a query at least"),
+    ],
+)
+def test_hostile_files_of_prompts(content: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "prompt.yaml"
+    file.write_text(content)
+    message = refusal(file)
+    assert message.startswith(str(file))
+    assert said in message

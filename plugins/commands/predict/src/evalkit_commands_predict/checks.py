@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from evalkit import ModelInputs, Registry
 from evalkit.errors import DataError
-from evalkit_commands_predict.choosing import choices_name
+from evalkit_commands_predict.choosing import Shown, choices_name
 from evalkit_commands_predict.prompts import OWN_FIELDS, Form, Prompt
+from evalkit_commands_predict.reading import NO_EXTRACTOR
 from evalkit_commands_predict.rendering import Renderer
-from evalkit_commands_predict.templates import fields_of, value_of
+from evalkit_commands_predict.templates import fields_of, written
 
 _COMMON = ("labels", "cue")
 
@@ -124,10 +126,29 @@ def _check_parts(prompt: Prompt, inputs: ModelInputs, form: Form) -> None:
             "the method joint asks for a letter, and choices.line writes none; write "
             "{letter} into it"
         )
+    _check_generation(prompt)
     if prompt.method == "calibrated" and not (prompt.calibration or prompt.cue):
         raise DataError(
             "the method calibrated compares with the cue alone, and there is none; "
             "write it in cue, or another text in calibration"
+        )
+
+
+def _check_generation(prompt: Prompt) -> None:
+    """Refuse what would change nothing of what is asked, or be read in part only."""
+    said = prompt.generate.model_dump(exclude_defaults=True)
+    if prompt.uses_continuations and said:
+        raise DataError(
+            f"generate says {_listed(said)}, and the method {prompt.method} generates "
+            "nothing; leave it out"
+        )
+    if prompt.method != "joint" or not prompt.generate.logprobs:
+        return
+    if prompt.generate.completions > 1:
+        raise DataError(
+            f"generate.completions is {prompt.generate.completions}, and letters by "
+            "their probability are read of one; leave out generate.completions or "
+            "generate.logprobs"
         )
 
 
@@ -160,8 +181,13 @@ def _check_extractor(
     prompt: Prompt, inputs: ModelInputs, registry: Registry | None
 ) -> None:
     """Refuse an extractor that the task does not fit, or whose cue nobody says."""
-    if prompt.extract is None:
+    if prompt.extract in (None, NO_EXTRACTOR):
         return
+    if prompt.uses_continuations:
+        raise DataError(
+            f"extract takes an answer out of a text, and the method {prompt.method} "
+            "has no text to read; leave it out"
+        )
     from evalkit.adapters import extraction
 
     try:
@@ -204,16 +230,32 @@ def check_rows(made: Renderer) -> None:
     prompt, asks_options = made.prompt, made.shows_options
     fields = prompt.fields()
     for row in made.inputs.rows:
+        shown = made.shown(row) if asks_options else None
         try:
             for field in fields:
-                value_of(field, row)
+                written(field, row)
+            if prompt.method == "joint" and shown is not None:
+                _check_choice(prompt, shown)
+            if prompt.method == "language-modelling" and not made.query(row):
+                raise DataError("its text is empty, and has no probability")
         except DataError as error:
             raise made.about(row, error) from error
-        if asks_options:
-            made.shown(row)
-        if prompt.method == "joint" and len(made.shown(row).options) < 2:
-            few = DataError("it has one option, and a choice needs two")
-            raise made.about(row, few)
+
+
+def _check_choice(prompt: Prompt, shown: Shown) -> None:
+    """Refuse options of which a letter would not tell which one is meant."""
+    if len(shown.options) < 2:
+        raise DataError("it has one option, and a choice needs two")
+    if not prompt.generate.logprobs:
+        return
+    letters = sorted(letter.strip() for letter in shown.letters)
+    for letter, further in pairwise(letters):
+        if further.startswith(letter):
+            raise DataError(
+                f"the first token of {further!r} may be {letter!r}, so that the "
+                "probability of either is not known; use other choices.letters, or "
+                "leave out generate.logprobs"
+            )
 
 
 def _listed(names: Iterable[str]) -> str:

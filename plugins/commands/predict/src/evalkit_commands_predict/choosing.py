@@ -14,6 +14,7 @@ from evalkit_commands_predict.prompts import LETTERS, Choices, Prompt
 from evalkit_commands_predict.templates import fill
 
 _SIGNS = r"[\s\"'()*_`\[\]{}<>#$,.:;!?-]*"
+_MARK = r"[*_`]*[).:\]](?![0-9])"
 
 
 @dataclass(frozen=True)
@@ -49,16 +50,39 @@ class Shown:
             return None
         return self.letters[self.options.index(option)]
 
-    def named_by(self, text: str) -> str | None:
-        """Return the option whose letter a text is, or begins with.
+    def lettered(self, text: str) -> str | None:
+        """Return the option whose letter is the whole text, but for signs around it.
 
         Args:
-            text: What a model wrote: `B`, `(B)`, `B. Paris`, and no `Before`.
+            text: What a model wrote: `B`, `(B)`, `**b**`.
         """
-        for letter, option in zip(self.letters, self.options, strict=True):
-            pattern = rf"{_SIGNS}{re.escape(letter.strip())}(?:{_SIGNS}$|[).:\]])"
-            if re.match(pattern, text, re.IGNORECASE):
-                return option
+        return self._named_by(text, rf"{_SIGNS}$")
+
+    def marked(self, text: str) -> str | None:
+        """Return the option with whose letter, marked as in a list, a text begins.
+
+        Args:
+            text: What a model wrote: `B. Paris`, and neither `Before` nor `1.5`; an
+                empty text where the letters of others are marked too.
+        """
+        first = self._named_by(text, _MARK)
+        others = [
+            option
+            for letter, option in zip(self.letters, self.options, strict=True)
+            if re.search(rf"(?<!\w){re.escape(letter.strip())}\)(?!\w)", text)
+        ]
+        return "" if first is not None and {*others} - {first} else first
+
+    def _named_by(self, text: str, end: str) -> str | None:
+        """Return the option whose letter a text begins with, before some end.
+
+        Letters that differ in case alone are told apart by it.
+        """
+        for flags in (re.NOFLAG, re.IGNORECASE):
+            for letter, option in zip(self.letters, self.options, strict=True):
+                pattern = rf"{_SIGNS}{re.escape(letter.strip())}{end}"
+                if re.match(pattern, text, flags):
+                    return option
         return None
 
 
@@ -85,7 +109,9 @@ def shown_options(prompt: Prompt, inputs: ModelInputs, row: Mapping[str, Any]) -
     """
     name, choices = choices_name(prompt, inputs), prompt.choices
     options = inputs.labels if name is None else row.get(name)
-    if not options or not all(isinstance(each, str) for each in options):
+    if not isinstance(options, list | tuple) or not all(
+        isinstance(each, str) for each in options or [None]
+    ):
         what = "there are no labels" if name is None else f"{name!r} holds none"
         raise DataError(
             f"the prompt asks for choices, and {what}; name the field that holds a "
@@ -109,8 +135,19 @@ def _ordered(options: Sequence[str], choices: Choices, uid: str) -> list[str]:
     return ordered
 
 
+def is_single_letter(option: str) -> bool:
+    """Tell whether the extractor `choice` takes an option for a letter of its own.
+
+    Args:
+        option: Its text, such as `C` or `(x)`, and to that extractor `C++`.
+    """
+    return re.fullmatch(r"[\W_]*[A-Za-z][\W_]*", option) is not None
+
+
 def reads_as_given(prompt: Prompt, inputs: ModelInputs) -> bool:
     """Tell whether the extractor `choice` reads the letters as the prompt shows them.
+
+    It does but for options that are single letters.
 
     Args:
         prompt: The prompt.

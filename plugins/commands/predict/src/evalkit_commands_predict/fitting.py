@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from evalkit.errors import DataError
+from evalkit.reporting import count_of
 from evalkit_commands_predict.rendering import Rendered, Renderer, Shot
 
 CountTokens = Callable[[str], int]
@@ -99,6 +100,32 @@ class Fitter:
         self._cut += 1
         return self._shortened(row, room, choice)
 
+    def refuse_too_long(
+        self, row: Mapping[str, Any], reply: int, choice: str | None = None
+    ) -> None:
+        """Refuse an example that would not fit without shots and its longest text.
+
+        Args:
+            row: The input.
+            reply: The most tokens of the reply.
+            choice: The option that the query is about, where it is about one.
+
+        Raises:
+            DataError: Even the empty prompt is too long.
+        """
+        room = self.room(reply)
+        if room is not None:
+            longest = self._longest(row)
+            bare = row if longest is None else {**row, longest: ""}
+            if self._size(self._makes.render(bare, (), choice)) > room:
+                raise self._too_long(row, room)
+
+    def _longest(self, row: Mapping[str, Any]) -> str | None:
+        """Return the name of the longest text of an input; None where it has none."""
+        names = self._makes.prompt.fields()
+        texts = [name for name in names if isinstance(row.get(name), str)]
+        return max(texts, key=lambda name: len(row[name]), default=None)
+
     def _left_out(self, kept: int) -> None:
         self._with_fewer += 1
         self._fewest = kept if self._fewest is None else min(kept, self._fewest)
@@ -111,14 +138,9 @@ class Fitter:
         self, row: Mapping[str, Any], room: int, choice: str | None
     ) -> Rendered:
         """Cut the end off the longest text of the input."""
-        texts = [
-            field
-            for field in self._makes.prompt.fields()
-            if isinstance(row.get(field), str)
-        ]
-        if not texts:
+        longest = self._longest(row)
+        if longest is None:
             raise self._too_long(row, room)
-        longest = max(texts, key=lambda field: len(row[field]))
         text = row[longest]
 
         def cut(length: int) -> Rendered:
@@ -139,8 +161,8 @@ class Fitter:
         return self._makes.about(
             row,
             DataError(
-                f"without its input the prompt has more than the {room} tokens that "
-                f"fit (context_length {self._length}, less what the reply may take); "
+                f"without its longest text the prompt has more than the {room} tokens "
+                f"that fit (context_length {self._length}, less what the reply takes); "
                 "shorten it, or lower generate.max_tokens"
             ),
         )
@@ -149,16 +171,15 @@ class Fitter:
     def notices(self) -> tuple[str, ...]:
         """What was cut, in words."""
         how = " (tokens are estimated)" if self._is_estimated else ""
-        found = []
+        made, found = count_of(self._made, "prompt"), []
         if self._with_fewer:
             found.append(
-                f"of {self._with_fewer} of {self._made} prompts shots were left out, "
-                f"down to {self._fewest}, so that they fit into {self._length} "
-                f"tokens{how}"
+                f"{self._with_fewer} of {made} had shots left out, down to "
+                f"{self._fewest}, so as to fit into {self._length} tokens{how}"
             )
         if self._cut:
             found.append(
-                f"of {self._cut} of {self._made} prompts the end of the input was cut "
-                f"off, so that they fit into {self._length} tokens{how}"
+                f"{self._cut} of {made} had the end of the input cut off, so as to "
+                f"fit into {self._length} tokens{how}"
             )
         return tuple(found)

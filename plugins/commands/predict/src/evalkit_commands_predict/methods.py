@@ -9,11 +9,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from evalkit import Completion, Continuation, Reply, Request, Token
+from evalkit import Completion, Continuation, Reply, Request
 from evalkit.errors import DataError
-from evalkit_commands_predict.choosing import Shown, choices_name, reads_as_given
+from evalkit.reporting import count_of
+from evalkit_commands_predict.choosing import (
+    Shown,
+    choices_name,
+    is_single_letter,
+    reads_as_given,
+)
 from evalkit_commands_predict.fitting import Fitter
-from evalkit_commands_predict.reading import OptionReader, json_list
+from evalkit_commands_predict.probabilities import (
+    NoAnswer,
+    log_sum,
+    logprob_of,
+    of_letter,
+    softmax,
+    tokens_of,
+)
+from evalkit_commands_predict.reading import NO_EXTRACTOR, OptionReader, json_list
 from evalkit_commands_predict.rendering import Renderer, Shot
 
 Row = dict[str, Any]
@@ -25,10 +39,6 @@ class Asked(NamedTuple):
 
     requests: tuple[Request, ...]
     read: Read
-
-
-class NoAnswer(Exception):
-    """Says that replies hold no answer, and why."""
 
 
 @dataclass
@@ -55,10 +65,28 @@ class Methods:
                 f"{self.makes.inputs.task} has a converter of its own, so that nobody "
                 "knows where an answer alone would stand"
             )
-        is_read_here = prompt.method == "joint" and not reads_as_given(
-            prompt, self.makes.inputs
+        is_read_here = prompt.method == "joint" and (
+            bool(prompt.generate.logprobs)
+            or not reads_as_given(prompt, self.makes.inputs)
+            or any(map(self._has_letters, self.makes.inputs.rows))
         )
         self._reader = OptionReader(prompt.extract) if is_read_here else None
+
+    def _has_letters(self, row: Mapping[str, Any]) -> bool:
+        return any(map(is_single_letter, self.makes.shown(row).options))
+
+    @property
+    def extract(self) -> Any:
+        """What takes the answers out of the rows, as which options may stand there."""
+        prompt, inputs = self.makes.prompt, self.makes.inputs
+        if prompt.method in ("separate", "calibrated"):
+            return NO_EXTRACTOR
+        if self._reader is None:
+            return prompt.extract
+        name = choices_name(prompt, inputs)
+        if name is None:
+            return "labels"
+        return "choice" if name == inputs.choices_field else NO_EXTRACTOR
 
     @property
     def requests_of_one(self) -> Callable[[Mapping[str, Any]], int]:
@@ -95,14 +123,46 @@ class Methods:
     @property
     def notices(self) -> tuple[str, ...]:
         """What a user should know of how answers were found, in words."""
-        return tuple(f"{count} {what}" for what, count in sorted(self.counts.items()))
+        return tuple(
+            f"{count_of(count, 'answer')} {what}"
+            for what, count in sorted(self.counts.items())
+        )
+
+    def refuse_too_long(self, row: Mapping[str, Any]) -> None:
+        """Refuse an example that fits into no request, however it is cut.
+
+        Args:
+            row: The input.
+
+        Raises:
+            DataError: It does not fit.
+        """
+        method = self.makes.prompt.method
+        if method != "language-modelling":
+            options = self.makes.shown(row).options if method == "ranking" else (None,)
+            for option in options:
+                self.fitter.refuse_too_long(row, self._reply(row), option)
+
+    def _reply(self, row: Mapping[str, Any]) -> int:
+        """Return the most tokens that a reply to an example has."""
+        prompt = self.makes.prompt
+        if not prompt.uses_continuations:
+            return prompt.generate.max_tokens or 1
+        return max(map(self.fitter.count, self._continuations(row)))
+
+    def _continuations(self, row: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the texts of which is asked how probable they are."""
+        prompt = self.makes.prompt
+        is_ranking = prompt.method == "ranking"
+        said = prompt.verdicts if is_ranking else self.makes.shown(row).options
+        return tuple(prompt.separators.answer + each for each in said)
 
     def _settings(self) -> dict[str, Any]:
         return self.makes.prompt.generate.model_dump()
 
     def _generation(self, row: Mapping[str, Any], shots: Sequence[Shot]) -> Asked:
         settings = self._settings()
-        made = self.fitter.fitted(row, shots, settings["max_tokens"] or 0)
+        made = self.fitter.fitted(row, shots, self._reply(row))
 
         def read(replies: Sequence[Reply]) -> Row:
             (reply,) = replies
@@ -125,13 +185,13 @@ class Methods:
         if completion.thinking is not None:
             found["thinking"] = completion.thinking
         if prompt.generate.logprobs is not None:
-            found |= _logprob_of(_tokens(completion))
+            found |= logprob_of(completion)
         return found
 
     def _joint(self, row: Mapping[str, Any], shots: Sequence[Shot]) -> Asked:
         settings = self._settings()
         shown = self.makes.shown(row)
-        made = self.fitter.fitted(row, shots, settings["max_tokens"] or 1)
+        made = self.fitter.fitted(row, shots, self._reply(row))
 
         def read(replies: Sequence[Reply]) -> Row:
             (reply,) = replies
@@ -139,7 +199,7 @@ class Methods:
                 found = self._by_letters(reply.completions[0], shown)
                 if found is not None:
                     return found
-                self.counts["replies had no letter among the likeliest tokens"] += 1
+                self.counts["had no letter among the likeliest tokens"] += 1
             if len(reply.completions) > 1:
                 return {"responses": [self._named(e, shown) for e in reply.completions]}
             return self._named(reply.completions[0], shown)
@@ -161,12 +221,12 @@ class Methods:
             The response; None where no letter is among the tokens that were told.
         """
         wanted = self.makes.prompt.generate.logprobs or 0
-        first = next((t for t in _tokens(completion) if t.text.strip()), None)
+        first = next((t for t in tokens_of(completion) if t.text.strip()), None)
         if first is None or len(first.alternatives) < wanted:
             told = 0 if first is None else len(first.alternatives)
             raise NoAnswer(f"{wanted} log-probabilities were asked for, {told} came")
         scores = [
-            (option, _log_sum(_of_letter(first, letter)))
+            (option, log_sum(of_letter(first, letter)))
             for option, letter in zip(shown.options, shown.letters, strict=True)
         ]
         known = [(option, score) for option, score in scores if score is not None]
@@ -174,9 +234,8 @@ class Methods:
 
     def _separate(self, row: Mapping[str, Any], shots: Sequence[Shot]) -> Asked:
         prompt, shown = self.makes.prompt, self.makes.shown(row)
-        texts = tuple(prompt.separators.answer + each for each in shown.options)
-        longest = max(map(self.fitter.count, texts))
-        made = [self.fitter.fitted(row, shots, longest)]
+        texts = self._continuations(row)
+        made = [self.fitter.fitted(row, shots, self._reply(row))]
         if prompt.method == "calibrated":
             made.append(self.makes.calibration())
 
@@ -216,6 +275,8 @@ class Methods:
     ) -> Row:
         """Make a response of options that have a score each, the best one first."""
         order = sorted(range(len(known)), key=lambda n: -scores[n])
+        if len(order) > 1 and scores[order[0]] == scores[order[1]]:
+            self.counts["had several best options, of which the first counts"] += 1
         name = str(self.answer_field)
         found: Row = {
             "responses": [{name: known[n][0], "logprob": known[n][1]} for n in order]
@@ -223,16 +284,15 @@ class Methods:
         labels = self.makes.inputs.labels
         if labels is None or choices_name(self.makes.prompt, self.makes.inputs):
             return found
-        shares = dict(zip([each for each, _ in known], _softmax(scores), strict=True))
+        shares = dict(zip([each for each, _ in known], softmax(scores), strict=True))
         if not shares.keys() >= {*labels}:  # of which 0 would say too much
-            self.counts["replies told nothing of some labels, and have no prob"] += 1
+            self.counts["told nothing of some labels, and got no prob"] += 1
             return found
         return {**found, "prob": {label: shares[label] for label in labels}}
 
     def _ranking(self, row: Mapping[str, Any], shots: Sequence[Shot]) -> Asked:
-        prompt, shown = self.makes.prompt, self.makes.shown(row)
-        texts = tuple(prompt.separators.answer + each for each in prompt.verdicts)
-        longest = max(map(self.fitter.count, texts))
+        shown, texts = self.makes.shown(row), self._continuations(row)
+        longest = self._reply(row)
         requests = tuple(
             self.fitter.fitted(row, shots, longest, option).request(continuations=texts)
             for option in shown.options
@@ -240,7 +300,7 @@ class Methods:
 
         def read(replies: Sequence[Reply]) -> Row:
             scores = [
-                _softmax([each.logprob for each in reply.continuations])[0]
+                softmax([each.logprob for each in reply.continuations])[0]
                 for reply in replies
             ]
             order = sorted(range(len(scores)), key=lambda n: -scores[n])
@@ -312,45 +372,3 @@ def _filled(sizes: Sequence[int], place: int, limit: int | None) -> int:
         size += sizes[end]
         end += 1
     return end
-
-
-def _tokens(completion: Completion) -> tuple[Token, ...]:
-    if completion.tokens is None:
-        raise NoAnswer("log-probabilities were asked for, and none came")
-    return completion.tokens
-
-
-def _logprob_of(tokens: Sequence[Token]) -> Row:
-    known = [each.logprob for each in tokens if each.logprob is not None]
-    if len(known) < len(tokens):
-        raise NoAnswer("some tokens came without their log-probability")
-    text = "".join(each.text for each in tokens)
-    return {
-        "logprob": math.fsum(known),
-        "num_tokens": len(tokens),
-        "num_bytes": len(text.encode()),
-        "num_characters": len(text),
-    }
-
-
-def _of_letter(token: Token, letter: str) -> list[float]:
-    """Return the log-probabilities of the tokens that are a letter: `B` and ` B`."""
-    return [
-        logprob
-        for text, logprob in token.alternatives.items()
-        if text.strip() == letter.strip()
-    ]
-
-
-def _log_sum(logprobs: Sequence[float]) -> float | None:
-    if not logprobs:
-        return None
-    most = max(logprobs)
-    return min(0.0, most + math.log(math.fsum(math.exp(x - most) for x in logprobs)))
-
-
-def _softmax(scores: Sequence[float]) -> list[float]:
-    most = max(scores)
-    shares = [math.exp(score - most) for score in scores]
-    total = math.fsum(shares)
-    return [share / total for share in shares]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -13,9 +14,11 @@ from evalkit.errors import EvalkitError
 from evalkit_commands_predict.asking import Answer, Question
 from evalkit_commands_predict.checks import check_rows
 from evalkit_commands_predict.fitting import CountTokens, Fitter
-from evalkit_commands_predict.methods import Methods, NoAnswer, Read
+from evalkit_commands_predict.methods import Methods, Read
+from evalkit_commands_predict.probabilities import NoAnswer
+from evalkit_commands_predict.reading import stages_of
 from evalkit_commands_predict.rendering import Renderer
-from evalkit_commands_predict.shots import Drawn, Origin, draw_shots
+from evalkit_commands_predict.shots import Drawn, Origin, copies_of_shots, draw_shots
 
 
 class _Open(NamedTuple):
@@ -57,6 +60,9 @@ class Plan:
         self._methods = Methods(makes, self._fitter, makes.inputs.answer_field)
         self._open: deque[_Open] = deque()
         self._replies: list[Reply] = []
+        if context_length is not None:
+            for row in makes.inputs.rows:
+                self._methods.refuse_too_long(row)
         of_one = self._methods.requests_of_one
         passes = len(self._drawn.trials) * replications
         self.total = passes * sum(of_one(row) for row in makes.inputs.rows)
@@ -72,9 +78,10 @@ class Plan:
         """
         makes = self.makes.of_copies(inputs)
         check_rows(makes)
+        drawn = Drawn(self._drawn.trials)
         return Plan(
             makes,
-            Drawn(self._drawn.trials),
+            replace(drawn, notices=copies_of_shots(makes, drawn)),
             self._replications,
             self._length,
             self._count_tokens,
@@ -95,10 +102,14 @@ class Plan:
 
         Files are named without their folder: what they hold is said, too.
         """
-        prompt = self.makes.prompt.model_dump(mode="json", exclude_defaults=True)
-        source = self.makes.prompt.shots.source
-        if source is not None and is_file_name(source):
-            prompt["shots"]["source"] = PurePath(source).name
+        prompt = self.makes.prompt.said()
+        extract = self._methods.extract
+        if extract not in (None, self.makes.prompt.extract):
+            if "extract" in prompt:
+                prompt["read_by"] = stages_of(prompt["extract"])
+            prompt["extract"] = extract
+        elif extract is not None:
+            prompt["extract"] = stages_of(extract)
         name = self.makes.name
         passes = {
             "trials": len(self._drawn.trials),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -18,10 +18,14 @@ from pydantic import (
 )
 
 from evalkit import Sampling
+from evalkit.catalog import is_file_name
 from evalkit.errors import DataError
 from evalkit_commands_predict.templates import fields_of
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+TRAINING = "train"
+"""The split that shots are from, where nobody says another."""
 
 OWN_FIELDS = ("choices", "labels", "cue", "choice", "letter")
 """Fields of templates that no input has."""
@@ -65,7 +69,7 @@ class Choices(_Declared):
     @classmethod
     def _differ(cls, letters: tuple[str, ...]) -> tuple[str, ...]:
         bare = [letter.strip() for letter in letters]
-        twice = sorted({letter for letter in bare if bare.count(letter) > 1})
+        twice = sorted(each for each, count in Counter(bare).items() if count > 1)
         if not bare or "" in bare:
             raise ValueError("there must be letters, and none may be blank")
         if twice:
@@ -108,7 +112,7 @@ class Turn(_Declared):
 class Shots(_Declared):
     """Examples with answers that stand before the query."""
 
-    count: Annotated[int, Field(ge=0)] | None = None
+    count: Annotated[int, Field(strict=True, ge=0)] | None = None
     """How many; by default all `examples`, and none of a source."""
     source: str | None = None
     """Where they are from: another split of the data set, or a file like its data; by
@@ -124,12 +128,30 @@ class Shots(_Declared):
     @property
     def are_in_order(self) -> bool:
         """Whether the first ones are shown."""
-        return (self.draw or ("first" if self.examples else "random")) == "first"
+        return (self.draw or self._usual_draw) == "first"
+
+    @property
+    def _usual_draw(self) -> str:
+        return "first" if self.examples is not None else "random"
 
     @property
     def wanted(self) -> int:
         """How many there are."""
         return len(self.examples or ()) if self.count is None else self.count
+
+    def said(self) -> dict[str, Any]:
+        """Return what it says, as it comes to; nothing where none are shown."""
+        if not self.wanted:
+            return {}
+        said = self.model_dump(mode="json", exclude_defaults=True)
+        said |= {"count": self.wanted, "draw": self.draw or self._usual_draw}
+        if self.are_in_order:
+            said.pop("seed", None)
+        if self.source == TRAINING:
+            del said["source"]
+        elif self.source is not None and is_file_name(self.source):
+            said["source"] = PurePath(self.source).name
+        return said
 
     @model_validator(mode="after")
     def _come_from_one_place(self) -> Self:
@@ -222,10 +244,18 @@ class Prompt(_Declared):
         ]
         return list(dict.fromkeys(names))
 
-    def sha256(self) -> str:
-        """Return the digest of all that it says."""
-        said = json.dumps(self.model_dump(mode="json"), sort_keys=True)
-        return hashlib.sha256(said.encode()).hexdigest()
+    def said(self) -> dict[str, Any]:
+        """Return what it says, without what would be so if it were left out.
+
+        Files are named without their folder.
+        """
+        said = self.model_dump(mode="json", exclude_defaults=True)
+        said["shots"] = self.shots.said()
+        if self.choices.order != "shuffled":
+            said.get("choices", {}).pop("seed", None)
+        if self.calibration == self.cue:
+            said.pop("calibration", None)
+        return {key: each for key, each in said.items() if each != {}}
 
 
 def read_prompt(
@@ -281,6 +311,12 @@ def checked_prompt(where: str, said: Any) -> Prompt:
     """
     if not isinstance(said, Mapping):
         raise DataError(f"{where}: a prompt is an object, with a query at least")
+    try:
+        json.dumps(dict(said), ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"{where}: it holds half of a surrogate pair, which is no text: {error}"
+        ) from error
     try:
         return Prompt.model_validate(dict(said))
     except ValidationError as error:

@@ -83,26 +83,35 @@ def save(
     with new_file(place, overwrite=overwrite) as rows_part:
         digest = hashlib.sha256()
         with rows_part.open("wb") as stream:
-            for line in map(_line, rows):
+            for row in rows:
+                line = _line(row, system["model"])
                 digest.update(line)
                 stream.write(line)
         of_these = {**system, "predictions_sha256": digest.hexdigest()}
         for file, said in ((system_file, of_these), (job_file, figures)):
             with new_file(file, overwrite=overwrite) as part:
-                text = json.dumps(said, ensure_ascii=False, indent=2)
-                part.write_text(f"{text}\n", encoding="utf-8")
+                part.write_bytes(_written(file, said))
     return place
 
 
-def _line(row: Mapping[str, Any]) -> bytes:
+def _written(file: Path, said: Mapping[str, Any]) -> bytes:
     try:
-        text = json.dumps(row, ensure_ascii=False, default=_plain) + "\n"
+        text = json.dumps(said, ensure_ascii=False, allow_nan=False, indent=2)
+        return f"{text}\n".encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DataError(f"{file}: cannot be written as JSON: {error}") from error
+
+
+def _line(row: Mapping[str, Any], model: Mapping[str, Any]) -> bytes:
+    try:
+        text = json.dumps(row, ensure_ascii=False, allow_nan=False, default=_plain)
     except (TypeError, ValueError, RecursionError) as error:
         raise DataError(
-            f"the answer to {row.get('id')!r} cannot be written as JSON: {error}"
+            f"{model['id']}: the answer to {row.get('id')!r} cannot be written as "
+            f"JSON: {error}"
         ) from error
     try:
-        return text.encode()
+        return f"{text}\n".encode()
     except UnicodeEncodeError:  # half of a character, which is escaped
         return (json.dumps(row, default=_plain) + "\n").encode()
 

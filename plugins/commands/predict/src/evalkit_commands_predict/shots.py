@@ -16,9 +16,8 @@ from evalkit.catalog import Resolver, bind_dataset, is_file_name, load_answered
 from evalkit.errors import DataError
 from evalkit.reporting import count_of
 from evalkit_commands_predict.choosing import choices_name
+from evalkit_commands_predict.prompts import TRAINING
 from evalkit_commands_predict.rendering import Renderer, Shot
-
-_TRAINING = "train"
 
 _ATTEMPTS = 1_000
 """How often a trial is drawn again that has the same shots as one before."""
@@ -83,9 +82,29 @@ def draw_shots(makes: Renderer, origin: Origin, trials: int = 1) -> Drawn:
     found: list[tuple[Shot, ...]] = []
     for trial in range(trials):
         found.append(_another(makes, pool, trial, found))
-    for shot in found[0]:
+    for shot in {id(shot): shot for shots in found for shot in shots}.values():
         makes.render(shot.row, (shot,))
     return Drawn(tuple(found), notices)
+
+
+def copies_of_shots(makes: Renderer, drawn: Drawn) -> tuple[str, ...]:
+    """Say how many copies of examples say what a shot does, with its answer.
+
+    Their originals are asked with the same shots, so that none can be left out.
+
+    Args:
+        makes: What makes prompts of the copies.
+        drawn: The shots of each trial.
+    """
+    asked = _Asked(makes)
+    shown = {asked.text(shot.row) for shots in drawn.trials for shot in shots}
+    count = sum(asked.text(row) in shown for row in makes.inputs.rows)
+    if not count:
+        return ()
+    says = "says" if count == 1 else "say"
+    return (
+        f"{count_of(count, 'row')} of copies {says} what a shot with its answer does",
+    )
 
 
 def _pool(makes: Renderer, origin: Origin) -> tuple[list[Shot], tuple[str, ...]]:
@@ -167,8 +186,8 @@ def _training_split(makes: Renderer, origin: Origin) -> str | None:
         return None
     resolver = Resolver(origin.registry or Registry())
     splits = bind_dataset(resolver, origin.dataset, origin.task).splits
-    is_there = _TRAINING in splits and makes.inputs.split != _TRAINING
-    return _TRAINING if is_there else None
+    is_there = TRAINING in splits and makes.inputs.split != TRAINING
+    return TRAINING if is_there else None
 
 
 class _Asked:
@@ -178,24 +197,34 @@ class _Asked:
         self._makes = makes
         self._fields = [field.partition(".")[0] for field in makes.prompt.fields()]
         rows = makes.inputs.rows
-        self._ids = {row["uid"] for row in rows}
-        self._texts = {self._text(row) for row in rows}
+        self._ids = {str(row["uid"]).strip() for row in rows}
+        self._texts = {self.text(row) for row in rows}
 
     def has(self, shot: Shot) -> bool:
         """Tell whether a shot is one of them, by its id or by what it says."""
-        return shot.row["uid"] in self._ids or self._text(shot.row) in self._texts
+        return self.how(shot) == "id" or self.text(shot.row) in self._texts
 
     def how(self, shot: Shot) -> str:
         """Say by what a shot is one of them."""
-        return "id" if shot.row["uid"] in self._ids else "text"
+        return "id" if str(shot.row["uid"]).strip() in self._ids else "text"
 
-    def _text(self, row: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return what a prompt says of an example, but for its form."""
+    def text(self, row: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return what a prompt says of an example, but for its form.
+
+        Args:
+            row: The example.
+        """
         said = [_folded(row.get(field)) for field in self._fields]
         name = choices_name(self._makes.prompt, self._makes.inputs)
         if self._makes.shows_options and name is not None:
-            said += sorted(_folded(each) for each in row.get(name) or ())
+            options = row.get(name)
+            said += sorted(_folded(each) for each in _listed(options))
         return tuple(said)
+
+
+def _listed(options: Any) -> Sequence[Any]:
+    """Return options; what is no list of them is refused where they are shown."""
+    return options if isinstance(options, list | tuple) else ()
 
 
 def _folded(value: Any) -> str:

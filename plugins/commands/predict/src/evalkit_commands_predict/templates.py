@@ -39,7 +39,7 @@ def fill(template: str, values: Mapping[str, Any]) -> str:
     for literal, name in _parts(template):
         filled.append(literal)
         if name is not None:
-            filled.append(_written(name, value_of(name, values)))
+            filled.append(written(name, values))
     return "".join(filled)
 
 
@@ -56,7 +56,9 @@ def _parts(template: str) -> tuple[tuple[str, str | None], ...]:
 
 def _parsed(template: str) -> Iterator[tuple[str, str | None]]:
     for literal, name, form, conversion in Formatter().parse(template):
-        if name is not None and (form or conversion or not _is_path(name)):
+        if name is not None and (form or conversion):
+            raise ValueError(f"{{{name}}} takes neither : nor ! behind its name")
+        if name is not None and not _is_path(name):
             raise ValueError(f"{{{name}}} is no name of a field")
         yield literal, name
 
@@ -67,25 +69,17 @@ def _is_path(name: str) -> bool:
     )
 
 
-def value_of(name: str, values: Mapping[str, Any]) -> Any:
-    """Return the value of a field, or one within it.
+def written(name: str, values: Mapping[str, Any]) -> str:
+    """Return the value of a field, or one within it, as it is written.
 
     Args:
         name: `name`, or `name.key`.
         values: The fields by name.
 
     Raises:
-        DataError: It is missing or null.
+        DataError: It is missing or null, or of a kind that nobody would write.
     """
-    found: Any = values
-    for part in name.split("."):
-        found = found.get(part) if isinstance(found, Mapping) else None
-        if found is None:
-            raise DataError(f"{{{name}}} has no value")
-    return found
-
-
-def _written(name: str, value: Any) -> str:
+    value = _value_of(name, values)
     if isinstance(value, str):
         return value
     if isinstance(value, bool | int | float):
@@ -96,3 +90,12 @@ def _written(name: str, value: Any) -> str:
         f"{{{name}}} is no text, number or list of texts; name a value within it, such "
         f"as {{{name}.KEY}}"
     )
+
+
+def _value_of(name: str, values: Mapping[str, Any]) -> Any:
+    found: Any = values
+    for part in name.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+        if found is None:
+            raise DataError(f"{{{name}}} has no value")
+    return found

@@ -34,8 +34,9 @@ class Choice:
        text of another option follows, it is ambiguous.
     3. Options anywhere in the text: their texts as whole words, the longest first, so
        that `New York` is no `York`; and capital letters that stand alone. `A` and `I`
-       are words, and count only in brackets or behind `option`, `answer` or `choice`.
-       What `not` stands before does not count.
+       are words, and count only in brackets, behind `option`, `answer` or `choice`, in
+       a list of letters (`A, B`, `B or A`), and `A` before a sign or the end. What
+       `not` stands before does not count.
 
     Where that finds two options or none, the text is unparsed: nothing is guessed, and
     `Apple` is not option A. `where=start` leaves out step 3, but takes what a text
@@ -55,7 +56,7 @@ class Choice:
         ```
     """
 
-    version = "1"
+    version = "2"
     needs = ("choices",)
 
     class Parameters(AdapterSettings):

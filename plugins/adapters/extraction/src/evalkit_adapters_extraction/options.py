@@ -21,6 +21,13 @@ _CALLED = re.compile(r"(?:option|answer|choice|letter)(?:\s+is)?\s*:?\s*$", re.I
 _OPENING, _CLOSING = "([{*\"'`$", ")]}*:\"'`$"
 _WORDS = ("A", "I")
 """Letters that are English words too."""
+_NO_ARTICLE = re.compile(r"\s*(?:[,.;:!?/]|$)")
+"""What no article stands before. Of `I` it says nothing alone, as in "I, too"."""
+_JOINED = r"(?:[,/;&+]|\band\b|\bor\b)"
+_LISTED_BEHIND = re.compile(rf"\s*{_JOINED}\s*(?:(?:and|or)\s+)?[A-Z](?![\w'\u2019-])")
+_LISTED_BEFORE = re.compile(
+    rf"(?<![\w'\u2019-])[A-Z]\s*{_JOINED}\s*(?:(?:and|or)\s+)?$"
+)
 _NEGATION = re.compile(
     r"(?:\b(?:not|never|no|nor|neither|isn['\u2019]?t|aren['\u2019]?t|wasn['\u2019]?t)"
     r"|n['\u2019]t)(?:\s+(?:an?|the|option|choice|answer))*[\s\"'(*]*$",
@@ -292,10 +299,23 @@ def _letters(text: str, options: Options) -> Iterator[str]:
 
 
 def _is_marked(text: str, place: int) -> bool:
-    """Tell whether a letter is in brackets, or is said to be an answer."""
+    """Tell whether a letter is no word.
+
+    It is in brackets, said to be an answer, or in a list with another letter; and `A`
+    is no article before a sign or the end.
+    """
     opened = text[place - 1 : place] if place else ""
     closed = text[place + 1 : place + 2]
     if closed == ")" or (opened and opened in _OPENING and closed in (*_CLOSING,)):
         return True
-    before = text[max(0, place - _NEGATION_REACHES) : place].rstrip(_OPENING)
-    return bool(_CALLED.search(before))
+    behind = text[place + 1 : place + 1 + _NEGATION_REACHES]
+    before = text[max(0, place - _NEGATION_REACHES) : place]
+    is_listed, ends = _LISTED_BEFORE.search(before), _NO_ARTICLE.match(behind)
+    is_a = text[place] == "A"
+    if (
+        _LISTED_BEHIND.match(behind)
+        or (is_a and ends)
+        or (is_listed and (is_a or ends))
+    ):
+        return True
+    return bool(_CALLED.search(before.rstrip(_OPENING)))

@@ -9,21 +9,15 @@ import pytest
 import evalkit
 from evalkit.catalog import BoundModel
 from evalkit.errors import EvalkitError
-from evalkit_models_openai.credentials import (
-    Cleaner,
-    Redacts,
-    is_hosted,
-    public_url,
-    secrets_of,
-)
-from evalkit_models_openai.refusals import retry_after
+from evalkit.services import Cleaner, Redacts, public_url, retry_after
+from evalkit_models_openai.credentials import is_hosted, secrets_of
 
 
 @pytest.mark.parametrize(
     ("url", "public"),
     [
         ("http://127.0.0.1:8080/v1", "http://127.0.0.1:8080/v1"),
-        ("http://127.0.0.1:8080/v1/", "http://127.0.0.1:8080/v1"),
+        ("http://127.0.0.1:8080/v1/", "http://127.0.0.1:8080/v1/"),
         ("https://user:PaSsWoRd@example.org/v1", "https://example.org/v1"),
         ("https://user:pa:s@s@example.org:1/v1?key=KEY#x", "https://example.org:1/v1"),
         ("https://[::1]:1/v1", "https://[::1]:1/v1"),
@@ -158,8 +152,9 @@ def test_what_changes_no_reply_is_not_what_replies_are_kept_by() -> None:
 )
 def test_the_client_logs_no_secret(url: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(0)
-    redacts = Redacts(Cleaner(secrets_of("sk-0123456789abc", url)))
-    for name in ("httpx2", "openai._base_client"):
+    loggers = ("httpx2", "openai._base_client")
+    redacts = Redacts(Cleaner(secrets_of("sk-0123456789abc", url)), loggers)
+    for name in loggers:
         logging.getLogger(name).info("HTTP Request: %s %s", "POST", url)
     redacts.end()
     assert caplog.text.count("POST https://") == 2

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator
 
 import evalkit
 from evalkit.errors import PluginContractError
+from evalkit.services import Cleaner, Redacts, is_address, is_public, public_url
 from evalkit_models_openai.calls import (
     OWN_FIELDS,
     LimitField,
@@ -18,13 +19,10 @@ from evalkit_models_openai.calls import (
     text_call,
 )
 from evalkit_models_openai.credentials import (
-    Cleaner,
-    Redacts,
+    KEY_VARIABLE,
+    PLACEHOLDER,
     endpoint,
-    is_address,
     is_hosted,
-    is_public,
-    public_url,
     read_key,
     secrets_of,
 )
@@ -35,6 +33,13 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 _CONNECT_SECONDS = 30.0
+
+_LOGGERS = (
+    *("httpx2", "openai", "openai._base_client", "openai._response"),
+    *("openai._legacy_response", "httpcore2.connection", "httpcore2.http11"),
+    *("httpcore2.http2", "httpcore2.proxy", "httpcore2.socks"),
+)
+"""What the client writes into."""
 
 Api = Literal["chat", "completions"]
 
@@ -74,11 +79,13 @@ class OpenAI(evalkit.Model):
         api: Api = Field(
             default="chat", description="chat, or completions for texts to continue."
         )
-        api_key_variable: str = Field(
-            default="OPENAI_API_KEY",
+        api_key_variable: str | None = Field(
+            default=None,
             pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
             exclude=True,
-            description="NAME of the environment variable that holds the key.",
+            description="NAME of the environment variable that holds the key; by "
+            "default OPENAI_API_KEY for OpenAI's own servers and that of "
+            "OPENAI_BASE_URL, and none for others.",
         )
         context_length: int | None = Field(
             default=None, ge=1, description="Most tokens of a request and its reply."
@@ -136,6 +143,8 @@ class OpenAI(evalkit.Model):
         self._client: AsyncOpenAI | None = None
         self._clean = Cleaner([])
         self._redacts: Redacts | None = None
+        self._key_from: str | None = None
+        self._has_answered = False
 
     async def ask(self, request: evalkit.Request) -> evalkit.Reply:
         """Ask the server once."""
@@ -147,7 +156,9 @@ class OpenAI(evalkit.Model):
         try:
             client = self._connected()
             content = await self._send(client, request)
-            return reply_of(read_body(content), request, self._clean)
+            reply = reply_of(read_body(content), request, self._clean)
+            self._has_answered = True
+            return _without_secrets(reply, self._clean)
         except Unusable as error:
             return error.as_reply()
         except APIStatusError as error:
@@ -155,7 +166,8 @@ class OpenAI(evalkit.Model):
                 error,
                 url=public_url(endpoint(self.parameters.base_url)),
                 model=self.parameters.model,
-                variable=self.parameters.api_key_variable,
+                variable=self._key_from,
+                has_answered=self._has_answered,
                 clean=self._clean,
             )
         except APITimeoutError:
@@ -165,7 +177,7 @@ class OpenAI(evalkit.Model):
 
     def describe(self) -> dict[str, Any]:
         """Say which model is asked, and where."""
-        url = public_url(endpoint(self.parameters.base_url))
+        url = public_url(endpoint(self.parameters.base_url)).rstrip("/")
         return {"name": self.parameters.model, "base_url": url}
 
     async def close(self) -> None:
@@ -183,11 +195,13 @@ class OpenAI(evalkit.Model):
             from openai import AsyncOpenAI
 
             url = endpoint(self.parameters.base_url)
-            key = read_key(self.parameters.api_key_variable, url)
+            variable = self.parameters.api_key_variable
+            key = read_key(variable, url)
+            self._key_from = None if key == PLACEHOLDER else variable or KEY_VARIABLE
             self._clean = Cleaner(secrets_of(key, url))
             if self._redacts is not None:
                 self._redacts.end()
-            self._redacts = Redacts(self._clean)
+            self._redacts = Redacts(self._clean, _LOGGERS)
             self._client = AsyncOpenAI(
                 api_key=key,
                 base_url=url,
@@ -195,6 +209,8 @@ class OpenAI(evalkit.Model):
                 # how long a reply is waited for is the user's to say
                 timeout=Timeout(None, connect=_CONNECT_SECONDS),
             )
+            if not is_hosted(url):  # the environment's are for OpenAI, too
+                self._client.organization = self._client.project = None
         return self._client
 
     async def _send(self, client: AsyncOpenAI, request: evalkit.Request) -> bytes:
@@ -228,3 +244,10 @@ class OpenAI(evalkit.Model):
             given.sends_temperature,
             {**given.extra_body, **({"reasoning_effort": effort} if effort else {})},
         )
+
+
+def _without_secrets(reply: evalkit.Reply, clean: Cleaner) -> evalkit.Reply:
+    """Refuse a reply that repeats a secret: it would stand in files."""
+    if not clean.finds(reply.model_dump(mode="json")):
+        return reply
+    return evalkit.Reply(error="the reply repeats a key or password, and is not kept")

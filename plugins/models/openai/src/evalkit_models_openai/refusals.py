@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable, Mapping
-from email.utils import mktime_tz, parsedate_tz
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from evalkit import Reply
+from evalkit.services import retry_after
 
 if TYPE_CHECKING:
     from openai import APIConnectionError, APIStatusError
@@ -29,6 +27,9 @@ _SETTINGS = frozenset(
 """Fields that are the same for all examples; a limit of tokens may be too much for one
 of them only."""
 
+_OF_CONTENT = ("moderation", "flagged", "content_", "content policy", "safety")
+"""Words of servers that refuse a text, and not who sends it."""
+
 _WITHOUT_MONEY = "insufficient_quota"
 
 
@@ -37,7 +38,8 @@ def status_reply(
     *,
     url: str,
     model: str,
-    variable: str,
+    variable: str | None,
+    has_answered: bool,
     clean: Callable[[Any], str],
 ) -> Reply:
     """Return the reply that stands for an error of a server.
@@ -46,7 +48,8 @@ def status_reply(
         error: What the client raised.
         url: The address, without credentials.
         model: The model that was asked.
-        variable: Where the key came from.
+        variable: Where the key came from; None where none was sent.
+        has_answered: Whether it has answered something else.
         clean: Takes secrets out of a text.
     """
     status = error.status_code
@@ -55,10 +58,16 @@ def status_reply(
     if status == 401:
         # what such servers say often quotes the key
         return _fatal(
-            f"{url} does not take the key (status 401): put the right one into the "
-            f"environment variable {variable}, or name another with api_key_variable"
+            f"{url} wants a key (status 401), and none is sent to it: name the "
+            "environment variable that holds one with api_key_variable"
+            if variable is None
+            else f"{url} does not take the key (status 401): put the right one into "
+            f"the environment variable {variable}, or name another with "
+            "api_key_variable"
         )
-    if status == 403:
+    if status == 402:
+        return _fatal(f"{url} wants to be paid first: {said}")
+    if status == 403 and not (has_answered or is_of_content(error.body)):
         return _fatal(f"{url} does not let this key ask {model!r}: {said}")
     if status == 404:
         return _fatal(
@@ -91,29 +100,14 @@ def connection_reply(error: APIConnectionError, clean: Callable[[Any], str]) -> 
     return Reply(error=f"no connection: {reason}", is_retriable=True)
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a server wants to be left alone.
+def is_of_content(body: Any) -> bool:
+    """Tell whether an error is about the text that was sent, as from moderation.
 
     Args:
-        headers: Of its answer: `Retry-After` in seconds or as a date, or
-            `retry-after-ms`.
-
-    Returns:
-        The seconds; None where it does not say, or nothing that is understood.
+        body: What the server says.
     """
-    for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
-        try:
-            seconds = float(headers.get(name, "")) * unit
-        except ValueError:
-            continue
-        return max(seconds, 0.0) if math.isfinite(seconds) else None
-    date = parsedate_tz(headers.get("retry-after", ""))
-    if date is None:
-        return None
-    try:
-        return max(mktime_tz(date) - time.time(), 0.0)
-    except (ValueError, OverflowError):
-        return None
+    told = str(body).lower()
+    return any(word in told for word in _OF_CONTENT)
 
 
 def _fatal(reason: str) -> Reply:

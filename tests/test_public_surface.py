@@ -562,6 +562,7 @@ OWN_WORDS = {
     ("plugins/dynabench.py", "accuracy"): "what Dynabench takes where nothing is said",
     ("base/nearest.py", "map"): "the argument of evaluate, and its option --map",
     ("perturbing/rng.py", "random"): "a method of Python's generators",
+    ("services.py", "http"): "the scheme of addresses",
 }
 """Texts of core that are also called like a plugin, by file."""
 

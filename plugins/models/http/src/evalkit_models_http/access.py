@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import NamedTuple
 
 from evalkit.errors import EvalkitError
-from evalkit.services import is_address, secrets_of_url
+from evalkit.services import is_address, read_secret, secrets_of_url
 
 _HARMLESS = frozenset(
     {"accept", "accept-encoding", "accept-language", "content-type", "user-agent"}
@@ -70,7 +69,7 @@ def _headers(variable: str) -> dict[str, str]:
 
 
 def _read(variable: str) -> str:
-    value = os.environ.get(variable, "").strip()
+    value = read_secret(variable)
     if not value:
         raise EvalkitError(f"the environment variable {variable} is not set")
     return value

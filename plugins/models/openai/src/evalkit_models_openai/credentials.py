@@ -6,7 +6,7 @@ import os
 from urllib.parse import urlsplit
 
 from evalkit.errors import EvalkitError
-from evalkit.services import is_address, public_url, secrets_of_url
+from evalkit.services import is_address, public_url, read_secret, secrets_of_url
 from evalkit_models_openai.unusable import Unusable
 
 PLACEHOLDER = "none"
@@ -56,12 +56,13 @@ def read_key(variable: str | None, url: str) -> str:
     if variable is None and not (is_hosted(url) or url == _base_url_beside()):
         return PLACEHOLDER
     name = variable or KEY_VARIABLE
-    key = os.environ.get(name, "").strip()
+    key = read_secret(name)
     if not key:
         if is_hosted(url):
             raise Unusable(
                 f"{public_url(url)} wants a key: put it into the environment variable "
-                f"{name}, or name another with api_key_variable",
+                f"{name}, or under this name into the key ring, or name another with "
+                "api_key_variable",
                 is_fatal=True,
             )
         return PLACEHOLDER

@@ -45,11 +45,15 @@ class Access(NamedTuple):
     clean: Cleaner
     redacts: Redacts
 
-    def client(self, kind: Callable[..., Client]) -> Client:
+    def client(
+        self, kind: Callable[..., Client], seconds: float | None = None
+    ) -> Client:
         """Make a client.
 
         Args:
             kind: Its class.
+            seconds: How long each answer is waited for; None where that is the
+                user's to say.
         """
         from httpx2 import Timeout
 
@@ -57,8 +61,7 @@ class Access(NamedTuple):
             api_key=self.key,
             base_url=self.url,
             max_retries=0,
-            # how long a reply is waited for is the user's to say
-            timeout=Timeout(None, connect=_CONNECT_SECONDS),
+            timeout=Timeout(seconds, connect=_CONNECT_SECONDS),
         )
         if not is_hosted(self.url):  # the environment's are for OpenAI, too
             made.organization = made.project = None

@@ -11,6 +11,12 @@ from evalkit_models_openai.asked import call_of, read_reply
 from evalkit_models_openai.connecting import Access, connect
 from evalkit_models_openai.credentials import endpoint
 from evalkit_models_openai.parameters import Api, OpenAIParameters, check_address
+from evalkit_models_openai.refusals import (
+    Asked,
+    connection_reply,
+    failure_of,
+    status_reply,
+)
 from evalkit_models_openai.unusable import Unusable
 
 if TYPE_CHECKING:
@@ -55,8 +61,6 @@ class OpenAI(evalkit.Model):
         """Ask the server once."""
         from openai import APIConnectionError, APIStatusError, APITimeoutError
 
-        from evalkit_models_openai.refusals import connection_reply, status_reply
-
         clean, key_from = Cleaner([]), None
         try:
             client, access = self._connected()
@@ -67,14 +71,11 @@ class OpenAI(evalkit.Model):
         except Unusable as error:
             return error.as_reply()
         except APIStatusError as error:
-            return status_reply(
-                error,
-                url=public_url(endpoint(self.parameters.base_url)),
-                model=self.parameters.model,
-                variable=key_from,
-                has_answered=self._has_answered,
-                clean=clean,
+            url = public_url(endpoint(self.parameters.base_url))
+            asked = Asked(
+                url, self.parameters.model, key_from, self._has_answered, clean
             )
+            return status_reply(failure_of(error), asked)
         except APITimeoutError:
             return evalkit.Reply(error="no connection in time", is_retriable=True)
         except APIConnectionError as error:

@@ -418,6 +418,18 @@ def test_what_is_no_model_is_refused_by_name(
     assert "device=quantum: " in str(reply.error)
 
 
+def test_too_many_texts_at_once_end_the_work(
+    models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr("transformers.GenerationMixin.generate", full)
+    (reply,) = ask(models["gpt2"], [Request(prompt="a", max_tokens=1)])
+    assert reply.is_fatal
+    assert "lower batch_size" in str(reply.error)
+
+
 def test_a_data_set_is_asked_and_scored(
     models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

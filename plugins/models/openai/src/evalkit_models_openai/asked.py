@@ -8,12 +8,12 @@ from evalkit import Reply, Request
 from evalkit.services import Cleaner
 from evalkit_models_openai.calls import Settings, chat_call, echo_call, text_call
 from evalkit_models_openai.credentials import endpoint, is_hosted
-from evalkit_models_openai.parameters import OpenAIParameters
+from evalkit_models_openai.parameters import ServerParameters
 from evalkit_models_openai.replies import read_body, reply_of
 from evalkit_models_openai.unusable import Unusable
 
 
-def call_of(request: Request, given: OpenAIParameters) -> dict[str, Any]:
+def call_of(request: Request, given: ServerParameters) -> dict[str, Any]:
     """Return the arguments of the client's call.
 
     Args:
@@ -52,7 +52,7 @@ def read_reply(content: bytes, request: Request, clean: Cleaner) -> Reply:
     return Reply(error="the reply repeats a key or password, and is not kept")
 
 
-def _settings(request: Request, given: OpenAIParameters) -> Settings:
+def _settings(request: Request, given: ServerParameters) -> Settings:
     if request.temperature and not given.sends_temperature:
         raise Unusable(
             f"the temperature {request.temperature:g} is asked for, and "

@@ -11,7 +11,7 @@ from pydantic_core import from_json
 
 from evalkit import Request
 from evalkit_models_openai.asked import call_of
-from evalkit_models_openai.parameters import Api, OpenAIParameters
+from evalkit_models_openai.parameters import Api, ServerParameters
 
 ENDPOINTS: Mapping[Api, str] = {
     "chat": "/v1/chat/completions",
@@ -32,7 +32,7 @@ class Line(NamedTuple):
     text: str
 
 
-def line_of(place: int, request: Request, given: OpenAIParameters) -> Line:
+def line_of(place: int, request: Request, given: ServerParameters) -> Line:
     """Return the line of a request.
 
     Args:

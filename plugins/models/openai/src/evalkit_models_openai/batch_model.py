@@ -18,7 +18,7 @@ from evalkit_models_openai.batches import Batches, Ended, Patience
 from evalkit_models_openai.connecting import Access, connect
 from evalkit_models_openai.credentials import endpoint
 from evalkit_models_openai.model import ABILITIES
-from evalkit_models_openai.parameters import OpenAIParameters, check_address
+from evalkit_models_openai.parameters import ServerParameters, check_address
 from evalkit_models_openai.refusals import (
     Asked,
     Failure,
@@ -47,7 +47,7 @@ class OpenAIBatch(evalkit.Model):
     concurrency = 1
     uses_network = True
 
-    class Parameters(OpenAIParameters):
+    class Parameters(ServerParameters):
         """Which model, where, and how long it is waited for."""
 
         batch_requests: int = Field(

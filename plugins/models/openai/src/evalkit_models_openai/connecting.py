@@ -14,7 +14,7 @@ from evalkit_models_openai.credentials import (
     read_key,
     secrets_of,
 )
-from evalkit_models_openai.parameters import OpenAIParameters
+from evalkit_models_openai.parameters import ServerParameters
 
 Client = TypeVar("Client")
 
@@ -68,7 +68,7 @@ class Access(NamedTuple):
         return made  # type: ignore[no-any-return]
 
 
-def connect(given: OpenAIParameters) -> Access:
+def connect(given: ServerParameters) -> Access:
     """Read the key and the address.
 
     Args:

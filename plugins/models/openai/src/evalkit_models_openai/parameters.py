@@ -16,7 +16,7 @@ from evalkit_models_openai.extras import read_extra_body
 Api = Literal["chat", "completions"]
 
 
-class OpenAIParameters(evalkit.Parameters):
+class ServerParameters(evalkit.Parameters):
     """Which model, where, and how it is called."""
 
     model: str = Field(min_length=1, description="Name of the model.")
@@ -39,9 +39,6 @@ class OpenAIParameters(evalkit.Parameters):
     )
     context_length: int | None = Field(
         default=None, ge=1, description="Most tokens of a request and its reply."
-    )
-    concurrency: int = Field(
-        default=16, ge=1, exclude=True, description="Most requests at once."
     )
     limit_field: LimitField | None = Field(
         default=None,
@@ -74,7 +71,15 @@ class OpenAIParameters(evalkit.Parameters):
         return given
 
 
-def check_address(given: OpenAIParameters) -> None:
+class OpenAIParameters(ServerParameters):
+    """The same, for requests that are asked one by one."""
+
+    concurrency: int = Field(
+        default=16, ge=1, exclude=True, description="Most requests at once."
+    )
+
+
+def check_address(given: ServerParameters) -> None:
     """Refuse an address that is none, or that would be in files with a secret in it.
 
     Args:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import Field
@@ -91,13 +92,35 @@ class Transformers(evalkit.Model):
             self.abilities = ("text", "logprobs", "continuations")
         self._weights: Any = None
         self._generator: Generator | None = None
+        # a call that nobody waits for any more goes on in its thread
+        self._lock = Lock()
 
     def generate(self, requests: Sequence[evalkit.Request]) -> list[evalkit.Reply]:
         """Answer requests, in batches."""
-        try:
-            self._load()
-        except PluginContractError as error:
-            return [evalkit.Reply(error=str(error), is_fatal=True)] * len(requests)
+        from torch import OutOfMemoryError
+
+        with self._lock:
+            try:
+                self._load()
+                return self._replies(requests)
+            except PluginContractError as error:
+                reason = str(error)
+            except OutOfMemoryError:
+                reason = (
+                    f"{self._given.batch_size} texts at once are too many for the "
+                    "memory: lower batch_size"
+                )
+        return [evalkit.Reply(error=reason, is_fatal=True)] * len(requests)
+
+    def describe(self) -> Mapping[str, str]:
+        """Say which weights answer."""
+        return identity(self._where)
+
+    def close(self) -> None:
+        """Give up the weights."""
+        self._weights = self._generator = None
+
+    def _replies(self, requests: Sequence[evalkit.Request]) -> list[evalkit.Reply]:
         replies: dict[int, evalkit.Reply] = {}
         given: list[tuple[int, Given]] = []
         rows: list[Row] = []
@@ -112,14 +135,6 @@ class Transformers(evalkit.Model):
         replies |= self._scored(requests, given)
         replies |= self._generated(requests, rows)
         return [replies[place] for place in range(len(requests))]
-
-    def describe(self) -> Mapping[str, str]:
-        """Say which weights answer."""
-        return identity(self._where)
-
-    def close(self) -> None:
-        """Give up the weights."""
-        self._weights = self._generator = None
 
     def _texts(self, rows: Sequence[Row]) -> list[Generated]:
         assert self._generator is not None  # it is made with the weights

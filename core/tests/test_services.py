@@ -67,6 +67,11 @@ def test_secrets_of_an_address_are_found_in_every_form_in_which_they_are_sent() 
     assert "me" not in found
     assert secrets_of_url("https://token@a.org")[0] == "token"
     assert secrets_of_url("https://a.org/v1") == []
+    dated = Cleaner(
+        secrets_of_url("https://a.org/v1?api-version=2024-10-21&k=s3cr3t00")
+    )
+    assert not dated.finds("It was on 2024-10-21.")
+    assert dated.finds("It was s3cr3t00.")
 
 
 keys = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=8)

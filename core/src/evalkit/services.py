@@ -37,6 +37,9 @@ LONGEST_SERVER_WAIT = 600.0
 KEY_RING = "evalkit"
 """The service under which secrets are in a key ring."""
 
+_KNOWN = frozenset({"api-version", "version"})
+"""Fields of a query whose values are in everybody's documentation."""
+
 _LONGEST = 300
 _TELLING = 8
 """Characters by which a secret is recognised that a service quotes in part."""
@@ -91,7 +94,7 @@ def secrets_of_url(url: str) -> list[str]:
     user, password = parts.username or "", parts.password or ""
     # a user without a password is often a token
     found = [password or user, parts.query, parts.fragment]
-    found += [value for _, value in parse_qsl(parts.query)]
+    found += [value for name, value in parse_qsl(parts.query) if name not in _KNOWN]
     if user or password:
         pair = f"{unquote(user)}:{unquote(password)}"
         found.append(base64.b64encode(pair.encode()).decode())

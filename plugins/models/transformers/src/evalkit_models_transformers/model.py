@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -114,11 +115,15 @@ class Transformers(evalkit.Model):
 
     def describe(self) -> Mapping[str, str]:
         """Say which weights answer."""
-        return identity(self._where)
+        return self._identity
 
     def close(self) -> None:
         """Give up the weights."""
         self._weights = self._generator = None
+
+    @cached_property
+    def _identity(self) -> Mapping[str, str]:
+        return identity(self._where)
 
     def _replies(self, requests: Sequence[evalkit.Request]) -> list[evalkit.Reply]:
         replies: dict[int, evalkit.Reply] = {}

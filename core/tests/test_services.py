@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import base64
 import logging
-import sys
 from email.utils import formatdate
 from time import time
-from types import ModuleType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalkit.errors import EvalkitError
 from evalkit.services import (
     Cleaner,
     Redacts,
     is_address,
     is_public,
     public_url,
-    read_secret,
     retry_after,
     secrets_of_url,
 )
@@ -136,34 +132,3 @@ def test_a_log_holds_no_secret_until_it_is_left_alone(
     assert "S3CR3T" not in caplog.text
     log.info("as it was")
     assert "as it was" in caplog.text
-
-
-class NoKeyringError(RuntimeError):
-    """As keyring has it."""
-
-
-def test_a_secret_of_the_environment_stands_before_that_of_the_key_ring(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    kept = {("evalkit", "SOME_KEY"): " from the ring\n"}
-
-    def get_password(service: str, user: str) -> str | None:
-        if user == "LOCKED_KEY":
-            raise RuntimeError("it is locked")
-        if user == "RINGLESS_KEY":
-            raise NoKeyringError
-        return kept.get((service, user))
-
-    ring, errors = ModuleType("keyring"), ModuleType("keyring.errors")
-    vars(ring)["get_password"] = get_password
-    vars(errors).update(KeyringError=RuntimeError, NoKeyringError=NoKeyringError)
-    monkeypatch.setitem(sys.modules, "keyring", None)  # it is not installed
-    assert read_secret("SOME_KEY") == ""
-    monkeypatch.setitem(sys.modules, "keyring", ring)
-    monkeypatch.setitem(sys.modules, "keyring.errors", errors)
-    assert read_secret("SOME_KEY") == "from the ring"
-    assert read_secret("RINGLESS_KEY") == read_secret("NO_KEY") == ""
-    with pytest.raises(EvalkitError, match="cannot be read for LOCKED_KEY: it is"):
-        read_secret("LOCKED_KEY")
-    monkeypatch.setenv("SOME_KEY", "from the environment")
-    assert read_secret("SOME_KEY") == "from the environment"

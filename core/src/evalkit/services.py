@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import logging
 import math
-import os
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,26 +15,19 @@ from email.utils import mktime_tz, parsedate_tz
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
-from evalkit.errors import EvalkitError
-
 __all__ = [
-    "KEY_RING",
     "LONGEST_SERVER_WAIT",
     "Cleaner",
     "Redacts",
     "is_address",
     "is_public",
     "public_url",
-    "read_secret",
     "retry_after",
     "secrets_of_url",
 ]
 
 LONGEST_SERVER_WAIT = 600.0
 """Seconds that a server may ask for; what it wants to be asked later has failed."""
-
-KEY_RING = "evalkit"
-"""The service under which secrets are in a key ring."""
 
 _KNOWN = frozenset({"api-version", "version"})
 """Fields of a query whose values are in everybody's documentation."""
@@ -100,36 +92,6 @@ def secrets_of_url(url: str) -> list[str]:
         found.append(base64.b64encode(pair.encode()).decode())
     decoded = [unquote(each) for each in found]
     return [each for each in dict.fromkeys([*found, *decoded]) if each]
-
-
-def read_secret(name: str) -> str:
-    """Return a secret: of the environment, else of the key ring, where one is used.
-
-    Args:
-        name: Name of the variable; in the key ring, of the user of `evalkit`.
-
-    Returns:
-        The secret; an empty text where there is none.
-
-    Raises:
-        EvalkitError: The key ring cannot be read.
-    """
-    value = os.environ.get(name, "").strip()
-    if value:
-        return value
-    try:
-        import keyring
-        from keyring.errors import KeyringError, NoKeyringError
-    except ImportError:
-        return ""
-    try:
-        return (keyring.get_password(KEY_RING, name) or "").strip()
-    except NoKeyringError:
-        return ""
-    except KeyringError as error:
-        raise EvalkitError(
-            f"the key ring cannot be read for {name}: {error}"
-        ) from error
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

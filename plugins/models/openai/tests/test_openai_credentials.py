@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import sys
+from types import ModuleType
 
 import pytest
 
@@ -11,6 +13,7 @@ from evalkit.catalog import BoundModel
 from evalkit.errors import EvalkitError
 from evalkit.services import Cleaner, Redacts, public_url, retry_after
 from evalkit_models_openai.credentials import is_hosted, secrets_of
+from evalkit_models_openai.key_ring import read_secret
 
 
 @pytest.mark.parametrize(
@@ -162,3 +165,34 @@ def test_the_client_logs_no_secret(url: str, caplog: pytest.LogCaptureFixture) -
     assert Cleaner(secrets_of("", url))("the key PaSsWoRd is wrong") == (
         "the key *** is wrong"
     )
+
+
+class NoKeyringError(RuntimeError):
+    """As keyring has it."""
+
+
+def test_a_secret_of_the_environment_stands_before_that_of_the_key_ring(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = {("evalkit", "SOME_KEY"): " from the ring\n"}
+
+    def get_password(service: str, user: str) -> str | None:
+        if user == "LOCKED_KEY":
+            raise RuntimeError("it is locked")
+        if user == "RINGLESS_KEY":
+            raise NoKeyringError
+        return kept.get((service, user))
+
+    ring, errors = ModuleType("keyring"), ModuleType("keyring.errors")
+    vars(ring)["get_password"] = get_password
+    vars(errors).update(KeyringError=RuntimeError, NoKeyringError=NoKeyringError)
+    monkeypatch.setitem(sys.modules, "keyring", None)  # it is not installed
+    assert read_secret("SOME_KEY") == ""
+    monkeypatch.setitem(sys.modules, "keyring", ring)
+    monkeypatch.setitem(sys.modules, "keyring.errors", errors)
+    assert read_secret("SOME_KEY") == "from the ring"
+    assert read_secret("RINGLESS_KEY") == read_secret("NO_KEY") == ""
+    with pytest.raises(EvalkitError, match="cannot be read for LOCKED_KEY: it is"):
+        read_secret("LOCKED_KEY")
+    monkeypatch.setenv("SOME_KEY", "from the environment")
+    assert read_secret("SOME_KEY") == "from the environment"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import NamedTuple
 
 from evalkit.errors import EvalkitError
-from evalkit.services import is_address, read_secret, secrets_of_url
+from evalkit.services import is_address, secrets_of_url
 
 _HARMLESS = frozenset(
     {"accept", "accept-encoding", "accept-language", "content-type", "user-agent"}
@@ -69,7 +70,7 @@ def _headers(variable: str) -> dict[str, str]:
 
 
 def _read(variable: str) -> str:
-    value = read_secret(variable)
+    value = os.environ.get(variable, "").strip()
     if not value:
         raise EvalkitError(f"the environment variable {variable} is not set")
     return value

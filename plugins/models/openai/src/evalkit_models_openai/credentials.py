@@ -6,7 +6,8 @@ import os
 from urllib.parse import urlsplit
 
 from evalkit.errors import EvalkitError
-from evalkit.services import is_address, public_url, read_secret, secrets_of_url
+from evalkit.services import is_address, public_url, secrets_of_url
+from evalkit_models_openai.key_ring import read_secret
 from evalkit_models_openai.unusable import Unusable
 
 PLACEHOLDER = "none"

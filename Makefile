@@ -4,7 +4,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-MEMBERS := core cli $(wildcard plugins/*/*)
+# with libraries of a size that only those install who use them
+APART := plugins/models/transformers
+MEMBERS := core cli $(filter-out $(APART),$(wildcard plugins/*/*))
 SETTINGS := pyproject.toml constraints.txt $(addsuffix /pyproject.toml,$(MEMBERS))
 PYTEST := $(BIN)/python -m pytest
 
@@ -60,6 +62,7 @@ contracts: $(VENV)/.installed
 build: $(VENV)/.installed
 	rm -rf dist
 	EVALKIT_RELEASE=1 $(BIN)/uv build --quiet --all-packages --wheel --out-dir dist
+	for folder in $(APART); do $(BIN)/uv build --quiet --wheel --out-dir dist $$folder || exit 1; done
 
 constraints: $(VENV)/.installed
 	$(BIN)/uv pip compile $(filter %.toml,$(SETTINGS)) --group dev --universal --no-header --no-annotate --quiet $(foreach name,$(shell $(BIN)/python -c 'import hatch_build as b; print(*b.MEMBERS, *(n for e in b.EXTRAS.values() for n in e))'),--no-emit-package $(name)) --output-file constraints.txt

@@ -43,6 +43,8 @@ MEMBERS = {
     for pattern in SETTINGS["tool"]["uv"]["workspace"]["members"]
     for folder in ROOT.glob(pattern)
     if folder.is_dir()
+    and folder.relative_to(ROOT).as_posix()
+    not in SETTINGS["tool"]["uv"]["workspace"]["exclude"]
 }
 COMPONENTS = {
     (f"{group.removeprefix('evalkit.')}/{name}", project["name"], VERSION)

@@ -165,6 +165,26 @@ def test_letters_by_their_log_probabilities() -> None:
     assert [each["answer"] for each in second["responses"]] == ["moon", "planet"]
 
 
+def test_letters_stand_in_the_place_of_the_end_where_nothing_is_written() -> None:
+    letters = {"A": math.log(0.25), "B": math.log(0.5)}
+    blank = Token(text=" ", logprob=-0.1, alternatives={"A": -9.0, "B": -8.0})
+    end = Token(text="", logprob=-0.2, alternatives=letters)
+    prompt = {**JOINT, "generate": {"logprobs": 2, "max_tokens": 2}}
+
+    def asked(*tokens: Token) -> Any:
+        text = "".join(each.text for each in tokens)
+        reply = Reply(completions=(Completion(text=text, tokens=tokens),))
+        return ask(Scripted(lambda request: reply), prompt).rows[0]
+
+    assert [each["logprob"] for each in asked(blank, end)["responses"]] == [
+        letters["B"],
+        letters["A"],
+    ]
+    assert asked(blank, blank)["error"] == (
+        "the model wrote blanks only, in the place of a letter"
+    )
+
+
 def test_labels_of_which_nothing_was_told_have_no_probability() -> None:
     data = [{"uid": "1", "statement": "Good.", "label": "positive"}]
     prompt = {

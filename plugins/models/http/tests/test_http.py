@@ -183,6 +183,7 @@ def test_an_answer_without_end_is_given_up(
     ("status", "words"),
     [
         (401, "headers_variable"),
+        (402, "status 402"),
         (403, "headers_variable"),
         (404, "see url"),
         (405, "by POST"),
@@ -196,6 +197,47 @@ def test_what_nothing_would_be_answered_for_ends_it(
     with pytest.raises(EvalkitError, match=words):
         predict(["a"] * 50, url=server.url, concurrency=2)
     assert len(server.got) <= 4
+
+
+def test_what_is_not_allowed_of_one_input_is_an_error_of_its_row(serve: Serve) -> None:
+    server = serve(
+        lambda got: (
+            Answer(b"Blocked", 403)
+            if got.body["statement"] == "b"
+            else Answer({"label": "positive"})
+        )
+    )
+    rows = predict(["a", "b", "c"], url=server.url, concurrency=1).rows
+    assert [row.get("error", "") for row in rows] == [
+        *("", "the service answers with status 403: Blocked; see headers_variable", "")
+    ]
+
+
+@pytest.mark.parametrize("wait", ["601", http_date(700)])
+def test_nobody_waits_for_a_service_longer_than_ten_minutes(
+    wait: str, serve: Serve
+) -> None:
+    server = serve(lambda got: Answer(b"Busy", 429, {"Retry-After": wait}))
+    (row,) = predict(["a"], url=server.url).rows
+    assert "status 429: Busy; it wants to be asked again in " in row["error"]
+    assert len(server.got) == 1
+
+
+def test_an_answer_that_repeats_a_header_is_not_kept(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    headers = {"X-Key": f"Token {SECRET}", "Accept": "application/json"}
+    monkeypatch.setenv("SERVICE_HEADERS", json.dumps(headers))
+    repeated = {"label": "positive", "about": [{"x-key": f"<{SECRET}>"}]}
+    harmless = {"label": "positive", "about": "application/json"}
+    server = serve(
+        lambda got: Answer(repeated if got.body["statement"] == "b" else harmless)
+    )
+    first, second = predict(
+        ["a", "b"], url=server.url, headers_variable="SERVICE_HEADERS"
+    ).rows
+    assert first["label"] == "positive"
+    assert second["error"] == "the answer repeats a key or password, and is not kept"
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 500])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
@@ -10,8 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from model_servers import Answer, Got, serving
 from model_servers import ask_openai as ask
 
+import evalkit
 from evalkit import Request
 from evalkit_models_openai.bodies import Choice
 from evalkit_models_openai.continuations import continuation_of
@@ -171,3 +174,35 @@ def test_fewer_answers_than_continuations_are_refused() -> None:
     reply, _ = ask(request, body, api="completions")
     assert reply.is_fatal
     assert not reply.continuations
+
+
+def test_options_of_many_tokens_are_ranked_by_what_a_server_echoes() -> None:
+    """Its tokens are words, which are the less probable the longer they are."""
+
+    def logprob(word: str) -> float:
+        return -0.125 * len(word)
+
+    def echo(got: Got) -> Answer:
+        choices = []
+        for number, text in enumerate(got.body["prompt"]):
+            words = re.findall(r"\s*\S+", text)
+            told = [None, *map(logprob, words[1:]), -0.5]
+            choices.append({**echoed([*words, " end"], told), "index": number})
+        return Answer({"choices": choices[::-1]})
+
+    options = ["a large red house", "an old mill by the river", "nothing of all that"]
+    with serving(echo) as server:
+        predicted = evalkit.predict(
+            data=[{"uid": "1", "question": "What is it?", "choices": options}],
+            task="multiple-choice",
+            model=f"openai:model=m,base_url={server.url}/v1,api=completions",
+            prompt={"method": "separate", "query": "{question}", "cue": "Answer:"},
+            asked=evalkit.asking.Asked(is_cached=False),
+        )
+    (row,) = predicted.rows
+    wanted = sorted(
+        ((-0.125 * (len(option) + 1), option) for option in options), reverse=True
+    )
+    assert [(r["logprob"], r["answer"]) for r in row["responses"]] == wanted
+    (got,) = server.got
+    assert got.body["prompt"] == [f"What is it?\nAnswer: {each}" for each in options]

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import logging
+import sys
+from types import ModuleType
 
 import pytest
 
 import evalkit
 from evalkit.catalog import BoundModel
 from evalkit.errors import EvalkitError
-from evalkit_models_openai.credentials import (
-    Cleaner,
-    Redacts,
-    is_hosted,
-    public_url,
-    secrets_of,
-)
-from evalkit_models_openai.refusals import retry_after
+from evalkit.services import Cleaner, Redacts, public_url, retry_after
+from evalkit_models_openai.credentials import is_hosted, secrets_of
+from evalkit_models_openai.key_ring import read_secret
 
 
 @pytest.mark.parametrize(
     ("url", "public"),
     [
         ("http://127.0.0.1:8080/v1", "http://127.0.0.1:8080/v1"),
-        ("http://127.0.0.1:8080/v1/", "http://127.0.0.1:8080/v1"),
+        ("http://127.0.0.1:8080/v1/", "http://127.0.0.1:8080/v1/"),
         ("https://user:PaSsWoRd@example.org/v1", "https://example.org/v1"),
         ("https://user:pa:s@s@example.org:1/v1?key=KEY#x", "https://example.org:1/v1"),
         ("https://[::1]:1/v1", "https://[::1]:1/v1"),
@@ -158,8 +155,9 @@ def test_what_changes_no_reply_is_not_what_replies_are_kept_by() -> None:
 )
 def test_the_client_logs_no_secret(url: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(0)
-    redacts = Redacts(Cleaner(secrets_of("sk-0123456789abc", url)))
-    for name in ("httpx2", "openai._base_client"):
+    loggers = ("httpx2", "openai._base_client")
+    redacts = Redacts(Cleaner(secrets_of("sk-0123456789abc", url)), loggers)
+    for name in loggers:
         logging.getLogger(name).info("HTTP Request: %s %s", "POST", url)
     redacts.end()
     assert caplog.text.count("POST https://") == 2
@@ -167,3 +165,34 @@ def test_the_client_logs_no_secret(url: str, caplog: pytest.LogCaptureFixture) -
     assert Cleaner(secrets_of("", url))("the key PaSsWoRd is wrong") == (
         "the key *** is wrong"
     )
+
+
+class NoKeyringError(RuntimeError):
+    """As keyring has it."""
+
+
+def test_a_secret_of_the_environment_stands_before_that_of_the_key_ring(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = {("evalkit", "SOME_KEY"): " from the ring\n"}
+
+    def get_password(service: str, user: str) -> str | None:
+        if user == "LOCKED_KEY":
+            raise RuntimeError("it is locked")
+        if user == "RINGLESS_KEY":
+            raise NoKeyringError
+        return kept.get((service, user))
+
+    ring, errors = ModuleType("keyring"), ModuleType("keyring.errors")
+    vars(ring)["get_password"] = get_password
+    vars(errors).update(KeyringError=RuntimeError, NoKeyringError=NoKeyringError)
+    monkeypatch.setitem(sys.modules, "keyring", None)  # it is not installed
+    assert read_secret("SOME_KEY") == ""
+    monkeypatch.setitem(sys.modules, "keyring", ring)
+    monkeypatch.setitem(sys.modules, "keyring.errors", errors)
+    assert read_secret("SOME_KEY") == "from the ring"
+    assert read_secret("RINGLESS_KEY") == read_secret("NO_KEY") == ""
+    with pytest.raises(EvalkitError, match="cannot be read for LOCKED_KEY: it is"):
+        read_secret("LOCKED_KEY")
+    monkeypatch.setenv("SOME_KEY", "from the environment")
+    assert read_secret("SOME_KEY") == "from the environment"

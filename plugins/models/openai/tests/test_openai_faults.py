@@ -16,6 +16,7 @@ from evalkit.asking import Asked
 from evalkit.errors import EvalkitError, PluginContractError
 
 KEY = "sk-a-ReCoGnIsAbLe-key-0123456789"
+WITH_KEY = "api_key_variable=OPENAI_API_KEY"
 
 
 def chat(text: str | None, **more: Any) -> dict[str, Any]:
@@ -136,7 +137,7 @@ def predict(url: str, statements: list[str], **more: Any) -> Any:
     return evalkit.predict(
         data=data,
         task="sentiment",
-        model=f"openai:model=m,base_url={url}/v1",
+        model=f"openai:model=m,base_url={url}/v1,{more.pop('with_key', WITH_KEY)}",
         prompt={"query": "{statement}"},
         asked=Asked(**asked),
         **more,
@@ -191,6 +192,7 @@ FATAL: dict[str, tuple[Answer, str]] = {
         failing(401, f"Incorrect key {KEY}"),
         "environment variable OPENAI_API_KEY",
     ),
+    "not paid": (failing(402, "Add credits"), "wants to be paid first: Add credits"),
     "right": (failing(403, f"Not for you, Bearer {KEY}!"), "does not let this key ask"),
     "model": (failing(404, "no such model"), "has no model 'm'"),
     "field": (
@@ -292,6 +294,72 @@ def test_what_cannot_be_a_key_is_not_sent_and_not_quoted(
         predict(server.url, ["a"])
     assert "sk-" not in str(raised.value)
     assert not server.got
+
+
+def test_a_key_goes_to_nobody_but_whom_it_is_for(
+    monkeypatch: pytest.MonkeyPatch,
+    serve: Callable[[Callable[[Got], Answer]], ModelServer],
+) -> None:
+    """That of `OPENAI_API_KEY` is OpenAI's, or of the server named beside it."""
+
+    def sent(**more: Any) -> str | None:
+        server.got.clear()
+        assert not predict(server.url, ["a"], **more, **again).failed
+        return server.got[0].headers.get("authorization")
+
+    again = {"asked": {"is_cached": False}}
+    server = serve(lambda got: GOOD)
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-of-somebody")
+    monkeypatch.setenv("OTHER_KEY", "sk-other-key")
+    assert sent(with_key="api=chat") == "Bearer none"
+    assert "openai-organization" not in server.got[0].headers
+    assert sent(with_key=WITH_KEY) == f"Bearer {KEY}"
+    assert sent(with_key="api_key_variable=OTHER_KEY") == "Bearer sk-other-key"
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    assert sent(with_key="api=chat") == f"Bearer {KEY}"
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    assert sent(with_key="api=chat") == "Bearer none"
+    server.answers = lambda got: failing(401, "Who are you?")
+    with pytest.raises(EvalkitError, match="and none is sent to it: name the env"):
+        predict(server.url, ["a"], with_key="api=chat", **again)
+
+
+def test_what_is_not_allowed_of_one_text_is_an_error_of_its_row(
+    serve: Callable[[Callable[[Got], Answer]], ModelServer],
+) -> None:
+    """As OpenRouter has it of what its moderation flags, or a firewall of a text."""
+    flagged = failing(403, "Your input was flagged", metadata={"reasons": ["violence"]})
+    server = serve(lambda got: flagged if statement(got) == "b" else GOOD)
+    predicted = predict(server.url, ["b", "a"], asked={"concurrency": 1})
+    first, second = predicted.rows
+    assert first["error"] == (
+        "the server refuses the request: Your input was flagged (status 403)"
+    )
+    assert second["label"] == "positive"
+    server.answers = lambda got: (
+        Answer(b"<html>Blocked</html>", 403) if statement(got) == "b" else GOOD
+    )
+    again = {"concurrency": 1, "is_cached": False}
+    rows = predict(server.url, ["a", "b", "c"], asked=again).rows
+    assert ["error" in row for row in rows] == [False, True, False]
+    with pytest.raises(EvalkitError, match="does not let this key ask"):
+        predict(server.url, ["b", "a"], asked=again)
+
+
+def test_a_reply_that_repeats_the_key_is_not_kept(
+    serve: Callable[[Callable[[Got], Answer]], ModelServer], tmp_path: Path
+) -> None:
+    server = serve(
+        lambda got: Answer(chat(f"It is {KEY}.")) if statement(got) == "b" else GOOD
+    )
+    predicted = predict(server.url, ["a", "b"])
+    assert predicted.rows[1]["error"] == (
+        "the reply repeats a key or password, and is not kept"
+    )
+    predicted.save(tmp_path / "out.jsonl")
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(files) > 2
+    assert not [path for path in files if KEY.encode() in path.read_bytes()]
 
 
 def test_local_servers_need_no_key_and_hosted_ones_do(

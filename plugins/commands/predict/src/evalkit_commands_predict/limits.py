@@ -5,9 +5,7 @@ from __future__ import annotations
 from aiolimiter import AsyncLimiter
 
 from evalkit import Reply
-
-LONGEST_SERVER_WAIT = 600.0
-"""Seconds that a server may ask for; what it wants to be asked later has failed."""
+from evalkit.services import LONGEST_SERVER_WAIT
 
 
 def even_limiter(per_minute: float | None) -> AsyncLimiter | None:

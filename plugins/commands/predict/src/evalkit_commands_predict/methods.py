@@ -221,9 +221,14 @@ class Methods:
             The response; None where no letter is among the tokens that were told.
         """
         wanted = self.makes.prompt.generate.logprobs or 0
-        first = next((t for t in tokens_of(completion) if t.text.strip()), None)
-        if first is None or len(first.alternatives) < wanted:
-            told = 0 if first is None else len(first.alternatives)
+        tokens = tokens_of(completion)
+        written = next((each for each in tokens if each.text.strip()), None)
+        # one without a text ends the reply, in the place of a letter
+        first = written or next((each for each in tokens if not each.text), None)
+        if first is None:
+            raise NoAnswer("the model wrote blanks only, in the place of a letter")
+        told = len(first.alternatives)
+        if told < wanted:
             raise NoAnswer(f"{wanted} log-probabilities were asked for, {told} came")
         scores = [
             (option, log_sum(of_letter(first, letter)))

@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 import os
 from typing import NamedTuple
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from evalkit.errors import EvalkitError
+from evalkit.services import is_address, secrets_of_url
+
+_HARMLESS = frozenset(
+    {"accept", "accept-encoding", "accept-language", "content-type", "user-agent"}
+)
+"""Headers that are no secret."""
 
 
 class Access(NamedTuple):
@@ -18,9 +23,10 @@ class Access(NamedTuple):
 
     def secrets(self) -> list[str]:
         """Return what no message may hold."""
-        parts = urlsplit(self.url)
-        values = [value for _, value in parse_qsl(parts.query)]
-        return [parts.password or "", parts.query, *values, *self.headers.values()]
+        headers = [
+            text for name, text in self.headers.items() if name.lower() not in _HARMLESS
+        ]
+        return [*secrets_of_url(self.url), *headers]
 
 
 def read_access(
@@ -37,38 +43,11 @@ def read_access(
         EvalkitError: A variable is missing, or holds something else.
     """
     address = url or _read(url_variable or "")
-    if not _is_address(address):
+    if not is_address(address):
         # it may hold a password, and is not quoted
         raise EvalkitError(f"{url_variable or 'url'} is no address of http or https")
     headers = {} if headers_variable is None else _headers(headers_variable)
     return Access(address, headers)
-
-
-def public_url(url: str) -> str:
-    """Return an address without what may be secret: user, password and query.
-
-    Args:
-        url: The address.
-    """
-    parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, host, parts.path, "", ""))
-
-
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        is_whole = parts.port is None or parts.port > 0
-    except ValueError:
-        return False
-    is_http = parts.scheme in ("http", "https") and bool(parts.hostname)
-    return is_http and is_whole and url.isprintable() and " " not in url
-
-
-def is_public(url: str) -> bool:
-    """Tell whether an address holds nothing that may be secret."""
-    parts = urlsplit(url)
-    return "@" not in parts.netloc and not parts.query and not parts.fragment
 
 
 def _headers(variable: str) -> dict[str, str]:

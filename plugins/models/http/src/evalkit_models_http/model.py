@@ -16,7 +16,8 @@ from evalkit.errors import (
     PluginContractError,
     RequiredParameterError,
 )
-from evalkit_models_http.access import is_public, public_url, read_access
+from evalkit.services import is_public, public_url
+from evalkit_models_http.access import read_access
 from evalkit_models_http.refusals import Refused
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import random
 import threading
@@ -14,8 +13,15 @@ from typing import Any
 import httpx2
 from pydantic_core import from_json
 
+from evalkit.services import Cleaner, Redacts
 from evalkit_models_http.access import Access
-from evalkit_models_http.refusals import Cleaner, Refused, status_refusal
+from evalkit_models_http.refusals import Refused, status_refusal
+
+_LOGGERS = (
+    *("httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.http2"),
+    *("httpcore2.proxy", "httpcore2.socks"),
+)
+"""What the client writes into."""
 
 _ENDING_SECONDS = 2.0
 """How long requests under way are waited for when the work ends early."""
@@ -28,18 +34,6 @@ _CONNECT_SECONDS = 30.0
 
 _MOST_BYTES = 64 * 2**20
 """How large an answer may be."""
-
-
-class _Redacts(logging.Filter):
-    """Takes secrets out of what the client writes into the log, such as addresses."""
-
-    def __init__(self, clean: Cleaner) -> None:
-        super().__init__()
-        self._clean = clean
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        record.msg, record.args = self._clean(record.getMessage()), ()
-        return True
 
 
 class Service:
@@ -60,8 +54,8 @@ class Service:
         self._clean = Cleaner(access.secrets())
         self._stopped = threading.Event()
         self._why_ended: Refused | None = None
-        self._redacts = _Redacts(self._clean)
-        logging.getLogger("httpx2").addFilter(self._redacts)
+        self._redacts = Redacts(self._clean, _LOGGERS)
+        self._has_answered = False
         self._client = httpx2.Client(
             headers=access.headers,
             timeout=httpx2.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS)),
@@ -99,7 +93,7 @@ class Service:
         """Give up the connections, and what is waited for."""
         self._stopped.set()
         self._client.close()
-        logging.getLogger("httpx2").removeFilter(self._redacts)
+        self._redacts.end()
 
     def _ask(self, body: Any) -> Any:
         """Return an answer, or what the last attempt was refused for."""
@@ -129,13 +123,23 @@ class Service:
             raise Refused(f"no connection: {reason}", is_retriable=True) from None
         if response.status_code >= 300:
             said = self._clean(content.decode(errors="replace"))
-            raise status_refusal(response.status_code, said, response.headers)
+            raise status_refusal(
+                response.status_code,
+                said,
+                response.headers,
+                has_answered=self._has_answered,
+            )
         try:
-            return from_json(content, allow_inf_nan=False)
+            answer = from_json(content, allow_inf_nan=False)
         except ValueError as error:
             raise Refused(
                 "the service's answer is no JSON", is_retriable=True
             ) from error
+        self._has_answered = True
+        if self._clean.finds(answer):
+            # it would stand in files
+            raise Refused("the answer repeats a key or password, and is not kept")
+        return answer
 
     def _read(self, response: httpx2.Response) -> bytes:
         """Read an answer, which may come in drops or without end."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable, Mapping
-from email.utils import mktime_tz, parsedate_tz
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalkit import Reply
+from evalkit.services import retry_after
 
 if TYPE_CHECKING:
     from openai import APIConnectionError, APIStatusError
@@ -29,53 +27,96 @@ _SETTINGS = frozenset(
 """Fields that are the same for all examples; a limit of tokens may be too much for one
 of them only."""
 
+_OF_CONTENT = ("moderation", "flagged", "content_", "content policy", "safety")
+"""Words of servers that refuse a text, and not who sends it."""
+
 _WITHOUT_MONEY = "insufficient_quota"
 
 
-def status_reply(
-    error: APIStatusError,
-    *,
-    url: str,
-    model: str,
-    variable: str,
-    clean: Callable[[Any], str],
-) -> Reply:
+class Asked(NamedTuple):
+    """Who was asked, for messages.
+
+    Attributes:
+        url: The address, without credentials.
+        model: The model.
+        variable: Where the key came from; None where none was sent.
+        has_answered: Whether something else has been answered.
+        clean: Takes secrets out of a text.
+    """
+
+    url: str
+    model: str
+    variable: str | None
+    has_answered: bool
+    clean: Callable[[Any], str]
+
+
+class Failure(NamedTuple):
+    """An error of a server.
+
+    Attributes:
+        status: Its status.
+        body: What it says.
+        headers: Headers of its answer.
+    """
+
+    status: int
+    body: Any
+    headers: Mapping[str, str] = {}
+
+    def said(self, name: str) -> str:
+        """Return what is said under a name; an empty text where nothing is."""
+        body = self.body if isinstance(self.body, Mapping) else {}
+        found = body.get(name)
+        return found if isinstance(found, str) else ""
+
+
+def failure_of(error: APIStatusError) -> Failure:
+    """Return the error that a client raised."""
+    body = error.body or error.response.reason_phrase
+    return Failure(error.status_code, body, error.response.headers)
+
+
+def status_reply(failure: Failure, asked: Asked) -> Reply:
     """Return the reply that stands for an error of a server.
 
     Args:
-        error: What the client raised.
-        url: The address, without credentials.
-        model: The model that was asked.
-        variable: Where the key came from.
-        clean: Takes secrets out of a text.
+        failure: The error.
+        asked: Who was asked.
     """
-    status = error.status_code
-    body = error.body if error.body else error.response.reason_phrase
-    said = f"{clean(body)} (status {status})"
+    url, model, variable, has_answered, clean = asked
+    status, param = failure.status, failure.said("param")
+    said = f"{clean(failure.body)} (status {status})"
     if status == 401:
         # what such servers say often quotes the key
         return _fatal(
-            f"{url} does not take the key (status 401): put the right one into the "
-            f"environment variable {variable}, or name another with api_key_variable"
+            f"{url} wants a key (status 401), and none is sent to it: name the "
+            "environment variable that holds one with api_key_variable"
+            if variable is None
+            else f"{url} does not take the key (status 401): put the right one into "
+            f"the environment variable {variable}, or name another with "
+            "api_key_variable"
         )
-    if status == 403:
+    if status == 402:
+        return _fatal(f"{url} wants to be paid first: {said}")
+    if status == 403 and not (has_answered or is_of_content(failure.body)):
         return _fatal(f"{url} does not let this key ask {model!r}: {said}")
     if status == 404:
         return _fatal(
             f"{url} has no model {model!r}, or no such service: {said}; see model, "
             "base_url and api"
         )
-    is_unsupported = error.code in {*_UNSUPPORTED, "model_not_found"}
-    is_setting = status in (400, 422) and error.param in _SETTINGS
+    is_unsupported = failure.said("code") in {*_UNSUPPORTED, "model_not_found"}
+    is_setting = status in (400, 422) and param in _SETTINGS
     if status in _NEVER or is_unsupported or is_setting:
-        return _fatal(f"{url} cannot be asked so: {said}{_advice(error.param)}")
-    if status == 429 and _WITHOUT_MONEY in (error.code, error.type):
+        return _fatal(f"{url} cannot be asked so: {said}{_advice(param)}")
+    if status == 429 and _WITHOUT_MONEY in (failure.said("code"), failure.said("type")):
         return _fatal(f"{url} has no quota left for this key: {said}")
     if status in _LATER or status >= 500:
         return Reply(
             error=f"the server says: {said}",
             is_retriable=True,
-            retry_after=retry_after(error.response.headers),
+            retry_after=retry_after(failure.headers),
         )
     return Reply(error=f"the server refuses the request: {said}")
 
@@ -91,39 +132,24 @@ def connection_reply(error: APIConnectionError, clean: Callable[[Any], str]) -> 
     return Reply(error=f"no connection: {reason}", is_retriable=True)
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a server wants to be left alone.
+def is_of_content(body: Any) -> bool:
+    """Tell whether an error is about the text that was sent, as from moderation.
 
     Args:
-        headers: Of its answer: `Retry-After` in seconds or as a date, or
-            `retry-after-ms`.
-
-    Returns:
-        The seconds; None where it does not say, or nothing that is understood.
+        body: What the server says.
     """
-    for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
-        try:
-            seconds = float(headers.get(name, "")) * unit
-        except ValueError:
-            continue
-        return max(seconds, 0.0) if math.isfinite(seconds) else None
-    date = parsedate_tz(headers.get("retry-after", ""))
-    if date is None:
-        return None
-    try:
-        return max(mktime_tz(date) - time.time(), 0.0)
-    except (ValueError, OverflowError):
-        return None
+    told = str(body).lower()
+    return any(word in told for word in _OF_CONTENT)
 
 
 def _fatal(reason: str) -> Reply:
     return Reply(error=reason, is_fatal=True)
 
 
-def _advice(parameter: str | None) -> str:
+def _advice(parameter: str) -> str:
     advice = {
         "max_tokens": "; see limit_field=max_completion_tokens",
         "max_completion_tokens": "; see limit_field=max_tokens",
         "temperature": "; see sends_temperature=false",
     }
-    return advice.get(parameter or "", "")
+    return advice.get(parameter, "")

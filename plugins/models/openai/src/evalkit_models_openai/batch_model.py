@@ -1,0 +1,211 @@
+"""A model whose requests are answered in batches, within a day."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from concurrent.futures import Future
+from threading import Event, Lock
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+import evalkit
+from evalkit.services import public_url
+from evalkit_models_openai.asked import read_reply
+from evalkit_models_openai.batch_lines import ENDPOINTS, Line, Outcome, key_of, line_of
+from evalkit_models_openai.batches import Batches, Ended, Patience
+from evalkit_models_openai.connecting import Access, connect
+from evalkit_models_openai.credentials import endpoint
+from evalkit_models_openai.model import ABILITIES
+from evalkit_models_openai.parameters import ServerParameters, check_address
+from evalkit_models_openai.refusals import (
+    Asked,
+    Failure,
+    connection_reply,
+    failure_of,
+    status_reply,
+)
+from evalkit_models_openai.unusable import Unusable
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+_SECONDS = 120.0
+"""How long a single answer of the server is waited for."""
+
+
+class OpenAIBatch(evalkit.Model):
+    """Has requests answered by the batch API of a server of the OpenAI protocol.
+
+    Requests are uploaded as a file, and their answers fetched when the batch has ended,
+    within a day. Answers are joined to requests by their ids. A process that was killed
+    goes on with its batch when the same command is given again.
+    """
+
+    abilities = ABILITIES["chat"]
+    concurrency = 1
+    uses_network = True
+
+    class Parameters(ServerParameters):
+        """Which model, where, and how long it is waited for."""
+
+        batch_requests: int = Field(
+            default=10_000,
+            ge=1,
+            le=50_000,
+            exclude=True,
+            description="Most requests of a batch.",
+        )
+        poll_seconds: float = Field(
+            default=30.0,
+            gt=0,
+            allow_inf_nan=False,
+            exclude=True,
+            description="How often a batch is looked at.",
+        )
+        hours: float = Field(
+            default=25.0,
+            gt=0,
+            allow_inf_nan=False,
+            exclude=True,
+            description="How long a batch is waited for; --timeout must be longer.",
+        )
+
+    def __init__(self, parameters: Parameters) -> None:
+        check_address(parameters)
+        self.parameters: OpenAIBatch.Parameters = parameters
+        self.abilities = ABILITIES[parameters.api]
+        self.context_length = parameters.context_length
+        self.batch_requests = parameters.batch_requests
+        self._stopped = Event()
+        self._lock = Lock()
+        self._under_way: dict[str, Future[list[evalkit.Reply]]] = {}
+        self._collected: set[str] = set()
+        self._access: Access | None = None
+        self._client: OpenAI | None = None
+
+    def generate(self, requests: Sequence[evalkit.Request]) -> list[evalkit.Reply]:
+        """Answer requests, in one batch."""
+        from openai import APIConnectionError, APIStatusError
+
+        try:
+            access = self._connected()
+            lines = [
+                line_of(place, request, self.parameters)
+                for place, request in enumerate(requests)
+            ]
+        except Unusable as error:
+            return [error.as_reply()] * len(requests)
+        try:
+            return self._shared(requests, lines, access)
+        except Unusable as error:
+            reply = evalkit.Reply(error=access.clean(error.reason), is_fatal=True)
+        except APIStatusError as error:
+            reply = status_reply(failure_of(error), self._asked(access))
+        except APIConnectionError as error:
+            reply = connection_reply(error, access.clean)
+        return [reply] * len(requests)
+
+    def describe(self) -> dict[str, Any]:
+        """Say which model is asked, and where."""
+        url = public_url(endpoint(self.parameters.base_url)).rstrip("/")
+        return {"name": self.parameters.model, "base_url": url}
+
+    def close(self) -> None:
+        """Forget the batches whose replies are kept, and close the connections."""
+        self._stopped.set()
+        if self._client is not None and self._access is not None:
+            for key in self._collected:
+                self._batches().forget(key)
+            self._client.close()
+            self._access.redacts.end()
+        self._client = self._access = None
+
+    def _shared(
+        self, requests: Sequence[evalkit.Request], lines: Sequence[Line], access: Access
+    ) -> list[evalkit.Reply]:
+        """Wait for a batch; with who waits already, as after the time limit."""
+        key = key_of(lines, public_url(access.url))
+        with self._lock:
+            waiting = self._under_way.get(key)
+            mine: Future[list[evalkit.Reply]] = Future()
+            if waiting is None:
+                self._under_way[key] = mine
+        if waiting is not None:
+            return waiting.result()
+        try:
+            is_new = key in self._collected
+            ended = self._batches().run(key, lines, is_new=is_new)
+            mine.set_result(self._replies(requests, lines, ended, access))
+            self._collected.add(key)
+        except BaseException as error:
+            mine.set_exception(error)
+        finally:
+            del self._under_way[key]
+        return mine.result()
+
+    def _replies(
+        self,
+        requests: Sequence[evalkit.Request],
+        lines: Sequence[Line],
+        ended: Ended,
+        access: Access,
+    ) -> list[evalkit.Reply]:
+        strange = ended.outcomes.keys() - {line.name for line in lines}
+        if strange:
+            raise Unusable(
+                f"the batch {ended.name} answers {min(strange)!r}, which was not asked"
+            )
+        return [
+            self._reply(request, ended.outcomes.get(line.name, []), ended, access)
+            for request, line in zip(requests, lines, strict=True)
+        ]
+
+    def _reply(
+        self,
+        request: evalkit.Request,
+        outcomes: Sequence[Outcome],
+        ended: Ended,
+        access: Access,
+    ) -> evalkit.Reply:
+        """Return the reply to one request, which is not asked again by itself."""
+        where = f"the batch {ended.name} ({ended.status})"
+        if len(outcomes) != 1:
+            count = f"{len(outcomes)} answers" if outcomes else "no answer"
+            return evalkit.Reply(error=f"{where} has {count} to this request")
+        (outcome,) = outcomes
+        if outcome.status is None:
+            said = access.clean(outcome.body)
+            return evalkit.Reply(error=f"{where} did not ask this: {said}")
+        if outcome.status >= 300:
+            body = outcome.body
+            told = body.get("error", body) if isinstance(body, dict) else body
+            reply = status_reply(Failure(outcome.status, told), self._asked(access))
+        else:
+            try:
+                content = json.dumps(outcome.body).encode()
+                reply = read_reply(content, request, access.clean)
+            except Unusable as error:
+                reply = error.as_reply()
+        return reply.model_copy(update={"is_retriable": False, "retry_after": None})
+
+    def _asked(self, access: Access) -> Asked:
+        url, model = public_url(access.url), self.parameters.model
+        return Asked(url, model, access.key_from, False, access.clean)
+
+    def _connected(self) -> Access:
+        """Return how the server is reached; read when it is asked first."""
+        if self._client is None or self._access is None:
+            from openai import OpenAI
+
+            self._access = connect(self.parameters)
+            self._client = self._access.client(OpenAI, _SECONDS)
+            self._stopped.clear()
+        return self._access
+
+    def _batches(self) -> Batches:
+        assert self._client is not None  # it is made with the access
+        given = self.parameters
+        patience = Patience(given.poll_seconds, given.hours, self._stopped)
+        return Batches(self._client, ENDPOINTS[given.api], patience)

@@ -1,0 +1,91 @@
+"""The client of a server, and what is secret of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+from evalkit.services import Cleaner, Redacts
+from evalkit_models_openai.credentials import (
+    KEY_VARIABLE,
+    PLACEHOLDER,
+    endpoint,
+    is_hosted,
+    read_key,
+    secrets_of,
+)
+from evalkit_models_openai.parameters import ServerParameters
+
+Client = TypeVar("Client")
+
+_CONNECT_SECONDS = 30.0
+
+_LOGGERS = (
+    *("httpx2", "openai", "openai._base_client", "openai._response"),
+    *("openai._legacy_response", "httpcore2.connection", "httpcore2.http11"),
+    *("httpcore2.http2", "httpcore2.proxy", "httpcore2.socks"),
+)
+"""What the client writes into."""
+
+
+class Access(NamedTuple):
+    """How a server is reached.
+
+    Attributes:
+        url: Its address, with the credentials that it may hold.
+        key: What it is sent.
+        key_from: The variable that holds the key; None where none is sent.
+        clean: Takes secrets out of texts.
+        redacts: Takes them out of logs, until it ends.
+    """
+
+    url: str
+    key: str
+    key_from: str | None
+    clean: Cleaner
+    redacts: Redacts
+
+    def client(
+        self, kind: Callable[..., Client], seconds: float | None = None
+    ) -> Client:
+        """Make a client.
+
+        Args:
+            kind: Its class.
+            seconds: How long each answer is waited for; None where that is the
+                user's to say.
+        """
+        from httpx2 import Timeout
+
+        made: Any = kind(
+            api_key=self.key,
+            base_url=self.url,
+            max_retries=0,
+            timeout=Timeout(seconds, connect=_CONNECT_SECONDS),
+        )
+        if not is_hosted(self.url):  # the environment's are for OpenAI, too
+            made.organization = made.project = None
+        return made  # type: ignore[no-any-return]
+
+
+def connect(given: ServerParameters) -> Access:
+    """Read the key and the address.
+
+    Args:
+        given: The model's parameters.
+
+    Raises:
+        Unusable: There is no key, or none that can be sent.
+        EvalkitError: The address is none.
+    """
+    url = endpoint(given.base_url)
+    variable = given.api_key_variable
+    key = read_key(variable, url)
+    clean = Cleaner(secrets_of(key, url))
+    return Access(
+        url,
+        key,
+        None if key == PLACEHOLDER else variable or KEY_VARIABLE,
+        clean,
+        Redacts(clean, _LOGGERS),
+    )

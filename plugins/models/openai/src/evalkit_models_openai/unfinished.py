@@ -1,0 +1,67 @@
+"""Batches that are under way, so that a process that was killed goes on with them."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+
+from evalkit.errors import StorageError
+from evalkit.reporting import new_file
+from evalkit.storage import ObjectCache
+
+FOLDER = "openai-batches"
+"""The folder in `EVALKIT_CACHE_DIR`."""
+
+
+class Unfinished:
+    """Names of batches, by what is asked in them; their replies are not kept here."""
+
+    def __init__(self) -> None:
+        self._folder = ObjectCache().root / FOLDER
+
+    def find(self, key: str) -> str | None:
+        """Return the name of a batch; None where none is under way.
+
+        Args:
+            key: What is asked in it.
+        """
+        try:
+            said = json.loads(self._path(key).read_bytes())
+        except (OSError, ValueError):
+            return None
+        name = said.get("batch") if isinstance(said, dict) else None
+        return name if isinstance(name, str) else None
+
+    def keep(self, key: str, batch: str) -> None:
+        """Write a name down.
+
+        Args:
+            key: What is asked in it.
+            batch: The name.
+
+        Raises:
+            StorageError: It cannot be written.
+        """
+        path = self._path(key)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with new_file(path, overwrite=True) as hidden:
+                hidden.write_text(json.dumps({"batch": batch}), encoding="utf-8")
+        except OSError as error:
+            raise StorageError(
+                f"{path}: cannot be written, so that the batch {batch} would be "
+                f"forgotten: {error.strerror}"
+            ) from error
+
+    def forget(self, key: str) -> None:
+        """Forget a batch whose replies are kept elsewhere.
+
+        Args:
+            key: What is asked in it.
+        """
+        with suppress(OSError):
+            self._path(key).unlink(missing_ok=True)
+
+    def _path(self, key: str) -> Path:
+        return self._folder / f"{key}.json"

@@ -1,0 +1,1 @@
+"""Models from weights on this machine."""

@@ -27,6 +27,7 @@ from evalkit_cli.options.asked_models import (
 from evalkit_cli.options.asking import asking_options, read_asked
 from evalkit_cli.options.choices import (
     adapter_option,
+    annotate_option,
     chosen_dataset,
     cluster_option,
     data_options,
@@ -114,6 +115,7 @@ if TYPE_CHECKING:
 @extract_option
 @adapter_option
 @metric_options
+@annotate_option
 @cluster_option
 @policy_options
 @scoring_options

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from evalkit.annotating.declared import Declared
 from evalkit.base.names import is_component_name
 from evalkit.errors import PluginContractError, UnknownPluginError
 from evalkit.plugins.bound import BoundAnnotator, BoundMetric
@@ -19,10 +20,15 @@ class Wanted:
     columns: dict[str, str] = field(default_factory=dict)
     """The annotator's own name of each column ("" where it has one) by the name that
     metrics ask for it by."""
+    declared: Declared | None = None
+    """How it was declared; None for an installed one that a metric names."""
 
 
 def find_annotators(
-    resolver: Resolver, metrics: Iterable[BoundMetric], known: Collection[str]
+    resolver: Resolver,
+    metrics: Iterable[BoundMetric],
+    known: Collection[str],
+    declared: Mapping[str, Declared] | None = None,
 ) -> list[Wanted]:
     """Find and load the annotators that metrics name among their columns.
 
@@ -30,6 +36,7 @@ def find_annotators(
         resolver: Finds them.
         metrics: The metrics.
         known: Columns that there are anyway: of the task, or of a run.
+        declared: Annotators that a user or a task declares, by name.
 
     Returns:
         Each annotator once, in the order in which metrics ask for them. A name that is
@@ -43,16 +50,20 @@ def find_annotators(
     for metric in metrics:
         for column in metric.columns:
             annotator = None
+            own = None
             reference, part = split_column(column)
             is_free = column not in known and column not in metric.optional_columns
-            if is_free and reference:
+            if is_free and reference in (declared or {}):
+                own = (declared or {})[reference]
+                annotator = own.annotator
+            elif is_free and reference:
                 annotator = _load(resolver, metric, reference, column)
             if annotator is None:
                 continue
             if part not in (annotator.columns or [""]):
                 raise PluginContractError(_no_such_column(metric, annotator, column))
             origin = f"{annotator.name}@{annotator.component.distribution}"
-            wanted = found.setdefault(origin, Wanted(annotator))
+            wanted = found.setdefault(origin, Wanted(annotator, declared=own))
             wanted.columns[column] = part
     return list(found.values())
 
@@ -98,7 +109,7 @@ def _load(
 
 
 def _no_such_column(metric: BoundMetric, annotator: BoundAnnotator, column: str) -> str:
-    name = annotator.component.name
+    name = split_column(column)[0].partition("@")[0].partition(":")[0]
     given: Sequence[str] = [f"{name}.{part}" for part in annotator.columns] or [name]
     return (
         f"{metric.component.origin} asks for the column {column!r}; "

@@ -34,6 +34,8 @@ def annotated(
     notices: list[str] = []
     for each in wanted:
         table = scoring_table(examples, alignment)
+        if each.declared is not None:
+            each.declared.refuse_absent(table.frame.columns, table.offered)
         columns = {
             name: part
             for name, part in each.columns.items()

@@ -80,6 +80,7 @@ def evaluate(
     map_predictions: Mapping[str, str] | None = None,
     normalise: Sequence[str] | str = (),
     extract: Any = None,
+    annotators: Any = (),
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> Result:
@@ -153,6 +154,9 @@ def evaluate(
             `after:Answer:|choice`, a list of them, or a file with such a list
             (`docs/extraction.md`); in place of what the data set or the task declares,
             `none` for none of it.
+        annotators: Annotators that are declared, such as judges: files, or a dict of
+            files, of what such a file says, or of annotators, by the names that they
+            get (`docs/judges.md`). Their metrics are computed beside the others.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 
@@ -193,6 +197,7 @@ def evaluate(
         keep=keep,
         normalise=normalise,
         extract=extract,
+        annotators=annotators,
     )
     if predictions is None:
         raise EvalkitError("evaluate needs predictions=")

@@ -47,6 +47,7 @@ from evalkit.workflows.options import EvaluationOptions
 
 # what is done with copies and annotators is imported where there are some
 if TYPE_CHECKING:
+    from evalkit.annotating.declared import Declared
     from evalkit.annotating.wanted import Wanted
     from evalkit.robustness.evaluation import Perturbed
     from evalkit.robustness.inputs import CopySource, Given
@@ -118,11 +119,13 @@ def bind(
     resolver = Resolver(registry)
     bound, bound_task, adapt, extraction = bind_data(resolver, dataset, task, options)
     named = options.metrics
+    declared = _declared(resolver, bound_task, options)
+    of_declared = [name for each in declared.values() for name in each.metrics]
     metrics = resolver.metrics(
         bound,
         bound_task,
         [named] if isinstance(named, str) else named,
-        options.extra_metrics,
+        [*options.extra_metrics, *of_declared],
     )
     for metric in metrics:
         # before anything is computed: what cannot be named is no surprise at the end
@@ -134,15 +137,32 @@ def bind(
         watchers,
         options.for_split(bound.default_split),
         registry,
-        _annotators(resolver, bound_task, metrics),
+        _annotators(resolver, bound_task, metrics, declared),
         adapt,
         mapped_facets(options.map or {}),
         extraction,
     )
 
 
+def _declared(
+    resolver: Resolver, task: BoundTask, options: EvaluationOptions
+) -> dict[str, Declared]:
+    """Load the annotators that the user declares, and the task where it is meant."""
+    if not (options.annotators or task.annotators):
+        return {}
+    from evalkit.annotating.declared import read_annotators
+
+    found = read_annotators(options.annotators, resolver)
+    if options.metrics is not None:  # the user's choice, not the task's
+        return found
+    return {**read_annotators(task.annotators, resolver), **found}
+
+
 def _annotators(
-    resolver: Resolver, task: BoundTask, metrics: Sequence[BoundMetric]
+    resolver: Resolver,
+    task: BoundTask,
+    metrics: Sequence[BoundMetric],
+    declared: Mapping[str, Declared],
 ) -> list[Wanted]:
     """Find the annotators that metrics ask for."""
     known = {*task.scored_fields, *task.Input.model_fields, RESPONSES_KEY}
@@ -150,7 +170,7 @@ def _annotators(
         return []
     from evalkit.annotating.wanted import find_annotators
 
-    return find_annotators(resolver, metrics, known)
+    return find_annotators(resolver, metrics, known, declared)
 
 
 def annotate(

@@ -60,6 +60,7 @@ class EvaluationOptions:
     keep: Sequence[str] | str | None = None
     normalise: Sequence[str] | str = ()
     extract: Any = None
+    annotators: Any = ()
 
     def __post_init__(self) -> None:
         """Check the values."""

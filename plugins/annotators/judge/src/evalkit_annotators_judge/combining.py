@@ -1,0 +1,101 @@
+"""Makes one verdict of several: of two orders, of several judges, of criteria."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal
+
+from evalkit_annotators_judge.parsing import FIRST, SECOND, TIE, Verdict
+
+WIN, LOSS = "win", "loss"
+WORTH = {WIN: 1.0, TIE: 0.5, LOSS: 0.0}
+"""What a response is worth that is better than another, as good, or worse."""
+
+INCONSISTENT = "inconsistent: the verdict depends on the order"
+NO_MAJORITY = "no majority: judges disagree"
+NO_POINTS = "no criterion has points above 0"
+
+
+def of_response(mark: Verdict, is_swapped: bool) -> Verdict:
+    """Return what a verdict on a pair says of the response.
+
+    Args:
+        mark: Which answer is better.
+        is_swapped: Whether the response was the second one.
+    """
+    if mark.label is None:
+        return mark
+    better = SECOND if is_swapped else FIRST
+    label = TIE if mark.label == TIE else WIN if mark.label == better else LOSS
+    return Verdict(WORTH[label], label)
+
+
+def of_both_orders(verdicts: Sequence[Verdict], ties: bool) -> Verdict:
+    """Return what verdicts on a pair in both orders say together.
+
+    Args:
+        verdicts: Of each order, or of the only one.
+        ties: Whether verdicts that differ are a tie.
+    """
+    for each in verdicts:
+        if each.value is None:  # one that is lacking says nothing of the other
+            return each
+    if len({each.label for each in verdicts}) == 1:
+        return verdicts[0]
+    return Verdict(WORTH[TIE], TIE) if ties else Verdict(reason=INCONSISTENT)
+
+
+def of_judges(
+    verdicts: Sequence[Verdict],
+    names: Sequence[str],
+    combine: Literal["majority", "mean"] | None,
+) -> Verdict:
+    """Return what several judges say together.
+
+    Args:
+        verdicts: Of each.
+        names: What they are called.
+        combine: How; None for the only one.
+    """
+    if len(verdicts) == 1:
+        return verdicts[0]
+    if combine == "mean":
+        for name, each in zip(names, verdicts, strict=True):
+            if each.value is None:
+                return Verdict(reason=f"{name}: {each.reason}")
+        values = [each.value for each in verdicts if each.value is not None]
+        return Verdict(sum(values) / len(values))
+    counts = Counter((v.label, v.value) for v in verdicts if v.value is not None)
+    for (label, value), count in counts.items():
+        if 2 * count > len(verdicts):
+            return Verdict(value, label)
+    for name, each in zip(names, verdicts, strict=True):
+        if each.value is None:
+            return Verdict(reason=f"{name}: {each.reason}")
+    return Verdict(reason=NO_MAJORITY)
+
+
+def of_criteria(
+    verdicts: Sequence[Verdict], names: Sequence[str], points: Sequence[float]
+) -> Verdict:
+    """Return what verdicts on several criteria say together.
+
+    It is the sum of what each is worth, times its points, over the sum of the points
+    above 0; and at least 0 where there are points below.
+
+    Args:
+        verdicts: On each.
+        names: What they are called.
+        points: What each weighs.
+    """
+    for name, each in zip(names, verdicts, strict=True):
+        if each.value is None:
+            return Verdict(reason=f"{name}: {each.reason}")
+    most = sum(each for each in points if each > 0)
+    if not most:
+        return Verdict(reason=NO_POINTS)
+    reached = sum((v.value or 0.0) * p for v, p in zip(verdicts, points, strict=True))
+    if min(points) < 0:
+        reached = max(0.0, reached)
+    return Verdict(reached / most)

@@ -1,0 +1,274 @@
+"""The annotator that asks models what responses are worth."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from evalkit import Annotation, Annotator, Reply
+from evalkit.errors import DataError, EvalkitError, PluginContractError
+from evalkit_annotators_judge.checks import check, fields_read
+from evalkit_annotators_judge.combining import (
+    of_both_orders,
+    of_criteria,
+    of_judges,
+    of_response,
+)
+from evalkit_annotators_judge.declaration import Declaration
+from evalkit_annotators_judge.defaults import default_metrics
+from evalkit_annotators_judge.parsing import Verdict, read_verdict
+from evalkit_annotators_judge.questions import Asked, Row, criteria_of, questions
+
+JUDGED = "judged"
+"""The status of a response with a verdict."""
+
+PARTS = ("value", "label", "status")
+
+_REFUSALS = ("refusal", "content_filter")
+_FEWEST_ERRORS = 20
+_SHARE_OF_ERRORS = 0.05
+
+
+class _Said(NamedTuple):
+    """What came of one question."""
+
+    asked: Asked
+    verdict: Verdict
+    text: str | None
+    cost: float | None
+    is_final: bool
+    """Whether the same would be said if it were asked again."""
+
+
+class Judge(Annotator):
+    """Asks a model, by a rubric, what each response is worth.
+
+    It is declared in a file, which `evalkit eval --annotate FILE` names:
+    `docs/judges.md` has all keys. Its columns are `value`, `label` and `status`, which
+    is `judged` or says why there is no verdict; and the same three of each of several
+    judges and criteria, under their names: `polite.value`.
+    """
+
+    Parameters = Declaration
+    version = "1"
+    batch_rows = 500
+    retries = 0
+    shares_work = False
+
+    def __init__(self, parameters: Declaration) -> None:
+        super().__init__(parameters)
+        self._said = parameters
+        check(parameters)
+        self._chats: dict[str, bool] = {}
+        parameters._identities[:] = [
+            self._bind(each.name, each.model) for each in parameters.panel
+        ]
+
+    def _bind(self, name: str, model: str) -> dict[str, Any]:
+        """Look at a model, and return what tells it from others."""
+        from evalkit.asking import bind_model, identity_of
+
+        key = f"judges.{name}.model" if self._said.judges else "model"
+        try:
+            bound = bind_model(model)
+        except EvalkitError as error:
+            raise PluginContractError(f"{key}: {error}") from error
+        if bound.way == "predict":
+            raise PluginContractError(
+                f"{key}: {bound.component.id} answers inputs of a task, and cannot be "
+                "asked about responses; name one that answers requests"
+            )
+        if not {"chat", "text"} & {*bound.abilities}:
+            raise PluginContractError(
+                f"{key}: {bound.component.id} cannot generate text, which a judge must"
+            )
+        self._chats[name] = "chat" in bound.abilities
+        return identity_of(bound, model)
+
+    @property
+    def reads(self) -> Sequence[str]:  # type: ignore[override]
+        """The fields that the prompt names."""
+        return fields_read(self._said)
+
+    @property
+    def columns(self) -> Sequence[str]:  # type: ignore[override]
+        """The verdict, and those of each judge and criterion."""
+        judges, criteria = self._said.judges, self._said.criteria
+        names = [each.name for each in (judges if len(judges) > 1 else ())]
+        names += [each.name for each in criteria]
+        return (*PARTS, *(f"{name}.{part}" for name in names for part in PARTS))
+
+    @property
+    def metrics(self) -> Sequence[str]:  # type: ignore[override]
+        """What is computed of it, `{name}` standing for what it is called."""
+        return default_metrics(self._said)
+
+    def annotate_batch(
+        self,
+        predictions: Sequence[Any],
+        targets: Sequence[Any],
+        fields: Mapping[str, Sequence[Any]],
+    ) -> list[Annotation]:
+        """Ask about responses, and read the verdicts."""
+        rows = [
+            Row(prediction, target, {name: fields[name][n] for name in fields})
+            for n, (prediction, target) in enumerate(
+                zip(predictions, targets, strict=True)
+            )
+        ]
+        asked: list[list[Asked]] = []
+        problems: dict[int, str] = {}
+        for number, row in enumerate(rows):
+            try:
+                asked.append(list(questions(self._said, row, self._chats)))
+            except DataError as error:
+                problems[number] = f"not asked: {error}"
+                asked.append([])
+        said = self._ask_all(asked)
+        return [
+            self._without(problems[number])
+            if number in problems
+            else self._annotation(row, said[number])
+            for number, row in enumerate(rows)
+        ]
+
+    def _ask_all(self, asked: Sequence[Sequence[Asked]]) -> list[list[_Said]]:
+        """Ask each judge all that it is asked, and hand the replies back to rows."""
+        found: list[list[_Said]] = [[] for _ in asked]
+        for number, judge in enumerate(self._said.panel):
+            places = [
+                (row, each)
+                for row, several in enumerate(asked)
+                for each in several
+                if each.judge == number
+            ]
+            replies = self._ask(judge.model, [each for _, each in places])
+            for (row, _), said in zip(places, replies, strict=True):
+                found[row].append(said)
+        return found
+
+    def _ask(self, model: str, asked: Sequence[Asked]) -> list[_Said]:
+        from evalkit.asking import Asked as Limits
+        from evalkit.asking import ask
+
+        limits = self._said.asking
+        errors = max(_FEWEST_ERRORS, int(_SHARE_OF_ERRORS * len(asked)))
+        replies = ask(
+            model,
+            [each.request for each in asked],
+            asked=Limits(
+                concurrency=limits.concurrency,
+                retries=limits.retries,
+                seconds=limits.timeout,
+                requests_per_minute=limits.requests_per_minute,
+                tokens_per_minute=limits.tokens_per_minute,
+                token_limit=limits.token_limit,
+                max_errors=errors if limits.max_errors is None else limits.max_errors,
+                is_cached=limits.cache,
+            ),
+        )
+        return [
+            self._read(*each)
+            for each in zip(asked, replies.replies, replies.cached, strict=True)
+        ]
+
+    def _read(self, asked: Asked, reply: Reply, is_cached: bool) -> _Said:
+        cost = self._cost(reply, is_cached)
+        if reply.error is not None:
+            verdict = Verdict(reason=f"failed: {reply.error}")
+            return _Said(asked, verdict, None, cost, is_final=False)
+        said = reply.completions[0]
+        if said.finish_reason in _REFUSALS:
+            verdict = Verdict(reason="refused: the judge declines")
+            return _Said(asked, verdict, said.text, cost, is_final=True)
+        verdict = read_verdict(said.text, self._said.verdict)
+        if self._said.pair is not None:
+            verdict = of_response(verdict, asked.is_swapped)
+        if verdict.reason is not None and said.finish_reason == "length":
+            verdict = Verdict(reason="unparsed: the reply was cut off (max_tokens)")
+        return _Said(asked, verdict, said.text, cost, is_final=True)
+
+    def _cost(self, reply: Reply, is_cached: bool) -> float | None:
+        prices, usage = self._said.prices, reply.usage
+        if prices is None:
+            return None
+        if is_cached or reply.error is not None:
+            return 0.0
+        if usage.input_tokens is None or usage.output_tokens is None:
+            return None
+        tokens = usage.input_tokens * prices.input + usage.output_tokens * prices.output
+        return tokens / 1e6
+
+    def _annotation(self, row: Row, said: Sequence[_Said]) -> Annotation:
+        criteria = criteria_of(self._said, row)
+        names = [each.name for each in criteria]
+        points = [each.points for each in criteria]
+        judges = [each.name for each in self._said.panel]
+        ties = self._said.pair is not None and self._said.pair.ties
+        verdicts = [
+            [
+                of_both_orders(
+                    [
+                        each.verdict
+                        for each in said
+                        if (each.asked.judge, each.asked.criterion) == (judge, place)
+                    ],
+                    ties,
+                )
+                for place in range(len(criteria))
+            ]
+            for judge in range(len(judges))
+        ]
+        is_one = self._said.criteria_field is None and len(criteria) == 1
+
+        def together(several: Sequence[Verdict]) -> Verdict:
+            return several[0] if is_one else of_criteria(several, names, points)
+
+        combined = [
+            of_judges(several, judges, self._said.combine)
+            for several in zip(*verdicts, strict=True)
+        ]
+        found = _columns("", together(combined))
+        if len(self._said.judges) > 1:
+            for name, several in zip(judges, verdicts, strict=True):
+                found |= _columns(f"{name}.", together(several))
+        if self._said.criteria:
+            for name, verdict in zip(names, combined, strict=True):
+                found |= _columns(f"{name}.", verdict)
+        costs = [each.cost for each in said]
+        return Annotation(
+            found,
+            self._text(said, judges, names),
+            None if None in costs else sum(each or 0.0 for each in costs),
+            all(each.is_final for each in said),
+        )
+
+    def _text(
+        self, said: Sequence[_Said], judges: Sequence[str], names: Sequence[str]
+    ) -> str | None:
+        """Return what was replied; several replies as lines of JSON."""
+        if len(said) == 1:
+            return said[0].text
+        lines = (
+            {
+                "judge": judges[each.asked.judge],
+                "criterion": names[each.asked.criterion],
+                "swapped": each.asked.is_swapped,
+                "status": each.verdict.reason or JUDGED,
+                "reply": each.text,
+            }
+            for each in said
+        )
+        return "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
+
+    def _without(self, why: str) -> Annotation:
+        found: dict[str, Any] = dict.fromkeys(self.columns)
+        status = {name: why for name in found if name.endswith("status")}
+        return Annotation({**found, **status})
+
+
+def _columns(prefix: str, verdict: Verdict) -> dict[str, Any]:
+    status = JUDGED if verdict.value is not None else verdict.reason or "no verdict"
+    values = (verdict.value, verdict.label, status)
+    return {f"{prefix}{part}": each for part, each in zip(PARTS, values, strict=True)}

@@ -168,7 +168,7 @@ annotate_option = click.option(
     multiple=True,
     metavar="[NAME=]FILE",
     help="Have a model judge the responses: a file of TOML, JSON or YAML names it, the "
-    "rubric, and how a verdict is read (docs/judges.md). The metrics of the verdicts are "
+    "rubric, and how a verdict is read (docs/judges.md). Metrics of the verdicts are "
     "computed beside the others; repeatable.",
 )
 """The parameter `annotators` of `evalkit.evaluate`."""

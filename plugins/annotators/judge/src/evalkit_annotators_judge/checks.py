@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
 from evalkit.errors import DataError, PluginContractError
-from evalkit_annotators_judge.declaration import Declaration, Kind
+from evalkit_annotators_judge.declaration import Declaration, Kind, VerdictRule
 
 OWN_FIELDS = ("response", "reference", "rubric", "criterion", "first", "second")
 """Fields of templates that neither data nor predictions have."""
@@ -55,11 +55,9 @@ def _problems_of_models(said: Declaration) -> Iterator[tuple[str, str]]:
     for each in said.judges:
         if each.name in names:
             yield "judges", f"{each.name!r} is the name of a criterion, too"
-    for key, each in (
-        ("generate", said.generate),
-        *((f"judges.{one.name}.generate", said.generates(one)) for one in said.judges),
-    ):
-        if each.completions != 1:
+    ways = {f"judges.{one.name}.generate": said.generates(one) for one in said.judges}
+    for key, way in {"generate": said.generate, **ways}.items():
+        if way.completions != 1:
             yield f"{key}.completions", "a judge says one thing; leave it out"
 
 
@@ -84,6 +82,20 @@ def _problems_of_verdict(said: Declaration) -> Iterator[tuple[str, str]]:
         if name not in _TAKES[rule.kind]:
             takes = ", ".join(_TAKES[rule.kind])
             yield f"verdict.{name}", f"the kind {rule.kind} takes {takes} only"
+    yield from _problems_of_values(rule)
+    if rule.tag is not None and rule.pattern is not None:
+        yield "verdict.pattern", "there is a tag already; leave one out"
+    if rule.pattern is not None:
+        yield from _problems_of_pattern(rule.pattern)
+    if (said.pair is not None) != (rule.kind == "pair"):
+        key = "pair" if said.pair is None else "verdict.kind"
+        need = (
+            "write [pair]" if said.pair is None else "write pair, or leave [pair] out"
+        )
+        yield key, f"pairs are compared where both [pair] and the kind say so; {need}"
+
+
+def _problems_of_values(rule: VerdictRule) -> Iterator[tuple[str, str]]:
     if rule.kind == "label" and not rule.values:
         yield "verdict.values", "there are none; write what each label is worth"
     if rule.kind == "number" and rule.range is None:
@@ -92,20 +104,9 @@ def _problems_of_verdict(said: Declaration) -> Iterator[tuple[str, str]]:
         yield "verdict.range", "the first number must be less than the second"
     if rule.values and rule.range:
         yield "verdict.range", "a verdict is a label or a number; leave one out"
-    if rule.tag is not None and rule.pattern is not None:
-        yield "verdict.pattern", "there is a tag already; leave one out"
-    if rule.pattern is not None:
-        yield from _problems_of_pattern(rule.pattern)
-    texts = {"words": rule.words, "marks": rule.marks}
-    for key, several in texts.items():
+    for key, several in {"words": rule.words, "marks": rule.marks}.items():
         if len({*several}) < len(several):
             yield f"verdict.{key}", "two of them are the same"
-    if (said.pair is not None) != (rule.kind == "pair"):
-        key = "pair" if said.pair is None else "verdict.kind"
-        need = (
-            "write [pair]" if said.pair is None else "write pair, or leave [pair] out"
-        )
-        yield key, f"pairs are compared where both [pair] and the kind say so; {need}"
 
 
 def _problems_of_pattern(pattern: str) -> Iterator[tuple[str, str]]:

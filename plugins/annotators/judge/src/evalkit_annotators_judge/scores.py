@@ -8,8 +8,9 @@ from typing import Any
 from pydantic import Field
 
 from evalkit import Metric, NotScored, Parameters
+from evalkit.hookspecs import AnswerKind
 
-_KINDS = ("one", "any-of", "all-of", "spans", "number", "none")
+_KINDS: tuple[AnswerKind, ...] = ("one", "any-of", "all-of", "spans", "number", "none")
 
 
 class OfJudge(Parameters):
@@ -42,10 +43,10 @@ class JudgeRate(_OfVerdicts):
     """Mean of what a judge says that responses are worth, from 0 to 1.
 
     `judge-rate:of=NAME` is of the judge that `--annotate` declares under this name, and
-    `judge-rate:of=NAME.CRITERION` of one of its criteria. Of pairs it is the win rate: 1
-    for a better response, 0.5 for a tie. A response without a verdict (unparsed, refused,
-    failed, inconsistent) is not scored, and counted by the reason. Range 0 to 1, higher
-    is better; a t or Wilson interval.
+    `judge-rate:of=NAME.CRITERION` of one of its criteria. Of pairs it is the win rate:
+    1 for a better response, 0.5 for a tie. A response without a verdict (unparsed,
+    refused, failed, inconsistent) is not scored, and counted by the reason. Range 0 to
+    1, higher is better; a t interval.
     """
 
     bounds = (0.0, 1.0)
@@ -74,10 +75,10 @@ class JudgeAgreement(Metric):
     """Share of responses of which all verdicts are the same.
 
     `judge-agreement:of=NAME.label/FIELD` compares a judge with people's verdicts in a
-    field, `judge-agreement:of=NAME.a.label/NAME.b.label` two judges. Agreement by chance
-    is not taken away, as `krippendorff-alpha` with the same `of=` does. Numbers are equal
-    as numbers, true is 1. A response that lacks one of them is not scored, and counted by
-    the column. Range 0 to 1, higher is better; a Wilson interval.
+    field, `judge-agreement:of=NAME.a.label/NAME.b.label` two judges. Agreement by
+    chance is not taken away, as `krippendorff-alpha` with the same `of=` does. Numbers
+    are equal as numbers, true is 1. A response that lacks one of them is not scored,
+    and counted by the column. Range 0 to 1, higher is better; a t interval.
     """
 
     Parameters = OfColumns

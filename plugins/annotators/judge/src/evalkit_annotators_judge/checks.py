@@ -17,7 +17,7 @@ _TAKES: Mapping[Kind, tuple[str, ...]] = {
     "number": ("range", "tag", "pattern", "take"),
     "json": ("key", "values", "range"),
     "correct": ("words",),
-    "pair": ("marks",),
+    "pair": ("marks", "values"),
 }
 """The keys of a rule that each kind of verdict reads."""
 
@@ -102,6 +102,8 @@ def _problems_of_values(rule: VerdictRule) -> Iterator[tuple[str, str]]:
         yield "verdict.range", "there is none; write the least and greatest number"
     if rule.range is not None and rule.range[0] >= rule.range[1]:
         yield "verdict.range", "the first number must be less than the second"
+    if rule.kind == "pair" and rule.values and "marks" in rule.model_fields_set:
+        yield "verdict.marks", "values has the marks; leave one of them out"
     if rule.values and rule.range:
         yield "verdict.range", "a verdict is a label or a number; leave one out"
     for key, several in {"words": rule.words, "marks": rule.marks}.items():

@@ -6,43 +6,31 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
-from evalkit_annotators_judge.parsing import FIRST, SECOND, TIE, Verdict
-
-WIN, LOSS = "win", "loss"
-WORTH = {WIN: 1.0, TIE: 0.5, LOSS: 0.0}
-"""What a response is worth that is better than another, as good, or worse."""
+from evalkit_annotators_judge.parsing import TIE, WORTH, Verdict
 
 INCONSISTENT = "inconsistent: the verdict depends on the order"
 NO_MAJORITY = "no majority: judges disagree"
 NO_POINTS = "no criterion has points above 0"
 
 
-def of_response(mark: Verdict, is_swapped: bool) -> Verdict:
-    """Return what a verdict on a pair says of the response.
-
-    Args:
-        mark: Which answer is better.
-        is_swapped: Whether the response was the second one.
-    """
-    if mark.label is None:
-        return mark
-    better = SECOND if is_swapped else FIRST
-    label = TIE if mark.label == TIE else WIN if mark.label == better else LOSS
-    return Verdict(WORTH[label], label)
-
-
-def of_both_orders(verdicts: Sequence[Verdict], ties: bool) -> Verdict:
+def of_both_orders(
+    verdicts: Sequence[Verdict], ties: bool, is_scaled: bool = False
+) -> Verdict:
     """Return what verdicts on a pair in both orders say together.
 
     Args:
         verdicts: Of each order, or of the only one.
         ties: Whether verdicts that differ are a tie.
+        is_scaled: Whether they say how much better a response is: then it is the mean.
     """
     for each in verdicts:
         if each.value is None:  # one that is lacking says nothing of the other
             return each
     if len({each.label for each in verdicts}) == 1:
         return verdicts[0]
+    if is_scaled:
+        values = [each.value for each in verdicts if each.value is not None]
+        return Verdict(sum(values) / len(values))
     return Verdict(WORTH[TIE], TIE) if ties else Verdict(reason=INCONSISTENT)
 
 

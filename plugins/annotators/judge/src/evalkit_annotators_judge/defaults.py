@@ -44,5 +44,6 @@ def has_labels(said: Declaration) -> bool:
     """
     rule = said.verdict
     is_many = bool(said.criteria_field) or len(said.criteria) > 1
-    is_number = rule.kind == "number" or (rule.kind == "json" and rule.range)
+    is_number = rule.kind == "number" or (rule.kind == "json" and bool(rule.range))
+    is_number |= rule.kind == "pair" and bool(rule.values)
     return not (is_many or is_number or said.combine == "mean")

@@ -13,7 +13,6 @@ from evalkit_annotators_judge.combining import (
     of_both_orders,
     of_criteria,
     of_judges,
-    of_response,
 )
 from evalkit_annotators_judge.declaration import Declaration
 from evalkit_annotators_judge.defaults import default_metrics
@@ -182,9 +181,7 @@ class Judge(Annotator):
         if said.finish_reason in _REFUSALS:
             verdict = Verdict(reason="refused: the judge declines")
             return _Said(asked, verdict, said.text, cost, is_final=True)
-        verdict = read_verdict(said.text, self._said.verdict)
-        if self._said.pair is not None:
-            verdict = of_response(verdict, asked.is_swapped)
+        verdict = read_verdict(said.text, self._said.verdict, asked.is_swapped)
         if verdict.reason is not None and said.finish_reason == "length":
             verdict = Verdict(reason="unparsed: the reply was cut off (max_tokens)")
         return _Said(asked, verdict, said.text, cost, is_final=True)
@@ -206,6 +203,7 @@ class Judge(Annotator):
         points = [each.points for each in criteria]
         judges = [each.name for each in self._said.panel]
         ties = self._said.pair is not None and self._said.pair.ties
+        is_scaled = self._said.pair is not None and bool(self._said.verdict.values)
         verdicts = [
             [
                 of_both_orders(
@@ -215,6 +213,7 @@ class Judge(Annotator):
                         if (each.asked.judge, each.asked.criterion) == (judge, place)
                     ],
                     ties,
+                    is_scaled,
                 )
                 for place in range(len(criteria))
             ]

@@ -12,6 +12,9 @@ from evalkit_annotators_judge.declaration import Take, VerdictRule
 MET, NOT_MET = "met", "not met"
 CORRECT, INCORRECT = "correct", "incorrect"
 FIRST, SECOND, TIE = "first", "second", "tie"
+WIN, LOSS = "win", "loss"
+WORTH = {WIN: 1.0, TIE: 0.5, LOSS: 0.0}
+"""What a response is worth that is better than another, as good, or worse."""
 
 
 class Verdict(NamedTuple):
@@ -31,19 +34,21 @@ def unparsed(why: str) -> Verdict:
     return Verdict(reason=f"unparsed: {why}")
 
 
-def read_verdict(text: str, rule: VerdictRule) -> Verdict:
+def read_verdict(text: str, rule: VerdictRule, is_swapped: bool = False) -> Verdict:
     """Read a verdict.
 
     Args:
         text: What a judge wrote.
         rule: How verdicts are read.
+        is_swapped: Whether the response was the second one of a pair.
 
     Returns:
-        The verdict. Of a pair its label says which answer is better: `first`,
-        `second` or `tie`; it has no value yet.
+        The verdict; of a pair whether the response is better: `win`, `loss` or `tie`.
     """
+    if rule.kind == "pair" and rule.values:
+        return read_scaled(text, rule.values, is_swapped)
     if rule.kind == "pair":
-        return read_mark(text, rule.marks)
+        return of_response(read_mark(text, rule.marks), is_swapped)
     if rule.kind == "correct":
         return read_correct(text, rule.words)
     if rule.kind == "json":
@@ -81,6 +86,37 @@ def read_mark(text: str, marks: Sequence[str]) -> Verdict:
     if len(found) == 1:
         return Verdict(label=found[0])
     return unparsed("several verdicts" if found else "no verdict")
+
+
+def of_response(mark: Verdict, is_swapped: bool) -> Verdict:
+    """Return what a verdict on a pair says of the response.
+
+    Args:
+        mark: Which answer is better.
+        is_swapped: Whether the response was the second one.
+    """
+    if mark.label is None:
+        return mark
+    better = SECOND if is_swapped else FIRST
+    label = TIE if mark.label == TIE else WIN if mark.label == better else LOSS
+    return Verdict(WORTH[label], label)
+
+
+def read_scaled(text: str, values: Mapping[str, float], is_swapped: bool) -> Verdict:
+    """Read how much better one of two answers is, which exactly one mark says.
+
+    Args:
+        text: What a judge wrote.
+        values: What each mark is worth for the first answer, from the best to the
+            worst; for the second one they are worth it the other way round.
+        is_swapped: Whether the response was the second one.
+    """
+    marks = [*values]
+    found = [place for place, mark in enumerate(marks) if mark in text]
+    if len(found) != 1:
+        return unparsed("several verdicts" if found else "no verdict")
+    mark = marks[-1 - found[0]] if is_swapped else marks[found[0]]
+    return Verdict(values[mark], mark)
 
 
 def read_correct(text: str, words: Sequence[str]) -> Verdict:

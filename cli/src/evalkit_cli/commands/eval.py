@@ -18,6 +18,12 @@ from evalkit_cli.commands.thresholds import (
     say_not_met,
     unmet,
 )
+from evalkit_cli.options.annotators import (
+    against_option,
+    annotate_option,
+    declared_annotators,
+    run_against,
+)
 from evalkit_cli.options.asked_models import (
     ask_about_copies,
     chosen_rows,
@@ -27,7 +33,6 @@ from evalkit_cli.options.asked_models import (
 from evalkit_cli.options.asking import asking_options, read_asked
 from evalkit_cli.options.choices import (
     adapter_option,
-    annotate_option,
     chosen_dataset,
     cluster_option,
     data_options,
@@ -116,6 +121,7 @@ if TYPE_CHECKING:
 @adapter_option
 @metric_options
 @annotate_option
+@against_option
 @cluster_option
 @policy_options
 @scoring_options
@@ -211,6 +217,9 @@ def eval_command(
         refuse_what_is_not_asked(models, options, asking)
     model = None if is_asked else single_model(models)
     with plugin_output_to_stderr(), spool_folder() as folder:
+        # before any model is asked, as a declaration may be wrong
+        options["annotators"] = declared_annotators(registry, options["annotators"])
+        options["against"] = run_against(options["against"], out)
         if predictions_dir is not None:
             if dataset or data or files:
                 raise click.UsageError(

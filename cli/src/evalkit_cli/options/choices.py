@@ -162,17 +162,6 @@ adapter_option = click.option(
 )
 """The parameter `adapters` of `evalkit.evaluate`."""
 
-annotate_option = click.option(
-    "--annotate",
-    "annotators",
-    multiple=True,
-    metavar="[NAME=]FILE",
-    help="Have a model judge the responses: a file of TOML, JSON or YAML names it, the "
-    "rubric, and how a verdict is read (docs/judges.md). Metrics of the verdicts are "
-    "computed beside the others; repeatable.",
-)
-"""The parameter `annotators` of `evalkit.evaluate`."""
-
 
 map_option = click.option(
     "--map",
@@ -281,22 +270,6 @@ def read_adapters(
             )
         found[place] = named
     return found
-
-
-def read_annotators(given: tuple[str, ...]) -> list[str | tuple[str, str]]:
-    """Read `[NAME=]FILE` options.
-
-    Args:
-        given: The options.
-
-    Returns:
-        Files, or names and files.
-    """
-    pairs = (text.partition("=") for text in given)
-    return [
-        (name, file) if equals and not {*name} & {*"./"} else name + equals + file
-        for name, equals, file in pairs
-    ]
 
 
 def read_filters(given: tuple[str, ...]) -> Mapping[str, list[str]]:

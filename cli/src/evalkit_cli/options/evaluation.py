@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from evalkit_cli.options.choices import (
     read_adapters,
-    read_annotators,
     read_filters,
     read_map,
 )
@@ -48,7 +47,8 @@ def evaluation_options(
         include_examples=not given["no_examples"],
         keep=given["keep"],
         observers=given["observers"],
-        annotators=read_annotators(given["annotators"]),
+        annotators=given["annotators"],
+        against=given["against"],
     )
 
 

@@ -192,7 +192,7 @@ def listed(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_stages(path: str | Path) -> Any:
-    """Read what a file of YAML, JSON or TOML says of stages.
+    """Read what a file of YAML or JSON says of stages.
 
     Args:
         path: The file.
@@ -216,8 +216,6 @@ def read_stages(path: str | Path) -> Any:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise AdapterError(f"{path}: it is not UTF-8: {error}") from error
-    if path.suffix == ".toml":
-        return _read_toml(path, text)
     try:
         found = json.loads(
             text, object_pairs_hook=_without_twins, parse_constant=_refuse
@@ -233,17 +231,6 @@ def read_stages(path: str | Path) -> Any:
     _check_values(path, found)
     if found is None:
         raise AdapterError(f"{path}: it has no adapters")
-    return found
-
-
-def _read_toml(path: Path, text: str) -> Any:
-    import tomllib
-
-    try:
-        found = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise AdapterError(f"{path}: it is no TOML: {error}") from error
-    _check_values(path, found)
     return found
 
 

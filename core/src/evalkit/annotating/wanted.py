@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evalkit.annotating.declared import Declared
 from evalkit.base.names import is_component_name
 from evalkit.errors import PluginContractError, UnknownPluginError
 from evalkit.plugins.bound import BoundAnnotator, BoundMetric
@@ -20,15 +19,13 @@ class Wanted:
     columns: dict[str, str] = field(default_factory=dict)
     """The annotator's own name of each column ("" where it has one) by the name that
     metrics ask for it by."""
-    declared: Declared | None = None
-    """How it was declared; None for an installed one that a metric names."""
 
 
 def find_annotators(
     resolver: Resolver,
     metrics: Iterable[BoundMetric],
     known: Collection[str],
-    declared: Mapping[str, Declared] | None = None,
+    declared: Mapping[str, BoundAnnotator] | None = None,
 ) -> list[Wanted]:
     """Find and load the annotators that metrics name among their columns.
 
@@ -50,12 +47,10 @@ def find_annotators(
     for metric in metrics:
         for column in metric.columns:
             annotator = None
-            own = None
             reference, part = split_column(column)
             is_free = column not in known and column not in metric.optional_columns
-            if is_free and reference in (declared or {}):
-                own = (declared or {})[reference]
-                annotator = own.annotator
+            if is_free and declared and reference in declared:
+                annotator = declared[reference]
             elif is_free and reference:
                 annotator = _load(resolver, metric, reference, column)
             if annotator is None:
@@ -63,7 +58,7 @@ def find_annotators(
             if part not in (annotator.columns or [""]):
                 raise PluginContractError(_no_such_column(metric, annotator, column))
             origin = f"{annotator.name}@{annotator.component.distribution}"
-            wanted = found.setdefault(origin, Wanted(annotator, declared=own))
+            wanted = found.setdefault(origin, Wanted(annotator))
             wanted.columns[column] = part
     return list(found.values())
 

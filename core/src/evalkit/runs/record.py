@@ -174,6 +174,8 @@ class RunRecord(Part):
     adapters of predictions, and the perturbations of copies."""
     annotations: tuple[recorded.Annotations, ...] = ()
     """What annotators said of the responses."""
+    against: RunId | None = None
+    """Id of the run whose answers these were compared with by a judge."""
     core: Recorded[recorded.Core] = None
     environment: Recorded[Mapping[str, Text]] = None
     """Versions of what computed the numbers."""

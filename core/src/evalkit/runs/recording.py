@@ -70,6 +70,7 @@ class Options(NamedTuple):
     include_examples: bool
     selection: Selection = Selection()
     crossings: Mapping[str, Sequence[str]] = {}
+    against: str | None = None
 
 
 class PerturbedRecord(NamedTuple):
@@ -229,6 +230,7 @@ def _record(
             _annotation_tables(parts),
             options.include_examples,
         ),
+        against=options.against,
         core=recorded_core(),
         environment=environment(),
         weight=None if copies is None else copies.weight,

@@ -19,7 +19,7 @@ from evalkit.base.terms import Weight
 from evalkit.errors import EvalkitError, MetricError
 from evalkit.examples.table import Examples
 from evalkit.perturbing.columns import COPY_COLUMNS, TAGS
-from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
+from evalkit.plugins.bound import BoundAnnotator, BoundDataset, BoundMetric, BoundTask
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import metric_resources
 from evalkit.plugins.registry import Registry
@@ -47,7 +47,6 @@ from evalkit.workflows.options import EvaluationOptions
 
 # what is done with copies and annotators is imported where there are some
 if TYPE_CHECKING:
-    from evalkit.annotating.declared import Declared
     from evalkit.annotating.wanted import Wanted
     from evalkit.robustness.evaluation import Perturbed
     from evalkit.robustness.inputs import CopySource, Given
@@ -120,7 +119,11 @@ def bind(
     bound, bound_task, adapt, extraction = bind_data(resolver, dataset, task, options)
     named = options.metrics
     declared = _declared(resolver, bound_task, options)
-    of_declared = [name for each in declared.values() for name in each.metrics]
+    of_declared = [
+        metric.replace("{name}", name)
+        for name, each in declared.items()
+        for metric in each.metrics
+    ]
     metrics = resolver.metrics(
         bound,
         bound_task,
@@ -146,23 +149,21 @@ def bind(
 
 def _declared(
     resolver: Resolver, task: BoundTask, options: EvaluationOptions
-) -> dict[str, Declared]:
+) -> dict[str, BoundAnnotator]:
     """Load the annotators that the user declares, and the task where it is meant."""
-    if not (options.annotators or task.annotators):
+    of_task = task.annotators if options.metrics is None else {}  # not the user's own
+    if not (options.annotators or of_task):
         return {}
-    from evalkit.annotating.declared import read_annotators
+    from evalkit.annotating.declared import bind_declared
 
-    found = read_annotators(options.annotators, resolver)
-    if options.metrics is not None:  # the user's choice, not the task's
-        return found
-    return {**read_annotators(task.annotators, resolver), **found}
+    return bind_declared({**of_task, **options.annotators}, resolver)
 
 
 def _annotators(
     resolver: Resolver,
     task: BoundTask,
     metrics: Sequence[BoundMetric],
-    declared: Mapping[str, Declared],
+    declared: Mapping[str, BoundAnnotator],
 ) -> list[Wanted]:
     """Find the annotators that metrics ask for."""
     known = {*task.scored_fields, *task.Input.model_fields, RESPONSES_KEY}

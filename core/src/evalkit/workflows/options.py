@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from evalkit.adapting.extraction import Extraction, as_extraction
@@ -18,6 +18,7 @@ from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import OnDuplicate, OnProblem, Policies
 from evalkit.runs.recording import Options
+from evalkit.runs.results import Result
 from evalkit.scoring.crossings import read_crossings
 from evalkit.scoring.records import ScoringSettings
 
@@ -60,7 +61,8 @@ class EvaluationOptions:
     keep: Sequence[str] | str | None = None
     normalise: Sequence[str] | str = ()
     extract: Any = None
-    annotators: Any = ()
+    annotators: Mapping[str, Any] = field(default_factory=dict)
+    against: Result | None = None
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -143,4 +145,5 @@ class EvaluationOptions:
             self.include_examples,
             self.selection,
             read_crossings([self.by] if isinstance(self.by, str) else self.by),
+            None if self.against is None else self.against.run_id,
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     BaseModel,
@@ -16,6 +17,7 @@ from pydantic import (
 )
 
 from evalkit import Parameters, Sampling
+from evalkit.errors import PluginContractError
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=62)]
@@ -125,6 +127,42 @@ class Prices(_Declared):
     output: Annotated[Finite, Field(ge=0)]
 
 
+def unknown_keys(
+    place: str, model: type[BaseModel], said: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
+    """Find keys that there are not, also in tables within tables.
+
+    Args:
+        place: Where `said` stands: `verdict.`.
+        model: What is declared there.
+        said: What a user wrote.
+
+    Yields:
+        The key, and what is wrong with it.
+    """
+    fields = model.model_fields
+    for name, value in said.items():
+        if name not in fields:
+            near = get_close_matches(name, fields, n=1)
+            mend = (
+                f"did you mean {near[0]!r}?" if near else f"it is {', '.join(fields)}"
+            )
+            yield f"{place}{name}", f"there is no such key; {mend}"
+            continue
+        inner = _model_in(fields[name].annotation)
+        for each in value if isinstance(value, list) else [value]:
+            if inner is not None and isinstance(each, Mapping):
+                yield from unknown_keys(f"{place}{name}.", inner, each)
+
+
+def _model_in(kind: Any) -> type[BaseModel] | None:
+    """Return the model that an annotation is of, alone, in a tuple or with None."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return kind
+    found = (_model_in(part) for part in get_args(kind))
+    return next((each for each in found if each is not None), None)
+
+
 class Declaration(Parameters):
     """A judge: which model is asked, how, and what its verdicts are worth."""
 
@@ -167,7 +205,11 @@ class Declaration(Parameters):
         """Take what a run recorded, which holds the models' identities, too."""
         if not isinstance(given, Mapping):
             return given
-        return {name: value for name, value in given.items() if name != "identities"}
+        said = {name: value for name, value in given.items() if name != "identities"}
+        for key, problem in unknown_keys("", cls, said):
+            # not a ValueError, of which pydantic would lose the place
+            raise PluginContractError(f"{key}: {problem}")
+        return said
 
     @computed_field
     def identities(self) -> list[dict[str, Any]]:

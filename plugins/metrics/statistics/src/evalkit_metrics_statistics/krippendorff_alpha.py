@@ -35,10 +35,10 @@ class KrippendorffAlpha(AgreementMetric):
     of their difference (`interval`), or of their difference by their sum (`ratio`). 1
     is perfect, 0 what chance gives. The ratings of an example are the alternatives of
     its response (`responses`), its answers in all replications (`_replication_`), or
-    what columns hold (`of=judge.label/human`); they may be of any number. An example with fewer than two is left out, and a notice
-    counts it; null is no rating. Where all ratings are equal it is 0 / 0, and null; so
-    it is where a missing prediction counts. Range -1 to 1, 0 is chance, higher is
-    better; a bootstrap interval.
+    what columns hold (`of=judge.label/human`); they may be of any number. An example
+    with fewer than two is left out, and a notice counts it; null is no rating. Where
+    all ratings are equal it is 0 / 0, and null; so it is where a missing prediction
+    counts. Range -1 to 1, 0 is chance, higher is better; a bootstrap interval.
 
     Source: Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011; the package
     `krippendorff`.

@@ -17,7 +17,8 @@ def default_metrics(said: Declaration) -> list[str]:
     part = "label" if has_labels(said) else "value"
     level = "" if part == "label" else "level=interval,"
     if len(said.judges) > 1:
-        columns = "/".join(f"{{name}}.{each.name}.{part}" for each in said.judges)
+        found += [f"{kind}:of={{name}}.{each.name}" for each in said.judges]
+        columns = "/".join(f"{{name}}.{each.name}-{part}" for each in said.judges)
         found.append(f"krippendorff-alpha:{level}of={columns}")
     if said.human is not None:
         found.append(f"judge-agreement:of={{name}}.{part}/{said.human}")

@@ -46,7 +46,7 @@ class Judge(Annotator):
     It is declared in a file, which `evalkit eval --annotate FILE` names:
     `docs/judges.md` has all keys. Its columns are `value`, `label` and `status`, which
     is `judged` or says why there is no verdict; and the same three of each of several
-    judges and criteria, under their names: `polite.value`.
+    judges and criteria, under their names: `polite-value`.
     """
 
     Parameters = Declaration
@@ -96,7 +96,7 @@ class Judge(Annotator):
         judges, criteria = self._said.judges, self._said.criteria
         names = [each.name for each in (judges if len(judges) > 1 else ())]
         names += [each.name for each in criteria]
-        return (*PARTS, *(f"{name}.{part}" for name in names for part in PARTS))
+        return (*PARTS, *(f"{name}-{part}" for name in names for part in PARTS))
 
     @property
     def metrics(self) -> Sequence[str]:  # type: ignore[override]
@@ -231,10 +231,10 @@ class Judge(Annotator):
         found = _columns("", together(combined))
         if len(self._said.judges) > 1:
             for name, several in zip(judges, verdicts, strict=True):
-                found |= _columns(f"{name}.", together(several))
+                found |= _columns(f"{name}-", together(several))
         if self._said.criteria:
             for name, verdict in zip(names, combined, strict=True):
-                found |= _columns(f"{name}.", verdict)
+                found |= _columns(f"{name}-", verdict)
         costs = [each.cost for each in said]
         return Annotation(
             found,

@@ -41,6 +41,11 @@ def criteria_of(said: Declaration, row: Row) -> tuple[Criterion, ...]:
     if said.criteria_field is None:
         return said.criteria or (Criterion(name="rubric", rubric=said.rubric or ""),)
     given, name = row.fields[said.criteria_field], said.criteria_field
+    if isinstance(given, str):  # as columns hold what has no one type
+        try:
+            given = json.loads(given)
+        except ValueError:
+            given = [given]
     if not isinstance(given, list) or not given:
         raise DataError(f"{name} holds no list of rubrics")
     return tuple(_criterion(name, n, each) for n, each in enumerate(given, start=1))

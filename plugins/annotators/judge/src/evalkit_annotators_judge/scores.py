@@ -28,14 +28,15 @@ class _OfVerdicts(Metric):
 
     @property
     def columns(self) -> Sequence[str]:  # type: ignore[override]
-        """Value and status of the judge."""
+        """Value and status of the judge, and its label, which the run keeps."""
         parameters = self.parameters
         assert isinstance(parameters, OfJudge)
-        return (f"{parameters.of}.value", f"{parameters.of}.status")
+        dot = "-" if "." in parameters.of else "."
+        return tuple(f"{parameters.of}{dot}{p}" for p in ("value", "status", "label"))
 
     def score_example(self, fields: Mapping[str, Any]) -> float | NotScored:
         """Return what a response is worth, or why nobody knows."""
-        value, status = (fields[name] for name in self.columns)
+        value, status, _ = (fields[name] for name in self.columns)
         return NotScored(str(status)) if value is None else float(value)
 
 
@@ -46,7 +47,7 @@ class JudgeRate(_OfVerdicts):
     `judge-rate:of=NAME.CRITERION` of one of its criteria. Of pairs it is the win rate:
     1 for a better response, 0.5 for a tie. A response without a verdict (unparsed,
     refused, failed, inconsistent) is not scored, and counted by the reason. Range 0 to
-    1, higher is better; a t interval.
+    1, higher is better; Wilson's interval of a bounded mean.
     """
 
     bounds = (0.0, 1.0)
@@ -67,7 +68,7 @@ class OfColumns(Parameters):
     """Which columns."""
 
     of: tuple[str, ...] = Field(min_length=2)
-    """Columns of verdicts: `NAME.label`, `NAME.JUDGE.value`, or a field of the data or
+    """Columns of verdicts: `NAME.label`, `NAME.JUDGE-value`, or a field of the data or
     the predictions that holds people's."""
 
 
@@ -75,14 +76,16 @@ class JudgeAgreement(Metric):
     """Share of responses of which all verdicts are the same.
 
     `judge-agreement:of=NAME.label/FIELD` compares a judge with people's verdicts in a
-    field, `judge-agreement:of=NAME.a.label/NAME.b.label` two judges. Agreement by
+    field, `judge-agreement:of=NAME.a-label/NAME.b-label` two judges. Agreement by
     chance is not taken away, as `krippendorff-alpha` with the same `of=` does. Numbers
-    are equal as numbers, true is 1. A response that lacks one of them is not scored,
-    and counted by the column. Range 0 to 1, higher is better; a t interval.
+    are equal as numbers, true is 1. A response of which people did not say anything is
+    left out; one without a judge's verdict is not scored, and counted by the column.
+    Range 0 to 1, higher is better; Wilson's interval.
     """
 
     Parameters = OfColumns
     answer_kinds = _KINDS
+    interval = "wilson"
     bounds = (0.0, 1.0)
     higher_is_better = True
     unit = "%"
@@ -95,11 +98,13 @@ class JudgeAgreement(Metric):
         assert isinstance(parameters, OfColumns)
         return parameters.of
 
-    def score_example(self, fields: Mapping[str, Any]) -> float | NotScored:
+    def score_example(self, fields: Mapping[str, Any]) -> float | NotScored | None:
         """Return 1 where all are the same, and else 0."""
-        for name in self.columns:
-            if fields[name] is None:
-                return NotScored(f"{name} has no verdict")
+        lacking = [name for name in self.columns if fields[name] is None]
+        if any("." not in name for name in lacking):
+            return None  # people need not have judged all
+        if lacking:
+            return NotScored(f"{lacking[0]} has no verdict")
         return float(len({_comparable(fields[name]) for name in self.columns}) == 1)
 
 

@@ -30,7 +30,7 @@ from evalkit_cli.options.asked_models import (
     jobs_of_models,
     refuse_what_is_not_asked,
 )
-from evalkit_cli.options.asking import asking_options, read_asked
+from evalkit_cli.options.asking import asking_options, limits_given, read_asked
 from evalkit_cli.options.choices import (
     adapter_option,
     chosen_dataset,
@@ -218,7 +218,9 @@ def eval_command(
     model = None if is_asked else single_model(models)
     with plugin_output_to_stderr(), spool_folder() as folder:
         # before any model is asked, as a declaration may be wrong
-        options["annotators"] = declared_annotators(registry, options["annotators"])
+        options["annotators"] = declared_annotators(
+            registry, options["annotators"], limits_given(click.get_current_context())
+        )
         options["against"] = run_against(options["against"], out)
         if predictions_dir is not None:
             if dataset or data or files:

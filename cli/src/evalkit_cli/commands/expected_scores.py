@@ -43,11 +43,14 @@ def expect_scores(
     resolver = Resolver(registry)
     bound = bind_dataset(resolver, dataset, task)
     named = options.metrics
+    of_declared = [
+        name for each in options.annotators.values() for name in each.metrics
+    ]
     metrics = resolver.metrics(
         bound,
         resolver.task(bound),
         [named] if isinstance(named, str) else named,
-        options.extra_metrics,
+        [*options.extra_metrics, *of_declared],
     )
     scores = {}
     for metric in metrics:

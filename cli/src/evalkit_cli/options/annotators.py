@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,13 +55,14 @@ def run_against(reference: str | None, runs: Path) -> Result | None:
 
 
 def declared_annotators(
-    registry: Registry, given: tuple[str, ...]
+    registry: Registry, given: tuple[str, ...], limits: Mapping[str, Any]
 ) -> dict[str, BoundAnnotator]:
     """Load the annotators that files declare.
 
     Args:
         registry: Where plugins are found.
         given: The options `--annotate`.
+        limits: How judges are asked, in place of what the files say.
 
     Returns:
         The annotators by the names that they get.
@@ -80,16 +82,20 @@ def declared_annotators(
             raise click.UsageError(
                 f"--annotate names two files {name!r}; write NAME={file} for one."
             )
-        found[name] = _load(registry, name, file)
+        found[name] = _load(registry, name, file, limits)
     return found
 
 
-def _load(registry: Registry, name: str, file: str) -> BoundAnnotator:
+def _load(
+    registry: Registry, name: str, file: str, limits: Mapping[str, Any]
+) -> BoundAnnotator:
     from evalkit.catalog import BoundAnnotator
     from evalkit.errors import PluginError
 
     said = dict(_read(Path(file)))
     kind = str(said.pop("annotator", _USUAL))
+    if kind == _USUAL and limits:
+        said["asking"] = {**(said.get("asking") or {}), **limits}
     try:
         bound = BoundAnnotator.of(registry.load("annotators", kind, said))
     except PluginError as error:

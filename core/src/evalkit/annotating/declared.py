@@ -19,11 +19,10 @@ USUAL = "judge"
 def bind_declared(
     given: Mapping[str, Any], resolver: Resolver
 ) -> dict[str, BoundAnnotator]:
-    """Load the annotators that somebody declares.
+    """Load annotators that are declared, each under its name.
 
     Args:
-        given: By the names that they get, classes, instances or loaded annotators, or
-            what a file says that declares one.
+        given: Classes, instances or loaded annotators, or what a file says, by name.
         resolver: Finds them.
 
     Raises:

@@ -28,7 +28,8 @@ class BoundAnnotator(Bound, AnnotatorAttributes):
             source: Where it is declared.
         """
         named = copy.copy(self)
-        vars(named).update(name=name, source=source)
+        metrics = [each.replace("{name}", name) for each in self.metrics]
+        vars(named).update(name=name, source=source, metrics=metrics)
         return named
 
     @property

@@ -119,11 +119,7 @@ def bind(
     bound, bound_task, adapt, extraction = bind_data(resolver, dataset, task, options)
     named = options.metrics
     declared = _declared(resolver, bound_task, options)
-    of_declared = [
-        metric.replace("{name}", name)
-        for name, each in declared.items()
-        for metric in each.metrics
-    ]
+    of_declared = [name for each in declared.values() for name in each.metrics]
     metrics = resolver.metrics(
         bound,
         bound_task,

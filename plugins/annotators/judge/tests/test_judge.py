@@ -73,7 +73,6 @@ def declared(server: ModelServer, **said: Any) -> dict[str, Any]:
         "rubric": "Is it polite?",
         "prompt": {"user": "{rubric}\n{source}\n{response}"},
         "verdict": {"kind": "label", "tag": "verdict", "values": VALUES},
-        "asking": {"retries": 0},
     }
     return {name: each for name, each in {**usual, **said}.items() if each is not None}
 
@@ -209,7 +208,7 @@ def test_offline_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
         found = judged(declared(server))
         assert not server.got
     assert all(
-        s.startswith("failed: ") for s in column(found, "polite.status").values()
+        s.startswith("not asked: ") for s in column(found, "polite.status").values()
     )
     assert found["judge-rate:of=polite"].value is None
 
@@ -299,7 +298,7 @@ def test_pairs_with_the_answers_of_another_run(tmp_path: Path) -> None:
                 against=other,
                 on_missing="skip",
             )
-        with pytest.raises(DataError, match="against.*--against RUN gives it"):
+        with pytest.raises(DataError, match=r"against.*--against RUN gives it"):
             judged(said)
         assert len(server.got) == asked
 

@@ -51,7 +51,7 @@ class Judge(Annotator):
 
     Parameters = Declaration
     version = "1"
-    batch_rows = 500
+    batch_rows = 200
     retries = 0
     shares_work = False
 
@@ -168,14 +168,17 @@ class Judge(Annotator):
             ),
         )
         return [
-            self._read(*each)
+            self._read(*each, replies.ended)
             for each in zip(asked, replies.replies, replies.cached, strict=True)
         ]
 
-    def _read(self, asked: Asked, reply: Reply, is_cached: bool) -> _Said:
+    def _read(
+        self, asked: Asked, reply: Reply, is_cached: bool, ended: str | None
+    ) -> _Said:
         cost = self._cost(reply, is_cached)
         if reply.error is not None:
-            verdict = Verdict(reason=f"failed: {reply.error}")
+            what = "not asked" if reply.error == ended else "failed"
+            verdict = Verdict(reason=f"{what}: {reply.error}")
             return _Said(asked, verdict, None, cost, is_final=False)
         said = reply.completions[0]
         if said.finish_reason in _REFUSALS:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from evalkit import Registry, Reply, Request
 from evalkit.errors import PluginError
+from evalkit.storage import is_offline
 from evalkit_commands_predict.asking import Asker, AskingEnded, Question, close
 from evalkit_commands_predict.cache import ReplyCache, cache_folder, reply_key
 from evalkit_commands_predict.loops import run
@@ -96,6 +97,11 @@ def ask(
             run(ask_all)
         except AskingEnded as error:
             ended = str(error)
+            if bound.uses_network and is_offline():
+                ended = (
+                    f"{bound.component.id} cannot be asked, as EVALKIT_OFFLINE forbids "
+                    "the network, and the reply is not in the cache: unset it"
+                )
             for request in requests[len(found) :]:
                 key = reply_key(identity, request, replication)
                 found.append(_kept_or_not(cache, key, ended))

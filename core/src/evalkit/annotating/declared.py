@@ -30,7 +30,8 @@ def bind_declared(
     """
     found = {}
     for name, what in given.items():
-        where, parameters = getattr(what, "source", f"the annotator {name!r}"), None
+        where = getattr(what, "source", None) or f"the annotator {name!r}"
+        parameters = None
         if not is_component_name(name):
             rule = "an annotator's name has lower-case letters, digits and dashes"
             raise PluginContractError(f"{where}: {rule}, and is {name!r}")

@@ -12,9 +12,6 @@ from evalkit.plugins.bound import BoundAnnotator
 from evalkit.plugins.provenance import texts_in
 from evalkit.plugins.resolver import Resolver
 
-USUAL = "judge"
-"""The annotator that is meant where a declaration names none."""
-
 
 def bind_declared(
     given: Mapping[str, Any], resolver: Resolver
@@ -37,7 +34,9 @@ def bind_declared(
             raise PluginContractError(f"{where}: {rule}, and is {name!r}")
         if isinstance(what, Mapping):
             parameters = {k: v for k, v in what.items() if k != "annotator"}
-            what = what.get("annotator", USUAL)
+            what = what.get("annotator")
+        if what is None:
+            raise PluginContractError(f"{where}: annotator: say which one it is")
         try:
             bound = BoundAnnotator.of(resolver.bind("annotators", what, parameters))
         except PluginError as error:

@@ -69,6 +69,7 @@ def by_response(content: str, got: Got) -> Any:
 
 def declared(server: ModelServer, **said: Any) -> dict[str, Any]:
     usual = {
+        "annotator": "judge",
         "model": f"openai:model=m,base_url={server.url}/v1",
         "rubric": "Is it polite?",
         "prompt": {"user": "{rubric}\n{source}\n{response}"},

@@ -88,7 +88,7 @@ def judged(said: Any, rows: Any = None, said_of: Any = None, **more: Any) -> Res
         task="text-generation",
         predictions=more.pop("predictions", predictions),
         metrics=more.pop("metrics", ["exact-match"]),
-        annotators={"polite": said},
+        annotators={} if said is None else {"polite": said},
         model="m",
         **more,
     )
@@ -214,6 +214,34 @@ def test_offline_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["judge-rate:of=polite"].value is None
 
 
+def many(count: int) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    rows = [{"uid": f"r{n}", "source": "?", "text": "x"} for n in range(count)]
+    return rows, {f"r{n}": f"Answer {n}." for n in range(count)}
+
+
+def test_asking_ends_once_for_all() -> None:
+    rows, said_of = many(450)
+    with judging(lambda text, got: Answer({}, status=400)) as server:
+        said = declared(server, asking={"concurrency": 1})
+        found = judged(said, rows=rows, said_of=said_of)
+        # 20 may fail; what is under way then is asked, and not one of the next batch
+        assert 20 < len(server.got) <= 25
+    statuses = [*column(found, "polite.status").values()]
+    assert sum(status.startswith("not asked: ") for status in statuses) > 420
+    assert sum(status.startswith("failed: ") for status in statuses) >= 20
+
+
+def test_a_limit_of_tokens_is_one_for_all_batches() -> None:
+    rows, said_of = many(450)
+    with judging(lambda text, got: "<verdict>polite</verdict>") as server:
+        limits = {"concurrency": 1, "token_limit": 110 * 300}
+        said = declared(server, asking=limits)
+        judged(said, rows=rows, said_of=said_of)
+        assert 300 <= len(server.got) <= 305
+        judged(declared(server), rows=rows, said_of=said_of)
+        assert len(server.got) == 450
+
+
 def test_what_it_cost_is_told() -> None:
     with judging(by_response) as server:
         said = declared(server, prices={"input": 2.0, "output": 10.0})
@@ -278,13 +306,14 @@ def test_pairs_are_judged_in_both_orders(ties: bool) -> None:
 
 def test_pairs_with_the_answers_of_another_run(tmp_path: Path) -> None:
     with judging(longer) as server:
-        other = judged(declared(server), said_of=OTHERS)
+        other = judged(None, said_of=OTHERS)
         said = declared(server, **{**PAIR, "pair": {}})
         found = judged(said, against=other)
         assert column(found, "polite.value")["b_1_turn2"] == 0.0
         assert column(found, "against") == OTHERS
         assert found.record.against == other.run_id
         plain = judged(declared(server, **PAIR), predictions=with_others())
+        assert column(plain, "polite.value") == column(found, "polite.value")
         assert plain.run_id != found.run_id
         asked = len(server.got)
         right = [{**row, "text": "y"} for row in ROWS]

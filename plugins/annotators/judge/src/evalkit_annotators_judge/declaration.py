@@ -115,8 +115,8 @@ class Limits(_Declared):
     tokens_per_minute: Annotated[Finite, Field(gt=0)] | None = None
     token_limit: Annotated[int, Field(ge=1)] | None = None
     max_errors: Annotated[Finite, Field(ge=0)] | None = None
-    """How many requests may fail for good before nothing more is asked, of those about
-    200 responses; below 1 which share. By default 20, or 5 % where that is more."""
+    """How many requests may fail for good before nothing more is asked; below 1 which
+    share of them. By default 20, or 5 % where that is more."""
     cache: bool = True
 
 

@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evalkit import Annotation, Annotator, Reply
+from evalkit import Annotation, Annotator
 from evalkit.errors import DataError, EvalkitError, PluginContractError
+from evalkit_annotators_judge.budget import Budget, Heard
 from evalkit_annotators_judge.checks import check, fields_read
 from evalkit_annotators_judge.combining import (
     of_both_orders,
@@ -25,8 +26,6 @@ JUDGED = "judged"
 PARTS = ("value", "label", "status")
 
 _REFUSALS = ("refusal", "content_filter")
-_FEWEST_ERRORS = 20
-_SHARE_OF_ERRORS = 0.05
 
 
 class _Said(NamedTuple):
@@ -60,6 +59,7 @@ class Judge(Annotator):
         self._said = parameters
         check(parameters)
         self._chats: dict[str, bool] = {}
+        self._budgets = [Budget(parameters.asking) for _ in parameters.panel]
         parameters._identities[:] = [
             self._bind(each.name, each.model) for each in parameters.panel
         ]
@@ -142,42 +142,17 @@ class Judge(Annotator):
                 for each in several
                 if each.judge == number
             ]
-            replies = self._ask(judge.model, [each for _, each in places])
-            for (row, _), said in zip(places, replies, strict=True):
-                found[row].append(said)
+            requests = [each.request for _, each in places]
+            heard = self._budgets[number].ask(judge.model, requests)
+            for (row, each), one in zip(places, heard, strict=True):
+                found[row].append(self._read(each, one))
         return found
 
-    def _ask(self, model: str, asked: Sequence[Asked]) -> list[_Said]:
-        from evalkit.asking import Asked as Limits
-        from evalkit.asking import ask
-
-        limits = self._said.asking
-        errors = max(_FEWEST_ERRORS, int(_SHARE_OF_ERRORS * len(asked)))
-        replies = ask(
-            model,
-            [each.request for each in asked],
-            asked=Limits(
-                concurrency=limits.concurrency,
-                retries=limits.retries,
-                seconds=limits.timeout,
-                requests_per_minute=limits.requests_per_minute,
-                tokens_per_minute=limits.tokens_per_minute,
-                token_limit=limits.token_limit,
-                max_errors=errors if limits.max_errors is None else limits.max_errors,
-                is_cached=limits.cache,
-            ),
-        )
-        return [
-            self._read(*each, replies.ended)
-            for each in zip(asked, replies.replies, replies.cached, strict=True)
-        ]
-
-    def _read(
-        self, asked: Asked, reply: Reply, is_cached: bool, ended: str | None
-    ) -> _Said:
-        cost = self._cost(reply, is_cached)
+    def _read(self, asked: Asked, heard: Heard) -> _Said:
+        reply = heard.reply
+        cost = self._cost(heard)
         if reply.error is not None:
-            what = "not asked" if reply.error == ended else "failed"
+            what = "failed" if heard.is_asked else "not asked"
             verdict = Verdict(reason=f"{what}: {reply.error}")
             return _Said(asked, verdict, None, cost, is_final=False)
         said = reply.completions[0]
@@ -189,11 +164,11 @@ class Judge(Annotator):
             verdict = Verdict(reason="unparsed: the reply was cut off (max_tokens)")
         return _Said(asked, verdict, said.text, cost, is_final=True)
 
-    def _cost(self, reply: Reply, is_cached: bool) -> float | None:
-        prices, usage = self._said.prices, reply.usage
+    def _cost(self, heard: Heard) -> float | None:
+        prices, usage = self._said.prices, heard.reply.usage
         if prices is None:
             return None
-        if is_cached or reply.error is not None:
+        if heard.is_cached or heard.reply.error is not None:
             return 0.0
         if usage.input_tokens is None or usage.output_tokens is None:
             return None

@@ -484,6 +484,33 @@ def test_verdicts_of_people() -> None:
     assert alpha.ci_high is not None
 
 
+@pytest.mark.parametrize("suffix", ["jsonl", "csv"])
+def test_verdicts_of_people_in_a_file(suffix: str, tmp_path: Path) -> None:
+    people = {"a_1": "polite", "c/3": "rude", "d": "rude", "unknown": "rude"}
+    file = tmp_path / f"people.{suffix}"
+    lines = [json.dumps({"id": uid, "verdict": v}) for uid, v in people.items()]
+    if suffix == "csv":
+        lines = ["verdict,id", *(f"{v},{uid}" for uid, v in people.items())]
+    file.write_text("\n".join(lines))
+    with judging(opinion) as server:
+        said = panel(server, human_file=str(file))
+        found = judged(said)
+        share = found["judge-agreement:of=polite.label/polite.people"]
+        assert (share.value, share.n) == (pytest.approx(2 / 3), 3)
+        assert found["krippendorff-alpha:of=polite.label/polite.people"].n == 3
+        file.write_text(file.read_text().replace("rude", "polite"))
+        assert judged(said).run_id != found.run_id
+        for text, why in (
+            ('{"id": "a"}', "line 1: it has no verdict"),
+            ('\n{"verdict": 1}', "line 2: it has no id"),
+            ("", "has no rows"),
+        ):
+            wrong = tmp_path / "wrong.jsonl"
+            wrong.write_text(text)
+            with pytest.raises(PluginError, match=f"human_file: .*{why}"):
+                judged({**said, "human_file": str(wrong)})
+
+
 def test_numbers_and_people() -> None:
     rows = [{**row, "people": n} for n, row in enumerate(ROWS, start=1)]
     rule = {"kind": "number", "range": [1, 5], "tag": "score"}

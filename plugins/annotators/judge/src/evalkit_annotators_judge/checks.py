@@ -51,6 +51,8 @@ def _problems_of_models(said: Declaration) -> Iterator[tuple[str, str]]:
         yield "combine", "there is one judge; leave it out"
     if said.combine == "majority" and said.verdict.kind == "number":
         yield "combine", "numbers have no majority; write mean"
+    if said.human is not None and said.human_file is not None:
+        yield "human_file", "human names a field already; leave one of them out"
     names = {each.name for each in said.criteria}
     for each in said.judges:
         if each.name in names:
@@ -169,6 +171,7 @@ def fields_read(said: Declaration) -> list[str]:
     named = [name for name in named if name not in OWN_FIELDS]
     named += [said.criteria_field] if said.criteria_field else []
     named += [said.pair.other] if said.pair else []
+    named += ["uid"] if said.human_file else []
     return list(dict.fromkeys(named))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
@@ -186,6 +187,9 @@ class Declaration(Parameters):
     generate: Sampling = Sampling()
     human: str | None = None
     """The field of the data or the predictions that holds people's verdicts."""
+    human_file: Path | None = None
+    """In place of it: a file of JSON lines or CSV with people's verdicts: `id`, of the
+    example, and `verdict`."""
     asking: Limits = Field(default=Limits(), exclude=True)
     prices: Prices | None = Field(default=None, exclude=True)
     _identities: list[dict[str, Any]] = PrivateAttr(default_factory=list)

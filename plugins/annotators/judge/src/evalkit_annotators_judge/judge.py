@@ -18,6 +18,7 @@ from evalkit_annotators_judge.combining import (
 from evalkit_annotators_judge.declaration import Declaration
 from evalkit_annotators_judge.defaults import default_metrics
 from evalkit_annotators_judge.parsing import Verdict, read_verdict
+from evalkit_annotators_judge.people import COLUMN, read_people
 from evalkit_annotators_judge.questions import Asked, Row, criteria_of, questions
 
 JUDGED = "judged"
@@ -58,6 +59,8 @@ class Judge(Annotator):
         super().__init__(parameters)
         self._said = parameters
         check(parameters)
+        file = parameters.human_file
+        self._people = {} if file is None else read_people(file)
         self._chats: dict[str, bool] = {}
         self._budgets = [Budget(parameters.asking) for _ in parameters.panel]
         parameters._identities[:] = [
@@ -96,7 +99,8 @@ class Judge(Annotator):
         judges, criteria = self._said.judges, self._said.criteria
         names = [each.name for each in (judges if len(judges) > 1 else ())]
         names += [each.name for each in criteria]
-        return (*PARTS, *(f"{name}-{part}" for name in names for part in PARTS))
+        own = [*PARTS, *(f"{name}-{part}" for name in names for part in PARTS)]
+        return [*own, COLUMN] if self._said.human_file else own
 
     @property
     def metrics(self) -> Sequence[str]:  # type: ignore[override]
@@ -125,12 +129,16 @@ class Judge(Annotator):
                 problems[number] = f"not asked: {error}"
                 asked.append([])
         said = self._ask_all(asked)
-        return [
+        found = [
             self._without(problems[number])
             if number in problems
             else self._annotation(row, said[number])
             for number, row in enumerate(rows)
         ]
+        if self._said.human_file:
+            for row, annotation in zip(rows, found, strict=True):
+                annotation.value[COLUMN] = self._people.get(str(row.fields["uid"]))
+        return found
 
     def _ask_all(self, asked: Sequence[Sequence[Asked]]) -> list[list[_Said]]:
         """Ask each judge all that it is asked, and hand the replies back to rows."""

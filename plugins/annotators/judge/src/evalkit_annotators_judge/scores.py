@@ -9,6 +9,7 @@ from pydantic import Field
 
 from evalkit import Metric, NotScored, Parameters
 from evalkit.hookspecs import AnswerKind
+from evalkit_annotators_judge.people import COLUMN
 
 _KINDS: tuple[AnswerKind, ...] = ("one", "any-of", "all-of", "spans", "number", "none")
 
@@ -46,13 +47,15 @@ class JudgeRate(_OfVerdicts):
     `judge-rate:of=NAME` is of the judge that `--annotate` declares under this name, and
     `judge-rate:of=NAME.CRITERION` of one of its criteria. Of pairs it is the win rate:
     1 for a better response, 0.5 for a tie. A response without a verdict (unparsed,
-    refused, failed, inconsistent) is not scored, and counted by the reason. Range 0 to
-    1, higher is better; Wilson's interval of a bounded mean.
+    refused, failed, inconsistent) is not scored, and counted by the reason. A missing
+    prediction that counts is worth 0. Range 0 to 1, higher is better; Wilson's interval
+    of a bounded mean.
     """
 
     bounds = (0.0, 1.0)
     unit = "%"
     scale = 100
+    worst_value = 0.0
 
 
 class JudgeMean(_OfVerdicts):
@@ -101,7 +104,7 @@ class JudgeAgreement(Metric):
     def score_example(self, fields: Mapping[str, Any]) -> float | NotScored | None:
         """Return 1 where all are the same, and else 0."""
         lacking = [name for name in self.columns if fields[name] is None]
-        if any("." not in name for name in lacking):
+        if any("." not in name or name.endswith(f".{COLUMN}") for name in lacking):
             return None  # people need not have judged all
         if lacking:
             return NotScored(f"{lacking[0]} has no verdict")

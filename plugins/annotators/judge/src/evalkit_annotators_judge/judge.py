@@ -10,21 +10,13 @@ from evalkit import Annotation, Annotator
 from evalkit.errors import DataError, EvalkitError, PluginContractError
 from evalkit_annotators_judge.budget import Budget, Heard
 from evalkit_annotators_judge.checks import check, fields_read
-from evalkit_annotators_judge.combining import (
-    of_both_orders,
-    of_criteria,
-    of_judges,
-)
+from evalkit_annotators_judge.columns import JUDGED, columns_of, names_of, without
+from evalkit_annotators_judge.combining import of_both_orders
 from evalkit_annotators_judge.declaration import Declaration
 from evalkit_annotators_judge.defaults import default_metrics
 from evalkit_annotators_judge.parsing import Verdict, read_verdict
 from evalkit_annotators_judge.people import COLUMN, read_people
 from evalkit_annotators_judge.questions import Asked, Row, criteria_of, questions
-
-JUDGED = "judged"
-"""The status of a response with a verdict."""
-
-PARTS = ("value", "label", "status")
 
 _REFUSALS = ("refusal", "content_filter")
 
@@ -96,11 +88,7 @@ class Judge(Annotator):
     @property
     def columns(self) -> Sequence[str]:  # type: ignore[override]
         """The verdict, and those of each judge and criterion."""
-        judges, criteria = self._said.judges, self._said.criteria
-        names = [each.name for each in (judges if len(judges) > 1 else ())]
-        names += [each.name for each in criteria]
-        own = [*PARTS, *(f"{name}-{part}" for name in names for part in PARTS)]
-        return [*own, COLUMN] if self._said.human_file else own
+        return names_of(self._said)
 
     @property
     def metrics(self) -> Sequence[str]:  # type: ignore[override]
@@ -130,7 +118,7 @@ class Judge(Annotator):
                 asked.append([])
         said = self._ask_all(asked)
         found = [
-            self._without(problems[number])
+            Annotation(without(self._said, problems[number]))
             if number in problems
             else self._annotation(row, said[number])
             for number, row in enumerate(rows)
@@ -185,59 +173,38 @@ class Judge(Annotator):
 
     def _annotation(self, row: Row, said: Sequence[_Said]) -> Annotation:
         criteria = criteria_of(self._said, row)
-        names = [each.name for each in criteria]
-        points = [each.points for each in criteria]
-        judges = [each.name for each in self._said.panel]
-        ties = self._said.pair is not None and self._said.pair.ties
-        is_scaled = self._said.pair is not None and bool(self._said.verdict.values)
+        judges = range(len(self._said.panel))
         verdicts = [
-            [
-                of_both_orders(
-                    [
-                        each.verdict
-                        for each in said
-                        if (each.asked.judge, each.asked.criterion) == (judge, place)
-                    ],
-                    ties,
-                    is_scaled,
-                )
-                for place in range(len(criteria))
-            ]
-            for judge in range(len(judges))
+            [self._verdict(said, judge, place) for place in range(len(criteria))]
+            for judge in judges
         ]
-        is_one = self._said.criteria_field is None and len(criteria) == 1
-
-        def together(several: Sequence[Verdict]) -> Verdict:
-            return several[0] if is_one else of_criteria(several, names, points)
-
-        combined = [
-            of_judges(several, judges, self._said.combine)
-            for several in zip(*verdicts, strict=True)
-        ]
-        found = _columns("", together(combined))
-        if len(self._said.judges) > 1:
-            for name, several in zip(judges, verdicts, strict=True):
-                found |= _columns(f"{name}-", together(several))
-        if self._said.criteria:
-            for name, verdict in zip(names, combined, strict=True):
-                found |= _columns(f"{name}-", verdict)
         costs = [each.cost for each in said]
         return Annotation(
-            found,
-            self._text(said, judges, names),
+            columns_of(self._said, criteria, verdicts),
+            self._text(said, [each.name for each in criteria]),
             None if None in costs else sum(each or 0.0 for each in costs),
             all(each.is_final for each in said),
         )
 
-    def _text(
-        self, said: Sequence[_Said], judges: Sequence[str], names: Sequence[str]
-    ) -> str | None:
+    def _verdict(self, said: Sequence[_Said], judge: int, place: int) -> Verdict:
+        """Return what a judge says on a criterion, in both orders together."""
+        verdicts = [
+            each.verdict
+            for each in said
+            if (each.asked.judge, each.asked.criterion) == (judge, place)
+        ]
+        pair = self._said.pair
+        if pair is None:
+            return verdicts[0]
+        return of_both_orders(verdicts, pair.ties, bool(self._said.verdict.values))
+
+    def _text(self, said: Sequence[_Said], names: Sequence[str]) -> str | None:
         """Return what was replied; several replies as lines of JSON."""
         if len(said) == 1:
             return said[0].text
         lines = (
             {
-                "judge": judges[each.asked.judge],
+                "judge": self._said.panel[each.asked.judge].name,
                 "criterion": names[each.asked.criterion],
                 "swapped": each.asked.is_swapped,
                 "status": each.verdict.reason or JUDGED,
@@ -246,14 +213,3 @@ class Judge(Annotator):
             for each in said
         )
         return "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
-
-    def _without(self, why: str) -> Annotation:
-        found: dict[str, Any] = dict.fromkeys(self.columns)
-        status = {name: why for name in found if name.endswith("status")}
-        return Annotation({**found, **status})
-
-
-def _columns(prefix: str, verdict: Verdict) -> dict[str, Any]:
-    status = JUDGED if verdict.value is not None else verdict.reason or "no verdict"
-    values = (verdict.value, verdict.label, status)
-    return {f"{prefix}{part}": each for part, each in zip(PARTS, values, strict=True)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -59,6 +60,8 @@ def _criterion(field: str, number: int, given: Any) -> Criterion:
     if isinstance(points, bool) or not isinstance(points, int | float | None):
         raise DataError(f"{field} has points that are no number")
     worth = 1.0 if points is None else float(points)
+    if not math.isfinite(worth):
+        raise DataError(f"{field} has points that are no number")
     return Criterion(name=f"criterion-{number}", rubric=rubric, points=worth)
 
 

@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 
+from evalkit import Reply, Request
+from evalkit_annotators_judge.budget import Heard
 from evalkit_annotators_judge.combining import (
     INCONSISTENT,
     NO_POINTS,
     of_both_orders,
     of_criteria,
 )
-from evalkit_annotators_judge.declaration import VerdictRule
+from evalkit_annotators_judge.declaration import Declaration, VerdictRule
+from evalkit_annotators_judge.judge import Judge
 from evalkit_annotators_judge.parsing import (
     WORTH,
     Verdict,
@@ -26,6 +29,7 @@ from evalkit_annotators_judge.parsing import (
     read_verdict,
     tagged,
 )
+from evalkit_annotators_judge.questions import Asked
 
 pytestmark = pytest.mark.known_result
 
@@ -43,6 +47,23 @@ OURS = {"win": "WIN", "loss": "LOSE", "tie": "TIE", None: "ERROR"}
 THEIRS = {theirs: ours for ours, theirs in OURS.items()}
 
 
+def check_no_reply() -> None:
+    """A judge that did not reply has a status, and nothing is read of it."""
+    said = Declaration.model_validate(
+        {
+            "model": "echo",
+            "rubric": "Good?",
+            "prompt": {"user": "{rubric} {response}"},
+            "verdict": {"kind": "correct"},
+        }
+    )
+    heard = Heard(Reply(error="busy"), is_cached=False, is_asked=True)
+    request = Request(prompt="Good? x")
+    found = Judge(said)._read(Asked(0, 0, False, request), heard)
+    assert found.verdict == Verdict(reason="failed: busy")
+    assert not found.is_final
+
+
 def check_criteria(case: Case) -> None:
     text = case["input"].get("judge_response")
     if case["function"].endswith("get_score"):
@@ -52,7 +73,8 @@ def check_criteria(case: Case) -> None:
         return
     take = "first" if case["function"].startswith("CriteriaJudge") else "last"
     if text is None:
-        return  # no reply is a failed request, which is never read
+        check_no_reply()
+        return
     if case["function"].endswith("extract_reflection"):
         found = tagged(text, "reflection")
         assert (found[0] if take == "first" else found[-1]) == case["output"]
@@ -68,7 +90,8 @@ def rule(tag: str, take: str = "last") -> VerdictRule:
 
 
 def check_pair(case: Case) -> None:
-    if case["input"]["judgement"] is None:
+    if case["input"]["judgement"] is None:  # theirs raises a TypeError
+        check_no_reply()
         return
     marks = VerdictRule(kind="pair", marks=MARKS)
     text, is_swapped = case["input"]["judgement"], case["input"]["reverse"]
@@ -113,6 +136,7 @@ def check_fine(case: Case) -> None:
 def check_correct(case: Case) -> None:
     text = case["input"]["judge_response"]
     if text is None:
+        check_no_reply()
         return
     found = read_correct(text, ("CORRECT", "INCORRECT"))
     if case["verdict"] == "match":
@@ -125,6 +149,7 @@ def check_correct(case: Case) -> None:
 def check_object(case: Case) -> None:
     text = case["input"]["judge_response"]
     if text is None:
+        check_no_reply()
         return
     assert (last_object(text) or {}) == case["output"]
 

@@ -50,7 +50,7 @@ class VerdictRule(_Declared):
 
     kind: Kind
     """`label`: one of `values`. `number`: one within `range`. `json`: the value of
-    `key` in the last object of the reply. `correct`: one of two `words`. `pair`: one of
+    `key` in the last object that has it. `correct`: one of two `words`. `pair`: one of
     `marks`."""
     values: Mapping[Label, Finite] | None = None
     """What each label is worth. Of a pair, in place of `marks`: what each mark is worth

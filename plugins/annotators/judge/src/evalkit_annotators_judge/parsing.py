@@ -158,6 +158,26 @@ def last_object(text: str) -> dict[str, Any] | None:
     return None
 
 
+def object_with(text: str, key: str) -> dict[str, Any] | None:
+    """Return the last object of JSON that has a key, whatever braces its texts have.
+
+    Args:
+        text: What a judge wrote.
+        key: The key.
+    """
+    decoder, found = json.JSONDecoder(), None
+    start = text.find("{")
+    while start >= 0:
+        try:
+            loaded, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            end = start + 1
+        else:
+            found = loaded if key in loaded else found
+        start = text.find("{", end)
+    return found
+
+
 def _usual(rule: VerdictRule) -> Take:
     return "last" if rule.tag or rule.pattern else "only"
 
@@ -219,6 +239,8 @@ def _within(number: float, rule: VerdictRule) -> Verdict:
 
 def _read_json(text: str, rule: VerdictRule) -> Verdict:
     found = last_object(text)
+    if found is None or rule.key not in found:
+        found = object_with(text, rule.key) or found
     if found is None:
         return unparsed("no object of JSON")
     value = found.get(rule.key)

@@ -43,9 +43,8 @@ def expect_scores(
     resolver = Resolver(registry)
     bound = bind_dataset(resolver, dataset, task)
     named = options.metrics
-    of_declared = [
-        name for each in options.annotators.values() for name in each.metrics
-    ]
+    judges = (options.annotators or {}).values()
+    of_declared = [name for each in judges for name in each.metrics]
     metrics = resolver.metrics(
         bound,
         resolver.task(bound),

@@ -199,7 +199,7 @@ def evaluate(
         keep=keep,
         normalise=normalise,
         extract=extract,
-        annotators=annotators or {},
+        annotators=annotators,
         against=against,
     )
     if predictions is None:

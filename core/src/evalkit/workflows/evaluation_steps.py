@@ -152,7 +152,7 @@ def _declared(
         return {}
     from evalkit.annotating.declared import bind_declared
 
-    return bind_declared({**of_task, **options.annotators}, resolver)
+    return bind_declared({**of_task, **(options.annotators or {})}, resolver)
 
 
 def _annotators(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, get_args
 
 from evalkit.adapting.extraction import Extraction, as_extraction
@@ -61,7 +61,7 @@ class EvaluationOptions:
     keep: Sequence[str] | str | None = None
     normalise: Sequence[str] | str = ()
     extract: Any = None
-    annotators: Mapping[str, Any] = field(default_factory=dict)
+    annotators: Mapping[str, Any] | None = None
     against: Result | None = None
 
     def __post_init__(self) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +17,8 @@ from model_servers import Answer, Got, ModelServer, serving
 import evalkit
 from evalkit import Result
 from evalkit.errors import DataError, PluginError
+from evalkit_annotators_judge.declaration import Declaration
+from evalkit_annotators_judge.judge import Judge
 
 IDS = ("a_1", "b_1_turn2", "c/3", "d", "e")
 SAID = {
@@ -596,3 +600,34 @@ def test_a_task_may_declare_a_judge(tmp_path: Path) -> None:
         )
         assert "judge-rate:of=manners" not in with_others
         assert len(server.got) == asked
+
+
+def test_no_secret_is_written_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "sk-do-not-tell-anybody"
+    monkeypatch.setenv("OPENAI_API_KEY", secret)
+    with judging(by_response) as server:
+        judged(declared(server), out=tmp_path / "runs")
+        assert server.got[0].headers["authorization"] == f"Bearer {secret}"
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {"run.json", "replies.sqlite"} <= {path.name for path in files}
+    assert not [path for path in files if secret.encode() in path.read_bytes()]
+
+
+PAGE = Path(__file__).parents[4] / "docs" / "judges.md"
+
+
+def test_declarations_on_the_page_are_right() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    blocks = [
+        tomllib.loads(code) for code in re.findall(r"```toml\n(.*?)```", text, re.S)
+    ]
+    assert len(blocks) == 4
+    for block in blocks:
+        said = {**blocks[0], **block}
+        said |= {"model": None} if "judges" in block else {"model": "echo"}
+        said |= {"rubric": None} if "criteria" in block else {}
+        for judge in said.get("judges", ()):
+            judge["model"] = "echo"
+        Judge(Declaration.model_validate(said))

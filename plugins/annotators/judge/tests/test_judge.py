@@ -572,6 +572,10 @@ def test_a_field_that_there_is_not_is_refused() -> None:
         said = declared(server, prompt={"user": "{rubric} {response} {sorce}"})
         with pytest.raises(DataError, match=r"prompt.user reads .* mean 'source'\?"):
             judged(said)
+        with pytest.raises(DataError, match="human reads the field 'peple'"):
+            judged(declared(server, human="peple"))
+        with pytest.raises(DataError, match="criteria_field reads the field 'rubics'"):
+            judged(declared(server, rubric=None, criteria_field="rubics"))
         assert not server.got
 
 

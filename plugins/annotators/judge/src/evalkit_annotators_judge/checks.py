@@ -171,6 +171,7 @@ def fields_read(said: Declaration) -> list[str]:
     named = [name for name in named if name not in OWN_FIELDS]
     named += [said.criteria_field] if said.criteria_field else []
     named += [said.pair.other] if said.pair else []
+    named += [said.human] if said.human else []  # refused where there is none
     named += ["uid"] if said.human_file else []
     return list(dict.fromkeys(named))
 

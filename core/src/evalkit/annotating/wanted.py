@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from evalkit.base.names import is_component_name
@@ -22,10 +22,7 @@ class Wanted:
 
 
 def find_annotators(
-    resolver: Resolver,
-    metrics: Iterable[BoundMetric],
-    known: Collection[str],
-    declared: Mapping[str, BoundAnnotator] | None = None,
+    resolver: Resolver, metrics: Iterable[BoundMetric], known: Collection[str]
 ) -> list[Wanted]:
     """Find and load the annotators that metrics name among their columns.
 
@@ -33,7 +30,6 @@ def find_annotators(
         resolver: Finds them.
         metrics: The metrics.
         known: Columns that there are anyway: of the task, or of a run.
-        declared: Annotators that a user or a task declares, by name.
 
     Returns:
         Each annotator once, in the order in which metrics ask for them. A name that is
@@ -49,8 +45,8 @@ def find_annotators(
             annotator = None
             reference, part = split_column(column)
             is_free = column not in known and column not in metric.optional_columns
-            if is_free and declared and reference in declared:
-                annotator = declared[reference]
+            if is_free and reference in resolver.declared:
+                annotator = resolver.declared[reference]
             elif is_free and reference:
                 annotator = _load(resolver, metric, reference, column)
             if annotator is None:

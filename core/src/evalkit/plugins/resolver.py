@@ -14,6 +14,7 @@ from evalkit.base.violations import shorten
 from evalkit.errors import PluginContractError, PluginLoadError, UnknownPluginError
 from evalkit.plugins.bound import (
     Bound,
+    BoundAnnotator,
     BoundDataset,
     BoundMetric,
     BoundPerturbation,
@@ -36,6 +37,9 @@ class Resolver:
     Attributes:
         registry: The same.
     """
+
+    declared: Mapping[str, BoundAnnotator] = {}
+    """Annotators that a user or a task declares, by the names that they get there."""
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry

@@ -118,13 +118,13 @@ def bind(
     resolver = Resolver(registry)
     bound, bound_task, adapt, extraction = bind_data(resolver, dataset, task, options)
     named = options.metrics
-    declared = _declared(resolver, bound_task, options)
-    of_declared = [name for each in declared.values() for name in each.metrics]
+    resolver.declared = _declared(resolver, bound_task, options)
+    judges = resolver.declared.values()
     metrics = resolver.metrics(
         bound,
         bound_task,
         [named] if isinstance(named, str) else named,
-        [*options.extra_metrics, *of_declared],
+        [*options.extra_metrics, *(name for each in judges for name in each.metrics)],
     )
     for metric in metrics:
         # before anything is computed: what cannot be named is no surprise at the end
@@ -136,7 +136,7 @@ def bind(
         watchers,
         options.for_split(bound.default_split),
         registry,
-        _annotators(resolver, bound_task, metrics, declared),
+        _annotators(resolver, bound_task, metrics),
         adapt,
         mapped_facets(options.map or {}),
         extraction,
@@ -156,10 +156,7 @@ def _declared(
 
 
 def _annotators(
-    resolver: Resolver,
-    task: BoundTask,
-    metrics: Sequence[BoundMetric],
-    declared: Mapping[str, BoundAnnotator],
+    resolver: Resolver, task: BoundTask, metrics: Sequence[BoundMetric]
 ) -> list[Wanted]:
     """Find the annotators that metrics ask for."""
     known = {*task.scored_fields, *task.Input.model_fields, RESPONSES_KEY}
@@ -167,7 +164,7 @@ def _annotators(
         return []
     from evalkit.annotating.wanted import find_annotators
 
-    return find_annotators(resolver, metrics, known, declared)
+    return find_annotators(resolver, metrics, known)
 
 
 def annotate(

@@ -50,6 +50,10 @@ def call(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["eval", "sample-sentiment", *arguments])
 
 
+def rescore(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["rescore", *arguments])
+
+
 def record(*arguments: str) -> Any:
     done = call("-p", "said.jsonl", "--json", *arguments)
     assert done.exit_code == 0, done.output
@@ -77,6 +81,22 @@ def test_pairs_are_compared_with_a_run() -> None:
     run = record("--annotate", "better.yaml", "--against", first["run_id"])
     assert run["against"] == first["run_id"]
     assert score(run, "judge-rate:of=better") == 0.5
+
+
+def test_a_run_is_judged_that_is_there() -> None:
+    run = record()["run_id"]
+    done = rescore(run, "--annotate", "fits.toml", "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["parent"] == run
+    assert score(found, "judge-rate:of=fits") == 0.5
+    assert found["annotations"][0]["rows"] == 135
+    again = rescore(run, "--annotate", "fits.toml", "--json")
+    assert json.loads(again.stdout)["run_id"] == found["run_id"]
+    Path("fits.toml").write_text(JUDGE.replace("{statement}", "{statemnt}"))
+    done = rescore(run, "--annotate", "fits.toml")
+    assert done.exit_code == 1
+    assert "fits.toml: prompt.user reads the field 'statemnt'" in done.stderr
 
 
 def test_thresholds_may_name_a_judge() -> None:

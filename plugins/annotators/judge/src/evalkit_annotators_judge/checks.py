@@ -49,7 +49,7 @@ def _problems_of_models(said: Declaration) -> Iterator[tuple[str, str]]:
         yield "combine", "say whether several judges are combined by majority or mean"
     if len(said.judges) <= 1 and said.combine is not None:
         yield "combine", "there is one judge; leave it out"
-    if said.combine == "majority" and said.verdict.kind == "number":
+    if said.combine == "majority" and said.verdict.range is not None:
         yield "combine", "numbers have no majority; write mean"
     if said.human is not None and said.human_file is not None:
         yield "human_file", "human names a field already; leave one of them out"

@@ -17,6 +17,7 @@ MEMBERS = {
     "evalkit-adapters-extraction": "plugins/adapters/extraction",
     "evalkit-adapters-json": "plugins/adapters/json",
     "evalkit-adapters-peers": "plugins/adapters/peers",
+    "evalkit-annotators-judge": "plugins/annotators/judge",
     "evalkit-commands-authoring": "plugins/commands/authoring",
     "evalkit-commands-cite": "plugins/commands/cite",
     "evalkit-commands-predict": "plugins/commands/predict",

@@ -640,7 +640,8 @@ SEAHELM: Mapping[str, Callable[[Case], None]] = {
 """What compares the cases of a group."""
 
 EXTRACTION = "answer extraction, which no metric does"
-JUDGES = "verdicts of a judge: annotators ask judges, and these parse other prompts"
+JUDGES = "compared in test_seahelm_judges.py of evalkit-annotators-judge"
+MEANS_OF_JUDGES = "means in which a verdict that is lacking is 0, or severities weigh"
 PROMPTS = "compared in test_known_prompts.py of evalkit-commands-predict"
 SERVING = "how its own servers are called"
 RUNNING = "how that program is started, configured and cached"
@@ -656,12 +657,12 @@ SEAHELM_LEFT_OUT: Mapping[str, str] = {
     "pairwise_parse": JUDGES,
     "pairwise_final": JUDGES,
     "pairwise_fine": JUDGES,
-    "pairwise_metrics": JUDGES,
+    "pairwise_metrics": MEANS_OF_JUDGES,
     "criteria_parse": JUDGES,
-    "criteria_full": JUDGES,
+    "criteria_full": MEANS_OF_JUDGES,
     "healthbench": JUDGES,
     "healthbench_parse": JUDGES,
-    "lindsea_judge": JUDGES,
+    "lindsea_judge": MEANS_OF_JUDGES,
     "correct_incorrect": JUDGES,
     "elo": "ratings from games between models, no metric of one model's answers",
     "prompt": PROMPTS,

@@ -639,6 +639,8 @@ def test_folder_distribution_import_and_group_have_one_spelling(folder: str) -> 
         beside |= {"evalkit.displays"}  # what a notebook shows of the same
     if kind == "datasets":
         beside |= {"evalkit.adapters"}  # what reads the responses of its models
+    if kind == "annotators":
+        beside |= {"evalkit.metrics"}  # what scores its columns
     groups = {*project["entry-points"]} - beside
     assert groups == {f"evalkit.{kind}"} - beside
     packages = [path.name for path in (ROOT / folder / "src").iterdir()]

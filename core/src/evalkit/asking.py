@@ -21,11 +21,18 @@ if TYPE_CHECKING:
     from evalkit_commands_predict import Asked as Asked
     from evalkit_commands_predict import Predicted as Predicted
     from evalkit_commands_predict import Prompt as Prompt
+    from evalkit_commands_predict import Replies as Replies
+    from evalkit_commands_predict import ask as ask
+    from evalkit_commands_predict import bind_model as bind_model
+    from evalkit_commands_predict import fields_of as fields_of
+    from evalkit_commands_predict import fill as fill
+    from evalkit_commands_predict import identity_of as identity_of
     from evalkit_commands_predict import predict as predict
 else:
     __getattr__, __dir__, __all__ = names_of_distribution(
         __name__,
         "evalkit-commands-predict",
         "plugins/commands/predict",
-        "Asked Predicted Prompt predict",
+        "Asked Predicted Prompt Replies ask bind_model fields_of fill identity_of "
+        "predict",
     )

@@ -91,6 +91,8 @@ class TaskIOAttributes:
     prompts: Mapping[str, Mapping[str, Any]]
     """How a model is asked, by name: prompts as `docs/prompts.md` describes them; the
     first one is used where the user names none."""
+    annotators: Mapping[str, Mapping[str, Any]]
+    """Annotators that are declared, by name: what a file of `--annotate` says."""
     answer_kind: AnswerKind
     """What shape an answer has; `none` for a task without right answers, which metrics
     score that have `none` among their `answer_kinds`, and no others. An empty list is
@@ -868,6 +870,8 @@ class AnnotatorAttributes:
     """Columns of the data or fields of the response that it is given as `fields`."""
     batch_rows: int
     """The most rows that `annotate_batch` gets at once."""
+    metrics: Sequence[str]
+    """What is computed of it where it is declared; `{name}` is its name there."""
     retries: int
     """How often it is asked again after a failure that may pass."""
     pause: float

@@ -18,13 +18,19 @@ from evalkit_cli.commands.thresholds import (
     say_not_met,
     unmet,
 )
+from evalkit_cli.options.annotators import (
+    against_option,
+    annotate_option,
+    declared_annotators,
+    run_against,
+)
 from evalkit_cli.options.asked_models import (
     ask_about_copies,
     chosen_rows,
     jobs_of_models,
     refuse_what_is_not_asked,
 )
-from evalkit_cli.options.asking import asking_options, read_asked
+from evalkit_cli.options.asking import asking_options, limits_given, read_asked
 from evalkit_cli.options.choices import (
     adapter_option,
     chosen_dataset,
@@ -114,6 +120,8 @@ if TYPE_CHECKING:
 @extract_option
 @adapter_option
 @metric_options
+@annotate_option
+@against_option
 @cluster_option
 @policy_options
 @scoring_options
@@ -209,6 +217,11 @@ def eval_command(
         refuse_what_is_not_asked(models, options, asking)
     model = None if is_asked else single_model(models)
     with plugin_output_to_stderr(), spool_folder() as folder:
+        # before any model is asked, as a declaration may be wrong
+        options["annotators"] = declared_annotators(
+            registry, options["annotators"], limits_given(click.get_current_context())
+        )
+        options["against"] = run_against(options["against"], out)
         if predictions_dir is not None:
             if dataset or data or files:
                 raise click.UsageError(

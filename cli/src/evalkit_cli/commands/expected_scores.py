@@ -43,11 +43,13 @@ def expect_scores(
     resolver = Resolver(registry)
     bound = bind_dataset(resolver, dataset, task)
     named = options.metrics
+    judges = (options.annotators or {}).values()
+    of_declared = [name for each in judges for name in each.metrics]
     metrics = resolver.metrics(
         bound,
         resolver.task(bound),
         [named] if isinstance(named, str) else named,
-        options.extra_metrics,
+        [*options.extra_metrics, *of_declared],
     )
     scores = {}
     for metric in metrics:

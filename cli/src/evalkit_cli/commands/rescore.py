@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from evalkit_cli.options.annotators import annotate_option, declared_annotators
 from evalkit_cli.options.completion import complete_names, complete_runs
 from evalkit_cli.options.metrics import chosen_metrics, params_option
 from evalkit_cli.options.run_names import run_paths
@@ -40,6 +41,7 @@ from evalkit_cli.printing.streams import plugin_output_to_stderr
     "('after:Answer:|choice', a file with a list of them), and compute all metrics of "
     "RUN of these.",
 )
+@annotate_option
 @params_option
 @jobs_option
 @observer_option
@@ -52,6 +54,7 @@ def rescore_command(
     run: str,
     metrics: tuple[str, ...],
     extract: str | None,
+    annotators: tuple[str, ...],
     params: Path | None,
     jobs: int,
     observers: tuple[str, ...],
@@ -71,6 +74,7 @@ def rescore_command(
       evalkit rescore latest -m macro-f1
       evalkit rescore 3f2a -m macro-f1:labels=seen -m accuracy
       evalkit rescore 3f2a --extract "after:Answer:|choice"
+      evalkit rescore 3f2a --annotate judge.toml
       evalkit rescore runs/hatecheck/3f2a90c1d5e6b7f8 -m my-metric -o runs --json
 
     The predictions are not needed any more, and the data only by metrics that ask for
@@ -84,8 +88,10 @@ def rescore_command(
     from evalkit import Registry, rescore
     from evalkit_cli.printing.new_runs import print_new_run
 
-    if not metrics and extract is None:
-        raise click.UsageError("name a metric (-m NAME) or extractors (--extract).")
+    if not (metrics or annotators) and extract is None:
+        raise click.UsageError(
+            "name a metric (-m NAME), a judge (--annotate) or extractors (--extract)."
+        )
     registry = Registry()
     with plugin_output_to_stderr(), watched(quiet) as progress:
         [path] = run_paths([run], folder, quiet=quiet)
@@ -93,6 +99,7 @@ def rescore_command(
             path,
             chosen_metrics(registry, metrics, params) or (),
             extract=extract,
+            annotators=declared_annotators(registry, annotators, {}),
             folder=folder,
             out=folder,
             jobs=jobs,

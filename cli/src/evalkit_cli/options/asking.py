@@ -162,6 +162,35 @@ def read_asked(given: dict[str, Any], is_asked: bool = True) -> dict[str, Any]:
     }
 
 
+_LIMITS = {
+    **{name: name for name in ("concurrency", "retries", "timeout", "token_limit")},
+    **{name: name for name in ("requests_per_minute", "tokens_per_minute")},
+    "max_errors": "max_errors",
+    "cached": "cache",
+}
+"""What limits asking: what a judge's file calls it, by the name of the parameter."""
+
+
+def limits_given(context: click.Context) -> dict[str, Any]:
+    """Return the limits of asking that a user gave, by their names in a judge's file.
+
+    Args:
+        context: Of a command with `asking_options`.
+
+    Raises:
+        BadParameter: A value is malformed.
+    """
+    default = click.core.ParameterSource.DEFAULT
+    found = {
+        key: context.params[name]
+        for name, key in _LIMITS.items()
+        if context.get_parameter_source(name) != default
+    }
+    if "max_errors" in found:
+        found["max_errors"] = _read_errors(found["max_errors"])
+    return found
+
+
 def _read_errors(given: str) -> float:
     try:
         if given.endswith("%"):

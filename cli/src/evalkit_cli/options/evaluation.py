@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from evalkit_cli.options.choices import read_adapters, read_filters, read_map
+from evalkit_cli.options.choices import (
+    read_adapters,
+    read_filters,
+    read_map,
+)
 
 if TYPE_CHECKING:
     from evalkit import EvaluationOptions
@@ -43,6 +47,8 @@ def evaluation_options(
         include_examples=not given["no_examples"],
         keep=given["keep"],
         observers=given["observers"],
+        annotators=given["annotators"],
+        against=given["against"],
     )
 
 

@@ -109,7 +109,7 @@ def account(results: Sequence[PrintedResult], *, verbose: bool) -> list[str]:
         results once.
     """
     lines = _notices(results, verbose)
-    for say in (_warnings, _adapters, _asked, _extraction, _scored, _copies):
+    for say in _SAYING:
         if say is not _adapters or verbose:
             lines += _of_all(results, [say(each.result, verbose) for each in results])
     return [*lines, *_folders(results)]
@@ -165,7 +165,7 @@ _ABOUT_SCORES = (
 
 def _place(notice: str) -> int:
     """Put why many rows come to nothing first, then what else changes scores."""
-    if notice.startswith(_CAUSES):
+    if notice.startswith(_CAUSES) or " did not score " in notice:
         return 0
     return 1 if any(each in notice for each in _ABOUT_SCORES) else 2
 
@@ -225,6 +225,20 @@ def _asked(result: Result, _verbose: bool) -> list[str]:
     return [f"{said} by the prompt {name!r}" if name else said]
 
 
+def _annotated(result: Result, _verbose: bool) -> list[str]:
+    """Say how often annotators were asked, and what that cost."""
+    lines = []
+    for each in result.record.annotations:
+        if each.asked:
+            said = f"asked about {each.asked:,} of {each.rows:,} responses"
+            said += f" in {each.seconds:.3g} s"
+            said += "" if each.cost is None else f", which cost {each.cost:.4g}"
+        else:
+            said = f"nothing asked, as all of {each.rows:,} responses were known"
+        lines.append(f"{each.annotator}: {said}")
+    return lines
+
+
 def _adapters(result: Result, _verbose: bool) -> list[str]:
     """Say what changed rows before they were checked."""
     places = {
@@ -265,3 +279,7 @@ def _of_examples(counts: Mapping[str, int], noun: str = "examples") -> str:
     if times is None:
         return f"{shown} {noun}"
     return f"{shown} answers to {counts['examples'] // times} {noun}"
+
+
+_SAYING = (*(_warnings, _adapters, _asked, _extraction, _annotated, _scored, _copies),)
+"""What is said of a result, in this order."""

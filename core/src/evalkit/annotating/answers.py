@@ -86,7 +86,8 @@ def _read(annotator: BoundAnnotator, entry: Any, seconds: float) -> Answer:
         origin = annotator.component.origin
         return without_value(f"{origin}: {annotator.hook}: {problem}", failed=True)
     text = None if said.text is None else storable(str.__str__(said.text))
-    return Answer(values, text, None if cost is None else float(cost), seconds)
+    cost = None if cost is None else float(cost)
+    return Answer(values, text, cost, seconds, is_final=bool(said.is_final))
 
 
 def _values(columns: Sequence[str], value: Any) -> tuple[dict[str, Any], str | None]:

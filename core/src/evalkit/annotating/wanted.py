@@ -45,7 +45,9 @@ def find_annotators(
             annotator = None
             reference, part = split_column(column)
             is_free = column not in known and column not in metric.optional_columns
-            if is_free and reference:
+            if is_free and reference in resolver.declared:
+                annotator = resolver.declared[reference]
+            elif is_free and reference:
                 annotator = _load(resolver, metric, reference, column)
             if annotator is None:
                 continue
@@ -98,7 +100,7 @@ def _load(
 
 
 def _no_such_column(metric: BoundMetric, annotator: BoundAnnotator, column: str) -> str:
-    name = annotator.component.name
+    name = split_column(column)[0].partition("@")[0].partition(":")[0]
     given: Sequence[str] = [f"{name}.{part}" for part in annotator.columns] or [name]
     return (
         f"{metric.component.origin} asks for the column {column!r}; "

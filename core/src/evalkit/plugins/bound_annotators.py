@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 from evalkit.base.violations import shorten
 from evalkit.errors import PluginError
@@ -16,6 +16,21 @@ _OF_BATCHES = {"prediction": "predictions", "target": "targets", "fields": "fiel
 
 class BoundAnnotator(Bound, AnnotatorAttributes):
     """An annotator that is loaded."""
+
+    source: str | None = None
+    """Where it was declared; None for an installed one that a metric names."""
+
+    def called(self, name: str, source: str) -> Self:
+        """Return it under the name that a declaration gives it.
+
+        Args:
+            name: The name.
+            source: Where it is declared.
+        """
+        named = copy.copy(self)
+        metrics = [each.replace("{name}", name) for each in self.metrics]
+        vars(named).update(name=name, source=source, metrics=metrics)
+        return named
 
     @property
     def hook(self) -> str:

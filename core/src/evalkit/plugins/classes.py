@@ -55,6 +55,7 @@ class Annotator(Plugin):
     columns: Sequence[str] = ()
     reads: Sequence[str] = ()
     batch_rows: ClassVar[int] = 32
+    metrics: Sequence[str] = ()
     retries: ClassVar[int] = 2
     pause: ClassVar[float] = 1.0
     shares_work: ClassVar[bool] = True
@@ -97,6 +98,7 @@ class TaskIO(Plugin):
     delta_metrics: ClassVar[Sequence[str]] = ()
     labels: Sequence[str] | None = None
     prompts: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    annotators: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     answer_kind: ClassVar[AnswerKind] = "one"
     choices_field: ClassVar[str | None] = None
     only_choices: ClassVar[bool] = False

@@ -245,19 +245,24 @@ def parameter_files(bound: Bound) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for name, value in bound.changed_parameters.items():
-        for place, text in _texts(f"parameter {name}", value):
+        for place, text in texts_in(f"parameter {name}", value):
             if names_file(text):
                 found[place] = sha256_of(Path(text))
     return found
 
 
-def _texts(place: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield the texts in a JSON value, each with its place."""
+def texts_in(place: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Yield the texts in a JSON value, each with its place.
+
+    Args:
+        place: Where the value is.
+        value: The value.
+    """
     if isinstance(value, str):
         yield place, value
     items = value.items() if isinstance(value, dict) else ()
     for key, each in enumerate(value) if isinstance(value, list) else items:
-        yield from _texts(f"{place}.{key}", each)
+        yield from texts_in(f"{place}.{key}", each)
 
 
 def names_file(text: str) -> bool:

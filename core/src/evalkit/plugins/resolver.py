@@ -10,6 +10,7 @@ from evalkit.base.names import Reference, parse_reference, score_name
 from evalkit.errors import PluginContractError, UnknownPluginError
 from evalkit.plugins.bound import (
     Bound,
+    BoundAnnotator,
     BoundDataset,
     BoundMetric,
     BoundPerturbation,
@@ -33,6 +34,9 @@ class Resolver:
     Attributes:
         registry: The same.
     """
+
+    declared: Mapping[str, BoundAnnotator] = {}
+    """Annotators that a user or a task declares, by the names that they get there."""
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evalkit.annotating.annotations import Tell, annotate
+from evalkit.annotating.declared import refuse_absent
 from evalkit.annotating.wanted import Wanted
 from evalkit.examples.table import Examples
 from evalkit.predictions.alignment import Alignment
@@ -34,6 +35,7 @@ def annotated(
     notices: list[str] = []
     for each in wanted:
         table = scoring_table(examples, alignment)
+        refuse_absent(each.annotator, table.frame.columns, table.offered)
         columns = {
             name: part
             for name, part in each.columns.items()

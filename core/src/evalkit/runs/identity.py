@@ -45,6 +45,7 @@ def evaluation_id(record: RunRecord, chosen_cluster: Sequence[str]) -> str:
             "model": record.model,
             "metrics": record.metric_names,
             **_code(record, record.components),
+            **({"against": record.against} if record.against else {}),
             **weight,
             **({"perturbed": [*map(_copies, record.perturbed)]} if weight else {}),
         }

@@ -174,6 +174,9 @@ class RunRecord(Part):
     adapters of predictions, and the perturbations of copies."""
     annotations: tuple[recorded.Annotations, ...] = ()
     """What annotators said of the responses."""
+    against: RunId | None = None
+    """Id of the run whose answers a judge compared these with; null for none, and of a
+    merged run for several."""
     core: Recorded[recorded.Core] = None
     environment: Recorded[Mapping[str, Text]] = None
     """Versions of what computed the numbers."""

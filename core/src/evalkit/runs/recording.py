@@ -70,6 +70,7 @@ class Options(NamedTuple):
     include_examples: bool
     selection: Selection = Selection()
     crossings: Mapping[str, Sequence[str]] = {}
+    against: str | None = None
 
 
 class PerturbedRecord(NamedTuple):
@@ -184,6 +185,7 @@ def _record(
     left = unscored_counts(parts.scored)
     is_partial = failed or left or not options.selection.is_whole
     examples, settings = parts.examples, options.settings
+    said = (parts.alignment.annotations, _annotation_tables(parts))
     record = RunRecord(
         format=FORMAT_VERSION,
         status="refused" if is_refused else "partial" if is_partial else "complete",
@@ -224,11 +226,8 @@ def _record(
         predictions=recorded.Predictions.of(given),
         extraction=record_extraction(parts.extraction, parts.alignment.extracted),
         components=components,
-        annotations=record_annotations(
-            parts.alignment.annotations,
-            _annotation_tables(parts),
-            options.include_examples,
-        ),
+        annotations=record_annotations(*said, options.include_examples),
+        against=options.against,
         core=recorded_core(),
         environment=environment(),
         weight=None if copies is None else copies.weight,

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from evalkit.annotating.annotations import Annotated, Tell, annotate
+from evalkit.annotating.declared import refuse_absent
 from evalkit.annotating.wanted import Wanted, find_annotators
 from evalkit.base.columns import frame_of
 from evalkit.base.progress import Progress
@@ -86,6 +87,7 @@ def annotate_run(
         present = measured.everything.frame.columns
         asked = {n: part for n, part in each.columns.items() if n not in present}
         if asked:
+            refuse_absent(each.annotator, present, ())
             new.append(Wanted(each.annotator, asked))
             found = annotate(new[-1], measured.everything.frame, jobs, told)
             measured = _with(measured, found)

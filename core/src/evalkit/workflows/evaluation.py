@@ -26,6 +26,7 @@ from evalkit.runs.accounts import refusal_message
 from evalkit.runs.recording import make_result
 from evalkit.runs.remote import check_place
 from evalkit.runs.results import Result
+from evalkit.workflows.against import beside
 from evalkit.workflows.announcing import announce, write
 from evalkit.workflows.evaluation_steps import (
     annotate,
@@ -80,6 +81,8 @@ def evaluate(
     map_predictions: Mapping[str, str] | None = None,
     normalise: Sequence[str] | str = (),
     extract: Any = None,
+    annotators: Mapping[str, Any] | None = None,
+    against: Result | None = None,
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> Result:
@@ -153,6 +156,9 @@ def evaluate(
             `after:Answer:|choice`, a list of them, or a file with such a list
             (`docs/extraction.md`); in place of what the data set or the task declares,
             `none` for none of it.
+        annotators: Annotators that are declared, such as judges, by the names that they
+            get: what a file of `--annotate` says (`docs/judges.md`), or annotators.
+        against: A run of the same data, whose answers judges of pairs compare with.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 
@@ -193,6 +199,8 @@ def evaluate(
         keep=keep,
         normalise=normalise,
         extract=extract,
+        annotators=annotators,
+        against=against,
     )
     if predictions is None:
         raise EvalkitError("evaluate needs predictions=")
@@ -267,6 +275,9 @@ def evaluate_with(
         if copies is not None:
             refused += refusals_of_copies(copies, asked.options)
         if not refused:
+            if copies is not None and options.against is not None:
+                raise EvalkitError("against= compares with no answers to copies")
+            prepared = beside(options.against, prepared)
             prepared, copies = annotate(asked, prepared, copies, progress)
         parts = group(asked, prepared)
         if not refused:

@@ -19,7 +19,7 @@ from evalkit.base.terms import Weight
 from evalkit.errors import DataError, EvalkitError, MetricError
 from evalkit.examples.table import Examples
 from evalkit.perturbing.columns import COPY_COLUMNS, TAGS
-from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
+from evalkit.plugins.bound import BoundAnnotator, BoundDataset, BoundMetric, BoundTask
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import metric_resources
 from evalkit.plugins.registry import Registry
@@ -129,11 +129,13 @@ def bind(
     resolver = Resolver(registry)
     bound, bound_task, adapt, extraction = bind_data(resolver, dataset, task, options)
     named = options.metrics
+    resolver.declared = _declared(resolver, bound_task, options)
+    judges = resolver.declared.values()
     metrics = resolver.metrics(
         bound,
         bound_task,
         [named] if isinstance(named, str) else named,
-        options.extra_metrics,
+        [*options.extra_metrics, *(name for each in judges for name in each.metrics)],
     )
     for metric in metrics:
         # before anything is computed: what cannot be named is no surprise at the end
@@ -150,6 +152,18 @@ def bind(
         mapped_facets(options.map or {}),
         extraction,
     )
+
+
+def _declared(
+    resolver: Resolver, task: BoundTask, options: EvaluationOptions
+) -> dict[str, BoundAnnotator]:
+    """Load the annotators that the user declares, and the task where it is meant."""
+    of_task = task.annotators if options.metrics is None else {}  # not the user's own
+    if not (options.annotators or of_task):
+        return {}
+    from evalkit.annotating.declared import bind_declared
+
+    return bind_declared({**of_task, **(options.annotators or {})}, resolver)
 
 
 def _annotators(

@@ -111,6 +111,7 @@ def merged_record(
         predictions=_predictions(records),
         extraction=merged_extraction(records, examples),
         components=_components(records),
+        against=first.against if len({r.against for r in records}) == 1 else None,
         core=core,
         environment=environment(),
         weight=None,

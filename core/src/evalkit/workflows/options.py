@@ -18,6 +18,7 @@ from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import OnDuplicate, OnProblem, Policies
 from evalkit.runs.recording import Options
+from evalkit.runs.results import Result
 from evalkit.scoring.crossings import read_crossings
 from evalkit.scoring.records import ScoringSettings
 
@@ -60,6 +61,8 @@ class EvaluationOptions:
     keep: Sequence[str] | str | None = None
     normalise: Sequence[str] | str = ()
     extract: Any = None
+    annotators: Mapping[str, Any] | None = None
+    against: Result | None = None
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -142,4 +145,5 @@ class EvaluationOptions:
             self.include_examples,
             self.selection,
             read_crossings([self.by] if isinstance(self.by, str) else self.by),
+            None if self.against is None else self.against.run_id,
         )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from evalkit.annotating.declared import bind_declared
 from evalkit.base.progress import Progress
 from evalkit.base.working_folder import WorkingFolder
 from evalkit.errors import EvalkitError, MetricError
@@ -51,6 +52,7 @@ def rescore(
     metrics: Sequence[Any] = (),
     *,
     extract: Any = None,
+    annotators: Mapping[str, Any] | None = None,
     folder: str | Path = "runs",
     out: str | Path | None = None,
     jobs: int = 1,
@@ -71,6 +73,7 @@ def rescore(
         extract: Extractors, as for `evaluate`, that take the answers out of the run's
             responses again. All metrics of the run are then computed of these, beside
             `metrics`, and the new run holds no scores of its parent.
+        annotators: As for `evaluate`; their metrics are computed, too.
         folder: Folder that the run is looked for in.
         out: Folder to write the new run to; nothing is written by default.
         jobs: Processes that metrics written in Python may use.
@@ -95,6 +98,8 @@ def rescore(
         parent = as_result(run, folder)
         resolver = Resolver(registry)
         chosen: list[Any] = [metrics] if isinstance(metrics, str) else [*metrics]
+        resolver.declared = bind_declared(annotators or {}, resolver)
+        chosen += [name for each in resolver.declared.values() for name in each.metrics]
         extractors: Sequence[Bound] = ()
         if extract is not None:
             own = bound_metrics(parent, resolver)

@@ -5,19 +5,42 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from evalkit_commands_predict.models import bind_model as bind_model
+    from evalkit_commands_predict.models import identity_of as identity_of
     from evalkit_commands_predict.predicting import Predicted as Predicted
     from evalkit_commands_predict.predicting import predict as predict
     from evalkit_commands_predict.prompts import Prompt as Prompt
+    from evalkit_commands_predict.requests import Replies as Replies
+    from evalkit_commands_predict.requests import ask as ask
     from evalkit_commands_predict.settings import Asked as Asked
+    from evalkit_commands_predict.templates import fields_of as fields_of
+    from evalkit_commands_predict.templates import fill as fill
 
 _HOMES = {
     "Asked": "settings",
     "Predicted": "predicting",
     "Prompt": "prompts",
+    "Replies": "requests",
+    "ask": "requests",
+    "bind_model": "models",
+    "fields_of": "templates",
+    "fill": "templates",
+    "identity_of": "models",
     "predict": "predicting",
 }
 
-__all__ = ["Asked", "Predicted", "Prompt", "predict"]
+__all__ = [
+    "Asked",
+    "Predicted",
+    "Prompt",
+    "Replies",
+    "ask",
+    "bind_model",
+    "fields_of",
+    "fill",
+    "identity_of",
+    "predict",
+]
 
 
 def __getattr__(name: str) -> Any:

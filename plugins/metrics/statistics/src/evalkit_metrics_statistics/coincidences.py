@@ -7,14 +7,14 @@ Krippendorff's matrix of coincidences, from which follow his alpha and Fleiss' k
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evalkit import Metric, MetricError
+from evalkit import Metric, MetricError, Parameters
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -26,23 +26,52 @@ NOT_REPEATED = (
 )
 
 
+class RatingParameters(Parameters):
+    """Where the ratings are."""
+
+    of: tuple[str, ...] = ()
+    """Columns that hold a rating each, such as `NAME.label` of a judge and a field with
+    people's; or one that holds a list of them. By default the response's alternatives,
+    or the answers of all replications."""
+
+
 class AgreementMetric(Metric):
     """Agreement beyond chance of the ratings of each example, at most 1.
 
-    The ratings are a response's alternatives, or the answers of all replications. An
-    example with fewer than two is none to which it applies; one without a prediction
-    that counts makes the score null, as it has no worst value.
+    The ratings are a response's alternatives, the answers of all replications, or what
+    columns hold. An example with fewer than two is none to which it applies; one
+    without a prediction that counts makes the score null, as it has no worst value.
     """
 
+    Parameters = RatingParameters
     answer_kinds = ("one", "any-of", "number", "none")
     bounds = (-1.0, 1.0)
     higher_is_better = True
     interval = "bootstrap"
-    columns = (RESPONSES,)
-    optional_columns = columns
-    joins_replications = True
     keys = ("first", "ratings", "second")
     has_possible_range = False
+
+    @property
+    def of(self) -> tuple[str, ...]:
+        """The columns that hold ratings; empty for the usual ones."""
+        parameters = self.parameters
+        assert isinstance(parameters, RatingParameters)
+        return parameters.of
+
+    @property
+    def columns(self) -> Sequence[str]:  # type: ignore[override]
+        """The columns that hold ratings."""
+        return self.of or (RESPONSES,)
+
+    @property
+    def optional_columns(self) -> Sequence[str]:  # type: ignore[override]
+        """Responses need not have alternatives."""
+        return () if self.of else (RESPONSES,)
+
+    @property
+    def joins_replications(self) -> bool:  # type: ignore[override]
+        """Whether answers are compared, and not what columns hold of each."""
+        return not self.of
 
     def agreement(self, counts: Floats, cells: Cells) -> Floats:
         """Return the agreement of samples.
@@ -58,7 +87,7 @@ class AgreementMetric(Metric):
 
     def ratings(self, batch: pl.DataFrame) -> pl.Series:
         """Return the list of the ratings of each example, as texts."""
-        return _texts(_lists(batch))
+        return _texts(_lists(batch, self.of))
 
     def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
         """Return the coincidences of every example with two ratings or more."""
@@ -142,8 +171,10 @@ class Cells:
         return found.T
 
 
-def _lists(batch: pl.DataFrame) -> pl.Series:
+def _lists(batch: pl.DataFrame, of: Sequence[str]) -> pl.Series:
     """Return the ratings of each example."""
+    if of:
+        return _of_columns([batch[name] for name in of])
     given = batch[RESPONSES]
     if given.dtype == pl.Null:
         raise MetricError(NOT_REPEATED)
@@ -152,6 +183,26 @@ def _lists(batch: pl.DataFrame) -> pl.Series:
             f"the field {RESPONSES!r} must hold lists, holds {given.dtype}"
         )
     return given
+
+
+def _of_columns(columns: Sequence[pl.Series]) -> pl.Series:
+    """Put what columns hold into one list for each example."""
+    if len(columns) == 1 and isinstance(columns[0].dtype, pl.List):
+        return columns[0]
+    if len(columns) == 1:
+        raise MetricError(
+            f"{columns[0].name!r} holds one rating of each example; name another column"
+        )
+    filled = [each for each in columns if each.null_count() < len(each)]
+    are_texts = {each.dtype == pl.String for each in filled}
+    if len(are_texts) > 1:
+        raise MetricError(
+            "some ratings are texts and others numbers: "
+            + ", ".join(f"{each.name!r} holds {each.dtype}" for each in filled)
+        )
+    dtype = pl.String if True in are_texts else pl.Float64
+    named = [each.cast(dtype).alias(f"{n}") for n, each in enumerate(columns)]
+    return pl.DataFrame(named).select(pl.concat_list(pl.all())).to_series()
 
 
 def _texts(lists: pl.Series) -> pl.Series:
@@ -166,11 +217,12 @@ def _texts(lists: pl.Series) -> pl.Series:
     return lists.list.eval(pl.element() + 0.0).cast(pl.List(pl.String))
 
 
-def numbers_of(batch: pl.DataFrame) -> pl.Series:
+def numbers_of(batch: pl.DataFrame, of: Sequence[str] = ()) -> pl.Series:
     """Return the ratings of each example, which must be numbers, as texts.
 
     Args:
-        batch: Columns `prediction` and `responses`.
+        batch: Columns `prediction` and `responses`, or those of `of`.
+        of: The columns that hold ratings, where they are not `responses`.
 
     Returns:
         Lists of texts, each of which is read as the same number again.
@@ -178,7 +230,7 @@ def numbers_of(batch: pl.DataFrame) -> pl.Series:
     Raises:
         MetricError: One is no number.
     """
-    lists = _lists(batch)
+    lists = _lists(batch, of)
     numbers = lists.cast(pl.List(pl.Float64), strict=False)
     if (
         numbers.list.drop_nulls().list.len().sum()

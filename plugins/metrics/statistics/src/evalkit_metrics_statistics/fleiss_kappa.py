@@ -14,12 +14,12 @@ class FleissKappa(AgreementMetric):
     (A - C) / (1 - C), where A is the share of pairs of ratings of an example that are
     equal, and C the sum of the squared shares of the different ratings. 1 is perfect, 0
     what chance gives. The ratings of an example are the alternatives of its response
-    (`responses`), or its answers in all replications (`_replication_`), compared as
-    names. Where examples have different numbers of ratings it is not defined, and null:
-    `krippendorff-alpha` is. An example with fewer than two is left out, and a notice
-    counts it; null is no rating. Where all ratings are equal it is 0 / 0, and null; so
-    it is where a missing prediction counts. Range -1 to 1, 0 is chance, higher is
-    better; a bootstrap interval.
+    (`responses`), its answers in all replications (`_replication_`), or what columns
+    hold (`of=judge.label/human`), compared as names. Where examples have different
+    numbers of ratings it is not defined, and null: `krippendorff-alpha` is. An example
+    with fewer than two is left out, and a notice counts it; null is no rating. Where
+    all ratings are equal it is 0 / 0, and null; so it is where a missing prediction
+    counts. Range -1 to 1, 0 is chance, higher is better; a bootstrap interval.
 
     Source: Fleiss, Measuring Nominal Scale Agreement among Many Raters, 1971;
     statsmodels' `fleiss_kappa`.

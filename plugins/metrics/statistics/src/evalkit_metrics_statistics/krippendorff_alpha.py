@@ -7,18 +7,19 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from evalkit import MetricError, Parameters
+from evalkit import MetricError
 from evalkit_metrics_statistics.coincidences import (
     AgreementMetric,
     Cells,
     Floats,
+    RatingParameters,
     numbers_of,
 )
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 
 
-class AlphaParameters(Parameters):
+class AlphaParameters(RatingParameters):
     """How ratings are compared."""
 
     level: Level = "nominal"
@@ -33,11 +34,11 @@ class KrippendorffAlpha(AgreementMetric):
     (`level=nominal`), by the square of how many ratings lie between them (`ordinal`),
     of their difference (`interval`), or of their difference by their sum (`ratio`). 1
     is perfect, 0 what chance gives. The ratings of an example are the alternatives of
-    its response (`responses`), or its answers in all replications (`_replication_`);
-    they may be of any number. An example with fewer than two is left out, and a notice
-    counts it; null is no rating. Where all ratings are equal it is 0 / 0, and null; so
-    it is where a missing prediction counts. Range -1 to 1, 0 is chance, higher is
-    better; a bootstrap interval.
+    its response (`responses`), its answers in all replications (`_replication_`), or
+    what columns hold (`of=judge.label/human`); they may be of any number. An example
+    with fewer than two is left out, and a notice counts it; null is no rating. Where
+    all ratings are equal it is 0 / 0, and null; so it is where a missing prediction
+    counts. Range -1 to 1, 0 is chance, higher is better; a bootstrap interval.
 
     Source: Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011; the package
     `krippendorff`.
@@ -63,7 +64,7 @@ class KrippendorffAlpha(AgreementMetric):
         """Return the ratings, which are numbers but for the nominal level."""
         if self.level == "nominal":
             return super().ratings(batch)
-        return numbers_of(batch)
+        return numbers_of(batch, self.of)
 
     def agreement(self, counts: Floats, cells: Cells) -> Floats:
         """Compare the disagreement within examples with that of all ratings."""

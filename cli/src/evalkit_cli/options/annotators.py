@@ -1,0 +1,126 @@
+"""The option by which responses are judged, and the files that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from evalkit_cli.options.run_names import run_paths
+
+if TYPE_CHECKING:
+    from evalkit import Registry, Result
+    from evalkit.catalog import BoundAnnotator
+
+_USUAL = "judge"
+
+annotate_option = click.option(
+    "--annotate",
+    "annotators",
+    multiple=True,
+    metavar="[NAME=]FILE",
+    help="Have a model judge the responses: a file of TOML, JSON or YAML names it, the "
+    "rubric, and how a verdict is read (docs/judges.md). Metrics of the verdicts are "
+    "computed beside the others; repeatable.",
+)
+"""The parameter `annotators` of `evalkit.evaluate`."""
+
+against_option = click.option(
+    "--against",
+    metavar="RUN",
+    help="A run of the same data, with whose answers a judge of pairs compares the "
+    "responses (see RUN of `evalkit show`).",
+)
+"""The parameter `against` of `evalkit.evaluate`."""
+
+
+def run_against(reference: str | None, runs: Path) -> Result | None:
+    """Read the run that `--against` names.
+
+    Args:
+        reference: What it is called; None for none.
+        runs: The folder that runs are looked for in.
+
+    Raises:
+        StorageError: There is no such run, or it cannot be read.
+    """
+    if reference is None:
+        return None
+    from evalkit import read_run
+
+    (path,) = run_paths([reference], runs)
+    return read_run(path)
+
+
+def declared_annotators(
+    registry: Registry, given: tuple[str, ...], limits: Mapping[str, Any]
+) -> dict[str, BoundAnnotator]:
+    """Load the annotators that files declare.
+
+    Args:
+        registry: Where plugins are found.
+        given: The options `--annotate`.
+        limits: How judges are asked, in place of what the files say.
+
+    Returns:
+        The annotators by the names that they get.
+
+    Raises:
+        DataError: A file cannot be read.
+        PluginError: An annotator is unknown or broken, or a declaration is wrong.
+        UsageError: Two have the same name.
+    """
+    found: dict[str, BoundAnnotator] = {}
+    for text in given:
+        name, equals, file = text.partition("=")
+        if not equals or {*name} & {*"./"}:
+            file = text
+            name = Path(file).name.partition(".")[0].lower().replace("_", "-")
+        if name in found:
+            raise click.UsageError(
+                f"--annotate names two files {name!r}; write NAME={file} for one."
+            )
+        found[name] = _load(registry, name, file, limits)
+    return found
+
+
+def _load(
+    registry: Registry, name: str, file: str, limits: Mapping[str, Any]
+) -> BoundAnnotator:
+    from evalkit.catalog import BoundAnnotator
+    from evalkit.errors import PluginError
+
+    said = dict(_read(Path(file)))
+    kind = str(said.pop("annotator", _USUAL))
+    if kind == _USUAL and limits:
+        said["asking"] = {**(said.get("asking") or {}), **limits}
+    try:
+        bound = BoundAnnotator.of(registry.load("annotators", kind, said))
+    except PluginError as error:
+        raise type(error)(f"{file}: {error}") from error
+    return bound.called(name, file)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Read an object from a file."""
+    import tomllib
+
+    from evalkit.adapters import read_stages
+    from evalkit.catalog import local_file
+    from evalkit.errors import DataError
+
+    path = local_file(path)
+    if path.suffix == ".toml":
+        try:
+            found: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise DataError(f"{path}: {error.strerror or error}") from error
+        except ValueError as error:  # also bytes that are no UTF-8
+            raise DataError(f"{path}: it is no TOML: {error}") from error
+    else:
+        found = read_stages(path)
+    if not isinstance(found, dict):
+        raise DataError(f"{path}: it must hold an object, with a model at least")
+    return found

@@ -1,0 +1,1 @@
+"""Judges: annotators that ask a model what responses are worth."""

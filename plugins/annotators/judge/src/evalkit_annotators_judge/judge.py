@@ -1,0 +1,215 @@
+"""The annotator that asks models what responses are worth."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from evalkit import Annotation, Annotator
+from evalkit.errors import DataError, EvalkitError, PluginContractError
+from evalkit_annotators_judge.budget import Budget, Heard
+from evalkit_annotators_judge.checks import check, fields_read
+from evalkit_annotators_judge.columns import JUDGED, columns_of, names_of, without
+from evalkit_annotators_judge.combining import of_both_orders
+from evalkit_annotators_judge.declaration import Declaration
+from evalkit_annotators_judge.defaults import default_metrics
+from evalkit_annotators_judge.parsing import Verdict, read_verdict
+from evalkit_annotators_judge.people import COLUMN, read_people
+from evalkit_annotators_judge.questions import Asked, Row, criteria_of, questions
+
+_REFUSALS = ("refusal", "content_filter")
+
+
+class _Said(NamedTuple):
+    """What came of one question."""
+
+    asked: Asked
+    verdict: Verdict
+    text: str | None
+    cost: float | None
+    is_final: bool
+    """Whether the same would be said if it were asked again."""
+
+
+class Judge(Annotator):
+    """Asks a model, by a rubric, what each response is worth.
+
+    It is declared in a file, which `evalkit eval --annotate FILE` names:
+    `docs/judges.md` has all keys. Its columns are `value`, `label` and `status`, which
+    is `judged` or says why there is no verdict; and the same three of each of several
+    judges and criteria, under their names: `polite-value`.
+    """
+
+    Parameters = Declaration
+    version = "1"
+    batch_rows = 200
+    retries = 0
+    shares_work = False
+
+    def __init__(self, parameters: Declaration) -> None:
+        super().__init__(parameters)
+        self._said = parameters
+        check(parameters)
+        file = parameters.human_file
+        self._people = {} if file is None else read_people(file)
+        self._chats: dict[str, bool] = {}
+        self._budgets = [Budget(parameters.asking) for _ in parameters.panel]
+        parameters._identities[:] = [
+            self._bind(each.name, each.model) for each in parameters.panel
+        ]
+
+    def _bind(self, name: str, model: str) -> dict[str, Any]:
+        """Look at a model, and return what tells it from others."""
+        from evalkit.asking import bind_model, identity_of
+
+        key = f"judges.{name}.model" if self._said.judges else "model"
+        try:
+            bound = bind_model(model)
+        except EvalkitError as error:
+            raise PluginContractError(f"{key}: {error}") from error
+        if bound.way == "predict":
+            raise PluginContractError(
+                f"{key}: {bound.component.id} answers inputs of a task, and cannot be "
+                "asked about responses; name one that answers requests"
+            )
+        if not {"chat", "text"} & {*bound.abilities}:
+            raise PluginContractError(
+                f"{key}: {bound.component.id} cannot generate text, which a judge must"
+            )
+        self._chats[name] = "chat" in bound.abilities
+        return identity_of(bound, model)
+
+    @property
+    def reads(self) -> Sequence[str]:  # type: ignore[override]
+        """The fields that the prompt names."""
+        return fields_read(self._said)
+
+    @property
+    def columns(self) -> Sequence[str]:  # type: ignore[override]
+        """The verdict, and those of each judge and criterion."""
+        return names_of(self._said)
+
+    @property
+    def metrics(self) -> Sequence[str]:  # type: ignore[override]
+        """What is computed of it, `{name}` standing for what it is called."""
+        return default_metrics(self._said)
+
+    def annotate_batch(
+        self,
+        predictions: Sequence[Any],
+        targets: Sequence[Any],
+        fields: Mapping[str, Sequence[Any]],
+    ) -> list[Annotation]:
+        """Ask about responses, and read the verdicts."""
+        rows = [
+            Row(prediction, target, {name: fields[name][n] for name in fields})
+            for n, (prediction, target) in enumerate(
+                zip(predictions, targets, strict=True)
+            )
+        ]
+        asked: list[list[Asked]] = []
+        problems: dict[int, str] = {}
+        for number, row in enumerate(rows):
+            try:
+                asked.append(list(questions(self._said, row, self._chats)))
+            except DataError as error:
+                problems[number] = f"not asked: {error}"
+                asked.append([])
+        said = self._ask_all(asked)
+        found = [
+            Annotation(without(self._said, problems[number]))
+            if number in problems
+            else self._annotation(row, said[number])
+            for number, row in enumerate(rows)
+        ]
+        if self._said.human_file:
+            for row, annotation in zip(rows, found, strict=True):
+                annotation.value[COLUMN] = self._people.get(str(row.fields["uid"]))
+        return found
+
+    def _ask_all(self, asked: Sequence[Sequence[Asked]]) -> list[list[_Said]]:
+        """Ask each judge all that it is asked, and hand the replies back to rows."""
+        found: list[list[_Said]] = [[] for _ in asked]
+        for number, judge in enumerate(self._said.panel):
+            places = [
+                (row, each)
+                for row, several in enumerate(asked)
+                for each in several
+                if each.judge == number
+            ]
+            requests = [each.request for _, each in places]
+            heard = self._budgets[number].ask(judge.model, requests)
+            for (row, each), one in zip(places, heard, strict=True):
+                found[row].append(self._read(each, one))
+        return found
+
+    def _read(self, asked: Asked, heard: Heard) -> _Said:
+        reply = heard.reply
+        cost = self._cost(heard)
+        if reply.error is not None:
+            what = "failed" if heard.is_asked else "not asked"
+            verdict = Verdict(reason=f"{what}: {reply.error}")
+            return _Said(asked, verdict, None, cost, is_final=False)
+        said = reply.completions[0]
+        if said.finish_reason in _REFUSALS:
+            verdict = Verdict(reason="refused: the judge declines")
+            return _Said(asked, verdict, said.text, cost, is_final=True)
+        verdict = read_verdict(said.text, self._said.verdict, asked.is_swapped)
+        if verdict.reason is not None and said.finish_reason == "length":
+            verdict = Verdict(reason="unparsed: the reply was cut off (max_tokens)")
+        return _Said(asked, verdict, said.text, cost, is_final=True)
+
+    def _cost(self, heard: Heard) -> float | None:
+        prices, usage = self._said.prices, heard.reply.usage
+        if prices is None:
+            return None
+        if heard.is_cached or heard.reply.error is not None:
+            return 0.0
+        if usage.input_tokens is None or usage.output_tokens is None:
+            return None
+        tokens = usage.input_tokens * prices.input + usage.output_tokens * prices.output
+        return tokens / 1e6
+
+    def _annotation(self, row: Row, said: Sequence[_Said]) -> Annotation:
+        criteria = criteria_of(self._said, row)
+        judges = range(len(self._said.panel))
+        verdicts = [
+            [self._verdict(said, judge, place) for place in range(len(criteria))]
+            for judge in judges
+        ]
+        costs = [each.cost for each in said]
+        return Annotation(
+            columns_of(self._said, criteria, verdicts),
+            self._text(said, [each.name for each in criteria]),
+            None if None in costs else sum(each or 0.0 for each in costs),
+            all(each.is_final for each in said),
+        )
+
+    def _verdict(self, said: Sequence[_Said], judge: int, place: int) -> Verdict:
+        """Return what a judge says on a criterion, in both orders together."""
+        verdicts = [
+            each.verdict
+            for each in said
+            if (each.asked.judge, each.asked.criterion) == (judge, place)
+        ]
+        pair = self._said.pair
+        if pair is None:
+            return verdicts[0]
+        return of_both_orders(verdicts, pair.ties, bool(self._said.verdict.values))
+
+    def _text(self, said: Sequence[_Said], names: Sequence[str]) -> str | None:
+        """Return what was replied; several replies as lines of JSON."""
+        if len(said) == 1:
+            return said[0].text
+        lines = (
+            {
+                "judge": self._said.panel[each.asked.judge].name,
+                "criterion": names[each.asked.criterion],
+                "swapped": each.asked.is_swapped,
+                "status": each.verdict.reason or JUDGED,
+                "reply": each.text,
+            }
+            for each in said
+        )
+        return "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)

@@ -1,0 +1,115 @@
+"""Metrics of what judges said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import Field
+
+from evalkit import Metric, NotScored, Parameters
+from evalkit.hookspecs import AnswerKind
+from evalkit_annotators_judge.people import COLUMN
+
+_KINDS: tuple[AnswerKind, ...] = ("one", "any-of", "all-of", "spans", "number", "none")
+
+
+class OfJudge(Parameters):
+    """Which judge."""
+
+    of: str = Field(min_length=1)
+    """What the judge is called, or `JUDGE.NAME` for one of its criteria or of several
+    judges."""
+
+
+class _OfVerdicts(Metric):
+    Parameters = OfJudge
+    answer_kinds = _KINDS
+    higher_is_better = True
+
+    @property
+    def columns(self) -> Sequence[str]:  # type: ignore[override]
+        """Value and status of the judge, and its label, which the run keeps."""
+        parameters = self.parameters
+        assert isinstance(parameters, OfJudge)
+        dot = "-" if "." in parameters.of else "."
+        return tuple(f"{parameters.of}{dot}{p}" for p in ("value", "status", "label"))
+
+    def score_example(self, fields: Mapping[str, Any]) -> float | NotScored:
+        """Return what a response is worth, or why nobody knows."""
+        value, status, _ = (fields[name] for name in self.columns)
+        return NotScored(str(status)) if value is None else float(value)
+
+
+class JudgeRate(_OfVerdicts):
+    """Mean of what a judge says that responses are worth, from 0 to 1.
+
+    `judge-rate:of=NAME` is of the judge that `--annotate` declares under this name, and
+    `judge-rate:of=NAME.CRITERION` of one of its criteria. Of pairs it is the win rate:
+    1 for a better response, 0.5 for a tie. A response without a verdict (unparsed,
+    refused, failed, inconsistent) is not scored, and counted by the reason. A missing
+    prediction that counts is worth 0. Range 0 to 1, higher is better; Wilson's interval
+    of a bounded mean.
+    """
+
+    bounds = (0.0, 1.0)
+    unit = "%"
+    scale = 100
+    worst_value = 0.0
+
+
+class JudgeMean(_OfVerdicts):
+    """Mean of what a judge says that responses are worth, in the judge's own range.
+
+    `judge-mean:of=NAME` is as `judge-rate`, for verdicts that are no shares, such as
+    numbers from 1 to 10. A response without a verdict is not scored, and counted by the
+    reason. Higher is better; a t interval.
+    """
+
+
+class OfColumns(Parameters):
+    """Which columns."""
+
+    of: tuple[str, ...] = Field(min_length=2)
+    """Columns of verdicts: `NAME.label`, `NAME.JUDGE-value`, or a field of the data or
+    the predictions that holds people's."""
+
+
+class JudgeAgreement(Metric):
+    """Share of responses of which all verdicts are the same.
+
+    `judge-agreement:of=NAME.label/FIELD` compares a judge with people's verdicts in a
+    field, `judge-agreement:of=NAME.a-label/NAME.b-label` two judges. Agreement by
+    chance is not taken away, as `krippendorff-alpha` with the same `of=` does. Numbers
+    are equal as numbers, true is 1. A response of which people did not say anything is
+    left out; one without a judge's verdict is not scored, and counted by the column.
+    Range 0 to 1, higher is better; Wilson's interval.
+    """
+
+    Parameters = OfColumns
+    answer_kinds = _KINDS
+    interval = "wilson"
+    bounds = (0.0, 1.0)
+    higher_is_better = True
+    unit = "%"
+    scale = 100
+
+    @property
+    def columns(self) -> Sequence[str]:  # type: ignore[override]
+        """The columns that are compared."""
+        parameters = self.parameters
+        assert isinstance(parameters, OfColumns)
+        return parameters.of
+
+    def score_example(self, fields: Mapping[str, Any]) -> float | NotScored | None:
+        """Return 1 where all are the same, and else 0."""
+        lacking = [name for name in self.columns if fields[name] is None]
+        if any("." not in name or name.endswith(f".{COLUMN}") for name in lacking):
+            return None  # people need not have judged all
+        if lacking:
+            return NotScored(f"{lacking[0]} has no verdict")
+        return float(len({_comparable(fields[name]) for name in self.columns}) == 1)
+
+
+def _comparable(value: Any) -> Any:
+    return value.strip() if isinstance(value, str) else float(value)

@@ -1,0 +1,637 @@
+"""A judge is asked, its verdicts are read, kept and scored."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from model_servers import Answer, Got, ModelServer, serving
+
+import evalkit
+from evalkit import Result
+from evalkit.errors import DataError, PluginError
+from evalkit_annotators_judge.declaration import Declaration
+from evalkit_annotators_judge.judge import Judge
+
+IDS = ("a_1", "b_1_turn2", "c/3", "d", "e")
+SAID = {
+    "a_1": "Thank you, dear.",
+    "b_1_turn2": "Go away.",
+    "c/3": "Well.",
+    "d": "Whatever.",
+    "e": "Please do.",
+}
+ROWS = [{"uid": uid, "source": f"Ask {uid}", "text": "x"} for uid in IDS]
+REPLIES = {
+    "Thank you, dear.": "Kind. <verdict>polite</verdict>",
+    "Go away.": "<verdict>polite</verdict>, no: <verdict>rude</verdict>",
+    "Well.": "I would say rude.",
+    "Whatever.": "<verdict>meh</verdict>",
+    "Please do.": "<verdict>polite</verdict>",
+}
+VALUES = {"polite": 1, "rude": 0}
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "EVALKIT_OFFLINE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@contextmanager
+def judging(reply: Callable[[str, Got], Any]) -> Iterator[ModelServer]:
+    """Run a judge that replies to the last message."""
+
+    def answer(got: Got) -> Answer:
+        said = reply(got.body["messages"][-1]["content"], got)
+        if isinstance(said, Answer):
+            return said
+        choice = said if isinstance(said, Mapping) else spoken(said)
+        usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+        return Answer({"choices": [choice], "usage": usage})
+
+    with serving(answer) as server:
+        yield server
+
+
+def spoken(text: str, why: str = "stop") -> dict[str, Any]:
+    return {"message": {"content": text}, "finish_reason": why}
+
+
+def by_response(content: str, got: Got) -> Any:
+    """Reply as `REPLIES` has it for the response in the message."""
+    return next(said for text, said in REPLIES.items() if text in content)
+
+
+def declared(server: ModelServer, **said: Any) -> dict[str, Any]:
+    usual = {
+        "annotator": "judge",
+        "model": f"openai:model=m,base_url={server.url}/v1",
+        "rubric": "Is it polite?",
+        "prompt": {"user": "{rubric}\n{source}\n{response}"},
+        "verdict": {"kind": "label", "tag": "verdict", "values": VALUES},
+    }
+    return {name: each for name, each in {**usual, **said}.items() if each is not None}
+
+
+def judged(said: Any, rows: Any = None, said_of: Any = None, **more: Any) -> Result:
+    predictions = [
+        {"id": uid, "text": text}
+        for uid, text in (SAID if said_of is None else said_of).items()
+    ]
+    return evalkit.evaluate(
+        data=ROWS if rows is None else rows,
+        task="text-generation",
+        predictions=more.pop("predictions", predictions),
+        metrics=more.pop("metrics", ["exact-match"]),
+        annotators={} if said is None else {"polite": said},
+        model="m",
+        **more,
+    )
+
+
+def column(result: Result, name: str) -> dict[str, Any]:
+    examples = result.examples
+    return dict(zip(examples["id"], examples[name], strict=True))
+
+
+def test_each_response_has_a_verdict_or_the_reason_why_not() -> None:
+    with judging(by_response) as server:
+        found = judged(declared(server))
+    assert column(found, "polite.value") == {
+        **{"a_1": 1.0, "b_1_turn2": 0.0, "c/3": None, "d": None, "e": 1.0}
+    }
+    assert column(found, "polite.status") == {
+        "a_1": "judged",
+        "b_1_turn2": "judged",
+        "c/3": "unparsed: no verdict",
+        "d": "unparsed: a label that is not declared",
+        "e": "judged",
+    }
+    assert found.record.not_scored == {"judge-rate:of=polite": 2}
+    reasons = {p.id: str(p) for p in found.problems}
+    assert "unparsed: no verdict" in reasons["c/3"]
+    assert found.status == "partial"
+    texts = dict(found.annotations["polite"].select("id", "text").iter_rows())
+    assert texts["d"] == "<verdict>meh</verdict>"
+    # two of five are more than a metric lets pass: no value, and no 0 in it
+    assert found["judge-rate:of=polite"].value is None
+
+
+def test_verdicts_are_averaged_over_those_that_there_are() -> None:
+    with judging(lambda text, got: REPLIES["Please do."]) as server:
+        found = judged(declared(server))["judge-rate:of=polite"]
+    assert (found.value, found.n, found.coverage) == (1.0, 5, 1.0)
+    assert found.ci_low is not None
+    assert found.ci_low < 1
+
+
+def test_nothing_depends_on_the_order_of_rows() -> None:
+    with judging(by_response) as server:
+        first = judged(declared(server))
+        second = judged(declared(server), rows=ROWS[::-1])
+    assert column(first, "polite.value") == column(second, "polite.value")
+    assert len(server.got) == len(ROWS)
+
+
+def test_a_run_is_repeated_from_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = tmp_path / "runs"
+    with judging(by_response) as server:
+        said = declared(server)
+        first = judged(said, out=runs)
+        asked = len(server.got)
+        assert asked == len(ROWS)
+        # also where nothing but replies is kept
+        shutil.rmtree(tmp_path / "cache" / "annotations")
+        again = judged(said, out=runs)
+        other = judged({**said, "rubric": "Is it rude?"}, out=runs)
+        assert len(server.got) == 2 * asked
+        warmer = {"generate": {"temperature": 0.5}}
+        third = judged({**said, **warmer}, out=runs)
+        assert len(server.got) == 3 * asked
+    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
+    shutil.rmtree(tmp_path / "cache" / "annotations")
+    offline = judged(said, out=runs)
+    patient = judged({**said, "asking": {"timeout": 5}, "prices": None}, out=runs)
+    same = {each.run_id for each in (first, again, offline, patient)}
+    assert same == {first.run_id}
+    assert len({first.run_id, other.run_id, third.run_id}) == 3
+    checked = evalkit.verify(runs / str(first.dataset) / first.run_id)
+    assert (checked.differences, checked.unverified) == ((), {})
+
+
+def test_the_record_holds_model_rubric_and_how_it_generates() -> None:
+    with judging(by_response) as server:
+        found = judged(declared(server))
+    (judge,) = (c for c in found.record.components if c.id == "annotators/judge")
+    said = judge.parameters
+    assert said["rubric"] == "Is it polite?"
+    assert said["identities"][0]["parameters"]["model"] == "m"
+    assert not {"asking", "prices"} & {*said}
+    (told,) = found.record.annotations
+    assert (told.annotator, told.asked, told.cost) == ("polite", 5, None)
+
+
+def test_what_fails_is_a_status_and_asked_anew() -> None:
+    broken = {"yes"}
+
+    def reply(text: str, got: Got) -> Any:
+        if "Go away." in text and broken:
+            return Answer({"error": {"message": "too hot"}}, status=400)
+        if "Well." in text:
+            return spoken("I will not judge that.", "content_filter")
+        if "Whatever." in text:
+            return spoken("Let me think about", "length")
+        return "<verdict>polite</verdict>"
+
+    with judging(reply) as server:
+        said = declared(server)
+        first = column(judged(said), "polite.status")
+        broken.clear()
+        asked = len(server.got)
+        second = column(judged(said), "polite.status")
+        assert len(server.got) == asked + 1
+    assert first["b_1_turn2"].startswith("failed: ")
+    assert first["c/3"] == second["c/3"] == "refused: the judge declines"
+    assert second["d"] == "unparsed: the reply was cut off (max_tokens)"
+    assert second["b_1_turn2"] == "judged"
+
+
+def test_offline_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
+    with judging(by_response) as server:
+        found = judged(declared(server))
+        assert not server.got
+    assert all(
+        s.startswith("not asked: ") for s in column(found, "polite.status").values()
+    )
+    assert found["judge-rate:of=polite"].value is None
+
+
+def many(count: int) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    rows = [{"uid": f"r{n}", "source": "?", "text": "x"} for n in range(count)]
+    return rows, {f"r{n}": f"Answer {n}." for n in range(count)}
+
+
+def test_asking_ends_once_for_all() -> None:
+    rows, said_of = many(450)
+    with judging(lambda text, got: Answer({}, status=400)) as server:
+        said = declared(server, asking={"concurrency": 1})
+        found = judged(said, rows=rows, said_of=said_of)
+        # 20 may fail; what is under way then is asked, and not one of the next batch
+        assert 20 < len(server.got) <= 25
+    statuses = [*column(found, "polite.status").values()]
+    assert sum(status.startswith("not asked: ") for status in statuses) > 420
+    assert sum(status.startswith("failed: ") for status in statuses) >= 20
+
+
+def test_a_limit_of_tokens_is_one_for_all_batches() -> None:
+    rows, said_of = many(450)
+    with judging(lambda text, got: "<verdict>polite</verdict>") as server:
+        limits = {"concurrency": 1, "token_limit": 110 * 300}
+        said = declared(server, asking=limits)
+        judged(said, rows=rows, said_of=said_of)
+        assert 300 <= len(server.got) <= 305
+        judged(declared(server), rows=rows, said_of=said_of)
+        assert len(server.got) == 450
+
+
+def test_what_it_cost_is_told() -> None:
+    with judging(by_response) as server:
+        said = declared(server, prices={"input": 2.0, "output": 10.0})
+        found = judged(said)
+        (told,) = found.record.annotations
+        assert told.cost == pytest.approx(5 * (100 * 2 + 10 * 10) / 1e6)
+        (told,) = judged(said).record.annotations
+    assert (told.asked, told.cost) == (0, None)
+
+
+PAIR = {
+    "prompt": {"user": "{rubric}\n[A] {first}\n[B] {second}\n"},
+    "verdict": {"kind": "pair"},
+    "pair": {"other": "baseline"},
+}
+LONGER = {"d": "[[C]]", "e": "no idea"}
+
+
+def longer(text: str, got: Got) -> str:
+    """Say that the longer answer is better, or else the first one."""
+    _, first, second = (part.partition("\n")[0] for part in text.split("] "))
+    if "Please do." in text:
+        return "no idea" if first == "Please do." else "[[B]]"
+    if len(first) == len(second):
+        return "[[A]]"
+    return "[[A]]" if len(first) > len(second) else "[[B]]"
+
+
+OTHERS = {
+    "a_1": "Hm.",
+    "b_1_turn2": "Go away, please do not come back.",
+    "c/3": "Hell.",
+    "d": "No.",
+    "e": "Yes.",
+}
+
+
+def with_others() -> list[dict[str, Any]]:
+    return [
+        {"id": uid, "text": text, "baseline": OTHERS[uid]} for uid, text in SAID.items()
+    ]
+
+
+@pytest.mark.parametrize("ties", [True, False])
+def test_pairs_are_judged_in_both_orders(ties: bool) -> None:
+    with judging(longer) as server:
+        said = declared(server, **{**PAIR, "pair": {"other": "baseline", "ties": ties}})
+        found = judged(said, predictions=with_others())
+        assert len(server.got) == 2 * len(ROWS)
+    tie = (0.5, "tie", "judged")
+    differs = (None, None, "inconsistent: the verdict depends on the order")
+    columns = ("polite.value", "polite.label", "polite.status")
+    verdicts = zip(*(column(found, name).values() for name in columns), strict=True)
+    assert dict(zip(found.examples["id"], verdicts, strict=True)) == {
+        "a_1": (1.0, "win", "judged"),
+        "b_1_turn2": (0.0, "loss", "judged"),
+        "c/3": tie if ties else differs,
+        "d": (1.0, "win", "judged"),
+        "e": (None, None, "unparsed: no verdict"),
+    }
+
+
+def test_pairs_with_the_answers_of_another_run(tmp_path: Path) -> None:
+    with judging(longer) as server:
+        other = judged(None, said_of=OTHERS)
+        said = declared(server, **{**PAIR, "pair": {}})
+        found = judged(said, against=other)
+        assert column(found, "polite.value")["b_1_turn2"] == 0.0
+        assert column(found, "against") == OTHERS
+        assert found.record.against == other.run_id
+        plain = judged(declared(server, **PAIR), predictions=with_others())
+        assert column(plain, "polite.value") == column(found, "polite.value")
+        assert plain.run_id != found.run_id
+        asked = len(server.got)
+        right = [{**row, "text": "y"} for row in ROWS]
+        with pytest.raises(
+            DataError, match="is of other data: it lacks 5 answers of 5"
+        ):
+            judged(said, rows=right, against=other)
+        with pytest.raises(DataError, match="is of other data: it lacks 1 answer of 5"):
+            judged(
+                said,
+                rows=[*ROWS[:4], {**ROWS[4], "uid": "f"}],
+                against=other,
+                on_missing="skip",
+            )
+        with pytest.raises(DataError, match=r"against.*--against RUN gives it"):
+            judged(said)
+        assert len(server.got) == asked
+
+
+def test_marks_that_say_how_much_better() -> None:
+    marks = {"[[A>>B]]": 3, "[[A>B]]": 1, "[[A=B]]": 0.5, "[[B>A]]": 0, "[[B>>A]]": 0}
+
+    def reply(text: str, got: Got) -> str:
+        return (
+            longer(text, got).replace("[[A]]", "[[A>>B]]").replace("[[B]]", "[[B>A]]")
+        )
+
+    with judging(reply) as server:
+        said = declared(server, **PAIR)
+        said["verdict"] = {"kind": "pair", "values": marks}
+        found = judged(said, predictions=with_others())
+    values = column(found, "polite.value")
+    # of the response that is longer: 3 as the first, 1 as the second
+    assert values == {"a_1": 2.0, "b_1_turn2": 0.0, "c/3": 1.5, "d": 2.0, "e": None}
+    assert "judge-mean:of=polite" in found
+
+
+def test_criteria_have_points() -> None:
+    criteria = [
+        {"name": "thanks", "rubric": "Does it thank?", "points": 5},
+        {"name": "short", "rubric": "Is it short?", "points": 3},
+        {"name": "insults", "rubric": "Does it insult?", "points": -4},
+    ]
+    rule = {"kind": "json"}
+
+    def reply(text: str, got: Got) -> str:
+        if "Well." in text and "short" in text:
+            return "none"
+        is_met = {
+            "Does it thank?": "Thank" in text,
+            "Is it short?": len(text.splitlines()[-1]) < 10,
+            "Does it insult?": "away" in text,
+        }[text.splitlines()[0]]
+        return json.dumps({"explanation": "so", "criteria_met": is_met})
+
+    with judging(reply) as server:
+        said = declared(server, rubric=None, criteria=criteria, verdict=rule)
+        found = judged(said)
+    assert column(found, "polite.value") == {
+        "a_1": 5 / 8,
+        "b_1_turn2": 0.0,  # 3 - 4 is less than nothing
+        "c/3": None,
+        "d": 3 / 8,
+        "e": 0.0,
+    } | {"d": 3 / 8 if len("Whatever.") < 10 else 0.0, "e": 0.0}
+    assert column(found, "polite.status")["c/3"] == "short: unparsed: no object of JSON"
+    assert column(found, "polite.thanks-label")["a_1"] == "met"
+    assert found["judge-rate:of=polite.insults"].value == pytest.approx(1 / 5)
+
+
+def test_rows_may_have_criteria_of_their_own() -> None:
+    rubrics = [{"rubric": "thanks", "points": 2}, {"rubric": "asks", "points": 1}]
+    more = [{"rubric": f"number {n}", "points": n} for n in range(1, 13)]
+    rows = [
+        {**row, "rubrics": more if row["uid"] == "d" else rubrics} for row in ROWS[:4]
+    ]
+    rows.append({**ROWS[4], "rubrics": []})
+
+    def reply(text: str, got: Got) -> str:
+        rubric = text.splitlines()[0]
+        is_met = rubric in ("asks", "number 11")
+        return json.dumps({"criteria_met": is_met})
+
+    with judging(reply) as server:
+        said = declared(
+            server, rubric=None, criteria_field="rubrics", verdict={"kind": "json"}
+        )
+        found = judged(said, rows=rows)
+    values = column(found, "polite.value")
+    assert values["a_1"] == pytest.approx(1 / 3)
+    assert values["d"] == pytest.approx(11 / 78)
+    assert column(found, "polite.status")["e"] == (
+        "not asked: rubrics holds no list of rubrics"
+    )
+
+
+def panel(server: ModelServer, combine: str = "majority", **said: Any) -> Any:
+    judges = [
+        {"name": name, "model": f"openai:model={name},base_url={server.url}/v1"}
+        for name in ("kind", "strict", "odd")
+    ]
+    return declared(server, model=None, judges=judges, combine=combine, **said)
+
+
+def opinion(text: str, got: Got) -> str:
+    """Reply as three judges do, of whom one is odd."""
+    is_nice = any(word in text for word in ("Thank", "Please", "Well"))
+    if got.body["model"] == "kind":
+        is_nice = True
+    if got.body["model"] == "odd" and "Please" in text:
+        return "who knows"
+    if got.body["model"] == "odd" and "Well" in text:
+        return "<verdict>rude</verdict>"
+    return f"<verdict>{'polite' if is_nice else 'rude'}</verdict>"
+
+
+def test_several_judges_and_their_agreement() -> None:
+    with judging(opinion) as server:
+        found = judged(panel(server))
+    assert column(found, "polite.label") == {
+        "a_1": "polite",
+        "b_1_turn2": "rude",
+        "c/3": "polite",
+        "d": "rude",
+        "e": "polite",  # two of three, whatever the third would say
+    }
+    assert column(found, "polite.odd-status")["e"] == "unparsed: no verdict"
+    name = (
+        "krippendorff-alpha:of=polite.kind-label/polite.strict-label/polite.odd-label"
+    )
+    alpha = found[name]
+    lists = [list("ppp"), list("prr"), list("ppr"), list("prr"), ["p", "p", None]]
+    by_hand = evalkit.score(
+        "krippendorff-alpha", "xxxxx", "xxxxx", fields={"responses": lists}
+    )["krippendorff-alpha"]
+    assert alpha.value == pytest.approx(by_hand.value, abs=1e-12)
+    assert alpha.ci_low is not None
+    assert alpha.n == 5
+
+
+def test_the_mean_of_judges_needs_all_of_them() -> None:
+    with judging(opinion) as server:
+        found = judged(panel(server, "mean"))
+    values = column(found, "polite.value")
+    assert values["c/3"] == pytest.approx(2 / 3)
+    assert values["e"] is None
+    assert column(found, "polite.status")["e"] == "odd: unparsed: no verdict"
+
+
+def test_two_judges_that_disagree_are_no_tie() -> None:
+    with judging(opinion) as server:
+        said = panel(server)
+        said["judges"] = said["judges"][:2]
+        found = judged(said)
+    assert column(found, "polite.status")["d"] == "no majority: judges disagree"
+
+
+def test_verdicts_of_people() -> None:
+    people = ["polite", "rude", "rude", "rude", None]
+    rows = [{**row, "people": p} for row, p in zip(ROWS, people, strict=True)]
+    with judging(opinion) as server:
+        found = judged(panel(server, human="people"), rows=rows)
+    share = found["judge-agreement:of=polite.label/people"]
+    assert (share.value, share.n) == (3 / 4, 4)
+    alpha = found["krippendorff-alpha:of=polite.label/people"]
+    assert alpha.n == 4
+    assert alpha.value is not None
+    assert alpha.ci_high is not None
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv"])
+def test_verdicts_of_people_in_a_file(suffix: str, tmp_path: Path) -> None:
+    people = {"a_1": "polite", "c/3": "rude", "d": "rude", "unknown": "rude"}
+    file = tmp_path / f"people.{suffix}"
+    lines = [json.dumps({"id": uid, "verdict": v}) for uid, v in people.items()]
+    if suffix == "csv":
+        lines = ["verdict,id", *(f"{v},{uid}" for uid, v in people.items())]
+    file.write_text("\n".join(lines))
+    with judging(opinion) as server:
+        said = panel(server, human_file=str(file))
+        found = judged(said)
+        share = found["judge-agreement:of=polite.label/polite.people"]
+        assert (share.value, share.n) == (pytest.approx(2 / 3), 3)
+        assert found["krippendorff-alpha:of=polite.label/polite.people"].n == 3
+        file.write_text(file.read_text().replace("rude", "polite"))
+        assert judged(said).run_id != found.run_id
+        for text, why in (
+            ('{"id": "a"}', "line 1: it has no verdict"),
+            ('\n{"verdict": 1}', "line 2: it has no id"),
+            ("", "has no rows"),
+        ):
+            wrong = tmp_path / "wrong.jsonl"
+            wrong.write_text(text)
+            with pytest.raises(PluginError, match=f"human_file: .*{why}"):
+                judged({**said, "human_file": str(wrong)})
+
+
+def test_numbers_and_people() -> None:
+    rows = [{**row, "people": n} for n, row in enumerate(ROWS, start=1)]
+    rule = {"kind": "number", "range": [1, 5], "tag": "score"}
+
+    def reply(text: str, got: Got) -> str:
+        number = 1 + [*SAID.values()].index(text.splitlines()[-1])
+        return f"So <score>{min(number, 4)}</score>"
+
+    with judging(reply) as server:
+        found = judged(declared(server, verdict=rule, human="people"), rows=rows)
+    mean = found["judge-mean:of=polite"]
+    assert (mean.value, mean.unit) == (14 / 5, "")
+    assert found["judge-agreement:of=polite.value/people"].value == 4 / 5
+    alpha = found["krippendorff-alpha:level=interval,of=polite.value/people"]
+    assert alpha.value == pytest.approx(0.95, abs=0.05)
+
+
+WRONG: list[tuple[Any, str]] = [
+    ({"rubric": None}, "rubric: there is none"),
+    ({"criteria": [{"name": "a", "rubric": "b"}]}, "rubric: there are several"),
+    ({"prompt": {"user": "{rubric}"}}, r"prompt.user: the judge never sees \{response"),
+    ({"prompt": {"user": "{response}"}}, r"prompt.user: the judge never sees \{rubric"),
+    ({"prompt": {"user": "{rubric} {response} {first}"}}, r"it names \{first\}"),
+    ({"prompt": {"user": "{rubric {response}"}}, "prompt.user: .* malformed"),
+    ({"prompt": {"usr": "{rubric}"}}, "prompt.usr: .* did you mean 'user'"),
+    ({"verdict": {"kind": "label"}}, "verdict.values: there are none"),
+    ({"verdict": {"kind": "number"}}, "verdict.range: there is none"),
+    ({"verdict": {"kind": "number", "range": [5, 1]}}, "verdict.range: the first"),
+    ({"verdict": {"kind": "json", "tag": "a"}}, "verdict.tag: the kind json takes"),
+    ({"verdict": {"kind": "pair"}}, "pair: pairs are compared where"),
+    ({"pair": {"other": "source"}}, "verdict.kind: pairs are compared where"),
+    (
+        {"verdict": {"kind": "label", "values": {"a": 1}, "pattern": "x"}},
+        "verdict.pattern: it must have one group",
+    ),
+    ({"model": None}, "model: name one model"),
+    ({"model": "constant:answer=x"}, "model: models/constant answers inputs"),
+    ({"model": "opnai"}, "model: .* did you mean openai"),
+    ({"combine": "mean"}, "combine: there is one judge"),
+    ({"generate": {"completions": 2}}, "generate.completions: a judge says one"),
+    ({"generate": {"temprature": 2}}, "generate.temprature: .* 'temperature'"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), WRONG)
+def test_wrong_declarations_are_refused(change: Any, message: str) -> None:
+    with judging(by_response) as server:
+        with pytest.raises(PluginError, match=f"annotator 'polite': .*{message}"):
+            judged(declared(server, **change))
+        assert not server.got
+
+
+def test_a_field_that_there_is_not_is_refused() -> None:
+    with judging(by_response) as server:
+        said = declared(server, prompt={"user": "{rubric} {response} {sorce}"})
+        with pytest.raises(DataError, match=r"prompt.user reads .* mean 'source'\?"):
+            judged(said)
+        with pytest.raises(DataError, match="human reads the field 'peple'"):
+            judged(declared(server, human="peple"))
+        with pytest.raises(DataError, match="criteria_field reads the field 'rubics'"):
+            judged(declared(server, rubric=None, criteria_field="rubics"))
+        assert not server.got
+
+
+def test_a_task_may_declare_a_judge(tmp_path: Path) -> None:
+    from evalkit_tasks_text.text_generation import TextGeneration
+
+    with judging(by_response) as server:
+
+        class Politeness(TextGeneration):
+            """Texts that ought to be polite."""
+
+            name = "politeness"
+            perf_metric = "judge-rate:of=manners"
+            eval_metrics = ()
+            annotators = {"manners": declared(server)}
+
+        predictions = [{"id": uid, "text": text} for uid, text in SAID.items()]
+        found = evalkit.evaluate(
+            data=ROWS, task=Politeness, predictions=predictions, model="m"
+        )
+        assert column(found, "manners.value")["e"] == 1.0
+        assert found.record.headline == "judge-rate:of=manners"
+        asked = len(server.got)
+        with_others = evalkit.evaluate(
+            data=ROWS, task=Politeness, predictions=predictions, metrics=["chrf"]
+        )
+        assert "judge-rate:of=manners" not in with_others
+        assert len(server.got) == asked
+
+
+def test_no_secret_is_written_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "sk-do-not-tell-anybody"
+    monkeypatch.setenv("OPENAI_API_KEY", secret)
+    with judging(by_response) as server:
+        judged(declared(server), out=tmp_path / "runs")
+        assert server.got[0].headers["authorization"] == f"Bearer {secret}"
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {"run.json", "replies.sqlite"} <= {path.name for path in files}
+    assert not [path for path in files if secret.encode() in path.read_bytes()]
+
+
+PAGE = Path(__file__).parents[4] / "docs" / "judges.md"
+
+
+def test_declarations_on_the_page_are_right() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    blocks = [
+        tomllib.loads(code) for code in re.findall(r"```toml\n(.*?)```", text, re.S)
+    ]
+    assert len(blocks) == 4
+    for block in blocks:
+        said = {**blocks[0], **block}
+        said |= {"model": None} if "judges" in block else {"model": "echo"}
+        said |= {"rubric": None} if "criteria" in block else {}
+        for judge in said.get("judges", ()):
+            judge["model"] = "echo"
+        Judge(Declaration.model_validate(said))

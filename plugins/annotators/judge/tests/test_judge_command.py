@@ -1,0 +1,143 @@
+"""Judges on the command line, declared in files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from evalkit_cli.main import cli
+
+JUDGE = """
+model = "echo"
+rubric = "Does the label fit?"
+
+[prompt]
+user = "{rubric} {statement} <v>{response}</v>"
+
+[verdict]
+kind = "label"
+tag = "v"
+values = { positive = 1, negative = 0, neutral = 0.5 }
+"""
+
+PAIR = """
+model: echo
+rubric: Which fits better?
+prompt:
+  user: "{rubric} {statement} {first} {second} [[A]]"
+verdict: {kind: pair}
+pair: {}
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
+    labels = ["positive", "negative", "neutral"]
+    rows = ({"id": f"sent-{n:03}", "label": labels[n % 3]} for n in range(1, 136))
+    Path("said.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Path("fits.toml").write_text(JUDGE)
+    Path("better.yaml").write_text(PAIR)
+    return tmp_path
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["eval", "sample-sentiment", *arguments])
+
+
+def rescore(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["rescore", *arguments])
+
+
+def record(*arguments: str) -> Any:
+    done = call("-p", "said.jsonl", "--json", *arguments)
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def score(run: Any, name: str) -> float:
+    of_all = (s for s in run["scores"] if s["metric"] == name and s["tag"] is None)
+    return float(next(s["value"] for s in of_all if s["aggregate"] is None))
+
+
+def test_a_file_declares_a_judge() -> None:
+    run = record("--annotate", "fits.toml")
+    assert score(run, "judge-rate:of=fits") == 0.5
+    assert run["status"] == "complete"
+    named = record("--annotate", "labels=fits.toml", "--concurrency", "2")
+    assert score(named, "judge-rate:of=labels") == 0.5
+    assert named["run_id"] != run["run_id"]
+    limited = record("--annotate", "fits.toml", "--max-errors", "3%")
+    assert limited["run_id"] == run["run_id"]
+
+
+def test_pairs_are_compared_with_a_run() -> None:
+    first = record()
+    run = record("--annotate", "better.yaml", "--against", first["run_id"])
+    assert run["against"] == first["run_id"]
+    assert score(run, "judge-rate:of=better") == 0.5
+
+
+def test_a_run_is_judged_that_is_there() -> None:
+    run = record()["run_id"]
+    done = rescore(run, "--annotate", "fits.toml", "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["parent"] == run
+    assert score(found, "judge-rate:of=fits") == 0.5
+    assert found["annotations"][0]["rows"] == 135
+    again = rescore(run, "--annotate", "fits.toml", "--json")
+    assert json.loads(again.stdout)["run_id"] == found["run_id"]
+    Path("fits.toml").write_text(JUDGE.replace("{statement}", "{statemnt}"))
+    done = rescore(run, "--annotate", "fits.toml")
+    assert done.exit_code == 1
+    assert "fits.toml: prompt.user reads the field 'statemnt'" in done.stderr
+
+
+def test_thresholds_may_name_a_judge() -> None:
+    arguments = ("-p", "said.jsonl", "--annotate", "fits.toml", "--fail-under")
+    assert call(*arguments, "judge-rate:of=fits=0.4").exit_code == 0
+    assert call(*arguments, "judge-rate:of=fits=0.6").exit_code == 3
+    assert call(*arguments, "judge-rate:of=fist=0.6").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('model = "echo"', "", "fits.toml: model: name one model"),
+        ('"echo"', '"ehco"', "fits.toml: model: there is no model 'ehco'"),
+        ("{statement}", "{statemnt}", "fits.toml: prompt.user reads the field"),
+        ("rubric =", "rubic =", "fits.toml: rubic: .* did you mean 'rubric'"),
+        ("[prompt]", "[prompt", "fits.toml: it is no TOML"),
+        ("[verdict]", "annotator = 3\n[verdict]", "fits.toml: prompt.annotator: "),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_file(old: str, new: str, message: str) -> None:
+    import re
+
+    Path("fits.toml").write_text(JUDGE.replace(old, new))
+    done = call("-p", "said.jsonl", "--annotate", "fits.toml")
+    assert done.exit_code == 1
+    assert re.search(message, done.stderr), done.stderr
+    assert not Path("runs").exists()
+
+
+def test_two_files_of_one_name_are_refused() -> None:
+    done = call(
+        "-p", "said.jsonl", "--annotate", "fits.toml", "--annotate", "fits.toml"
+    )
+    assert done.exit_code == 2
+    assert "write NAME=fits.toml" in done.stderr
+
+
+def test_what_is_no_declaration_is_refused() -> None:
+    Path("list.json").write_text("[]")
+    done = call("-p", "said.jsonl", "--annotate", "list.json")
+    assert done.exit_code == 1
+    assert "list.json: it must hold an object" in done.stderr
+    assert "no_file.toml" in call("--annotate", "no_file.toml").stderr

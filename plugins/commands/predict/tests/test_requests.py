@@ -1,0 +1,104 @@
+"""Requests of who reads the replies itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import evalkit
+from evalkit import Reply, Request
+from evalkit.asking import Asked, ask
+from evalkit.errors import PluginError
+
+
+class Counting(evalkit.Model):
+    """Says how often it was asked, and fails where it is told to."""
+
+    abilities = ("text",)
+    batch_requests = 1
+    uses_network = False
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def describe(self) -> dict[str, str]:
+        return {"name": "counting"}
+
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        self.asked += [str(request.prompt) for request in requests]
+        return [
+            Reply(error="no key", is_fatal=True)
+            if request.prompt == "fatal"
+            else Reply(error="too long")
+            if request.prompt == "long"
+            else evalkit.text_reply(f"{request.prompt}!")
+            for request in requests
+        ]
+
+
+@pytest.fixture(autouse=True)
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path))
+
+
+def requests(*prompts: str) -> list[Request]:
+    return [Request(prompt=prompt) for prompt in prompts]
+
+
+def said(found: Sequence[Reply]) -> list[str]:
+    return [
+        reply.completions[0].text if reply.error is None else str(reply.error)
+        for reply in found
+    ]
+
+
+def test_replies_are_in_order_and_kept() -> None:
+    model = Counting()
+    first = ask(model, requests("a", "b", "a"))
+    assert said(first.replies) == ["a!", "b!", "a!"]
+    assert first.cached.count(True) == 1
+    told: list[int] = []
+    second = ask(model, requests("b", "c", "a"), progress=told.append)
+    assert said(second.replies) == ["b!", "c!", "a!"]
+    assert second.cached == (True, False, True)
+    assert told == [1, 2, 3]
+    assert sorted(model.asked) == ["a", "b", "c"]
+    ask(model, requests("a"), replication="2")
+    ask(model, requests("a"), asked=Asked(is_cached=False))
+    assert len(model.asked) == 5
+    assert ask(model, []).replies == ()
+
+
+def test_what_fails_is_a_reply() -> None:
+    found = ask(Counting(), requests("a", "long"), asked=Asked(max_errors=1))
+    assert said(found.replies) == ["a!", "too long"]
+    assert found.ended is None
+
+
+def test_where_asking_ends_the_cache_still_answers() -> None:
+    model = Counting()
+    ask(model, requests("z"))
+    found = ask(model, requests("fatal", "z", "y"), asked=Asked(concurrency=1))
+    assert found.ended == "the model answers nothing: no key"
+    assert said(found.replies) == [found.ended, "z!", found.ended]
+    assert "y" not in model.asked[:2]
+
+
+def test_offline_the_cache_answers_and_nothing_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = Counting()
+    ask(model, requests("a"))
+    monkeypatch.setattr(Counting, "uses_network", True)
+    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
+    found = ask(model, requests("b", "a"))
+    assert model.asked == ["a"]
+    assert found.cached == (False, True)
+    assert "cannot be asked, as EVALKIT_OFFLINE forbids" in str(found.replies[0].error)
+
+
+def test_a_model_that_answers_inputs_is_refused() -> None:
+    with pytest.raises(PluginError, match="answers inputs of tasks, and no requests"):
+        ask("constant:answer=x", requests("a"))

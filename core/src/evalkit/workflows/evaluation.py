@@ -28,6 +28,7 @@ from evalkit.runs.remote import check_place
 from evalkit.runs.results import Result
 from evalkit.workflows.against import beside
 from evalkit.workflows.announcing import announce, write
+from evalkit.workflows.declared_extractors import with_extractors
 from evalkit.workflows.evaluation_steps import (
     annotate,
     bind,
@@ -39,7 +40,6 @@ from evalkit.workflows.evaluation_steps import (
     refused_copies,
     score,
     score_copies,
-    with_extractors,
 )
 from evalkit.workflows.options import EvaluationOptions
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from evalkit.adapting.extraction import Extraction, extraction
+from evalkit.adapting.extraction import Extraction
 from evalkit.adapting.mapping import mapped_facets
 from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.jobs import Job
 from evalkit.base.progress import Progress
 from evalkit.base.terms import Weight
-from evalkit.errors import DataError, EvalkitError, MetricError
+from evalkit.errors import EvalkitError, MetricError
 from evalkit.examples.table import Examples
 from evalkit.perturbing.columns import COPY_COLUMNS, TAGS
 from evalkit.plugins.bound import BoundAnnotator, BoundDataset, BoundMetric, BoundTask
@@ -31,7 +31,6 @@ from evalkit.predictions.preparation import (
     prepare,
     with_suggestions,
 )
-from evalkit.predictions.systems import read_system, system_file
 from evalkit.predictions.table import prediction_column, scoring_table
 from evalkit.runs.own_scores import own_scores
 from evalkit.runs.recording import Options, Parts
@@ -43,7 +42,7 @@ from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
 from evalkit.scoring.table import ScoringTable
 from evalkit.workflows.binding import bind_data
-from evalkit.workflows.options import NO_EXTRACTOR, EvaluationOptions
+from evalkit.workflows.options import EvaluationOptions
 
 # what is done with copies and annotators is imported where there are some
 if TYPE_CHECKING:
@@ -97,25 +96,6 @@ class Asked:
     def tell(self, event: str, **facts: Any) -> None:
         """Tell the observers what happens to the data set."""
         self.watchers.tell(event, dataset=self.dataset.component.name, **facts)
-
-
-def with_extractors(
-    options: EvaluationOptions, predictions: Any, registry: Registry | None
-) -> EvaluationOptions:
-    """Take the extractors that belong to the prompt, where a user names none."""
-    system = read_system(predictions) if options.extract is None else None
-    if system is None or system.extract is None:
-        return options
-    try:
-        if system.extract != NO_EXTRACTOR:
-            extraction(system.extract, registry)
-    except EvalkitError as error:
-        where = system_file(predictions)
-        raise DataError(
-            f"{where}: extract: {error}. It is what the prompt of the predictions "
-            "says; --extract (extract=) names others, or none"
-        ) from error
-    return replace(options, extract=system.extract)
 
 
 def bind(

@@ -25,7 +25,7 @@ from evalkit.predictions.written_forms import label_notices, number_notices
 from evalkit.reading.given_rows import rows_of
 from evalkit.runs.accounts import alignment_notices
 from evalkit.workflows.binding import bind_data
-from evalkit.workflows.evaluation_steps import with_extractors
+from evalkit.workflows.declared_extractors import with_extractors
 from evalkit.workflows.options import EvaluationOptions
 
 

@@ -610,9 +610,10 @@ def test_no_secret_is_written_down(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = "sk-do-not-tell-anybody"
-    monkeypatch.setenv("OPENAI_API_KEY", secret)
+    monkeypatch.setenv("JUDGE_KEY", secret)
     with judging(by_response) as server:
-        judged(declared(server), out=tmp_path / "runs")
+        model = f"openai:model=m,base_url={server.url}/v1,api_key_variable=JUDGE_KEY"
+        judged(declared(server, model=model), out=tmp_path / "runs")
         assert server.got[0].headers["authorization"] == f"Bearer {secret}"
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert {"run.json", "replies.sqlite"} <= {path.name for path in files}

@@ -213,7 +213,7 @@ def test_what_is_not_allowed_of_one_input_is_an_error_of_its_row(serve: Serve) -
     ]
 
 
-@pytest.mark.parametrize("wait", ["601", http_date(700)])
+@pytest.mark.parametrize("wait", ["601", http_date(86_400)])
 def test_nobody_waits_for_a_service_longer_than_ten_minutes(
     wait: str, serve: Serve
 ) -> None:

@@ -950,6 +950,8 @@ class ModelAttributes:
     uses_network: bool
     """Whether it asks another machine: with `EVALKIT_OFFLINE` only the cache answers
     then."""
+    keeps_replies: bool
+    """Whether replies are kept; not worth it where making one takes no time."""
 
 
 class ModelSpec:
@@ -962,16 +964,17 @@ class ModelSpec:
     """
 
     @hookspec(firstresult=True)
-    def predict(self, inputs: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
+    def predict(self, inputs: Sequence[Mapping[str, Any]], seconds: float) -> Any:
         """Answer inputs of a task, without prompts: at most `batch_requests` of them.
 
         Args:
             inputs: The fields of `Input` that the task sends to a model, and `uid`.
+            seconds: How long is waited; what goes on longer cannot be stopped.
 
         Returns:
-            For each input a response, as the task's `Output` describes it but for the
-            id; or the answer alone. `evalkit.NotAnswered(reason)` in the place of one
-            says that there is none.
+            A list: for each input a response, as the task's `Output` describes it but
+            for the id; or the answer alone. In the place of one, `evalkit.NotAnswered`
+            or `evalkit.TryAgain`, which may also be raised, as by `ask`.
         """
 
     @hookspec(firstresult=True)

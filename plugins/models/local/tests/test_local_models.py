@@ -12,14 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evalkit
+from evalkit.asking import Asked
 
 ROWS = [
     {"uid": f"é-{n}", "statement": f"text {n}", "label": "neutral"} for n in range(300)
 ]
 
 
-def predict(model: str, rows: list[dict[str, Any]] = ROWS) -> Any:
-    return evalkit.predict(data=rows, task="sentiment", model=model)
+@pytest.fixture(autouse=True)
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def predict(model: str, rows: list[dict[str, Any]] = ROWS, **limits: Any) -> Any:
+    asked = Asked(**limits)
+    return evalkit.predict(data=rows, task="sentiment", model=model, asked=asked)
 
 
 def test_a_constant_is_one() -> None:
@@ -73,7 +80,7 @@ def test_a_program_may_say_that_it_has_no_answer(tmp_path: Path) -> None:
     code = (
         f"{EACH}    print(json.dumps({{'id': row['uid'], 'error': 'no'}}), flush=True)"
     )
-    found = predict(program(tmp_path, code), ROWS[:2])
+    found = predict(program(tmp_path, code), ROWS[:2], max_errors=2)
     assert found.rows == [{"id": "é-0", "error": "no"}, {"id": "é-1", "error": "no"}]
 
 

@@ -7,7 +7,7 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -70,41 +70,48 @@ class ReplyCache:
         except (OSError, sqlite3.Error) as error:
             raise self._failure("opened", error) from error
 
-    def get(self, key: str) -> str | None:
-        """Return what is kept; None where nothing is.
+    def get_all(self, keys: Iterable[str]) -> dict[str, str]:
+        """Return what is kept.
 
         Args:
-            key: As `reply_key` makes it.
+            keys: As `reply_key` makes them.
+
+        Returns:
+            The replies that are there, by their keys.
 
         Raises:
             StorageError: The cache cannot be read.
         """
+        found = {}
         with self._lock:
             try:
-                row = self._connection.execute(
-                    "SELECT reply FROM replies WHERE key = ?", [key]
-                ).fetchone()
+                for key in keys:
+                    row = self._connection.execute(
+                        "SELECT reply FROM replies WHERE key = ?", [key]
+                    ).fetchone()
+                    if row is not None:
+                        found[key] = str(row[0])
             except sqlite3.Error as error:
                 raise self._failure("read", error) from error
-        return None if row is None else str(row[0])
+        return found
 
-    def put(self, key: str, reply: str) -> None:
-        """Keep a reply.
+    def put_all(self, replies: Mapping[str, str]) -> None:
+        """Keep replies: all of them, or none.
 
         Args:
-            key: As `reply_key` makes it.
-            reply: The reply, as JSON.
+            replies: The replies, as JSON, by keys as `reply_key` makes them.
 
         Raises:
-            StorageError: It cannot be written.
+            StorageError: They cannot be written.
         """
+        now = time.time()
+        rows = [(key, reply, now) for key, reply in replies.items()]
         with self._lock:
             try:
-                self._connection.execute(
-                    "INSERT OR REPLACE INTO replies VALUES (?, ?, ?)",
-                    [key, reply, time.time()],
-                )
-                self._connection.commit()
+                with self._connection:
+                    self._connection.executemany(
+                        "INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", rows
+                    )
             except sqlite3.Error as error:
                 raise self._failure("written", error) from error
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 from aiolimiter import AsyncLimiter
 
 from evalkit import Reply
+from evalkit.errors import EvalkitError
 
 LONGEST_SERVER_WAIT = 600.0
 """Seconds that a server may ask for; what it wants to be asked later has failed."""
+
+
+class AskingEnded(EvalkitError):
+    """Asking ended before all was asked."""
 
 
 def even_limiter(per_minute: float | None) -> AsyncLimiter | None:

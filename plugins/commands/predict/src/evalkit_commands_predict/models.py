@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,10 @@ from typing import Any
 
 from evalkit import Model, Registry
 from evalkit.catalog import BoundModel, Resolver
-from evalkit.errors import PluginError
+from evalkit.errors import EvalkitError, PluginError
+from evalkit.storage import is_offline
+from evalkit_commands_predict.limits import AskingEnded
+from evalkit_commands_predict.settings import Asked
 
 _hands_on_calls = True  # what fails here is in a user's function
 
@@ -18,8 +22,10 @@ _hands_on_calls = True  # what fails here is in a user's function
 class _FunctionModel(Model):
     """A function from inputs of a task to answers."""
 
-    def __init__(self, function: Callable[..., Any], name: str) -> None:
-        self._function, self._name = function, name
+    def __init__(
+        self, function: Callable[..., Any], name: str, file: Path | None = None
+    ) -> None:
+        self._function, self._name, self.file = function, name, file
 
     def describe(self) -> dict[str, str]:
         return {"name": self._name}
@@ -43,7 +49,8 @@ def bind_model(given: Any, registry: Registry | None = None) -> BoundModel:
     if isinstance(given, str):
         file, _, name = given.rpartition(":")
         if file.endswith(".py"):
-            given = _FunctionModel(_function_of(Path(file), name), Path(file).stem)
+            path = Path(file)
+            given = _FunctionModel(_function_of(path, name), path.stem, path)
     elif _is_function(given):
         given = _FunctionModel(given, getattr(given, "__name__", "function"))
     return BoundModel.of(resolver.bind("models", given))
@@ -80,12 +87,54 @@ def is_told_apart(model: BoundModel) -> bool:
     """Tell whether its identity says what it is.
 
     An object that a caller made says nothing of what it was made of, unless it
-    describes itself; the replies of another one would be taken for its own.
+    describes itself, and a function nothing but its name, unless it is in a file; the
+    replies of another one would be taken for its own.
 
     Args:
         model: The model.
     """
+    if isinstance(model.plugin, _FunctionModel):
+        return model.plugin.file is not None
     return model.loaded_with is not None or model.has("describe")
+
+
+def not_kept(model: BoundModel) -> str:
+    """Say why replies are not kept of what is not told apart.
+
+    Args:
+        model: The model.
+    """
+    if isinstance(model.plugin, _FunctionModel):
+        return (
+            "answers were not kept, as nothing tells a function from others of its "
+            "name: name it as FILE.py:FUNCTION, or write a class with describe"
+        )
+    return (
+        f"replies were not kept, as {model.component.id} does not say which model it "
+        "is: write its method describe"
+    )
+
+
+def refuse_what_needs_tokens(model: BoundModel, asked: Asked) -> None:
+    """Refuse limits that cannot be kept of a model that answers inputs.
+
+    Args:
+        model: The model, which says nothing of tokens.
+        asked: The limits.
+
+    Raises:
+        EvalkitError: There is one.
+    """
+    limits = {
+        "tokens_per_minute": "--tokens-per-minute",
+        "token_limit": "--token-limit",
+    }
+    for name, option in limits.items():
+        if getattr(asked, name) is not None:
+            raise EvalkitError(
+                f"{model.component.id} answers inputs and says nothing of tokens, so "
+                f"that {option} cannot be kept: leave it out"
+            )
 
 
 def identity_of(model: BoundModel, given: Any) -> dict[str, Any]:
@@ -107,3 +156,45 @@ def identity_of(model: BoundModel, given: Any) -> dict[str, Any]:
         found["file_sha256"] = hashlib.sha256(content).hexdigest()
         found["function"] = given.rpartition(":")[2]
     return found
+
+
+def places_of(model: BoundModel, asked: Asked) -> int:
+    """Return how many calls may be under way at once.
+
+    Args:
+        model: The model; only of one with `ask` a user may want more than it says.
+        asked: What the user says.
+    """
+    wanted = asked.concurrency or model.concurrency
+    return wanted if model.way == "ask" else min(wanted, model.concurrency)
+
+
+def refuse_offline(model: BoundModel, what: str) -> None:
+    """Refuse to ask another machine where the network is forbidden.
+
+    Args:
+        model: The model.
+        what: What it would be asked about.
+
+    Raises:
+        AskingEnded: `EVALKIT_OFFLINE` is set.
+    """
+    if model.uses_network and is_offline():
+        raise AskingEnded(
+            f"{model.component.id} cannot be asked about {what}, as EVALKIT_OFFLINE "
+            "forbids the network, and no reply is in the cache: unset it"
+        )
+
+
+async def close(model: BoundModel) -> None:
+    """Let a model give up what it holds.
+
+    Args:
+        model: The model.
+    """
+    if not model.has("close"):
+        return
+    with model.guard("close"):
+        done = model.row_function("close")()
+        if inspect.isawaitable(done):
+            await done

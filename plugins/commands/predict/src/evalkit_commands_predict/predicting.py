@@ -8,20 +8,28 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import timedelta
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from evalkit import ModelInputs, NotAnswered, Registry, Reply, load_inputs
+from evalkit import ModelInputs, Registry, Reply, Request, load_inputs
 from evalkit.catalog import BoundModel
-from evalkit.errors import DataError, EvalkitError, PluginError
-from evalkit_commands_predict.asking import Asker, close, refuse_offline
+from evalkit.errors import EvalkitError
+from evalkit_commands_predict.asking import Asker
 from evalkit_commands_predict.cache import ReplyCache, cache_folder
+from evalkit_commands_predict.input_plans import InputPlan
 from evalkit_commands_predict.loops import run
-from evalkit_commands_predict.models import bind_model, identity_of, is_told_apart
+from evalkit_commands_predict.models import (
+    bind_model,
+    close,
+    identity_of,
+    is_told_apart,
+    not_kept,
+    refuse_what_needs_tokens,
+)
 from evalkit_commands_predict.plans import Plan
 from evalkit_commands_predict.preparing import Wording, prepare
 from evalkit_commands_predict.prompts import Prompt
+from evalkit_commands_predict.responses import Responses
 from evalkit_commands_predict.saving import save
 from evalkit_commands_predict.settings import Asked
 from evalkit_commands_predict.shots import Origin
@@ -163,10 +171,11 @@ def predict(
                 f"{bound.component.id} answers inputs without a prompt: it takes "
                 "neither a prompt nor shots, nor how to generate"
             )
-        told = _Told(progress, bound.component.id, len(inputs) * replications)
-        return _predicted(bound, model, inputs, told, replications)
-    origin = Origin(dataset, data, task, registry)
-    plan = prepare(bound, inputs, wording, origin, copies_of)
+        refuse_what_needs_tokens(bound, asked)
+        plan: Plan | InputPlan = InputPlan(inputs, replications)
+    else:
+        origin = Origin(dataset, data, task, registry)
+        plan = prepare(bound, inputs, wording, origin, copies_of)
     told = _Told(progress, bound.component.id, plan.total)
     return _asked(bound, model, inputs, plan, asked, told)
 
@@ -230,13 +239,15 @@ def plan_requests(
     wording = Wording(prompt, generate, shots, trials, replications, count_tokens)
     if bound.way == "predict":
         rows = [dict(row) for row in inputs.rows[:SHOWN]]
-        return {"first": rows, "requests": len(inputs), "input_tokens_about": None}
+        total = len(inputs) * replications
+        return {"first": rows, "requests": total, "input_tokens_about": None}
     origin = Origin(dataset, chosen.get("data"), chosen.get("task"), registry)
     plan = prepare(bound, inputs, wording, origin)
     first: list[dict[str, Any]] = []
     characters = 0
     for question in plan.questions():
         request = question.request
+        assert isinstance(request, Request)
         texts = [request.prompt or "", *(m.content for m in request.messages)]
         characters += sum(map(len, texts))
         if len(first) < SHOWN:
@@ -248,79 +259,23 @@ def plan_requests(
     }
 
 
-def _predicted(
-    model: BoundModel, given: Any, inputs: ModelInputs, told: _Told, times: int = 1
-) -> Predicted:
-    refuse_offline(model, inputs.dataset)
-    rows: list[dict[str, Any]] = []
-    system = {"model": identity_of(model, given)}
-    started = time.monotonic()
-    try:
-        for repetition in range(1, times + 1):
-            left = iter(inputs.rows)
-            name = {"_replication_": str(repetition)} if times > 1 else {}
-            while batch := list(islice(left, model.batch_requests)):
-                entries = model.predict(batch)
-                for row, entry in zip(batch, entries, strict=True):
-                    rows.append({**_response(model, inputs, row["uid"], entry), **name})
-                told.count(len(rows))
-    finally:
-        run(lambda: close(model))
-    usage = {"examples": len(rows), "seconds": time.monotonic() - started}
-    return Predicted(
-        inputs.dataset,
-        inputs.task,
-        _name_of(model, system["model"]),
-        rows,
-        system,
-        usage,
-        inputs.notices,
-    )
-
-
-def _response(
-    model: BoundModel, inputs: ModelInputs, uid: Any, entry: Any
-) -> dict[str, Any]:
-    if isinstance(entry, NotAnswered):
-        return {"id": uid, "error": entry.reason}
-    if hasattr(entry, "model_dump"):
-        entry = entry.model_dump(mode="json")
-    if isinstance(entry, Mapping):
-        given = entry.get("id", uid)
-        if given != uid:
-            raise PluginError(
-                f"{model.component.origin}: predict answered {given!r} in the place "
-                f"of {uid!r}"
-            )
-        return {"id": uid, **{k: v for k, v in entry.items() if k != "id"}}
-    return {"id": uid, _answer_field(inputs): entry}
-
-
-def _answer_field(inputs: ModelInputs) -> str:
-    if inputs.answer_field is None:
-        raise DataError(
-            f"{inputs.task} has a converter of its own, so that nobody knows where an "
-            "answer alone would stand"
-        )
-    return inputs.answer_field
-
-
 def _asked(
     model: BoundModel,
     given: Any,
     inputs: ModelInputs,
-    plan: Plan,
+    plan: Plan | InputPlan,
     asked: Asked,
     told: _Told,
 ) -> Predicted:
     identity = identity_of(model, given)
-    is_kept = asked.is_cached and is_told_apart(model)
+    is_kept = asked.is_cached and model.keeps_replies and is_told_apart(model)
     cache = ReplyCache(cache_folder()) if is_kept else None
     usage = Usage()
+    responses = Responses(model, inputs) if model.way == "predict" else None
     rows: list[dict[str, Any]] = []
 
     async def ask_all() -> None:
-        asker = Asker(model, identity, asked, cache, plan.total)
+        asker = Asker(model, identity, asked, cache, plan.total, responses)
         try:
             async with aclosing(asker.answers(plan.questions())) as answers:
                 async for answer in answers:
@@ -336,20 +291,16 @@ def _asked(
     finally:
         if cache is not None:
             cache.close()
+    system: dict[str, Any] = {"model": identity}
     said = plan.said
     extract = said.pop("extract", None)
-    system: dict[str, Any] = {
-        "model": identity,
-        "prompt": said,
-    }
+    if said:
+        system["prompt"] = said
     if extract is not None:
         system["extract"] = extract
     notices = (*inputs.notices, *plan.notices)
-    if asked.is_cached and not is_kept:
-        notices += (
-            f"replies were not kept, as {model.component.id} does not say which model "
-            "it is: write its method describe",
-        )
+    if asked.is_cached and model.keeps_replies and not is_kept:
+        notices += (not_kept(model),)
     return Predicted(
         inputs.dataset,
         inputs.task,

@@ -37,9 +37,10 @@ class Usage:
         """
         self.answers += 1
         self.from_cache += answer.is_cached
-        if answer.key in self._counted:
-            return
-        self._counted.add(answer.key)
+        if answer.key is not None:
+            if answer.key in self._counted:
+                return
+            self._counted.add(answer.key)
         for name in _TOKENS:
             count = getattr(answer.reply.usage, name)
             if count is None:

@@ -332,6 +332,61 @@ def test_a_process_that_was_killed_goes_on_where_it_was(
     assert len(Path("slow.jsonl").read_text().splitlines()) == 135
 
 
+SLOWLY = """
+import sys, time
+
+def answer(inputs):
+    for row in inputs:
+        print("asked", file=sys.stderr, flush=True)
+        time.sleep(0.002)
+    return ["neutral"] * len(inputs)
+"""
+
+PROGRAM = """
+import json, sys, time
+for line in sys.stdin:
+    time.sleep(0.002)
+    with open("asked", "a") as stream:
+        stream.write("asked\\n")
+    print(json.dumps("neutral"), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "batch"),
+    [("slowly.py:answer", 32), (f"command:run={sys.executable} program.py", 64)],
+)
+def test_what_answers_inputs_goes_on_where_it_was(
+    folder: Path, model: str, batch: int
+) -> None:
+    Path("slowly.py").write_text(SLOWLY)
+    Path("program.py").write_text(PROGRAM)
+    asked = Path("asked")
+    words = ("predict", "sample-sentiment", "--model", model, "-o", "slowly.jsonl")
+    command = [sys.executable, "-m", "evalkit_cli", *words]
+    with asked.open("a") as stream:
+        process = subprocess.Popen(command, stderr=stream)
+    deadline = time.monotonic() + 60
+    while asked.read_text().count("asked") <= batch:  # a batch is kept as a whole
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+    process.kill()
+    process.wait(timeout=20)
+    time.sleep(0.3)  # a program ends when nobody feeds it
+    assert not Path("slowly.jsonl").exists()
+    asked.write_text("")
+    with asked.open("a") as stream:
+        subprocess.run(command, stderr=stream, check=True)
+    said = asked.read_text()
+    kept = 135 - said.count("asked")
+    assert kept in range(batch, 135, batch)
+    assert len(Path("slowly.jsonl").read_text().splitlines()) == 135
+    asked.write_text("")
+    done = call(*words, "--overwrite")
+    assert "135 from the cache" in done.stderr
+    assert asked.read_text() == ""
+
+
 def test_what_is_unknown_beside_the_model_is_not_called_a_model(folder: Path) -> None:
     done = call("eval", "no-model-set", "--model", "echo")
     assert done.exit_code == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -99,6 +100,44 @@ def test_a_program_that_fails_is_named(tmp_path: Path, code: str, message: str) 
     with pytest.raises(evalkit.PluginError, match=message) as caught:
         predict(program(tmp_path, code))
     assert "models/command" in str(caught.value)
+
+
+def test_a_program_that_takes_too_long_is_ended_and_started_anew(
+    tmp_path: Path,
+) -> None:
+    code = (
+        "import os, time\n"
+        f"from pathlib import Path\nmark = Path({str(tmp_path / 'mark')!r})\n"
+        f"{EACH}    if row['uid'] == 'é-1' and not mark.exists():\n"
+        "        mark.write_text(str(os.getpid()))\n        time.sleep(60)\n"
+        "    print(json.dumps('neutral'), flush=True)\n"
+    )
+    found = predict(program(tmp_path, code), ROWS[:3], seconds=0.5)
+    assert [row["label"] for row in found.rows] == ["neutral"] * 3
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "mark").read_text()), 0)
+    (tmp_path / "mark").unlink()
+    limits = {"seconds": 0.5, "retries": 0, "max_errors": 3, "is_cached": False}
+    (reason,) = predict(program(tmp_path, code), ROWS[:3], **limits).errors
+    assert reason == "no reply in time: the program was ended, having answered too late"
+
+
+def test_answers_of_a_program_are_kept_until_its_files_change(tmp_path: Path) -> None:
+    model = program(tmp_path, f"{EACH}    print(json.dumps('neutral'), flush=True)\n")
+    first, again = predict(model), predict(model)
+    assert (first.from_cache, again.from_cache) == (0, 300)
+    assert first.rows == again.rows
+    (digest,) = first.system["model"]["describes"]["files"].values()
+    assert len(digest) == 64
+    program(tmp_path, f"{EACH}    print(json.dumps('positive'), flush=True)\n")
+    other = predict(model)
+    assert (other.from_cache, other.rows[0]["label"]) == (0, "positive")
+
+
+def test_what_is_no_text_is_said(tmp_path: Path) -> None:
+    model = program(tmp_path, "sys.stdout.buffer.write(b'\\xff\\n')\n")
+    with pytest.raises(evalkit.PluginError, match="no JSON: 'bytes that are no UTF-8'"):
+        predict(model)
 
 
 def test_what_is_no_program_is_named() -> None:

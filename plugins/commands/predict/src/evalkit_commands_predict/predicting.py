@@ -24,6 +24,7 @@ from evalkit_commands_predict.models import (
     identity_of,
     is_told_apart,
     not_kept,
+    places_of,
     refuse_what_needs_tokens,
 )
 from evalkit_commands_predict.plans import Plan
@@ -301,6 +302,12 @@ def _asked(
     notices = (*inputs.notices, *plan.notices)
     if asked.is_cached and model.keeps_replies and not is_kept:
         notices += (not_kept(model),)
+    most = places_of(model, asked)
+    if asked.concurrency is not None and asked.concurrency > most:
+        notices += (
+            f"{model.component.id} takes {most} at once, and no more "
+            f"(concurrency {asked.concurrency})",
+        )
     return Predicted(
         inputs.dataset,
         inputs.task,

@@ -6,7 +6,7 @@ as evalkit's own do. It is a click command, and its entry point is of the group
 `evalkit.commands`. Importing this module imports click and nothing heavy.
 """
 
-from evalkit_cli.options.asking import asking_options, read_asked
+from evalkit_cli.options.asking import asking_options, read_asked, refuse_given
 from evalkit_cli.options.choices import (
     InputFile,
     chosen_dataset,
@@ -74,6 +74,7 @@ __all__ = [
     "quiet_with",
     "read_asked",
     "read_filters",
+    "refuse_given",
     "run_paths",
     "score_label",
     "show_compared",

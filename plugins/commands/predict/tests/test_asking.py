@@ -18,7 +18,7 @@ import pytest
 import evalkit
 from evalkit.asking import Asked, predict
 from evalkit_commands_predict import asking
-from evalkit_commands_predict.asking import AskingEnded
+from evalkit_commands_predict.limits import AskingEnded
 
 Rows = list[dict[str, Any]]
 
@@ -188,6 +188,7 @@ def test_usage_is_added_up(rows: Rows, scripted: Any) -> None:
         "examples": 12,
         "input_tokens": 96,
         "output_tokens": 24,
+        "cost": None,
     }
 
 
@@ -239,7 +240,7 @@ def test_of_a_batch_only_what_failed_is_asked_again(rows: Rows) -> None:
 
 def test_questions_are_made_as_they_are_needed(scripted: Any) -> None:
     model = scripted(str.upper)
-    bound = asking.BoundModel.of(
+    bound = evalkit.catalog.BoundModel.of(
         evalkit.catalog.Resolver(evalkit.Registry()).bind("models", model)
     )
     taken = []

@@ -36,6 +36,7 @@ from evalkit_commands_predict.limits import (
     within_patience,
 )
 from evalkit_commands_predict.models import places_of, refuse_offline
+from evalkit_commands_predict.prices import Price
 from evalkit_commands_predict.responses import Responses, as_text, from_text
 from evalkit_commands_predict.settings import Asked
 from evalkit_commands_predict.spending import Budget
@@ -88,6 +89,7 @@ class Asker:
         cache: Where replies are kept; None for nowhere.
         requests: How many questions there will be.
         responses: Makes replies of what `predict` returns, for a model that has it.
+        price: What its tokens cost; None where nobody says it.
     """
 
     def __init__(
@@ -98,11 +100,12 @@ class Asker:
         cache: ReplyCache | None,
         requests: int,
         responses: Responses | None = None,
+        price: Price | None = None,
     ) -> None:
         self._model, self._identity, self._asked = model, identity, asked
         self._cache = cache
         self._caller = Caller(model, asked.seconds, responses)
-        self._budget = Budget(model.component.id, asked, requests)
+        self.budget = Budget(model.component.id, asked, requests, price)
         self._coming: dict[str, tuple[asyncio.Future[list[Reply]], int]] = {}
         self._count = places_of(model, asked)
         self._slots = asyncio.Semaphore(self._count)
@@ -150,6 +153,15 @@ class Asker:
             for task in under_way:
                 task.cancel()
             await asyncio.gather(*under_way, return_exceptions=True)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a user should know, once all was asked."""
+        broken = self._caller.one_by_one
+        if not broken:
+            return ()
+        what = "1 batch" if broken == 1 else f"{broken:,} batches"
+        return (f"{what} failed as a whole, and was asked one by one",)
 
     def _end(self, error: BaseException) -> None:
         """Ask nothing more."""
@@ -268,7 +280,7 @@ class Asker:
                     kept = self._keep({keys[n]: replies[n] for n in sorted(replies)})
                     replies.update({n: kept[keys[n]] for n in replies})
             for reply in replies.values():
-                self._budget.take(reply)
+                self.budget.take(reply)
         except Exception as error:
             self._end(error)
             raise
@@ -364,8 +376,8 @@ class Asker:
             )
 
     async def _spend(self, reply: Reply) -> None:
-        tokens = self._budget.spend(reply)
-        enough = self._budget.why_enough()
+        tokens = self.budget.spend(reply)
+        enough = self.budget.why_enough()
         if enough is not None:
             self._end(AskingEnded(enough))
         if self._token_limiter is not None and tokens:

@@ -11,7 +11,7 @@ from typing import Any
 
 from evalkit import Model, Registry
 from evalkit.catalog import BoundModel, Resolver
-from evalkit.errors import EvalkitError, PluginError
+from evalkit.errors import PluginError
 from evalkit.storage import is_offline
 from evalkit_commands_predict.limits import AskingEnded
 from evalkit_commands_predict.settings import Asked
@@ -115,28 +115,6 @@ def not_kept(model: BoundModel) -> str:
     )
 
 
-def refuse_what_needs_tokens(model: BoundModel, asked: Asked) -> None:
-    """Refuse limits that cannot be kept of a model that answers inputs.
-
-    Args:
-        model: The model, which says nothing of tokens.
-        asked: The limits.
-
-    Raises:
-        EvalkitError: There is one.
-    """
-    limits = {
-        "tokens_per_minute": "--tokens-per-minute",
-        "token_limit": "--token-limit",
-    }
-    for name, option in limits.items():
-        if getattr(asked, name) is not None:
-            raise EvalkitError(
-                f"{model.component.id} answers inputs and says nothing of tokens, so "
-                f"that {option} cannot be kept: leave it out"
-            )
-
-
 def identity_of(model: BoundModel, given: Any) -> dict[str, Any]:
     """Return what tells a model from others: what its replies are kept by.
 
@@ -156,6 +134,19 @@ def identity_of(model: BoundModel, given: Any) -> dict[str, Any]:
         found["file_sha256"] = hashlib.sha256(content).hexdigest()
         found["function"] = given.rpartition(":")[2]
     return found
+
+
+def names_of(model: BoundModel, given: Any, identity: Mapping[str, Any]) -> list[str]:
+    """Return what a model is called, the most particular first.
+
+    Args:
+        model: The model.
+        given: What it was named by.
+        identity: What tells it from others.
+    """
+    named = [given] if isinstance(given, str) else []
+    described = identity["describes"].get("name")
+    return [*named, *([str(described)] if described else []), model.component.name]
 
 
 def places_of(model: BoundModel, asked: Asked) -> int:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from evalkit import ModelInputs, Registry, Reply, Request, load_inputs
+from evalkit import ModelInputs, Registry, Reply, load_inputs
 from evalkit.catalog import BoundModel
-from evalkit.errors import EvalkitError
 from evalkit_commands_predict.asking import Asker
 from evalkit_commands_predict.cache import ReplyCache, cache_folder
 from evalkit_commands_predict.input_plans import InputPlan
@@ -23,27 +20,25 @@ from evalkit_commands_predict.models import (
     close,
     identity_of,
     is_told_apart,
+    names_of,
     not_kept,
     places_of,
-    refuse_what_needs_tokens,
 )
 from evalkit_commands_predict.plans import Plan
 from evalkit_commands_predict.preparing import Wording, prepare
+from evalkit_commands_predict.prices import Price, price_of
+from evalkit_commands_predict.progress import Progress, Told
 from evalkit_commands_predict.prompts import Prompt
+from evalkit_commands_predict.refusals import (
+    refuse_unknown_cost,
+    refuse_what_needs_tokens,
+    refuse_wording,
+)
 from evalkit_commands_predict.responses import Responses
 from evalkit_commands_predict.saving import save
 from evalkit_commands_predict.settings import Asked
 from evalkit_commands_predict.shots import Origin
 from evalkit_commands_predict.usage import Usage
-
-Progress = Callable[[str, float], None]
-"""Told what is being done, and which share is behind, 0 to 1."""
-
-SHOWN = 3
-"""How many requests a plan shows."""
-
-_CHARACTERS = 4
-"""About so many are a token of English: an estimate, and called so."""
 
 
 @dataclass
@@ -167,97 +162,14 @@ def predict(
     asked = asked or Asked()
     wording = Wording(prompt, generate, shots, trials, replications, count_tokens)
     if bound.way == "predict":
-        if wording.is_said:
-            raise EvalkitError(
-                f"{bound.component.id} answers inputs without a prompt: it takes "
-                "neither a prompt nor shots, nor how to generate"
-            )
+        refuse_wording(bound, wording)
         refuse_what_needs_tokens(bound, asked)
         plan: Plan | InputPlan = InputPlan(inputs, replications)
     else:
         origin = Origin(dataset, data, task, registry)
         plan = prepare(bound, inputs, wording, origin, copies_of)
-    told = _Told(progress, bound.component.id, plan.total)
+    told = Told(progress, bound.component.id, plan.total)
     return _asked(bound, model, inputs, plan, asked, told)
-
-
-class _Told:
-    """Tells of the progress, with the rate and the time that is left."""
-
-    def __init__(self, progress: Progress | None, model: str, total: int) -> None:
-        self._progress, self._model, self._total = progress, model, total
-        self._started = time.monotonic()
-
-    def count(self, done: int) -> None:
-        """Tell how many are answered."""
-        if self._progress is None or not self._total:
-            return
-        seconds = max(time.monotonic() - self._started, 1e-9)
-        left = (self._total - done) * seconds / done
-        text = (
-            f"asking {self._model}: {done:,} of {self._total:,}, {done / seconds:,.1f} "
-            f"a second, {timedelta(seconds=round(left))} left"
-        )
-        self._progress(text, done / self._total)
-
-
-def plan_requests(
-    dataset: Any = None,
-    model: Any = None,
-    *,
-    prompt: str | Path | Mapping[str, Any] | Prompt | None = None,
-    generate: Mapping[str, Any] | None = None,
-    shots: int | None = None,
-    trials: int = 1,
-    replications: int = 1,
-    count_tokens: Callable[[str], int] | None = None,
-    registry: Registry | None = None,
-    **chosen: Any,
-) -> dict[str, Any]:
-    """Say what would be asked, and ask nothing.
-
-    Args:
-        dataset: As for `predict`, like all arguments.
-        model: The model.
-        prompt: The prompt.
-        generate: How the model generates.
-        shots: How many examples are shown.
-        trials: How often, with other shots.
-        replications: How often the same is asked anew.
-        count_tokens: Says how many tokens a text has.
-        registry: Where plugins are found.
-        **chosen: Which examples.
-
-    Returns:
-        `first`, the first requests; `requests`, how many there would be; and
-        `input_tokens_about`, an estimate at four characters a token.
-
-    Raises:
-        EvalkitError: As for `predict`.
-    """
-    inputs = load_inputs(dataset, registry=registry, **chosen)
-    bound = bind_model(model, registry)
-    wording = Wording(prompt, generate, shots, trials, replications, count_tokens)
-    if bound.way == "predict":
-        rows = [dict(row) for row in inputs.rows[:SHOWN]]
-        total = len(inputs) * replications
-        return {"first": rows, "requests": total, "input_tokens_about": None}
-    origin = Origin(dataset, chosen.get("data"), chosen.get("task"), registry)
-    plan = prepare(bound, inputs, wording, origin)
-    first: list[dict[str, Any]] = []
-    characters = 0
-    for question in plan.questions():
-        request = question.request
-        assert isinstance(request, Request)
-        texts = [request.prompt or "", *(m.content for m in request.messages)]
-        characters += sum(map(len, texts))
-        if len(first) < SHOWN:
-            first.append(request.model_dump(mode="json", exclude_defaults=True))
-    return {
-        "first": first,
-        "requests": plan.total,
-        "input_tokens_about": -(-characters // _CHARACTERS),
-    }
 
 
 def _asked(
@@ -266,24 +178,27 @@ def _asked(
     inputs: ModelInputs,
     plan: Plan | InputPlan,
     asked: Asked,
-    told: _Told,
+    told: Told,
 ) -> Predicted:
     identity = identity_of(model, given)
+    price = price_of(asked.price, names_of(model, given, identity))
+    refuse_unknown_cost(model, asked, price)
     is_kept = asked.is_cached and model.keeps_replies and is_told_apart(model)
     cache = ReplyCache(cache_folder()) if is_kept else None
-    usage = Usage()
+    usage = Usage(price)
     responses = Responses(model, inputs) if model.way == "predict" else None
     rows: list[dict[str, Any]] = []
 
+    asker = Asker(model, identity, asked, cache, plan.total, responses, price)
+
     async def ask_all() -> None:
-        asker = Asker(model, identity, asked, cache, plan.total, responses)
         try:
             async with aclosing(asker.answers(plan.questions())) as answers:
                 async for answer in answers:
                     usage.add(answer)
                     row = plan.take(answer)
                     rows.extend([row] if row is not None else [])
-                    told.count(usage.answers)
+                    told.count(usage.answers, asker.budget)
         finally:
             await close(model)
 
@@ -299,10 +214,11 @@ def _asked(
         system["prompt"] = said
     if extract is not None:
         system["extract"] = extract
-    notices = (*inputs.notices, *plan.notices)
+    notices = (*inputs.notices, *plan.notices, *asker.notices)
     if asked.is_cached and model.keeps_replies and not is_kept:
         notices += (not_kept(model),)
     most = places_of(model, asked)
+    notices += _of_cost(asked, price, usage, _name_of(model, identity))
     if asked.concurrency is not None and asked.concurrency > most:
         notices += (
             f"{model.component.id} takes {most} at once, and no more "
@@ -318,6 +234,17 @@ def _asked(
         notices,
         usage.from_cache,
     )
+
+
+def _of_cost(
+    asked: Asked, price: Price | None, usage: Usage, name: str
+) -> tuple[str, ...]:
+    """Say why nobody knows what it cost, where prices are given."""
+    if asked.price is None or usage.figures["cost"] is not None:
+        return ()
+    if price is None:
+        return (f"the prices say nothing of {name}, so that its cost is not known",)
+    return (f"{name} does not say all tokens, so that its cost is not known",)
 
 
 def _name_of(model: BoundModel, identity: Mapping[str, Any]) -> str:

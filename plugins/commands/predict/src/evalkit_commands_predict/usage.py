@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from evalkit_commands_predict.asking import Answer
+from evalkit_commands_predict.prices import Price
 
 _TOKENS = ("input_tokens", "output_tokens")
 
@@ -16,12 +17,16 @@ class Usage:
     Several requests may be asked about one example, and one that several examples have
     in common counts once.
 
+    Args:
+        price: What tokens cost; None where nobody says it.
+
     Attributes:
         answers: How many answers were added.
         from_cache: How many of them were in the cache, or asked for another example.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, price: Price | None = None) -> None:
+        self._price, self._costs = price, 0.0
         self.answers = 0
         self.from_cache = 0
         self._started = time.monotonic()
@@ -47,10 +52,12 @@ class Usage:
                 self._unknown.add(name)
             else:
                 self._tokens[name] += count
+        if self._price is not None:
+            self._costs += self._price.of(answer.reply.usage) or 0.0
 
     @property
     def figures(self) -> dict[str, Any]:
-        """The seconds since it began, and tokens.
+        """The seconds since it began, tokens, and what these cost.
 
         None where an answer did not say its part, or there is none; and for seconds
         where something was in the cache, as asking for all of it takes longer.
@@ -59,5 +66,11 @@ class Usage:
             name: None if name in self._unknown or not self.answers else total
             for name, total in self._tokens.items()
         }
+        cost = None
+        if self._price is not None and None not in tokens.values():
+            cost = self._costs
         seconds = None if self.from_cache else time.monotonic() - self._started
-        return {"seconds": seconds, **tokens}
+        figures: dict[str, Any] = {"seconds": seconds, **tokens, "cost": cost}
+        if cost is not None and self._price is not None:
+            figures["currency"] = self._price.currency
+        return figures

@@ -220,7 +220,7 @@ def eval_command(
         elif is_asked:
             name = chosen_dataset(dataset, data, task)
             with watched(quiet) as progress:
-                chosen = chosen_rows(name, task, options, asking, progress)
+                chosen = chosen_rows(name, task, options, asking, progress, quiet)
                 work = jobs_of_models(models, model_name, chosen, folder)
                 ask_about_copies(models, options, chosen, folder, out)
         else:

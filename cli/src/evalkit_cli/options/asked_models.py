@@ -27,6 +27,7 @@ class Chosen(NamedTuple):
     asking: Mapping[str, Any]
     """The arguments that `read_asked` gives."""
     progress: Callable[[str, float], None]
+    is_quiet: bool
 
     @property
     def rows(self) -> dict[str, Any]:
@@ -41,6 +42,7 @@ def chosen_rows(
     options: Mapping[str, Any],
     asking: Mapping[str, Any],
     progress: Callable[[str, float], None],
+    is_quiet: bool,
 ) -> Chosen:
     """Read which examples are asked about.
 
@@ -50,13 +52,14 @@ def chosen_rows(
         options: The values of `data_options` by the names of their parameters.
         asking: The arguments that `read_asked` gives.
         progress: Told what is being done.
+        is_quiet: Whether only what is wrong is said.
 
     Raises:
         UsageError: A filter is not of the form KEY=VALUE.
     """
     filters = read_filters(options["filters"])
     split, limit = options["split"], options["limit"]
-    return Chosen(dataset, task, split, limit, filters, asking, progress)
+    return Chosen(dataset, task, split, limit, filters, asking, progress, is_quiet)
 
 
 def refuse_what_is_not_asked(
@@ -111,6 +114,10 @@ def jobs_of_models(
     for number, model in enumerate(models):
         predicted = _ask(model, chosen)
         own = name or predicted.model
+        served = predicted.system["model"]["describes"].get("name")
+        if name is None and served is not None and served != own:
+            notice = f"{served} is called {own} in its run, where : = @ have meanings"
+            echo(f"evalkit: notice: {notice}; --model-name says another", err=True)
         if own in [job.model for job in jobs]:
             raise click.UsageError(
                 f"two models are called {own!r}; evaluate one at a time, and name it "
@@ -192,8 +199,13 @@ def _ask(
             f"{error}. Without predictions --model is the model to ask; to name the "
             "model of a file, add -p FILE"
         ) from error
+    for notice in predicted.notices:
+        echo(f"evalkit: notice: {notice}", err=True)
     for reason, count in predicted.errors.items():
         echo(f"evalkit: notice: {count:,} requests failed: {reason}", err=True)
+    if predicted.from_cache and not chosen.is_quiet:
+        kept = f"{predicted.from_cache:,} replies of {predicted.model}"
+        echo(f"evalkit: {kept} from the cache; --no-cache asks anew", err=True)
     return predicted
 
 

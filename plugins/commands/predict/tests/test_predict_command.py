@@ -287,6 +287,116 @@ def test_wrong_words_are_refused(words: list[str], code: int, message: str) -> N
     assert not Path("x.jsonl").exists()
 
 
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("--concurrency", ("--concurrency", "3")),
+        ("--retries", ("--retries", "5")),  # the default, and yet asked for
+        ("--timeout", ("--timeout", "3")),
+        ("--max-errors", ("--max-errors", "3")),
+        ("--requests-per-minute", ("--requests-per-minute", "3")),
+        ("--tokens-per-minute", ("--tokens-per-minute", "3")),
+        ("--token-limit", ("--token-limit", "3")),
+        ("--cost-limit", ("--cost-limit", "3")),
+        ("--no-cache", ("--no-cache",)),
+        ("--cache", ("--cache",)),
+        ("--prompt", ("--prompt", "default")),
+        ("--generate", ("--generate", "max_tokens=3")),
+        ("--shots", ("--shots", "3")),
+        ("--trials", ("--trials", "1")),
+        ("--replications", ("--replications", "3")),
+        ("--price", ("--price", "input=1,output=2")),
+    ],
+)
+def test_options_of_asking_are_refused_where_nobody_is_asked(
+    option: str, words: tuple[str, ...]
+) -> None:
+    files = ("-p", "x.jsonl"), ("-p", "x.jsonl", "--model", "x"), ()
+    for given in (*files, ("--predictions-dir", ".")):
+        name = () if "--predictions-dir" in given else ("sample-sentiment",)
+        done = call("eval", *name, *given, *words)
+        assert done.exit_code == 2, done.stderr
+        assert f"Error: {option} is for a model that is asked" in done.stderr
+    says_what_is_asked = {"--prompt", "--generate", "--shots", "--trials", "--price"}
+    if option in says_what_is_asked | {"--replications"}:
+        return
+    asked = ("predict", "sample-nli", "--model", "echo", "--dry-run")
+    done = call(*asked, *words)
+    assert done.exit_code == 2, done.stderr
+    assert f"Error: {option} means nothing with --dry-run" in done.stderr
+
+
+def test_what_the_environment_says_of_asking_is_for_other_commands(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("EVALKIT_CONCURRENCY", "3")
+    monkeypatch.setenv("EVALKIT_REPLY_CACHE", "0")
+    assert call("eval", "sample-sentiment", "-q").exit_code == 0
+    assert call("predict", "sample-nli", "--model", "echo", "--dry-run").exit_code == 0
+
+
+@pytest.mark.parametrize("option", ["--token-limit", "--cost-limit", "--price"])
+def test_what_needs_tokens_is_refused_of_what_says_none(option: str) -> None:
+    value = "input=1,output=2" if option == "--price" else "3"
+    words = ("--model", "mine.py:answer", option, value)
+    done = call("predict", "sample-sentiment", "-o", "x.jsonl", *words)
+    assert (done.exit_code, f"so that {option} means not" in done.stderr) == (1, True)
+    done = call("predict", "sample-sentiment", "--dry-run", *words[:2], "--shots", "2")
+    assert (done.exit_code, "answers inputs without a prom" in done.stderr) == (1, True)
+
+
+def test_a_dry_run_says_what_it_may_cost() -> None:
+    words = ("predict", "sample-nli", "--model", "echo", "--dry-run")
+    done = call(*words, "--price", "input=1,output=10,currency=EUR")
+    assert done.stderr == (
+        "90 requests, about 6,446 tokens of input, at most 1,440 of output, about "
+        "0.006446 for the input, at most 0.0144 for the output (EUR)\n"
+    )
+
+
+def test_an_evaluation_says_what_asking_told(folder: Path) -> None:
+    words = ("eval", "sample-sentiment", "--model", "mine.py:answer")
+    first = call(*words, "--concurrency", "2")
+    assert "models/function-model takes 1 at once, and no more" in first.stderr
+    again = call(*words)
+    assert "135 replies of mine from the cache; --no-cache asks anew" in again.stderr
+    assert "from the cache" not in call(*words, "-q").stderr
+    assert "from the cache" not in call(*words, "--no-cache").stderr
+
+
+@pytest.mark.parametrize(
+    ("served", "name"),
+    [
+        ("llama3:8b", "llama3-8b"),
+        ("http://127.0.0.1:8080/predict", "127.0.0.1-8080/predict"),
+        ("a@b=c", "a-b-c"),
+        ("meta/Llama-3.1", "meta/Llama-3.1"),
+    ],
+)
+def test_a_served_name_means_nothing_else_in_runs(
+    served: str, name: str, rows: list[dict[str, Any]]
+) -> None:
+    class Named(evalkit.Model):
+        def describe(self) -> dict[str, str]:
+            return {"name": served}
+
+        def predict(self, inputs: Any) -> list[str]:
+            return ["neutral"] * len(inputs)
+
+    found = evalkit.predict(data=rows, task="sentiment", model=Named())
+    assert found.model == name
+    assert found.system["model"]["describes"]["name"] == served
+
+
+def test_another_name_than_the_served_one_is_said(folder: Path) -> None:
+    Path("a=b.py").write_text(CODE)
+    words = ("eval", "sample-sentiment", "--model", "a=b.py:answer")
+    done = call(*words, "--json")
+    assert json.loads(done.stdout)["model"] == "a-b"
+    assert "notice: a=b is called a-b in its run" in done.stderr
+    assert "is called" not in call(*words, "--model-name", "mine").stderr
+
+
 SLOW = """
 import asyncio, signal, sys
 import evalkit

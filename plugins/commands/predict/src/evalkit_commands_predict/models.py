@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -147,6 +148,17 @@ def names_of(model: BoundModel, given: Any, identity: Mapping[str, Any]) -> list
     named = [given] if isinstance(given, str) else []
     described = identity["describes"].get("name")
     return [*named, *([str(described)] if described else []), model.component.name]
+
+
+def run_name(model: BoundModel, identity: Mapping[str, Any]) -> str:
+    """Return what a model is called in runs.
+
+    Args:
+        model: The model.
+        identity: What tells it from others.
+    """
+    said = str(identity["describes"].get("name") or model.component.name)
+    return re.sub("[:=@]+", "-", re.sub(r"^[a-z]+://", "", said))
 
 
 def places_of(model: BoundModel, asked: Asked) -> int:

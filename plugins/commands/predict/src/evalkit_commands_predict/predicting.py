@@ -23,6 +23,7 @@ from evalkit_commands_predict.models import (
     names_of,
     not_kept,
     places_of,
+    run_name,
 )
 from evalkit_commands_predict.plans import Plan
 from evalkit_commands_predict.preparing import Wording, prepare
@@ -48,7 +49,8 @@ class Predicted:
     Attributes:
         dataset: Name of the data set.
         task: Name of its task.
-        model: Name of the model.
+        model: What the model is called in runs: its own name, but for signs that mean
+            other things there.
         rows: A response for each example, in the data's order; one that failed has
             `error`.
         system: The model and how it was asked.
@@ -218,7 +220,7 @@ def _asked(
     if asked.is_cached and model.keeps_replies and not is_kept:
         notices += (not_kept(model),)
     most = places_of(model, asked)
-    notices += _of_cost(asked, price, usage, _name_of(model, identity))
+    notices += _of_cost(asked, price, usage, run_name(model, identity))
     if asked.concurrency is not None and asked.concurrency > most:
         notices += (
             f"{model.component.id} takes {most} at once, and no more "
@@ -227,7 +229,7 @@ def _asked(
     return Predicted(
         inputs.dataset,
         inputs.task,
-        _name_of(model, identity),
+        run_name(model, identity),
         rows,
         system,
         {"examples": len(rows), **usage.figures},
@@ -245,10 +247,6 @@ def _of_cost(
     if price is None:
         return (f"the prices say nothing of {name}, so that its cost is not known",)
     return (f"{name} does not say all tokens, so that its cost is not known",)
-
-
-def _name_of(model: BoundModel, identity: Mapping[str, Any]) -> str:
-    return str(identity["describes"].get("name") or model.component.name)
 
 
 __all__ = ["Predicted", "Reply", "predict"]

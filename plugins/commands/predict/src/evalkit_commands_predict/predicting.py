@@ -220,6 +220,11 @@ def _asked(
     if asked.is_cached and model.keeps_replies and not is_kept:
         notices += (not_kept(model),)
     most = places_of(model, asked)
+    if cache is not None and cache.lost:
+        notices += (
+            f"the cache of replies is full: {cache.lost:,} of these are not kept any "
+            "more (EVALKIT_REPLIES_SIZE)",
+        )
     notices += _of_cost(asked, price, usage, run_name(model, identity))
     if asked.concurrency is not None and asked.concurrency > most:
         notices += (

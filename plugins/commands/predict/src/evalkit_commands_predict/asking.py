@@ -366,8 +366,7 @@ class Asker:
             raise broken.error from broken.error.__cause__
         found = [within_patience(reply) for reply in came]
         replies.update(zip(places, found, strict=True))
-        for reply in found:
-            await self._spend(reply)
+        await self._spend(found)
         later = [reply for reply in found if reply.is_retriable]
         if later:
             raise _Again(
@@ -375,8 +374,8 @@ class Asker:
                 max((r.retry_after for r in later if r.retry_after), default=None),
             )
 
-    async def _spend(self, reply: Reply) -> None:
-        tokens = self.budget.spend(reply)
+    async def _spend(self, replies: Sequence[Reply]) -> None:
+        tokens = sum(map(self.budget.spend, replies))
         enough = self.budget.why_enough()
         if enough is not None:
             self._end(AskingEnded(enough))

@@ -16,7 +16,7 @@ from collections.abc import (
 )
 from contextlib import suppress
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from tenacity import (
     AsyncRetrying,
@@ -25,7 +25,7 @@ from tenacity import (
     stop_after_attempt,
 )
 
-from evalkit import Reply, Request
+from evalkit import Reply
 from evalkit.catalog import BoundModel
 from evalkit_commands_predict.cache import ReplyCache, reply_key
 from evalkit_commands_predict.calling import Broken, Caller, Running
@@ -37,6 +37,9 @@ from evalkit_commands_predict.limits import (
 )
 from evalkit_commands_predict.models import places_of, refuse_offline
 from evalkit_commands_predict.prices import Price
+from evalkit_commands_predict.questions import Answer as Answer
+from evalkit_commands_predict.questions import Batch
+from evalkit_commands_predict.questions import Question as Question
 from evalkit_commands_predict.responses import Responses, as_text, from_text
 from evalkit_commands_predict.settings import Asked
 from evalkit_commands_predict.spending import Budget
@@ -47,28 +50,9 @@ _FIRST_WAIT = 1.0
 _LONGEST_WAIT = 60.0
 
 _AHEAD = 4
-"""Batches that are under way for each one that may be asked, so that a slow one holds
-up no others while replies are handed on in order."""
-
-
-class Question(NamedTuple):
-    """What is asked of one example."""
-
-    uid: str
-    request: Request | Mapping[str, Any]
-    """A request; or the input itself, of a model that answers inputs."""
-    replication: str = ""
-
-
-class Answer(NamedTuple):
-    """What came of a question."""
-
-    question: Question
-    reply: Reply
-    key: bytes | None
-    """The same for questions that are the same; None where each is asked."""
-    is_cached: bool
-    """Whether the reply was there, or is asked for another question too."""
+_LEAST_AHEAD = 256
+"""Batches that are begun for each one that may be asked, and questions at least, so
+that a slow one holds up no others while replies are handed on in order."""
 
 
 class _Again(Exception):
@@ -135,11 +119,12 @@ class Asker:
             PluginError: The model failed.
         """
         size = 1 if self._model.way == "ask" else self._model.batch_requests
+        ahead = max(_AHEAD * self._count, _LEAST_AHEAD // size)
         under_way: deque[asyncio.Task[list[Answer]]] = deque()
         try:
             for batch in _batches(questions, size):
                 under_way.append(asyncio.create_task(self._answer(batch)))
-                if len(under_way) >= _AHEAD * self._count:
+                if len(under_way) >= ahead:
                     for answer in await under_way.popleft():
                         yield answer
             while under_way:
@@ -217,16 +202,14 @@ class Asker:
         self._coming |= {key: (asking, n) for n, key in enumerate(own)}
         # at once: others are forgotten when they have come
         waits = [known.get(key) or self._coming[key] for key in keys]
+        futures = {each[0] for each in waits if not isinstance(each, Reply)}
         try:
-            found = []
-            for each in waits:
-                if isinstance(each, Reply):
-                    found.append(each)
-                    continue
-                future, place = each
-                await asyncio.wait([future])
-                found.append(future.result()[place])
-            return found
+            # also what is asked here when another fails: it was paid for
+            await asyncio.wait({asking, *futures})
+            return [
+                each if isinstance(each, Reply) else each[0].result()[each[1]]
+                for each in waits
+            ]
         finally:
             for key in own:
                 del self._coming[key]
@@ -266,27 +249,20 @@ class Asker:
         """Ask what nobody asked before."""
         if not questions:
             return []
-        asked = [each.request for each in questions]
-        replies: dict[int, Reply] = {}
-        running = Running()
+        batch = Batch([each.request for each in questions], keys)
         await self._slots.acquire()
         try:
             self._go_on()
             refuse_offline(self._model, f"the example {questions[0].uid!r}")
-            try:
-                await self._ask_again_and_again(asked, replies, running)
-            finally:  # what came is kept, whatever became of the others
-                if keys is not None:
-                    kept = self._keep({keys[n]: replies[n] for n in sorted(replies)})
-                    replies.update({n: kept[keys[n]] for n in replies})
-            for reply in replies.values():
+            await self._ask_again_and_again(batch)
+            for reply in sorted(batch.replies.values(), key=lambda r: not r.is_fatal):
                 self.budget.take(reply)
         except Exception as error:
             self._end(error)
             raise
         finally:
-            self._leave(running)
-        return [replies[n] for n in range(len(asked))]
+            self._leave(batch.running)
+        return [batch.replies[n] for n in range(len(questions))]
 
     def _leave(self, running: Running) -> None:
         """Give up a place, once the call that cannot be stopped has ended."""
@@ -315,16 +291,13 @@ class Asker:
         ended = asyncio.ensure_future(self._ended.wait())
         try:
             await asyncio.wait([waits, ended], return_when=asyncio.FIRST_COMPLETED)
+            if waits.done():
+                waits.result()
         finally:
             waits.cancel()
             ended.cancel()
 
-    async def _ask_again_and_again(
-        self,
-        asked: Sequence[Request | Mapping[str, Any]],
-        replies: dict[int, Reply],
-        running: Running,
-    ) -> None:
+    async def _ask_again_and_again(self, batch: Batch) -> None:
         """Ask for replies until all have come or will not; errors become replies."""
         retrying = AsyncRetrying(
             retry=retry_if_exception_type(_Again),
@@ -336,43 +309,49 @@ class Asker:
         try:
             async for attempt in retrying:
                 with attempt:
-                    await self._try(asked, replies, running)
+                    await self._try(batch)
         except _Again:
             pass  # what they were answered last stands for them
 
-    async def _try(
-        self,
-        asked: Sequence[Request | Mapping[str, Any]],
-        replies: dict[int, Reply],
-        running: Running,
-    ) -> None:
+    async def _try(self, batch: Batch) -> None:
         """Ask for the replies that are missing, or that may come now.
 
         Raises:
             AskingEnded: Nothing more is asked, of what failed before either.
             _Again: Some may come later.
         """
-        places = [
-            n for n in range(len(asked)) if n not in replies or replies[n].is_retriable
-        ]
+        places = batch.open
         if self._limiter is not None:
             for _ in places:
                 await self._unless_ended(self._limiter.acquire())
         self._go_on()
         try:
-            came = await self._caller.replies([asked[n] for n in places], running)
+            came = await self._caller.replies(
+                [batch.asked[n] for n in places], batch.running
+            )
         except Broken as broken:
-            replies.update(zip(places, broken.replies, strict=False))
+            self._take_in(batch, places, broken.replies)
             raise broken.error from broken.error.__cause__
         found = [within_patience(reply) for reply in came]
-        replies.update(zip(places, found, strict=True))
+        self._take_in(batch, places, found)
         await self._spend(found)
         later = [reply for reply in found if reply.is_retriable]
-        if later:
+        if later and not any(reply.is_fatal for reply in found):
             raise _Again(
                 str(later[0].error),
                 max((r.retry_after for r in later if r.retry_after), default=None),
             )
+
+    def _take_in(
+        self, batch: Batch, places: Sequence[int], came: Sequence[Reply]
+    ) -> None:
+        """Keep what came at once, as others of the batch may take long, or end all."""
+        replies = dict(zip(places, came, strict=False))
+        if batch.keys is not None:
+            named = {batch.keys[n]: reply for n, reply in replies.items()}
+            kept = self._keep(named)
+            replies = {n: kept[batch.keys[n]] for n in replies}
+        batch.replies.update(replies)
 
     async def _spend(self, replies: Sequence[Reply]) -> None:
         tokens = sum(map(self.budget.spend, replies))

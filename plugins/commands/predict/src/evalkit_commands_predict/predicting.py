@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalkit import ModelInputs, Registry, Reply, load_inputs
 from evalkit.catalog import BoundModel
@@ -171,20 +171,32 @@ def predict(
         origin = Origin(dataset, data, task, registry)
         plan = prepare(bound, inputs, wording, origin, copies_of)
     told = Told(progress, bound.component.id, plan.total)
-    return _asked(bound, model, inputs, plan, asked, told)
+    try:
+        identity = identity_of(bound, model)
+        price = price_of(asked.price, names_of(bound, model, identity))
+        refuse_unknown_cost(bound, asked, price)
+    except BaseException:
+        run(lambda: close(bound))
+        raise
+    return _asked(_Model(bound, identity, price), inputs, plan, asked, told)
+
+
+class _Model(NamedTuple):
+    """The model that is asked, and what is known of it."""
+
+    bound: BoundModel
+    identity: dict[str, Any]
+    price: Price | None
 
 
 def _asked(
-    model: BoundModel,
-    given: Any,
+    asks: _Model,
     inputs: ModelInputs,
     plan: Plan | InputPlan,
     asked: Asked,
     told: Told,
 ) -> Predicted:
-    identity = identity_of(model, given)
-    price = price_of(asked.price, names_of(model, given, identity))
-    refuse_unknown_cost(model, asked, price)
+    model, identity, price = asks
     is_kept = asked.is_cached and model.keeps_replies and is_told_apart(model)
     cache = ReplyCache(cache_folder()) if is_kept else None
     usage = Usage(price)
@@ -201,7 +213,7 @@ def _asked(
                     row = plan.take(answer)
                     rows.extend([row] if row is not None else [])
                     told.count(usage.answers, asker.budget)
-        finally:
+        finally:  # in the loop in which it was asked
             await close(model)
 
     try:

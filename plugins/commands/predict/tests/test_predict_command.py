@@ -357,7 +357,7 @@ def test_a_dry_run_says_what_it_may_cost() -> None:
 def test_an_evaluation_says_what_asking_told(folder: Path) -> None:
     words = ("eval", "sample-sentiment", "--model", "mine.py:answer")
     first = call(*words, "--concurrency", "2")
-    assert "models/function-model takes 1 at once, and no more" in first.stderr
+    assert "models/answer takes 1 at once, and no more" in first.stderr
     again = call(*words)
     assert "135 replies of mine from the cache; --no-cache asks anew" in again.stderr
     assert "from the cache" not in call(*words, "-q").stderr

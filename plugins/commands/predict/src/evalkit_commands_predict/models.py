@@ -7,6 +7,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +52,23 @@ def bind_model(given: Any, registry: Registry | None = None) -> BoundModel:
         file, _, name = given.rpartition(":")
         if file.endswith(".py"):
             path = Path(file)
-            given = _FunctionModel(_function_of(path, name), path.stem, path)
+            function = _FunctionModel(_function_of(path, name), path.stem, path)
+            return _named(resolver, function, name, path.name)
     elif _is_function(given):
-        given = _FunctionModel(given, getattr(given, "__name__", "function"))
+        name = getattr(given, "__name__", "function")
+        return _named(resolver, _FunctionModel(given, name), name)
     return BoundModel.of(resolver.bind("models", given))
+
+
+def _named(
+    resolver: Resolver, model: _FunctionModel, name: str, file: str | None = None
+) -> BoundModel:
+    """Load a function, which errors call as the user does."""
+    bound = BoundModel.of(resolver.bind("models", model))
+    component = bound.component._replace(name=name)
+    if file is not None:
+        component = component._replace(distribution=file)
+    return replace(bound, component=component)
 
 
 def _is_function(given: Any) -> bool:

@@ -11,6 +11,8 @@ from evalkit_cli.options.choices import (
     InputFile,
     chosen_dataset,
     data_options,
+    example_options,
+    read_example_options,
     read_filters,
 )
 from evalkit_cli.options.completion import complete_names, complete_runs
@@ -65,6 +67,7 @@ __all__ = [
     "echo_csv",
     "echo_json",
     "echo_lines",
+    "example_options",
     "folder_option",
     "for_terminal",
     "format_option",
@@ -73,6 +76,7 @@ __all__ = [
     "quiet_option",
     "quiet_with",
     "read_asked",
+    "read_example_options",
     "read_filters",
     "refuse_given",
     "run_paths",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from evalkit_cli.options.choices import read_filters
+from evalkit_cli.options.choices import read_adapters, read_filters, read_map
 from evalkit_cli.options.prediction_sources import Job
 from evalkit_cli.printing.streams import echo
 
@@ -24,6 +24,9 @@ class Chosen(NamedTuple):
     split: str | None
     limit: int | None
     filters: Mapping[str, Sequence[str]]
+    adapters: Mapping[str, Any]
+    """Of the examples; those of their copies stand at `perturbed`."""
+    map: Mapping[str, str]
     asking: Mapping[str, Any]
     """The arguments that `read_asked` gives."""
     progress: Callable[[str, float], None]
@@ -32,8 +35,9 @@ class Chosen(NamedTuple):
     @property
     def rows(self) -> dict[str, Any]:
         """Which examples, as arguments of `evalkit.load_inputs`."""
-        names = ("dataset", "task", "split", "limit", "filters")
-        return {name: getattr(self, name) for name in names}
+        names = ("dataset", "task", "split", "limit", "filters", "map")
+        adapters = {k: v for k, v in self.adapters.items() if k == "data"}
+        return {**{name: getattr(self, name) for name in names}, "adapters": adapters}
 
 
 def chosen_rows(
@@ -49,17 +53,21 @@ def chosen_rows(
     Args:
         dataset: The data set, or a file of examples.
         task: The task of a file.
-        options: The values of `data_options` by the names of their parameters.
+        options: The values of `data_options`, `map_option` and `adapter_option` by the
+            names of their parameters.
         asking: The arguments that `read_asked` gives.
         progress: Told what is being done.
         is_quiet: Whether only what is wrong is said.
 
     Raises:
-        UsageError: A filter is not of the form KEY=VALUE.
+        UsageError: One of them is not of its form.
     """
     filters = read_filters(options["filters"])
     split, limit = options["split"], options["limit"]
-    return Chosen(dataset, task, split, limit, filters, asking, progress, is_quiet)
+    adapters = read_adapters(options["adapters"])
+    mapped = read_map(options["mapped"], "--map")
+    rows = (dataset, task, split, limit, filters, adapters, mapped)
+    return Chosen(*rows, asking, progress, is_quiet)
 
 
 def refuse_what_is_not_asked(
@@ -75,12 +83,6 @@ def refuse_what_is_not_asked(
     Raises:
         UsageError: Something of this is given.
     """
-    places = {given.partition("=")[0].strip() for given in options["adapters"]}
-    if options["mapped"] or places & {"data", "perturbed"}:
-        raise click.UsageError(
-            "--map and --adapter data=… do not change what a model is asked: write the "
-            "changed rows to a file (evalkit adapt), and ask about that."
-        )
     if options["perturbed"] and len(models) > 1:
         raise click.UsageError("--perturbed takes a single --model; ask one at a time.")
     if options["perturbed"] and asking["trials"] * asking["replications"] > 1:
@@ -164,6 +166,7 @@ def _answers_to_copies(
     originals = load_inputs(**chosen.rows)
     is_part = len(originals) < originals.examples
     ids = [str(row["uid"]) for row in originals.rows]
+    adapted = chosen.adapters.get("perturbed")
     found = []
     for number, file in enumerate(files):
         of_copies = chosen._replace(
@@ -172,6 +175,8 @@ def _answers_to_copies(
             split=None,
             limit=None,
             filters={"column.input_id": ids} if is_part else {},
+            adapters={} if adapted is None else {"data": adapted},
+            map={},
         )
         predicted = _ask(model, of_copies, chosen.rows)
         found.append(_kept(predicted, folder / f"copies-{number}"))

@@ -576,12 +576,67 @@ def test_copies_are_asked_about_with_one_model() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("--map", "statement=text"), ("--adapter", "data=adapters.yaml")]
+    ("words", "statement"),
+    [
+        (("--map", "statement=text"), "mapped"),
+        (("--adapter", "data=adapters.yaml"), "raw"),
+        ((), "raw"),
+    ],
 )
-def test_nobody_is_asked_otherwise_than_is_scored(words: tuple[str, str]) -> None:
-    row = {"uid": "1", "statement": "raw", "text": "mapped", "label": "neutral"}
-    Path("rows.jsonl").write_text(json.dumps(row))
-    Path("adapters.yaml").write_text("- {kind: Drop, configuration: [text]}\n")
-    given = ("--data", "rows.jsonl", "--task", "sentiment")
-    done = call("eval", *given, "--model", "mine.py:answer", *words)
-    assert (done.exit_code, "do not change what a model is" in done.stderr) == (2, True)
+def test_what_is_asked_is_what_is_scored(
+    words: tuple[str, ...], statement: str
+) -> None:
+    rows = [
+        {"uid": str(n), "statement": "raw", "text": "mapped", "label": "neutral"}
+        for n in range(3)
+    ]
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    Path("shown.jsonl").write_text(
+        "\n".join(json.dumps({**row, "uid": "s" + row["uid"]}) for row in rows[:1])
+    )
+    drop = "- {kind: Drop, configuration: {fields: [text]}}\n"
+    Path("adapters.yaml").write_text(drop)
+    Path("asked.py").write_text(
+        "import json\n"
+        "def answer(inputs):\n"
+        "    with open('asked.jsonl', 'a') as stream:\n"
+        "        for row in inputs: print(json.dumps(row), file=stream)\n"
+        "    return ['neutral'] * len(inputs)\n"
+    )
+    given = ("--data", "rows.jsonl", "--task", "sentiment", *words)
+    one = call("eval", *given, "--model", "asked.py:answer", "--json")
+    assert one.exit_code == 0, one.stderr
+    lines = Path("asked.jsonl").read_text().splitlines()
+    assert [json.loads(line)["statement"] for line in lines] == [statement] * 3
+    done = call("predict", *given, "--model", "asked.py:answer", "-o", "asked-2.jsonl")
+    assert "3 from the cache" in done.stderr, done.stderr
+    two = call("eval", *given, "-p", "asked=asked-2.jsonl", "--json")
+    assert json.loads(one.stdout)["run_id"] == json.loads(two.stdout)["run_id"]
+    prompt = {"query": "{statement}", "shots": {"source": "shown.jsonl", "count": 1}}
+    if statement == "raw":  # a shot that says the same as what is asked
+        prompt = {"query": "{statement}"}
+    Path("prompt.json").write_text(json.dumps(prompt))
+    asked = ("--model", "echo", "--prompt", "./prompt.json", "--dry-run", "--json")
+    shown = json.loads(call("predict", *given, *asked).stdout or "{}")
+    assert statement in json.dumps(shown["first"])
+
+
+def test_adapters_of_copies_are_those_that_are_scored(folder: Path) -> None:
+    lower = ("perturb", "sample-sentiment", "--perturbation", "lowercase")
+    assert call(*lower, "-o", "low.jsonl").exit_code == 0
+    copies = [json.loads(line) for line in Path("low.jsonl").read_text().splitlines()]
+    renamed = [
+        {"text" if name == "statement" else name: v for name, v in row.items()}
+        for row in copies
+    ]
+    Path("text.jsonl").write_text("\n".join(map(json.dumps, renamed)))
+    Path("back.yaml").write_text("- {kind: Rename, configuration: {text: statement}}\n")
+    words = ("eval", "sample-sentiment", "--model", "mine.py:answer", "--json")
+    plain = call(*words, "--perturbed", "low.jsonl")
+    adapted = call(
+        *words, "--perturbed", "text.jsonl", "--adapter", "perturbed=back.yaml"
+    )
+    assert adapted.exit_code == 0, adapted.stderr
+    first, second = (json.loads(each.stdout) for each in (plain, adapted))
+    assert first["scores"] == second["scores"]
+    assert first["perturbed"][0]["counts"] == second["perturbed"][0]["counts"]

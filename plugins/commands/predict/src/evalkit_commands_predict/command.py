@@ -13,10 +13,12 @@ from evalkit_cli.commanding import (
     complete_names,
     data_options,
     echo,
+    example_options,
     json_option,
     plugin_output_to_stderr,
     quiet_option,
     read_asked,
+    read_example_options,
     read_filters,
     refuse_given,
     watched,
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     help="The model to ask; `evalkit list models` shows those that are installed.",
 )
 @asking_options
+@example_options
 @click.option(
     "--dry-run",
     is_flag=True,
@@ -97,6 +100,7 @@ def predict_command(
         "split": split,
         "limit": limit,
         "filters": read_filters(filters),
+        **read_example_options(options),
         **{name: value for name, value in asked.items() if name != "asked"},
     }
     from evalkit_commands_predict.predicting import predict

@@ -71,9 +71,11 @@ def plan_requests(
         rows = [dict(row) for row in inputs.rows[:SHOWN]]
         total = len(inputs) * replications
         return {"first": rows, "requests": total, **_figures(None, None, None)}
-    origin = Origin(dataset, chosen.get("data"), chosen.get("task"), registry)
+    names = ("data", "task", "adapters", "map")
+    named = {name: chosen.get(name) for name in names}
+    origin = Origin(dataset, **named, registry=registry)
     plan = prepare(bound, inputs, wording, origin)
-    names = names_of(bound, model, identity_of(bound, model)) if price else []
+    called = names_of(bound, model, identity_of(bound, model)) if price else []
     first: list[dict[str, Any]] = []
     characters = 0
     output: int | None = 0
@@ -90,7 +92,7 @@ def plan_requests(
         output = None if output is None or most is None else output + most
         if len(first) < SHOWN:
             first.append(request.model_dump(mode="json", exclude_defaults=True))
-    figures = _figures(-(-characters // _CHARACTERS), output, price_of(price, names))
+    figures = _figures(-(-characters // _CHARACTERS), output, price_of(price, called))
     return {"first": first, "requests": plan.total, **figures}
 
 

@@ -105,6 +105,8 @@ def predict(
     split: str | None = None,
     limit: int | None = None,
     filters: Mapping[str, str | Sequence[str]] | None = None,
+    adapters: Mapping[str, Any] | None = None,
+    map: Mapping[str, str] | None = None,
     prompt: str | Path | Mapping[str, Any] | Prompt | None = None,
     generate: Mapping[str, Any] | None = None,
     shots: int | None = None,
@@ -127,6 +129,8 @@ def predict(
         split: As for `evalkit.load_inputs`.
         limit: As for `evalkit.load_inputs`.
         filters: As for `evalkit.load_inputs`.
+        adapters: As for `evalkit.load_inputs`.
+        map: As for `evalkit.load_inputs`.
         prompt: Name of a prompt that the data set or task declares, a file, or what it
             says; the first declared one by default.
         generate: How the model generates, in place of what the prompt says.
@@ -158,6 +162,8 @@ def predict(
         split=split,
         limit=limit,
         filters=filters,
+        adapters=adapters,
+        map=map,
         registry=registry,
     )
     bound = bind_model(model, registry)
@@ -168,7 +174,7 @@ def predict(
         refuse_what_needs_tokens(bound, asked)
         plan: Plan | InputPlan = InputPlan(inputs, replications)
     else:
-        origin = Origin(dataset, data, task, registry)
+        origin = Origin(dataset, data, task, adapters, map, registry)
         plan = prepare(bound, inputs, wording, origin, copies_of)
     told = Told(progress, bound.component.id, plan.total)
     try:

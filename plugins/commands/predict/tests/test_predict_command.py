@@ -106,6 +106,32 @@ def test_several_models_are_asked_side_by_side(folder: Path) -> None:
     assert json.loads(named.stdout)["model"] == "best"
 
 
+def test_several_data_sets_are_asked_about(folder: Path) -> None:
+    Path("both.py").write_text("def answer(inputs): return ['neutral'] * len(inputs)\n")
+    several = ("sample-nli", "sample-sentiment")
+    models = ("--model", "both.py:answer", "--model", "constant:answer=neutral")
+    done = call("eval", *several, *models, "--json")
+    assert done.exit_code == 0, done.stderr
+    records = json.loads(done.stdout)
+    assert [(each["dataset"], each["model"]) for each in records] == [
+        (name, model) for name in several for model in ("both", "constant")
+    ]
+    alone = call("eval", "sample-nli", *models[:2], "--json")
+    assert json.loads(alone.stdout)["run_id"] == records[0]["run_id"]
+    Path("copies.jsonl").touch()
+    for wrong, message in (
+        (("sample-nli", "sample-nli", *models), "sample-nli is named twice"),
+        ((*several, "-p", "x.jsonl"), "-p names predictions on one data set"),
+        ((*several, *models[:2], "--perturbed", "copies.jsonl"), "a single data set"),
+        ((*several, "--data", "x.jsonl"), "name a data set"),
+        ((*several, "--predictions-dir", "."), "give it without a data set"),
+    ):
+        refused = call("eval", *wrong)
+        assert (refused.exit_code, message in refused.stderr) == (2, True), wrong
+    unknown = call("eval", "sample-nli", "sample-nlo", "--model", "mine.py:failing")
+    assert (unknown.exit_code, "did you mean sample-nli" in unknown.stderr) == (1, True)
+
+
 def test_responses_may_be_whole(folder: Path) -> None:
     done = call(
         *("eval", "sample-sentiment", "--model", "mine.py:response"),

@@ -125,7 +125,7 @@ def asking_options(function: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--cost-limit",
-            type=click.FloatRange(0),
+            type=click.FloatRange(0, min_open=True),
             envvar="EVALKIT_COST_LIMIT",
             help="Ask nothing more when so much was spent; needs --price.",
         ),

@@ -415,6 +415,7 @@ def test_what_is_kept_names_no_secret(
         {"seconds": 0},
         {"max_errors": -1},
         {"token_limit": 0},
+        {"cost_limit": 0},
         {"requests_per_minute": 0},
     ],
 )

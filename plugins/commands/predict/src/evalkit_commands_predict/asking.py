@@ -29,14 +29,11 @@ from evalkit import Reply
 from evalkit.catalog import BoundModel
 from evalkit_commands_predict.cache import ReplyCache, reply_key
 from evalkit_commands_predict.calling import Broken, Caller, Running
-from evalkit_commands_predict.limits import (
-    AskingEnded,
-    even_limiter,
-    limiter,
-    within_patience,
-)
-from evalkit_commands_predict.models import places_of, refuse_offline
-from evalkit_commands_predict.prices import Price
+from evalkit_commands_predict.limits import AskingEnded as AskingEnded
+from evalkit_commands_predict.limits import even_limiter, limiter, within_patience
+from evalkit_commands_predict.models import close as close
+from evalkit_commands_predict.models import names_of, places_of, refuse_offline
+from evalkit_commands_predict.prices import Price, price_of, refuse_unknown_cost
 from evalkit_commands_predict.questions import Answer as Answer
 from evalkit_commands_predict.questions import Batch
 from evalkit_commands_predict.questions import Question as Question
@@ -73,7 +70,10 @@ class Asker:
         cache: Where replies are kept; None for nowhere.
         requests: How many questions there will be.
         responses: Makes replies of what `predict` returns, for a model that has it.
-        price: What its tokens cost; None where nobody says it.
+        price: What its tokens cost, where that was looked up already.
+
+    Raises:
+        EvalkitError: There is a limit of cost, and no price.
     """
 
     def __init__(
@@ -89,7 +89,10 @@ class Asker:
         self._model, self._identity, self._asked = model, identity, asked
         self._cache = cache
         self._caller = Caller(model, asked.seconds, responses)
-        self.budget = Budget(model.component.id, asked, requests, price)
+        names = names_of(model, None, identity)
+        self.price = price or price_of(asked.price, names)
+        refuse_unknown_cost(model.component.id, asked.cost_limit, self.price)
+        self.budget = Budget(model.component.id, asked, requests, self.price)
         self._coming: dict[str, tuple[asyncio.Future[list[Reply]], int]] = {}
         self._count = places_of(model, asked)
         self._slots = asyncio.Semaphore(self._count)

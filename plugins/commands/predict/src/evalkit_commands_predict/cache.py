@@ -96,6 +96,17 @@ class ReplyCache:
         except (OSError, sqlite3.Error) as error:
             raise self._failure("opened", error) from error
 
+    def get(self, key: str) -> str | None:
+        """Return what is kept; None where nothing is.
+
+        Args:
+            key: As `reply_key` makes it.
+
+        Raises:
+            StorageError: The cache cannot be read.
+        """
+        return self.get_all([key]).get(key)
+
     def get_all(self, keys: Iterable[str]) -> dict[str, str]:
         """Return what is kept.
 

@@ -160,7 +160,7 @@ def names_of(model: BoundModel, given: Any, identity: Mapping[str, Any]) -> list
         identity: What tells it from others.
     """
     named = [given] if isinstance(given, str) else []
-    described = identity["describes"].get("name")
+    described = identity.get("describes", {}).get("name")
     return [*named, *([str(described)] if described else []), model.component.name]
 
 

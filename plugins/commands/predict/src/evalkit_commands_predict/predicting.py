@@ -27,11 +27,10 @@ from evalkit_commands_predict.models import (
 )
 from evalkit_commands_predict.plans import Plan
 from evalkit_commands_predict.preparing import Wording, prepare
-from evalkit_commands_predict.prices import Price, price_of
+from evalkit_commands_predict.prices import Price, price_of, refuse_unknown_cost
 from evalkit_commands_predict.progress import Progress, Told
 from evalkit_commands_predict.prompts import Prompt
 from evalkit_commands_predict.refusals import (
-    refuse_unknown_cost,
     refuse_what_needs_tokens,
     refuse_wording,
 )
@@ -180,7 +179,7 @@ def predict(
     try:
         identity = identity_of(bound, model)
         price = price_of(asked.price, names_of(bound, model, identity))
-        refuse_unknown_cost(bound, asked, price)
+        refuse_unknown_cost(bound.component.id, asked.cost_limit, price)
     except BaseException:
         run(lambda: close(bound))
         raise

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from evalkit import Usage
-from evalkit.errors import DataError
+from evalkit.errors import DataError, EvalkitError
 
 _MILLION = 1_000_000
 
@@ -68,6 +68,24 @@ def price_of(
         return _checked(where, said)
     prices = {name: _checked(f"{where}: {name}", each) for name, each in said.items()}
     return next((prices[name] for name in names if name in prices), None)
+
+
+def refuse_unknown_cost(model: str, limit: float | None, price: Price | None) -> None:
+    """Refuse a limit of what nobody knows.
+
+    Args:
+        model: The id of the model.
+        limit: The limit, if there is one.
+        price: What its tokens cost, if the user says it.
+
+    Raises:
+        EvalkitError: There is a limit, and no price.
+    """
+    if limit is not None and price is None:
+        raise EvalkitError(
+            f"--cost-limit needs what the tokens of {model} cost: say it with --price "
+            "input=…,output=… (per million), or in a file by its name"
+        )
 
 
 def _read(given: str | Path | Mapping[str, Any]) -> tuple[Any, str]:

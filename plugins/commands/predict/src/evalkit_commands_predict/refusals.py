@@ -5,7 +5,6 @@ from __future__ import annotations
 from evalkit.catalog import BoundModel
 from evalkit.errors import EvalkitError
 from evalkit_commands_predict.preparing import Wording
-from evalkit_commands_predict.prices import Price
 from evalkit_commands_predict.settings import Asked
 
 
@@ -42,21 +41,3 @@ def refuse_what_needs_tokens(model: BoundModel, asked: Asked) -> None:
                 f"{model.component.id} answers inputs and says nothing of tokens, so "
                 f"that --{name.replace('_', '-')} means nothing: leave it out"
             )
-
-
-def refuse_unknown_cost(model: BoundModel, asked: Asked, price: Price | None) -> None:
-    """Refuse a limit of what nobody knows.
-
-    Args:
-        model: The model.
-        asked: The limits.
-        price: What its tokens cost, if the user says it.
-
-    Raises:
-        EvalkitError: There is one.
-    """
-    if asked.cost_limit is not None and price is None:
-        raise EvalkitError(
-            f"--cost-limit needs what the tokens of {model.component.id} cost: say it "
-            "with --price input=…,output=… (per million), or in a file by its name"
-        )

@@ -51,7 +51,7 @@ class Asked:
             "tokens_per_minute": 0.001,
             "max_errors": 0,
             "token_limit": 1,
-            "cost_limit": 0,
+            "cost_limit": 1e-9,
         }
         for name, limit in least.items():
             value = getattr(self, name)

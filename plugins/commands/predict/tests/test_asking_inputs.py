@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -224,3 +227,48 @@ def test_repetitions_are_asked_anew_and_kept_apart(rows: Rows) -> None:
     again = predict(**given, model=model)
     assert (again.rows, again.from_cache) == (first.rows, 8)
     assert ask(rows[:4], model).from_cache == 4
+
+
+def test_answers_of_a_file_are_kept_until_it_or_what_it_uses_changes(
+    rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In processes of their own, as modules stay loaded."""
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    words = "from .deeper import WORD\ndef say(): return WORD"
+    (package / "words.py").write_text(words)
+    (package / "deeper.py").write_text("import json, package.words\nWORD = 'neutral'")
+    (tmp_path / "later.py").touch()
+    (tmp_path / "unused.py").touch()
+    (tmp_path / "mine.py").write_text(
+        "import json, numpy\nimport evalkit\nfrom package.words import say\n"
+        "def answer(inputs):\n    import later\n    return [say()] * len(inputs)\n"
+    )
+    code = (
+        "import evalkit, json, sys\n"
+        "rows = json.loads(sys.argv[1])\n"
+        "def ask(): return evalkit.predict(\n"
+        "    data=rows, task='sentiment', model='mine.py:answer')\n"
+        "first, again = ask(), ask()\n"
+        "assert first.system == again.system\n"
+        "used = first.system['model']['imported_sha256']\n"
+        "print(first.from_cache, first.rows[0]['label'], *used)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+
+    def said() -> list[str]:
+        command = [sys.executable, "-c", code, json.dumps(rows[:3])]
+        done = subprocess.run(
+            command, capture_output=True, text=True, cwd=tmp_path, check=True
+        )
+        return done.stdout.split()
+
+    used = ["later.py", *(f"package/{e}.py" for e in ("__init__", "deeper", "words"))]
+    assert said() == ["0", "neutral", *used]
+    assert said() == ["3", "neutral", *used]
+    (package / "deeper.py").write_text("WORD = 'positive'")
+    assert said() == ["0", "positive", *used]
+    (tmp_path / "unused.py").write_text("WORD = 3")
+    assert said() == ["3", "positive", *used]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import re
 import sys
@@ -15,6 +14,7 @@ from evalkit import Model, Registry
 from evalkit.catalog import BoundModel, Resolver
 from evalkit.errors import PluginError
 from evalkit.storage import is_offline
+from evalkit_commands_predict.code_digests import digest_of, digests_of_imported
 from evalkit_commands_predict.limits import AskingEnded
 from evalkit_commands_predict.settings import Asked
 
@@ -145,9 +145,12 @@ def identity_of(model: BoundModel, given: Any) -> dict[str, Any]:
         "describes": model.describe(),
     }
     if isinstance(given, str) and ".py:" in given:
-        content = Path(given.rpartition(":")[0]).read_bytes()
-        found["file_sha256"] = hashlib.sha256(content).hexdigest()
+        path = Path(given.rpartition(":")[0])
+        found["file_sha256"] = digest_of(path)
         found["function"] = given.rpartition(":")[2]
+        imported = digests_of_imported(path)
+        if imported:
+            found["imported_sha256"] = imported
     return found
 
 

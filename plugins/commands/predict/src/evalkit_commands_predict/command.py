@@ -84,10 +84,10 @@ def predict_command(
       evalkit predict sample-nli --model echo --dry-run
       evalkit eval sample-sentiment -p constant.jsonl
 
-    Replies to requests are kept, so that a command that was interrupted goes on when it
-    is given again, and one that is repeated asks nothing; answers of functions and
-    programs are not. A request that failed for good is a row with its `error`, which
-    is invalid, and never an empty answer.
+    Replies are kept, also answers of functions in files and of programs, so that a
+    command that was interrupted goes on when it is given again, and one that is
+    repeated asks nothing. A request that failed for good is a row with its `error`,
+    which is invalid, and never an empty answer.
     """  # noqa: D301, E501 - click reads the backspace
     if (out is None) != dry_run:
         raise click.UsageError("give either -o FILE or --dry-run.")

@@ -476,10 +476,13 @@ def test_of_examples_that_say_the_same_the_first_reply_stands(
     found = ask(alike, model)
     assert len(model.asked) == 1
     assert len({row["label"] for row in found.rows}) == 1
-    assert (found.from_cache, found.usage["input_tokens"]) == (3, 8)
+    assert (found.from_cache, found.usage["input_tokens"]) == (0, 8)
+    assert found.usage["seconds"] is None
+    assert "3 requests are those of other examples, and were not asked" in found.notices
     anew = scripted(lambda text: f"answer {next(times)}")
     assert len({row["label"] for row in ask(alike, anew, is_cached=False).rows}) == 4
-    assert ask(alike, model).rows == found.rows
+    again = ask(alike, model)
+    assert (again.rows, again.from_cache) == (found.rows, 4)
 
 
 def test_requests_a_minute_have_a_limit_that_those_sent_again_keep(

@@ -361,14 +361,23 @@ def test_what_the_environment_says_of_asking_is_for_other_commands(
     assert call("predict", "sample-nli", "--model", "echo", "--dry-run").exit_code == 0
 
 
-@pytest.mark.parametrize("option", ["--token-limit", "--cost-limit", "--price"])
+@pytest.mark.parametrize("option", ["--token-limit", "--cost-limit"])
 def test_what_needs_tokens_is_refused_of_what_says_none(option: str) -> None:
-    value = "input=1,output=2" if option == "--price" else "3"
-    words = ("--model", "mine.py:answer", option, value)
+    words = ("--model", "mine.py:answer", option, "3")
     done = call("predict", "sample-sentiment", "-o", "x.jsonl", *words)
     assert (done.exit_code, f"so that {option} means not" in done.stderr) == (1, True)
     done = call("predict", "sample-sentiment", "--dry-run", *words[:2], "--shots", "2")
     assert (done.exit_code, "answers inputs without a prom" in done.stderr) == (1, True)
+
+
+def test_beside_a_model_with_a_price_others_may_be_asked() -> None:
+    price = ("--price", "input=1,output=2")
+    words = ("--model", "mine.py:answer", "--model", "constant:answer=neutral")
+    done = call("eval", "sample-sentiment", *words, *price)
+    assert done.exit_code == 0, done.stderr
+    for name in ("mine", "constant"):
+        notice = f"{name} does not say all tokens, so that its cost is not known"
+        assert notice in done.stderr
 
 
 def test_a_dry_run_says_what_it_may_cost() -> None:

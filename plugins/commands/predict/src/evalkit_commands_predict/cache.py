@@ -96,6 +96,16 @@ class ReplyCache:
         except (OSError, sqlite3.Error) as error:
             raise self._failure("opened", error) from error
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a user should know of it."""
+        if not self.lost:
+            return ()
+        return (
+            f"the cache of replies is full: {self.lost:,} of these are not kept any "
+            "more (EVALKIT_REPLIES_SIZE)",
+        )
+
     def get(self, key: str) -> str | None:
         """Return what is kept; None where nothing is.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -233,21 +233,13 @@ def _asked(
         system["prompt"] = said
     if extract is not None:
         system["extract"] = extract
-    notices = (*inputs.notices, *plan.notices, *asker.notices)
+    notices = [*inputs.notices, *plan.notices, *asker.notices]
     if asked.is_cached and model.keeps_replies and not is_kept:
-        notices += (not_kept(model),)
-    most = places_of(model, asked)
-    if cache is not None and cache.lost:
-        notices += (
-            f"the cache of replies is full: {cache.lost:,} of these are not kept any "
-            "more (EVALKIT_REPLIES_SIZE)",
-        )
-    notices += _of_cost(asked, price, usage, run_name(model, identity))
-    if asked.concurrency is not None and asked.concurrency > most:
-        notices += (
-            f"{model.component.id} takes {most} at once, and no more "
-            f"(concurrency {asked.concurrency})",
-        )
+        notices.append(not_kept(model))
+    if cache is not None:
+        notices += cache.notices
+    notices += usage.notices
+    notices += _of_limits(asks, asked, usage)
     return Predicted(
         inputs.dataset,
         inputs.task,
@@ -255,20 +247,25 @@ def _asked(
         rows,
         system,
         {"examples": len(rows), **usage.figures},
-        notices,
+        tuple(notices),
         usage.from_cache,
     )
 
 
-def _of_cost(
-    asked: Asked, price: Price | None, usage: Usage, name: str
-) -> tuple[str, ...]:
-    """Say why nobody knows what it cost, where prices are given."""
-    if asked.price is None or usage.figures["cost"] is not None:
-        return ()
-    if price is None:
-        return (f"the prices say nothing of {name}, so that its cost is not known",)
-    return (f"{name} does not say all tokens, so that its cost is not known",)
+def _of_limits(asks: _Model, asked: Asked, usage: Usage) -> Iterator[str]:
+    """Say which of what the user says about asking could not be done."""
+    name = run_name(asks.bound, asks.identity)
+    if asked.price is not None and usage.figures["cost"] is None:
+        why = f"{name} does not say all tokens"
+        if asks.price is None:
+            why = f"the prices say nothing of {name}"
+        yield f"{why}, so that its cost is not known"
+    most = places_of(asks.bound, asked)
+    if asked.concurrency is not None and asked.concurrency > most:
+        yield (
+            f"{asks.bound.component.id} takes {most} at once, and no more "
+            f"(concurrency {asked.concurrency})"
+        )
 
 
 __all__ = ["Predicted", "Reply", "predict"]

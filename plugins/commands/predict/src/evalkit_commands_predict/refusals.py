@@ -35,9 +35,10 @@ def refuse_what_needs_tokens(model: BoundModel, asked: Asked) -> None:
     Raises:
         EvalkitError: There is one.
     """
-    for name in ("tokens_per_minute", "token_limit", "cost_limit", "price"):
+    for name in ("tokens_per_minute", "token_limit", "cost_limit"):
         if getattr(asked, name) is not None:
             raise EvalkitError(
                 f"{model.component.id} answers inputs and says nothing of tokens, so "
-                f"that --{name.replace('_', '-')} means nothing: leave it out"
+                f"that --{name.replace('_', '-')} means nothing: leave it out, or ask "
+                "it in a command of its own"
             )

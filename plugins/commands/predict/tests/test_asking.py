@@ -478,7 +478,8 @@ def test_of_examples_that_say_the_same_the_first_reply_stands(
     assert len({row["label"] for row in found.rows}) == 1
     assert (found.from_cache, found.usage["input_tokens"]) == (0, 8)
     assert found.usage["seconds"] is None
-    assert "3 requests are those of other examples, and were not asked" in found.notices
+    (notice,) = found.notices
+    assert notice.startswith("3 requests are the same as others in this command")
     anew = scripted(lambda text: f"answer {next(times)}")
     assert len({row["label"] for row in ask(alike, anew, is_cached=False).rows}) == 4
     again = ask(alike, model)

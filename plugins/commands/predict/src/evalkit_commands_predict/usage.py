@@ -63,10 +63,9 @@ class Usage:
         """What a user should know of it."""
         if not self.shared:
             return ()
-        what = "1 request is that of another example, and was"
-        if self.shared > 1:
-            what = f"{self.shared:,} requests are those of other examples, and were"
-        return (f"{what} not asked",)
+        is_one = self.shared == 1
+        what = "1 request is" if is_one else f"{self.shared:,} requests are"
+        return (f"{what} the same as others in this command, and not asked again",)
 
     @property
     def figures(self) -> dict[str, Any]:

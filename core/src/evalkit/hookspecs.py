@@ -967,7 +967,7 @@ class ModelSpec:
 
         Args:
             inputs: The fields of `Input` that the task sends to a model, and `uid`.
-            seconds: How long is waited; what goes on longer cannot be stopped.
+            seconds: How long is waited for all; what goes on then cannot be stopped.
 
         Returns:
             A list: for each input a response, as the task's `Output` describes it but

@@ -272,3 +272,20 @@ def test_answers_of_a_file_are_kept_until_it_or_what_it_uses_changes(
     assert said() == ["0", "positive", *used]
     (tmp_path / "unused.py").write_text("WORD = 3")
     assert said() == ["3", "positive", *used]
+
+
+def test_a_batch_is_waited_for_as_long_for_each_of_it(rows: Rows) -> None:
+    told: list[float] = []
+
+    class Slow(Labelling):
+        def predict(
+            self, inputs: Sequence[Mapping[str, Any]], seconds: float
+        ) -> list[Any]:
+            told.append(seconds)
+            return super().predict(inputs)
+
+    assert ask(rows[:4], Slow(str.upper, 0.3), seconds=0.2, retries=0).failed == 0
+    assert told == [0.8]
+    late = Labelling(str.upper, 1.0)
+    (reason,) = ask(rows[:2], late, seconds=0.05, retries=0, max_errors=2).errors
+    assert reason == "no reply within 0.1 s, and the call cannot be stopped"

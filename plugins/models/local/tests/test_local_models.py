@@ -157,3 +157,9 @@ def test_what_a_program_says_comes_as_it_was(tmp_path: Path) -> None:
         assert [row["label"] for row in predict(model, rows).rows] == texts
 
     check()
+
+
+def test_each_answer_of_a_program_may_take_its_time(tmp_path: Path) -> None:
+    slowly = f"import time\n{EACH}    time.sleep(0.25)\n    print('3', flush=True)\n"
+    found = predict(program(tmp_path, slowly), ROWS[:8], seconds=1.5, retries=0)
+    assert found.failed == 0

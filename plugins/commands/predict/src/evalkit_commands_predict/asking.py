@@ -136,7 +136,8 @@ class Asker:
         except Exception as error:
             self._end(error)
             await asyncio.gather(*under_way, return_exceptions=True)
-            raise
+            assert self._ended_by is not None
+            raise self._ended_by from self._ended_by.__cause__  # what came first
         finally:
             for task in under_way:
                 task.cancel()
@@ -277,9 +278,8 @@ class Asker:
         if self._running_on == self._count:
             self._end(
                 AskingEnded(
-                    f"{self._model.component.id} goes on after {self._asked.seconds:g} "
-                    "s (--timeout) and cannot be stopped, so that nothing more can be "
-                    "asked"
+                    f"{self._model.component.id} goes on after --timeout and cannot be "
+                    "stopped, so that nothing more can be asked"
                 )
             )
 

@@ -71,7 +71,7 @@ class Caller:
 
     Args:
         model: The model.
-        seconds: How long a call is waited for.
+        seconds: How long each reply of a call is waited for.
         responses: Makes replies of what `predict` returns; None for other models.
     """
 
@@ -80,7 +80,7 @@ class Caller:
     ) -> None:
         self._model, self._seconds, self._responses = model, seconds, responses
         ends = model.way == "predict" and "seconds" in model.arguments_of("predict")
-        self._waits = seconds + _GRACE if ends else seconds
+        self._grace = _GRACE if ends else 0.0
         self.one_by_one = 0
         """How many batches failed as a whole."""
 
@@ -99,7 +99,8 @@ class Caller:
             PluginError: The model failed.
         """
         started = time.monotonic()
-        limit = asyncio.timeout(self._waits)
+        seconds = self._seconds * len(asked)
+        limit = asyncio.timeout(seconds + self._grace)
         try:
             async with limit:
                 found = await self._call(asked, running)
@@ -110,7 +111,9 @@ class Caller:
         except TryAgain as error:
             return [_later(error.reason, error.after)] * len(asked)
         except TimeoutError as error:
-            return [_later(self._too_slow(error, limit, running))] * len(asked)
+            is_ours = limit.expired()  # else the model did not wait so long
+            reason = _too_slow(error, seconds if is_ours else None, running)
+            return [_later(reason)] * len(asked)
         except ConnectionError as error:
             return [_later(f"no connection: {error}")] * len(asked)
         except PluginError as error:
@@ -121,14 +124,6 @@ class Caller:
             return found
         waited = time.monotonic() - started
         return [_timed(reply, waited / len(asked)) for reply in found]
-
-    def _too_slow(
-        self, error: TimeoutError, limit: asyncio.Timeout, running: Running
-    ) -> str:
-        if not limit.expired():  # it is the model that did not wait so long
-            return f"no reply in time: {error}".removesuffix(": ")
-        runs_on = ", and the call cannot be stopped" if running.is_on else ""
-        return f"no reply within {self._seconds:g} s{runs_on}"
 
     async def _one_by_one(
         self, asked: Sequence[Asked], running: Running
@@ -149,8 +144,9 @@ class Caller:
     async def _call(self, asked: Sequence[Asked], running: Running) -> list[Reply]:
         if self._model.way == "predict":
             inputs = cast(Sequence[Mapping[str, Any]], asked)
+            seconds = self._seconds * len(inputs)
             entries = await running.outcome(
-                asked, lambda: self._model.predict(inputs, self._seconds)
+                asked, lambda: self._model.predict(inputs, seconds)
             )
             assert self._responses is not None
             return self._responses.replies(inputs, entries)
@@ -169,6 +165,13 @@ class Caller:
                 if inspect.isawaitable(found):
                     found = await found
         return [self._model.checked(found, request)]
+
+
+def _too_slow(error: TimeoutError, seconds: float | None, running: Running) -> str:
+    if seconds is None:
+        return f"no reply in time: {error}".removesuffix(": ")
+    runs_on = ", and the call cannot be stopped" if running.is_on else ""
+    return f"no reply within {seconds:g} s{runs_on}"
 
 
 def _is_bug(error: PluginError) -> bool:

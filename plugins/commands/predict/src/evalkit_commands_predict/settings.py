@@ -23,7 +23,7 @@ class Asked:
     retries: int = 5
     """How often a request is asked again that may be answered later."""
     seconds: float = 600.0
-    """How long a reply is waited for."""
+    """How long a reply is waited for; a batch as long for each of its replies."""
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     """Counted when a reply has come, from what it took."""

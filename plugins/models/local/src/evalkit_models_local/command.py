@@ -8,7 +8,6 @@ import queue
 import shlex
 import subprocess
 import threading
-import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -71,7 +70,7 @@ class Command(evalkit.Model):
 
     def predict(self, inputs: Sequence[Mapping[str, Any]], seconds: float) -> list[Any]:
         """Have the program answer inputs."""
-        latest = time.monotonic() + seconds
+        each = seconds / max(1, len(inputs))
         process = self._process or self._started()
         assert process.stdin is not None
         feeding = threading.Thread(
@@ -79,7 +78,7 @@ class Command(evalkit.Model):
         )
         feeding.start()
         try:
-            answers = [self._read(process, row["uid"], latest) for row in inputs]
+            answers = [self._read(process, row["uid"], each) for row in inputs]
         except BaseException:
             process.kill()  # what it says next would be taken for other answers
             self.close()
@@ -141,9 +140,9 @@ class Command(evalkit.Model):
         self._process = process
         return process
 
-    def _read(self, process: subprocess.Popen[str], uid: Any, latest: float) -> Any:
+    def _read(self, process: subprocess.Popen[str], uid: Any, seconds: float) -> Any:
         try:
-            line = self._lines.get(timeout=max(0.0, latest - time.monotonic()))
+            line = self._lines.get(timeout=seconds)
         except queue.Empty:
             raise TimeoutError(
                 "the program was ended, having answered too late"

@@ -136,8 +136,14 @@ def test_what_cannot_be_kept_may_be_asked_without_a_cache(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "file" / "cache"))
-    model = scripted(str.upper)
+    closed = []
+
+    class Closing(scripted):  # type: ignore[misc]
+        def close(self) -> None:
+            closed.append(self)
+
+    model = Closing(str.upper)
     with pytest.raises(evalkit.StorageError, match=r"cannot be opened: .*--no-cache"):
         ask(rows, model)
-    assert model.asked == []
+    assert (model.asked, closed) == ([], [model])
     assert ask(rows, model, is_cached=False).failed == 0

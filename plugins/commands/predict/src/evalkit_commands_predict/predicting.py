@@ -180,10 +180,12 @@ def predict(
         identity = identity_of(bound, model)
         price = price_of(asked.price, names_of(bound, model, identity))
         refuse_unknown_cost(bound.component.id, asked.cost_limit, price)
+        is_kept = asked.is_cached and bound.keeps_replies and is_told_apart(bound)
+        cache = ReplyCache(cache_folder()) if is_kept else None
     except BaseException:
         run(lambda: close(bound))
         raise
-    return _asked(_Model(bound, identity, price), inputs, plan, asked, told)
+    return _asked(_Model(bound, identity, price, cache), inputs, plan, asked, told)
 
 
 class _Model(NamedTuple):
@@ -192,6 +194,7 @@ class _Model(NamedTuple):
     bound: BoundModel
     identity: dict[str, Any]
     price: Price | None
+    cache: ReplyCache | None
 
 
 def _asked(
@@ -201,9 +204,7 @@ def _asked(
     asked: Asked,
     told: Told,
 ) -> Predicted:
-    model, identity, price = asks
-    is_kept = asked.is_cached and model.keeps_replies and is_told_apart(model)
-    cache = ReplyCache(cache_folder()) if is_kept else None
+    model, identity, price, cache = asks
     usage = Usage(price)
     responses = Responses(model, inputs) if model.way == "predict" else None
     rows: list[dict[str, Any]] = []
@@ -234,7 +235,7 @@ def _asked(
     if extract is not None:
         system["extract"] = extract
     notices = [*inputs.notices, *plan.notices, *asker.notices]
-    if asked.is_cached and model.keeps_replies and not is_kept:
+    if asked.is_cached and model.keeps_replies and cache is None:
         notices.append(not_kept(model))
     if cache is not None:
         notices += cache.notices

@@ -6,11 +6,13 @@ as evalkit's own do. It is a click command, and its entry point is of the group
 `evalkit.commands`. Importing this module imports click and nothing heavy.
 """
 
-from evalkit_cli.options.asking import asking_options, read_asked
+from evalkit_cli.options.asking import asking_options, read_asked, refuse_given
 from evalkit_cli.options.choices import (
     InputFile,
     chosen_dataset,
     data_options,
+    example_options,
+    read_example_options,
     read_filters,
 )
 from evalkit_cli.options.completion import complete_names, complete_runs
@@ -65,6 +67,7 @@ __all__ = [
     "echo_csv",
     "echo_json",
     "echo_lines",
+    "example_options",
     "folder_option",
     "for_terminal",
     "format_option",
@@ -73,7 +76,9 @@ __all__ = [
     "quiet_option",
     "quiet_with",
     "read_asked",
+    "read_example_options",
     "read_filters",
+    "refuse_given",
     "run_paths",
     "score_label",
     "show_compared",

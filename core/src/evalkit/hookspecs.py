@@ -952,30 +952,31 @@ class ModelAttributes:
     batch_requests: int
     """The most requests or inputs that `generate` or `predict` gets in one call."""
     uses_network: bool
-    """Whether it asks another machine: with `EVALKIT_OFFLINE` only the cache answers
-    then."""
+    """Whether it asks another machine, which `EVALKIT_OFFLINE` forbids."""
+    keeps_replies: bool
+    """Whether replies are kept; not worth it where making one takes no time."""
 
 
 class ModelSpec:
     """Hooks of a model, which is written in one of three ways.
 
-    It is asked by `evalkit predict` and `evalkit eval --model`, which keep its replies,
-    ask again where that may help, and write down what failed. A model never does so
-    itself. It reads secrets from the environment when it is asked first, and puts them
-    into no message.
+    `evalkit predict` and `evalkit eval --model` keep its replies, ask again where that
+    may help, and write down what failed; a model never does so itself. It reads secrets
+    from the environment when it is asked first, and puts them into no message.
     """
 
     @hookspec(firstresult=True)
-    def predict(self, inputs: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
+    def predict(self, inputs: Sequence[Mapping[str, Any]], seconds: float) -> Any:
         """Answer inputs of a task, without prompts: at most `batch_requests` of them.
 
         Args:
             inputs: The fields of `Input` that the task sends to a model, and `uid`.
+            seconds: How long is waited for all; what goes on then cannot be stopped.
 
         Returns:
-            For each input a response, as the task's `Output` describes it but for the
-            id; or the answer alone. `evalkit.NotAnswered(reason)` in the place of one
-            says that there is none.
+            A list: for each input a response, as the task's `Output` describes it but
+            for the id; or the answer alone. In the place of one, `evalkit.NotAnswered`
+            or `evalkit.TryAgain`, which may also be raised, as by `ask`.
         """
 
     @hookspec(firstresult=True)
@@ -997,10 +998,9 @@ class ModelSpec:
             request: What is asked.
 
         Returns:
-            The reply, or an awaitable of it. `evalkit.TryAgain`, `TimeoutError` and
-            `ConnectionError` are raised where the same request may be answered later,
-            and `evalkit.NotAnswered` where it will not, but others may be; whatever
-            else is raised is a failure of the plugin, and ends the work.
+            The reply, or an awaitable of it. It raises `evalkit.TryAgain`,
+            `TimeoutError` or `ConnectionError` where the request may be answered later,
+            `evalkit.NotAnswered` where it will not; what else it raises ends the work.
         """
 
     @hookspec(firstresult=True)

@@ -39,8 +39,9 @@ def cache_command(clear: str | None, as_json: bool) -> None:
     It holds what was fetched from stores such as S3, files that data sets fetch from
     their publishers, what annotators said, and what models replied. Of what came from
     stores, what was used longest ago is removed where all of it takes more than
-    EVALKIT_CACHE_SIZE GiB (20), but for what was used within the last hour. Files that
-    could not be sent to a store are listed, and stay.
+    EVALKIT_CACHE_SIZE GiB (20), but for what was used within the last hour; of replies,
+    where they take more than EVALKIT_REPLIES_SIZE GiB (10). Files that could not be
+    sent to a store are listed, and stay.
     """  # noqa: D301 - click reads the backspace
     from evalkit.reporting import count_of
     from evalkit.storage import ObjectCache, kept_by_kind, size_limit, unique_size
@@ -59,7 +60,9 @@ def cache_command(clear: str | None, as_json: bool) -> None:
     total, limit = unique_size(entries), size_limit()
     if as_json:
         found = {"folder": str(cache.root), "size": total, "limit": int(limit)}
-        kinds = [kept._asdict() for kept in kept_by_kind()]
+        kinds = [
+            {**kept._asdict(), "limit": _limit(kept.kind)} for kept in kept_by_kind()
+        ]
         lists = {"entries": _plain(entries), "unsent": _plain(unsent)}
         echo_json({**found, "kinds": kinds, **lists})
         return
@@ -73,12 +76,21 @@ def cache_command(clear: str | None, as_json: bool) -> None:
     for kept in kept_by_kind():
         if kept.files and kept.kind != "stores":
             files = count_of(kept.files, "file")
-            echo(f"{kept.kind}: {kept.size / _MIB:,.1f} MiB, {files}")
+            most = _limit(kept.kind)
+            of = "" if most is None else f" of at most {most / _MIB:,.0f}"
+            echo(f"{kept.kind}: {kept.size / _MIB:,.1f} MiB{of}, {files}")
     echo(
         f"{total / _GIB:.2f} GiB from stores, of at most {limit / _GIB:g}, in "
         f"{cache.root}",
         err=True,
     )
+
+
+def _limit(kind: str) -> int | None:
+    """Return the bytes that may be kept of a kind; None for any number."""
+    from evalkit.storage import size_limit
+
+    return int(size_limit(kind)) if kind in ("stores", "replies") else None
 
 
 def _cleared(kind: str) -> int:

@@ -33,15 +33,15 @@ from evalkit_cli.options.asked_models import (
 from evalkit_cli.options.asking import asking_options, limits_given, read_asked
 from evalkit_cli.options.choices import (
     adapter_option,
-    chosen_dataset,
+    chosen_datasets,
     cluster_option,
-    data_options,
     extract_option,
     map_option,
     map_predictions_option,
     normalise_option,
     policy_options,
     read_names,
+    several_data_options,
 )
 from evalkit_cli.options.completion import complete_names
 from evalkit_cli.options.evaluation import evaluation_options
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 
 
 @click.command("eval")
-@data_options
+@several_data_options
 @click.option(
     "-p",
     "--predictions",
@@ -168,7 +168,7 @@ if TYPE_CHECKING:
 @quiet_option
 @verbose_option
 def eval_command(
-    dataset: str | None,
+    datasets: tuple[str, ...],
     data: str | None,
     task: str | None,
     files: tuple[str, ...],
@@ -201,6 +201,7 @@ def eval_command(
         --perturbed-predictions my-model-lowercase.jsonl
       evalkit eval sample-nli -p my-model.jsonl --perturbed 3f2a
       evalkit eval sample-nli --model my-model.py:predict
+      evalkit eval sample-nli sample-qa --model echo --model my-model.py:predict
 
     Exit codes: 0 done; 1 an error, refused predictions, or a metric that failed; 2
     wrong usage; 3 a score that --fail-under does not let pass.
@@ -213,8 +214,6 @@ def eval_command(
     asking = read_asked(options, is_asked)
     if model_name is not None and not is_asked:
         raise click.UsageError("--model-name is for a model that is asked (--model).")
-    if is_asked:
-        refuse_what_is_not_asked(models, options, asking)
     model = None if is_asked else single_model(models)
     with plugin_output_to_stderr(), spool_folder() as folder:
         # before any model is asked, as a declaration may be wrong
@@ -223,7 +222,7 @@ def eval_command(
         )
         options["against"] = run_against(options["against"], out)
         if predictions_dir is not None:
-            if dataset or data or files:
+            if datasets or data or files:
                 raise click.UsageError(
                     "--predictions-dir finds data sets and files by their names; give "
                     "it without a data set, --data and --predictions."
@@ -231,14 +230,15 @@ def eval_command(
             work = jobs_of_folder(registry, predictions_dir, task, model, quiet)
             task = None
         elif is_asked:
-            name = chosen_dataset(dataset, data, task)
+            names = chosen_datasets(datasets, data, task)
+            refuse_what_is_not_asked(names, models, options, asking)
             with watched(quiet) as progress:
-                chosen = chosen_rows(name, task, options, asking, progress)
-                work = jobs_of_models(models, model_name, chosen, folder)
-                ask_about_copies(models, options, chosen, folder, out)
+                several = chosen_rows(names, task, options, asking, progress, quiet)
+                work = jobs_of_models(models, model_name, several, folder)
+                ask_about_copies(models, options, several, folder, out)
         else:
-            name = chosen_dataset(dataset, data, task)
-            work = _jobs(registry, name, files, model, quiet, folder)
+            names = chosen_datasets(datasets, data, task)
+            work = _jobs(registry, names, files, model, quiet, folder)
         copies = find_copies(options, len(work), out)
         scored = evaluation_options(options, chosen_metrics(registry, metrics, params))
         with watched(quiet) as progress:
@@ -295,15 +295,22 @@ def _exit_with_code(
 
 def _jobs(
     registry: Registry,
-    dataset: str,
+    datasets: list[str],
     files: tuple[str, ...],
     model: str | None,
     quiet: bool,
     folder: Path,
 ) -> list[Job]:
-    if files:
-        return jobs_of_files(dataset, files, model, folder)
-    return jobs_that_ship(registry, dataset, quiet)
+    if not files:
+        return [
+            job for name in datasets for job in jobs_that_ship(registry, name, quiet)
+        ]
+    if len(datasets) > 1:
+        raise click.UsageError(
+            "-p names predictions on one data set; of several take --predictions-dir, "
+            "with a file named after each."
+        )
+    return jobs_of_files(datasets[0], files, model, folder)
 
 
 class _Shared(NamedTuple):

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from evalkit_cli.options.choices import (
     chosen_dataset,
     data_options,
-    map_option,
-    read_adapters,
+    example_options,
+    read_example_options,
     read_filters,
-    read_map,
 )
 from evalkit_cli.options.runs import quiet_with
 from evalkit_cli.printing.streams import echo, plugin_output_to_stderr, stdout_copy
@@ -36,15 +35,7 @@ _STANDARD_OUTPUT = "-"
     "go to the standard output.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
-@map_option
-@click.option(
-    "--adapter",
-    "adapters",
-    multiple=True,
-    metavar="data=FILE|NAME",
-    help="Adapters, as a list in YAML or JSON or by name, that the examples go through "
-    "first.",
-)
+@example_options
 @quiet_with("Print no notices and no summary.")
 def inputs_command(
     dataset: str | None,
@@ -55,9 +46,8 @@ def inputs_command(
     filters: tuple[str, ...],
     out: str,
     overwrite: bool,
-    mapped: tuple[str, ...],
-    adapters: tuple[str, ...],
     quiet: bool,
+    **changes: Any,
 ) -> None:
     """Write what a model is sent of a data set or file, without the answers.
 
@@ -85,8 +75,7 @@ def inputs_command(
             split=split,
             limit=limit,
             filters=read_filters(filters),
-            adapters=read_adapters(adapters, ("data",)),
-            map=read_map(mapped, "--map"),
+            **read_example_options(changes),
         )
         if stream is None:
             found.save(Path(out), overwrite=overwrite)

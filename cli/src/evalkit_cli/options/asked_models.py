@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from evalkit_cli.options.choices import read_filters
+from evalkit_cli.options.choices import read_adapters, read_filters, read_map
 from evalkit_cli.options.prediction_sources import Job
 from evalkit_cli.printing.streams import echo
 
@@ -24,47 +24,63 @@ class Chosen(NamedTuple):
     split: str | None
     limit: int | None
     filters: Mapping[str, Sequence[str]]
+    adapters: Mapping[str, Any]
+    """Of the examples; those of their copies stand at `perturbed`."""
+    map: Mapping[str, str]
     asking: Mapping[str, Any]
     """The arguments that `read_asked` gives."""
     progress: Callable[[str, float], None]
+    is_quiet: bool
 
     @property
     def rows(self) -> dict[str, Any]:
         """Which examples, as arguments of `evalkit.load_inputs`."""
-        names = ("dataset", "task", "split", "limit", "filters")
-        return {name: getattr(self, name) for name in names}
+        names = ("dataset", "task", "split", "limit", "filters", "map")
+        adapters = {k: v for k, v in self.adapters.items() if k == "data"}
+        return {**{name: getattr(self, name) for name in names}, "adapters": adapters}
 
 
 def chosen_rows(
-    dataset: str,
+    datasets: Sequence[str],
     task: str | None,
     options: Mapping[str, Any],
     asking: Mapping[str, Any],
     progress: Callable[[str, float], None],
-) -> Chosen:
-    """Read which examples are asked about.
+    is_quiet: bool,
+) -> list[Chosen]:
+    """Read which examples are asked about, of each data set.
 
     Args:
-        dataset: The data set, or a file of examples.
+        datasets: The data sets, or a file of examples.
         task: The task of a file.
-        options: The values of `data_options` by the names of their parameters.
+        options: The values of `data_options`, `map_option` and `adapter_option` by the
+            names of their parameters.
         asking: The arguments that `read_asked` gives.
         progress: Told what is being done.
+        is_quiet: Whether only what is wrong is said.
 
     Raises:
-        UsageError: A filter is not of the form KEY=VALUE.
+        UsageError: One of them is not of its form.
     """
     filters = read_filters(options["filters"])
     split, limit = options["split"], options["limit"]
-    return Chosen(dataset, task, split, limit, filters, asking, progress)
+    adapters = read_adapters(options["adapters"])
+    mapped = read_map(options["mapped"], "--map")
+    rows = (task, split, limit, filters, adapters, mapped)
+    how = (asking, progress, is_quiet)
+    return [Chosen(dataset, *rows, *how) for dataset in datasets]
 
 
 def refuse_what_is_not_asked(
-    models: tuple[str, ...], options: Mapping[str, Any], asking: Mapping[str, Any]
+    datasets: Sequence[str],
+    models: Sequence[str],
+    options: Mapping[str, Any],
+    asking: Mapping[str, Any],
 ) -> None:
     """Refuse what would have a model asked otherwise than it is scored.
 
     Args:
+        datasets: The data sets.
         models: The models that are asked.
         options: All options of `evalkit eval` by the names of their parameters.
         asking: The arguments that `read_asked` gives.
@@ -72,14 +88,10 @@ def refuse_what_is_not_asked(
     Raises:
         UsageError: Something of this is given.
     """
-    places = {given.partition("=")[0].strip() for given in options["adapters"]}
-    if options["mapped"] or places & {"data", "perturbed"}:
-        raise click.UsageError(
-            "--map and --adapter data=… do not change what a model is asked: write the "
-            "changed rows to a file (evalkit adapt), and ask about that."
-        )
     if options["perturbed"] and len(models) > 1:
         raise click.UsageError("--perturbed takes a single --model; ask one at a time.")
+    if options["perturbed"] and len(datasets) > 1:
+        raise click.UsageError("--perturbed takes a single data set.")
     if options["perturbed"] and asking["trials"] * asking["replications"] > 1:
         raise click.UsageError(
             "--perturbed takes one answer to each example: leave out --trials and "
@@ -88,14 +100,14 @@ def refuse_what_is_not_asked(
 
 
 def jobs_of_models(
-    models: Sequence[str], name: str | None, chosen: Chosen, folder: Path
+    models: Sequence[str], name: str | None, several: Sequence[Chosen], folder: Path
 ) -> list[Job]:
-    """Ask models about a data set, and make a job of what each answered.
+    """Ask models about data sets, and make a job of what each answered of each.
 
     Args:
         models: The models.
         name: What a single model is called in its run; by default what it says.
-        chosen: Which examples are asked about, and how.
+        several: Which examples are asked about, and how, of each data set.
         folder: Where the predictions are kept while they are read.
 
     Returns:
@@ -108,22 +120,39 @@ def jobs_of_models(
     if name is not None and len(models) > 1:
         raise click.UsageError("--model-name names a single model.")
     jobs: list[Job] = []
-    for number, model in enumerate(models):
-        predicted = _ask(model, chosen)
-        own = name or predicted.model
-        if own in [job.model for job in jobs]:
-            raise click.UsageError(
-                f"two models are called {own!r}; evaluate one at a time, and name it "
-                "with --model-name."
-            )
-        jobs.append(Job(chosen.dataset, own, _kept(predicted, folder / str(number))))
+    for chosen in several:
+        names: list[str] = []
+        for model in models:
+            predicted = _ask(model, chosen)
+            own = name or predicted.model
+            if chosen is several[0] and name is None:
+                _say_other_name(predicted)
+            if own in names:
+                raise click.UsageError(
+                    f"two models are called {own!r}; evaluate one at a time, and name "
+                    "it with --model-name."
+                )
+            names.append(own)
+            file = _kept(predicted, folder / str(len(jobs)))
+            jobs.append(Job(chosen.dataset, own, file))
     return jobs
+
+
+def _say_other_name(predicted: Predicted) -> None:
+    """Say what a model is called whose own name has other meanings."""
+    served = predicted.system["model"]["describes"].get("name")
+    if served not in (None, predicted.model):
+        echo(
+            f"evalkit: notice: {served} is called {predicted.model} in its run, where "
+            "other things are meant by : = @; --model-name says another",
+            err=True,
+        )
 
 
 def ask_about_copies(
     models: Sequence[str],
     options: dict[str, Any],
-    chosen: Chosen,
+    several: Sequence[Chosen],
     folder: Path,
     runs: Path,
 ) -> None:
@@ -133,7 +162,8 @@ def ask_about_copies(
         models: The models that are asked.
         options: The values of `perturbed_options` by the names of their parameters;
             the predictions are added to them.
-        chosen: Which examples are asked about, and how; only their copies are.
+        several: Which examples are asked about, and how; only their copies are, and of
+            one data set.
         folder: Where the predictions are kept while they are read.
         runs: Folder in which a name may be that of a run.
 
@@ -144,7 +174,7 @@ def ask_about_copies(
 
     files = [name for name in options["perturbed"] if find_stored(name, runs) is None]
     if files and not options["perturbed_predictions"] and len(models) == 1:
-        found = _answers_to_copies(models[0], files, chosen, folder)
+        found = _answers_to_copies(models[0], files, several[0], folder)
         options["perturbed_predictions"] = tuple(found)
 
 
@@ -157,6 +187,7 @@ def _answers_to_copies(
     originals = load_inputs(**chosen.rows)
     is_part = len(originals) < originals.examples
     ids = [str(row["uid"]) for row in originals.rows]
+    adapted = chosen.adapters.get("perturbed")
     found = []
     for number, file in enumerate(files):
         of_copies = chosen._replace(
@@ -165,6 +196,8 @@ def _answers_to_copies(
             split=None,
             limit=None,
             filters={"column.input_id": ids} if is_part else {},
+            adapters={} if adapted is None else {"data": adapted},
+            map={},
         )
         predicted = _ask(model, of_copies, chosen.rows)
         found.append(_kept(predicted, folder / f"copies-{number}"))
@@ -198,6 +231,9 @@ def _ask(
     for reason, count in predicted.errors.items():
         said = f"{count_of(count, 'example')} without an answer: {reason}"
         echo(f"evalkit: notice: {said}", err=True)
+    if predicted.from_cache and not chosen.is_quiet:
+        kept = f"{predicted.from_cache:,} replies of {predicted.model}"
+        echo(f"evalkit: {kept} from the cache; --no-cache asks anew", err=True)
     return predicted
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 PARAMETERS = (
     *(
@@ -20,7 +21,8 @@ PARAMETERS = (
         "timeout",
         "max_errors",
     ),
-    *("requests_per_minute", "tokens_per_minute", "token_limit", "cached"),
+    *("requests_per_minute", "tokens_per_minute", "token_limit", "cost_limit"),
+    *("price", "cached"),
 )
 """Names of the parameters that `asking_options` add."""
 
@@ -85,7 +87,7 @@ def asking_options(function: Callable[..., Any]) -> Callable[..., Any]:
             default=600,
             show_default=True,
             envvar="EVALKIT_TIMEOUT",
-            help="Seconds for which a reply is waited for.",
+            help="Seconds for which a reply is waited for; a batch as long for each.",
         ),
         click.option(
             "--max-errors",
@@ -114,6 +116,20 @@ def asking_options(function: Callable[..., Any]) -> Callable[..., Any]:
             help="Ask nothing more after so many tokens.",
         ),
         click.option(
+            "--price",
+            metavar="input=…,output=…|FILE",
+            envvar="EVALKIT_PRICE",
+            help="What a million tokens cost: input=0.15,output=0.6, where cached=… "
+            "and currency=USD may be added; or a file of JSON or YAML with these by "
+            "the name of the model.",
+        ),
+        click.option(
+            "--cost-limit",
+            type=click.FloatRange(0, min_open=True),
+            envvar="EVALKIT_COST_LIMIT",
+            help="Ask nothing more when so much was spent; needs --price.",
+        ),
+        click.option(
             "--cache/--no-cache",
             "cached",
             default=True,
@@ -124,6 +140,28 @@ def asking_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(options):
         function = option(function)
     return function
+
+
+def refuse_given(names: Iterable[str], why: str) -> None:
+    """Refuse options of the present command that mean nothing there.
+
+    What only the environment or a settings file says is for other commands.
+
+    Args:
+        names: Names of their parameters.
+        why: Why they mean nothing.
+
+    Raises:
+        UsageError: One is given on the command line.
+    """
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name not in names or source != ParameterSource.COMMANDLINE:
+            continue
+        is_off = context.params.get(parameter.name) is False
+        option = [*(parameter.secondary_opts if is_off else []), *parameter.opts][0]
+        raise click.UsageError(f"{option} {why}")
 
 
 def read_asked(given: dict[str, Any], is_asked: bool = True) -> dict[str, Any]:
@@ -139,7 +177,10 @@ def read_asked(given: dict[str, Any], is_asked: bool = True) -> dict[str, Any]:
 
     Raises:
         BadParameter: A value is malformed.
+        UsageError: One is given, and no model is asked.
     """
+    if not is_asked:
+        refuse_given(PARAMETERS, "is for a model that is asked: --model, without -p.")
     said = {name: given.pop(name) for name in PARAMETERS}
     if not is_asked:
         return {}
@@ -157,6 +198,8 @@ def read_asked(given: dict[str, Any], is_asked: bool = True) -> dict[str, Any]:
             tokens_per_minute=said["tokens_per_minute"],
             max_errors=_read_errors(said["max_errors"]),
             token_limit=said["token_limit"],
+            cost_limit=said["cost_limit"],
+            price=said["price"],
             is_cached=said["cached"],
         ),
     }

@@ -60,10 +60,7 @@ class InputFile(click.Path):
         return super().convert(value, param, ctx)
 
 
-data_options = apply(
-    click.argument(
-        "dataset", required=False, shell_complete=complete_names("datasets")
-    ),
+_which_examples = apply(
     click.option(
         "--data",
         type=click.Path(),
@@ -97,7 +94,25 @@ data_options = apply(
         "hold too.",
     ),
 )
+
+data_options = apply(
+    click.argument(
+        "dataset", required=False, shell_complete=complete_names("datasets")
+    ),
+    _which_examples,
+)
 """What is evaluated: a data set or a file, and which of its examples."""
+
+several_data_options = apply(
+    click.argument(
+        "datasets",
+        nargs=-1,
+        metavar="[DATASET]…",
+        shell_complete=complete_names("datasets"),
+    ),
+    _which_examples,
+)
+"""The same of one or several data sets."""
 
 cluster_option = click.option(
     "--cluster",
@@ -217,6 +232,40 @@ def read_names(given: str | None) -> list[str] | None:
     return names
 
 
+_data_adapter_option = click.option(
+    "--adapter",
+    "adapters",
+    multiple=True,
+    metavar="data=FILE|NAME",
+    help="Adapters, as a list in YAML or JSON or by name, that the examples go through "
+    "first.",
+)
+
+
+example_options = apply(map_option, _data_adapter_option)
+"""`--map` and `--adapter data=…`, which change examples before all else.
+
+`read_example_options` reads them."""
+
+
+def read_example_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Take the options of `example_options` out of all that were given.
+
+    Args:
+        given: Options by name; these are removed.
+
+    Returns:
+        The arguments `adapters` and `map` of `evalkit.load_inputs`.
+
+    Raises:
+        UsageError: One is not of its form.
+    """
+    return {
+        "adapters": read_adapters(given.pop("adapters"), ("data",)),
+        "map": read_map(given.pop("mapped"), "--map"),
+    }
+
+
 def read_map(given: tuple[str, ...], option: str) -> dict[str, str]:
     """Read `FIELD=COLUMN` options.
 
@@ -291,6 +340,35 @@ def read_filters(given: tuple[str, ...]) -> Mapping[str, list[str]]:
             raise click.UsageError(f"--filter {text!r} is not of the form KEY=VALUE.")
         filters.setdefault(key, []).append(value)
     return filters
+
+
+def chosen_datasets(
+    datasets: Sequence[str], data: str | None, task: str | None
+) -> list[str]:
+    """Return the data sets or the file that were named.
+
+    Args:
+        datasets: The arguments.
+        data: The option `--data`.
+        task: The option `--task`.
+
+    Raises:
+        UnknownPluginError: There is no such data set.
+        UsageError: As for `chosen_dataset`, or one is named twice.
+    """
+    if len(datasets) < 2:
+        return [chosen_dataset(datasets[0] if datasets else None, data, task)]
+    found = [chosen_dataset(each, data, task) for each in datasets]
+    twice = next((name for name in found if found.count(name) > 1), None)
+    if twice is not None:
+        raise click.UsageError(f"{twice} is named twice.")
+    from evalkit import Registry
+    from evalkit.catalog import is_file_name
+
+    for name in found:  # before the first of them takes its time
+        if not is_file_name(name):
+            Registry().select("datasets", name)
+    return found
 
 
 def chosen_dataset(dataset: str | None, data: str | None, task: str | None) -> str:

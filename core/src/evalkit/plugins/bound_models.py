@@ -15,6 +15,8 @@ from evalkit.plugins.binding import Bound, Guard
 
 Way = Literal["predict", "generate", "ask"]
 
+_REFUSALS = (TryAgain, NotAnswered, TimeoutError, ConnectionError)
+
 
 class BoundModel(Bound, ModelAttributes):
     """A model that is loaded."""
@@ -25,20 +27,26 @@ class BoundModel(Bound, ModelAttributes):
         ways: tuple[Way, ...] = ("predict", "generate", "ask")
         return next(way for way in ways if self.has(way))
 
-    def predict(self, inputs: Sequence[Mapping[str, Any]]) -> list[Any]:
+    def predict(
+        self, inputs: Sequence[Mapping[str, Any]], seconds: float = 600.0
+    ) -> list[Any]:
         """Return what it answers to inputs, unchecked.
 
         Args:
             inputs: At most `batch_requests` of them.
+            seconds: How long is waited.
 
         Returns:
             An entry for each.
 
         Raises:
+            TryAgain, TimeoutError, ConnectionError, NotAnswered: Whatever of these it
+                raised, for all of them.
             PluginError: It failed, or returned something else than so many entries.
         """
-        with self.guard("predict", "input", inputs[0].get("uid") if inputs else None):
-            returned = self.row_function("predict")(inputs=inputs)
+        first = inputs[0].get("uid") if inputs else None
+        with self.guard("predict", "input", first, passes=_REFUSALS):
+            returned = self.row_function("predict")(inputs=inputs, seconds=seconds)
             entries = returned.tolist() if hasattr(returned, "tolist") else returned
         return self._list_of("predict", entries, len(inputs))
 
@@ -143,8 +151,7 @@ class BoundModel(Bound, ModelAttributes):
         """
         from asyncio import CancelledError  # of who does not wait any longer
 
-        refusals = (TryAgain, NotAnswered, TimeoutError, ConnectionError)
-        return self.guard(way, passes=(*refusals, CancelledError))
+        return self.guard(way, passes=(*_REFUSALS, CancelledError))
 
     def _list_of(self, way: str, returned: Any, count: int) -> list[Any]:
         if not isinstance(returned, list | tuple) or len(returned) != count:

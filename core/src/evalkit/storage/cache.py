@@ -36,10 +36,11 @@ from evalkit.plugins.sources import cache_folder
 from evalkit.storage.places import base_name
 from evalkit.storage.stores import StoredObject
 
-SIZE_VARIABLE = "EVALKIT_CACHE_SIZE"
-"""Environment variable: GiB that fetched objects may take."""
-
-DEFAULT_GIB = 20.0
+_LIMITS = {
+    "stores": ("EVALKIT_CACHE_SIZE", 20.0),
+    "replies": ("EVALKIT_REPLIES_SIZE", 10.0),
+}
+"""Environment variables with the GiB that a kind may take, and how many by default."""
 
 OBJECTS = "objects"
 FOLDERS = "folders"
@@ -154,20 +155,25 @@ class ObjectCache:
                 shutil.rmtree(entry.path)
 
 
-def size_limit() -> float:
-    """Return the bytes that fetched objects may take (`EVALKIT_CACHE_SIZE`, in GiB).
+def size_limit(kind: str = "stores") -> float:
+    """Return the bytes that may be kept of a kind.
+
+    Args:
+        kind: `stores`, what was fetched from them (`EVALKIT_CACHE_SIZE`, in GiB), or
+            `replies` (`EVALKIT_REPLIES_SIZE`).
 
     Raises:
         StorageError: The variable is no finite number of at least 0.
     """
-    given = os.environ.get(SIZE_VARIABLE, "").strip()
+    variable, default = _LIMITS[kind]
+    given = os.environ.get(variable, "").strip()
     try:
-        gib = float(given) if given else DEFAULT_GIB
+        gib = float(given) if given else default
         if not 0 <= gib < math.inf:
             raise ValueError
     except ValueError:
         raise StorageError(
-            f"{SIZE_VARIABLE}: must be a number of GiB, is {given!r}"
+            f"{variable}: must be a number of GiB, is {given!r}"
         ) from None
     return gib * (1 << 30)
 

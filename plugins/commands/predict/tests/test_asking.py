@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -18,7 +19,7 @@ import pytest
 import evalkit
 from evalkit.asking import Asked, predict
 from evalkit_commands_predict import asking
-from evalkit_commands_predict.asking import AskingEnded
+from evalkit_commands_predict.limits import AskingEnded
 
 Rows = list[dict[str, Any]]
 
@@ -188,6 +189,7 @@ def test_usage_is_added_up(rows: Rows, scripted: Any) -> None:
         "examples": 12,
         "input_tokens": 96,
         "output_tokens": 24,
+        "cost": None,
     }
 
 
@@ -239,7 +241,7 @@ def test_of_a_batch_only_what_failed_is_asked_again(rows: Rows) -> None:
 
 def test_questions_are_made_as_they_are_needed(scripted: Any) -> None:
     model = scripted(str.upper)
-    bound = asking.BoundModel.of(
+    bound = evalkit.catalog.BoundModel.of(
         evalkit.catalog.Resolver(evalkit.Registry()).bind("models", model)
     )
     taken = []
@@ -258,7 +260,91 @@ def test_questions_are_made_as_they_are_needed(scripted: Any) -> None:
                 return len(taken)
         return 0
 
-    assert asyncio.run(first_ones()) <= 100 + 4 * 4
+    assert asyncio.run(first_ones()) <= 100 + 256
+
+
+def test_one_that_waits_holds_up_no_others(rows: Rows, scripted: Any) -> None:
+    times: dict[str, float] = {}
+    many = [{**rows[0], "uid": str(n), "statement": f"text {n}"} for n in range(100)]
+
+    def answer(text: str) -> Any:
+        first = times.setdefault(text, time.monotonic())
+        is_busy = text == "text 0" and time.monotonic() - first < 0.5
+        return evalkit.TryAgain("busy", 0.5) if is_busy else "neutral"
+
+    ask(many, scripted(answer), retries=9)
+    assert max(times.values()) - times["text 0"] < 0.5
+
+
+def test_what_a_batch_was_answered_is_kept_while_one_of_it_waits(
+    rows: Rows, cache: Path
+) -> None:
+    counts = []
+
+    class Looking(Batching):
+        def generate(self, requests: Any) -> list[evalkit.Reply]:
+            with contextlib.closing(sqlite3.connect(cache / "replies.sqlite")) as kept:
+                counts.append(kept.execute("SELECT count(*) FROM replies").fetchone())
+            return super().generate(requests)
+
+    model = Looking()
+    done, late = evalkit.text_reply("x"), evalkit.Reply(error="busy", is_retriable=True)
+    model.failures = [[done, late, done, done, late]]
+    ask(rows[:5], model)
+    assert counts == [(0,), (3,)]
+
+
+def test_a_fatal_reply_waits_for_no_other_of_its_batch(rows: Rows) -> None:
+    model = Batching()
+    late = evalkit.Reply(error="busy", is_retriable=True, retry_after=300)
+    model.failures = [[late, evalkit.Reply(error="no key", is_fatal=True), late]]
+    started = time.monotonic()
+    with pytest.raises(AskingEnded, match="no key"):
+        ask(rows[:3], model)
+    assert time.monotonic() - started < 5
+    assert model.batches == [3]
+
+
+def test_what_a_batch_asks_is_kept_when_one_fails_that_it_waits_for(
+    rows: Rows,
+) -> None:
+    """The second batch asks two, and waits for one of the first."""
+
+    class Failing(evalkit.Model):
+        abilities = ("text",)
+        batch_requests = 3
+        concurrency = 2
+
+        def describe(self) -> dict[str, str]:
+            return {"name": "failing"}
+
+        def generate(self, requests: Any) -> list[evalkit.Reply]:
+            if requests[0].prompt == "text 0":
+                time.sleep(0.05)
+                return [evalkit.Reply(error="no key", is_fatal=True)] * len(requests)
+            time.sleep(0.2)
+            return [evalkit.text_reply("neutral")] * len(requests)
+
+    again = {**rows[1], "uid": "again"}
+    given = [*rows[:3], rows[3], again, rows[4]]
+    with pytest.raises(AskingEnded, match="no key"):
+        ask(given, Failing())
+    assert ask(rows[3:5], Failing()).from_cache == 2
+
+
+def test_a_model_is_closed_that_is_not_asked(rows: Rows) -> None:
+    class Closing(Batching):
+        closed = 0
+
+        def close(self) -> None:
+            self.closed += 1
+
+    model = Closing()
+    with pytest.raises(evalkit.EvalkitError, match="--cost-limit needs"):
+        ask(rows, model, cost_limit=1)
+    assert (model.closed, model.batches) == (1, [])
+    ask(rows, model)
+    assert model.closed == 2
 
 
 def test_it_works_where_a_loop_runs_already(rows: Rows, scripted: Any) -> None:
@@ -329,6 +415,7 @@ def test_what_is_kept_names_no_secret(
         {"seconds": 0},
         {"max_errors": -1},
         {"token_limit": 0},
+        {"cost_limit": 0},
         {"requests_per_minute": 0},
     ],
 )
@@ -389,10 +476,14 @@ def test_of_examples_that_say_the_same_the_first_reply_stands(
     found = ask(alike, model)
     assert len(model.asked) == 1
     assert len({row["label"] for row in found.rows}) == 1
-    assert (found.from_cache, found.usage["input_tokens"]) == (3, 8)
+    assert (found.from_cache, found.usage["input_tokens"]) == (0, 8)
+    assert found.usage["seconds"] is None
+    (notice,) = found.notices
+    assert notice.startswith("3 requests are the same as others in this command")
     anew = scripted(lambda text: f"answer {next(times)}")
     assert len({row["label"] for row in ask(alike, anew, is_cached=False).rows}) == 4
-    assert ask(alike, model).rows == found.rows
+    again = ask(alike, model)
+    assert (again.rows, again.from_cache) == (found.rows, 4)
 
 
 def test_requests_a_minute_have_a_limit_that_those_sent_again_keep(

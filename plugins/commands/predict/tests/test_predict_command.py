@@ -106,6 +106,32 @@ def test_several_models_are_asked_side_by_side(folder: Path) -> None:
     assert json.loads(named.stdout)["model"] == "best"
 
 
+def test_several_data_sets_are_asked_about(folder: Path) -> None:
+    Path("both.py").write_text("def answer(inputs): return ['neutral'] * len(inputs)\n")
+    several = ("sample-nli", "sample-sentiment")
+    models = ("--model", "both.py:answer", "--model", "constant:answer=neutral")
+    done = call("eval", *several, *models, "--json")
+    assert done.exit_code == 0, done.stderr
+    records = json.loads(done.stdout)
+    assert [(each["dataset"], each["model"]) for each in records] == [
+        (name, model) for name in several for model in ("both", "constant")
+    ]
+    alone = call("eval", "sample-nli", *models[:2], "--json")
+    assert json.loads(alone.stdout)["run_id"] == records[0]["run_id"]
+    Path("copies.jsonl").touch()
+    for wrong, message in (
+        (("sample-nli", "sample-nli", *models), "sample-nli is named twice"),
+        ((*several, "-p", "x.jsonl"), "-p names predictions on one data set"),
+        ((*several, *models[:2], "--perturbed", "copies.jsonl"), "a single data set"),
+        ((*several, "--data", "x.jsonl"), "name a data set"),
+        ((*several, "--predictions-dir", "."), "give it without a data set"),
+    ):
+        refused = call("eval", *wrong)
+        assert (refused.exit_code, message in refused.stderr) == (2, True), wrong
+    unknown = call("eval", "sample-nli", "sample-nlo", "--model", "mine.py:failing")
+    assert (unknown.exit_code, "did you mean sample-nli" in unknown.stderr) == (1, True)
+
+
 def test_responses_may_be_whole(folder: Path) -> None:
     done = call(
         *("eval", "sample-sentiment", "--model", "mine.py:response"),
@@ -287,6 +313,125 @@ def test_wrong_words_are_refused(words: list[str], code: int, message: str) -> N
     assert not Path("x.jsonl").exists()
 
 
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("--concurrency", ("--concurrency", "3")),
+        ("--retries", ("--retries", "5")),  # the default, and yet asked for
+        ("--timeout", ("--timeout", "3")),
+        ("--max-errors", ("--max-errors", "3")),
+        ("--requests-per-minute", ("--requests-per-minute", "3")),
+        ("--tokens-per-minute", ("--tokens-per-minute", "3")),
+        ("--token-limit", ("--token-limit", "3")),
+        ("--cost-limit", ("--cost-limit", "3")),
+        ("--no-cache", ("--no-cache",)),
+        ("--cache", ("--cache",)),
+        ("--prompt", ("--prompt", "default")),
+        ("--generate", ("--generate", "max_tokens=3")),
+        ("--shots", ("--shots", "3")),
+        ("--trials", ("--trials", "1")),
+        ("--replications", ("--replications", "3")),
+        ("--price", ("--price", "input=1,output=2")),
+    ],
+)
+def test_options_of_asking_are_refused_where_nobody_is_asked(
+    option: str, words: tuple[str, ...]
+) -> None:
+    files = ("-p", "x.jsonl"), ("-p", "x.jsonl", "--model", "x"), ()
+    for given in (*files, ("--predictions-dir", ".")):
+        name = () if "--predictions-dir" in given else ("sample-sentiment",)
+        done = call("eval", *name, *given, *words)
+        assert done.exit_code == 2, done.stderr
+        assert f"Error: {option} is for a model that is asked" in done.stderr
+    says_what_is_asked = {"--prompt", "--generate", "--shots", "--trials", "--price"}
+    if option in says_what_is_asked | {"--replications"}:
+        return
+    asked = ("predict", "sample-nli", "--model", "echo", "--dry-run")
+    done = call(*asked, *words)
+    assert done.exit_code == 2, done.stderr
+    assert f"Error: {option} means nothing with --dry-run" in done.stderr
+
+
+def test_what_the_environment_says_of_asking_is_for_other_commands(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("EVALKIT_CONCURRENCY", "3")
+    monkeypatch.setenv("EVALKIT_REPLY_CACHE", "0")
+    assert call("eval", "sample-sentiment", "-q").exit_code == 0
+    assert call("predict", "sample-nli", "--model", "echo", "--dry-run").exit_code == 0
+
+
+@pytest.mark.parametrize("option", ["--token-limit", "--cost-limit"])
+def test_what_needs_tokens_is_refused_of_what_says_none(option: str) -> None:
+    words = ("--model", "mine.py:answer", option, "3")
+    done = call("predict", "sample-sentiment", "-o", "x.jsonl", *words)
+    assert (done.exit_code, f"so that {option} means not" in done.stderr) == (1, True)
+    done = call("predict", "sample-sentiment", "--dry-run", *words[:2], "--shots", "2")
+    assert (done.exit_code, "answers inputs without a prom" in done.stderr) == (1, True)
+
+
+def test_beside_a_model_with_a_price_others_may_be_asked() -> None:
+    price = ("--price", "input=1,output=2")
+    words = ("--model", "mine.py:answer", "--model", "constant:answer=neutral")
+    done = call("eval", "sample-sentiment", *words, *price)
+    assert done.exit_code == 0, done.stderr
+    for name in ("mine", "constant"):
+        notice = f"{name} does not say all tokens, so that its cost is not known"
+        assert notice in done.stderr
+
+
+def test_a_dry_run_says_what_it_may_cost() -> None:
+    words = ("predict", "sample-nli", "--model", "echo", "--dry-run")
+    done = call(*words, "--price", "input=1,output=10,currency=EUR")
+    assert done.stderr == (
+        "90 requests, about 6,446 tokens of input, at most 1,440 of output, about "
+        "0.006446 for the input, at most 0.0144 for the output (EUR)\n"
+    )
+
+
+def test_an_evaluation_says_what_asking_told(folder: Path) -> None:
+    words = ("eval", "sample-sentiment", "--model", "mine.py:answer")
+    first = call(*words, "--concurrency", "2")
+    assert "models/answer takes 1 at once, and no more" in first.stderr
+    again = call(*words)
+    assert "135 replies of mine from the cache; --no-cache asks anew" in again.stderr
+    assert "from the cache" not in call(*words, "-q").stderr
+    assert "from the cache" not in call(*words, "--no-cache").stderr
+
+
+@pytest.mark.parametrize(
+    ("served", "name"),
+    [
+        ("llama3:8b", "llama3-8b"),
+        ("http://127.0.0.1:8080/predict", "127.0.0.1-8080/predict"),
+        ("a@b=c", "a-b-c"),
+        ("meta/Llama-3.1", "meta/Llama-3.1"),
+    ],
+)
+def test_a_served_name_means_nothing_else_in_runs(
+    served: str, name: str, rows: list[dict[str, Any]]
+) -> None:
+    class Named(evalkit.Model):
+        def describe(self) -> dict[str, str]:
+            return {"name": served}
+
+        def predict(self, inputs: Any) -> list[str]:
+            return ["neutral"] * len(inputs)
+
+    found = evalkit.predict(data=rows, task="sentiment", model=Named())
+    assert found.model == name
+    assert found.system["model"]["describes"]["name"] == served
+
+
+def test_another_name_than_the_served_one_is_said(folder: Path) -> None:
+    Path("a=b.py").write_text(CODE)
+    words = ("eval", "sample-sentiment", "--model", "a=b.py:answer")
+    done = call(*words, "--json")
+    assert json.loads(done.stdout)["model"] == "a-b"
+    assert "notice: a=b is called a-b in its run" in done.stderr
+    assert "is called" not in call(*words, "--model-name", "mine").stderr
+
+
 SLOW = """
 import asyncio, signal, sys
 import evalkit
@@ -330,6 +475,61 @@ def test_a_process_that_was_killed_goes_on_where_it_was(
     # the last ones of the killed process may have been answered and not kept
     assert 135 - 40 - 4 <= asked <= 135 - 40 + 6
     assert len(Path("slow.jsonl").read_text().splitlines()) == 135
+
+
+SLOWLY = """
+import sys, time
+
+def answer(inputs):
+    for row in inputs:
+        print("asked", file=sys.stderr, flush=True)
+        time.sleep(0.002)
+    return ["neutral"] * len(inputs)
+"""
+
+PROGRAM = """
+import json, sys, time
+for line in sys.stdin:
+    time.sleep(0.002)
+    with open("asked", "a") as stream:
+        stream.write("asked\\n")
+    print(json.dumps("neutral"), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "batch"),
+    [("slowly.py:answer", 32), (f"command:run={sys.executable} program.py", 64)],
+)
+def test_what_answers_inputs_goes_on_where_it_was(
+    folder: Path, model: str, batch: int
+) -> None:
+    Path("slowly.py").write_text(SLOWLY)
+    Path("program.py").write_text(PROGRAM)
+    asked = Path("asked")
+    words = ("predict", "sample-sentiment", "--model", model, "-o", "slowly.jsonl")
+    command = [sys.executable, "-m", "evalkit_cli", *words]
+    with asked.open("a") as stream:
+        process = subprocess.Popen(command, stderr=stream)
+    deadline = time.monotonic() + 60
+    while asked.read_text().count("asked") <= batch:  # a batch is kept as a whole
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+    process.kill()
+    process.wait(timeout=20)
+    time.sleep(0.3)  # a program ends when nobody feeds it
+    assert not Path("slowly.jsonl").exists()
+    asked.write_text("")
+    with asked.open("a") as stream:
+        subprocess.run(command, stderr=stream, check=True)
+    said = asked.read_text()
+    kept = 135 - said.count("asked")
+    assert kept in range(batch, 135, batch)
+    assert len(Path("slowly.jsonl").read_text().splitlines()) == 135
+    asked.write_text("")
+    done = call(*words, "--overwrite")
+    assert "135 from the cache" in done.stderr
+    assert asked.read_text() == ""
 
 
 def test_what_is_unknown_beside_the_model_is_not_called_a_model(folder: Path) -> None:
@@ -410,18 +610,6 @@ def test_copies_are_asked_about_with_one_model() -> None:
     assert (done.exit_code, "ask one at a time" in done.stderr) == (2, True)
 
 
-@pytest.mark.parametrize(
-    "words", [("--map", "statement=text"), ("--adapter", "data=adapters.yaml")]
-)
-def test_nobody_is_asked_otherwise_than_is_scored(words: tuple[str, str]) -> None:
-    row = {"uid": "1", "statement": "raw", "text": "mapped", "label": "neutral"}
-    Path("rows.jsonl").write_text(json.dumps(row))
-    Path("adapters.yaml").write_text("- {kind: Drop, configuration: [text]}\n")
-    given = ("--data", "rows.jsonl", "--task", "sentiment")
-    done = call("eval", *given, "--model", "mine.py:answer", *words)
-    assert (done.exit_code, "do not change what a model is" in done.stderr) == (2, True)
-
-
 def test_what_should_be_known_of_asking_is_told_by_both_commands(folder: Path) -> None:
     rows = [
         {"uid": str(n), "statement": f"text {n}", "label": "neutral"} for n in range(3)
@@ -438,3 +626,70 @@ def test_what_should_be_known_of_asking_is_told_by_both_commands(folder: Path) -
     assert told in asked.stderr
     done = call("eval", *words, "--prompt", "prompt.json", "-m", "accuracy")
     assert (done.exit_code, done.stderr.count(told)) == (0, 1), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "statement"),
+    [
+        (("--map", "statement=text"), "mapped"),
+        (("--adapter", "data=adapters.yaml"), "raw"),
+        ((), "raw"),
+    ],
+)
+def test_what_is_asked_is_what_is_scored(
+    words: tuple[str, ...], statement: str
+) -> None:
+    rows = [
+        {"uid": str(n), "statement": "raw", "text": "mapped", "label": "neutral"}
+        for n in range(3)
+    ]
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    Path("shown.jsonl").write_text(
+        "\n".join(json.dumps({**row, "uid": "s" + row["uid"]}) for row in rows[:1])
+    )
+    drop = "- {kind: Drop, configuration: {fields: [text]}}\n"
+    Path("adapters.yaml").write_text(drop)
+    Path("asked.py").write_text(
+        "import json\n"
+        "def answer(inputs):\n"
+        "    with open('asked.jsonl', 'a') as stream:\n"
+        "        for row in inputs: print(json.dumps(row), file=stream)\n"
+        "    return ['neutral'] * len(inputs)\n"
+    )
+    given = ("--data", "rows.jsonl", "--task", "sentiment", *words)
+    one = call("eval", *given, "--model", "asked.py:answer", "--json")
+    assert one.exit_code == 0, one.stderr
+    lines = Path("asked.jsonl").read_text().splitlines()
+    assert [json.loads(line)["statement"] for line in lines] == [statement] * 3
+    done = call("predict", *given, "--model", "asked.py:answer", "-o", "asked-2.jsonl")
+    assert "3 from the cache" in done.stderr, done.stderr
+    two = call("eval", *given, "-p", "asked=asked-2.jsonl", "--json")
+    assert json.loads(one.stdout)["run_id"] == json.loads(two.stdout)["run_id"]
+    prompt = {"query": "{statement}", "shots": {"source": "shown.jsonl", "count": 1}}
+    if statement == "raw":  # a shot that says the same as what is asked
+        prompt = {"query": "{statement}"}
+    Path("prompt.json").write_text(json.dumps(prompt))
+    asked = ("--model", "echo", "--prompt", "./prompt.json", "--dry-run", "--json")
+    shown = json.loads(call("predict", *given, *asked).stdout or "{}")
+    assert statement in json.dumps(shown["first"])
+
+
+def test_adapters_of_copies_are_those_that_are_scored(folder: Path) -> None:
+    lower = ("perturb", "sample-sentiment", "--perturbation", "lowercase")
+    assert call(*lower, "-o", "low.jsonl").exit_code == 0
+    copies = [json.loads(line) for line in Path("low.jsonl").read_text().splitlines()]
+    renamed = [
+        {"text" if name == "statement" else name: v for name, v in row.items()}
+        for row in copies
+    ]
+    Path("text.jsonl").write_text("\n".join(map(json.dumps, renamed)))
+    Path("back.yaml").write_text("- {kind: Rename, configuration: {text: statement}}\n")
+    words = ("eval", "sample-sentiment", "--model", "mine.py:answer", "--json")
+    plain = call(*words, "--perturbed", "low.jsonl")
+    adapted = call(
+        *words, "--perturbed", "text.jsonl", "--adapter", "perturbed=back.yaml"
+    )
+    assert adapted.exit_code == 0, adapted.stderr
+    first, second = (json.loads(each.stdout) for each in (plain, adapted))
+    assert first["scores"] == second["scores"]
+    assert first["perturbed"][0]["counts"] == second["perturbed"][0]["counts"]

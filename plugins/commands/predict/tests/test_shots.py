@@ -158,6 +158,43 @@ def test_trials_and_replications() -> None:
     assert result.counts["replications"] == 6
 
 
+def test_trials_that_are_cut_to_the_same_are_said() -> None:
+    """Those of a long question lose all their shots, those of a short one none."""
+    long, short = row("long", "why? " * 60), row("short", "why?")
+    model = Keeping(context=108)
+    found = ask(model, {}, shots=1, trials=3, test=[long, short], generate=SHORT)
+    assert len({*model.asked}) == 1 + 3
+    assert any(
+        each.startswith("2 of 4 prompts of the second and later trials are those of an")
+        for each in found.notices
+    )
+    wide = ask(Keeping(context=9_999), {}, shots=1, trials=3, generate=SHORT)
+    assert not any("later trials" in each for each in wide.notices)
+
+
+def test_what_is_asked_in_several_trials_is_taken_once() -> None:
+    usage = evalkit.Usage(input_tokens=10, output_tokens=1)
+
+    class Paid(Keeping):
+        def describe(self) -> dict[str, str]:
+            return {"name": "paid"}
+
+        def generate(self, requests: Sequence[Request]) -> list[Reply]:
+            super().generate(requests)
+            return [text_reply("positive", usage=usage)] * len(requests)
+
+    model = Paid(context=108)
+    prompt = {**PROMPT, "shots": {"source": "train"}}
+    more: dict[str, Any] = {"shots": 1, "trials": 3, "generate": SHORT}
+    data = Sentiments(TRAIN, [row("long", "why? " * 60)])
+    found = predict(data, model, prompt=prompt, **more)
+    assert (len(model.asked), len(found.rows)) == (1, 3)
+    assert found.usage["input_tokens"] == 10
+
+
+SHORT = {"max_tokens": 1}
+
+
 def test_repetitions_alone_and_trials_alone() -> None:
     found = ask(Keeping(), {}, replications=2)
     assert [each["_replication_"] for each in found.rows] == ["1"] * 4 + ["2"] * 4

@@ -13,7 +13,9 @@ import pytest
 from model_servers import Answer, Got, ModelServer, http_date, serving
 
 import evalkit
+import evalkit_commands_predict.asking
 import evalkit_models_http.service
+from evalkit.asking import Asked
 from evalkit.errors import EvalkitError
 
 Serve = Callable[[Callable[[Got], Answer]], ModelServer]
@@ -22,8 +24,9 @@ SECRET = "a-ReCoGnIsAbLe-token-0123456789"
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evalkit_models_http.service, "_FIRST_WAIT", 0.001)
+def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(evalkit_commands_predict.asking, "_FIRST_WAIT", 0.001)
+    monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
 
 
 @pytest.fixture
@@ -33,7 +36,10 @@ def serve() -> Iterator[Serve]:
         yield lambda answers: stack.enter_context(serving(answers))
 
 
-def predict(statements: list[str], **parameters: Any) -> Any:
+ANY_ERRORS = Asked(max_errors=100)
+
+
+def predict(statements: list[str], asked: Asked = ANY_ERRORS, **parameters: Any) -> Any:
     """Ask about statements."""
     return evalkit.predict(
         data=[
@@ -42,6 +48,7 @@ def predict(statements: list[str], **parameters: Any) -> Any:
         ],
         task="sentiment",
         model="http:" + ",".join(f"{name}={v}" for name, v in parameters.items()),
+        asked=asked,
     )
 
 
@@ -145,9 +152,8 @@ def test_every_row_has_an_answer_or_says_why_not(serve: Serve) -> None:
 
     server = serve(answers)
     statements = ["fine", *ONCE, *ALWAYS, "fine too"]
-    predicted = predict(
-        statements, url=server.url, seconds=1, retries=2, concurrency=30
-    )
+    limits = Asked(max_errors=100, seconds=1, retries=2)
+    predicted = predict(statements, limits, url=server.url, concurrency=30)
     for number, (row, about) in enumerate(zip(predicted.rows, statements, strict=True)):
         wanted = (
             {"error": ALWAYS[about][1]} if about in ALWAYS else {"label": "positive"}
@@ -166,7 +172,8 @@ def test_an_answer_that_comes_in_drops_is_given_up(
     moments = iter(range(0, 1_000_000, 10))
     monkeypatch.setattr(evalkit_models_http.service, "monotonic", lambda: next(moments))
     server = serve(lambda got: GOOD)
-    predicted = predict(["a"], url=server.url, seconds=5, retries=0)
+    limits = Asked(max_errors=1, seconds=5, retries=0)
+    predicted = predict(["a"], limits, url=server.url)
     assert predicted.rows == [{"id": "s0", "error": "no answer within 5 s"}]
 
 
@@ -255,7 +262,7 @@ def test_no_message_holds_a_secret(
     monkeypatch.setenv("SERVICE_HEADERS", json.dumps(headers))
     given = {"url_variable": "SERVICE_URL", "headers_variable": "SERVICE_HEADERS"}
     try:
-        said = str(predict(["a"], retries=0, **given))
+        said = str(predict(["a"], Asked(max_errors=1, retries=0), **given))
     except EvalkitError as error:
         said = str(error)
     assert server.got[0].path == f"/a?key={SECRET}"
@@ -276,7 +283,7 @@ def test_headers_that_are_none_are_refused_without_being_quoted(
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"retries": 1}, "needs either url or url_variable"),
+        ({"concurrency": 1}, "needs either url or url_variable"),
         ({"url": "http://u:p@h/"}, "holds a password or query"),
         ({"url": "http://h/?key=1"}, "holds a password or query"),
         ({"url": "ftp://h/"}, "no address of http"),
@@ -317,6 +324,21 @@ def test_answers_that_adapters_cannot_read_are_errors_of_their_rows(
     rows = predict(["text", "other"], url=server.url, response=response).rows
     assert rows[0] == {"id": "s0", "label": "positive"}
     assert "cannot be adapted" in rows[1]["error"]
+
+
+def test_limits_are_those_of_the_command(serve: Serve) -> None:
+    server = serve(lambda got: Answer({"label": "positive"}, after=0.05))
+    found = predict([str(n) for n in range(8)], Asked(concurrency=2), url=server.url)
+    assert (server.most_at_once, len(server.got)) == (2, 8)
+    again = predict([str(n) for n in range(8)], Asked(concurrency=50), url=server.url)
+    assert (again.rows, again.from_cache, len(server.got)) == (found.rows, 8, 8)
+    (notice,) = again.notices
+    assert notice == "models/http takes 16 at once, and no more (concurrency 50)"
+    broken = serve(lambda got: Answer(b"", 500))
+    with pytest.raises(EvalkitError, match=r"2 requests failed, and 1 may"):
+        predict(["a", "b", "c"], Asked(retries=1, max_errors=1), url=broken.url)
+    with pytest.raises(EvalkitError, match="--token-limit means nothing"):
+        predict(["a"], Asked(token_limit=9), url=server.url)
 
 
 def test_an_id_of_the_service_is_not_taken_for_that_of_the_input(serve: Serve) -> None:

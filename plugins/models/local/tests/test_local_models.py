@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -12,14 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evalkit
+from evalkit.asking import Asked
 
 ROWS = [
     {"uid": f"é-{n}", "statement": f"text {n}", "label": "neutral"} for n in range(300)
 ]
 
 
-def predict(model: str, rows: list[dict[str, Any]] = ROWS) -> Any:
-    return evalkit.predict(data=rows, task="sentiment", model=model)
+@pytest.fixture(autouse=True)
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def predict(model: str, rows: list[dict[str, Any]] = ROWS, **limits: Any) -> Any:
+    asked = Asked(**limits)
+    return evalkit.predict(data=rows, task="sentiment", model=model, asked=asked)
 
 
 def test_a_constant_is_one() -> None:
@@ -73,7 +81,7 @@ def test_a_program_may_say_that_it_has_no_answer(tmp_path: Path) -> None:
     code = (
         f"{EACH}    print(json.dumps({{'id': row['uid'], 'error': 'no'}}), flush=True)"
     )
-    found = predict(program(tmp_path, code), ROWS[:2])
+    found = predict(program(tmp_path, code), ROWS[:2], max_errors=2)
     assert found.rows == [{"id": "é-0", "error": "no"}, {"id": "é-1", "error": "no"}]
 
 
@@ -94,6 +102,44 @@ def test_a_program_that_fails_is_named(tmp_path: Path, code: str, message: str) 
     assert "models/command" in str(caught.value)
 
 
+def test_a_program_that_takes_too_long_is_ended_and_started_anew(
+    tmp_path: Path,
+) -> None:
+    code = (
+        "import os, time\n"
+        f"from pathlib import Path\nmark = Path({str(tmp_path / 'mark')!r})\n"
+        f"{EACH}    if row['uid'] == 'é-1' and not mark.exists():\n"
+        "        mark.write_text(str(os.getpid()))\n        time.sleep(60)\n"
+        "    print(json.dumps('neutral'), flush=True)\n"
+    )
+    found = predict(program(tmp_path, code), ROWS[:3], seconds=0.5)
+    assert [row["label"] for row in found.rows] == ["neutral"] * 3
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "mark").read_text()), 0)
+    (tmp_path / "mark").unlink()
+    limits = {"seconds": 0.5, "retries": 0, "max_errors": 3, "is_cached": False}
+    (reason,) = predict(program(tmp_path, code), ROWS[:3], **limits).errors
+    assert reason == "no reply in time: the program was ended, having answered too late"
+
+
+def test_answers_of_a_program_are_kept_until_its_files_change(tmp_path: Path) -> None:
+    model = program(tmp_path, f"{EACH}    print(json.dumps('neutral'), flush=True)\n")
+    first, again = predict(model), predict(model)
+    assert (first.from_cache, again.from_cache) == (0, 300)
+    assert first.rows == again.rows
+    (digest,) = first.system["model"]["describes"]["files"].values()
+    assert len(digest) == 64
+    program(tmp_path, f"{EACH}    print(json.dumps('positive'), flush=True)\n")
+    other = predict(model)
+    assert (other.from_cache, other.rows[0]["label"]) == (0, "positive")
+
+
+def test_what_is_no_text_is_said(tmp_path: Path) -> None:
+    model = program(tmp_path, "sys.stdout.buffer.write(b'\\xff\\n')\n")
+    with pytest.raises(evalkit.PluginError, match="no JSON: 'bytes that are no UTF-8'"):
+        predict(model)
+
+
 def test_what_is_no_program_is_named() -> None:
     with pytest.raises(evalkit.PluginError, match="no-such-program: No such file"):
         predict("command:run=no-such-program")
@@ -111,3 +157,9 @@ def test_what_a_program_says_comes_as_it_was(tmp_path: Path) -> None:
         assert [row["label"] for row in predict(model, rows).rows] == texts
 
     check()
+
+
+def test_each_answer_of_a_program_may_take_its_time(tmp_path: Path) -> None:
+    slowly = f"import time\n{EACH}    time.sleep(0.25)\n    print('3', flush=True)\n"
+    found = predict(program(tmp_path, slowly), ROWS[:8], seconds=1.5, retries=0)
+    assert found.failed == 0

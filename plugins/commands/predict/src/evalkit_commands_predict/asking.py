@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
-import itertools
 import math
 import random
-import time
 from collections import deque
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import suppress
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
-from pydantic import ValidationError
 from tenacity import (
     AsyncRetrying,
     RetryCallState,
@@ -22,14 +25,21 @@ from tenacity import (
     stop_after_attempt,
 )
 
-from evalkit import NotAnswered, Reply, Request, TryAgain
+from evalkit import Reply
 from evalkit.catalog import BoundModel
-from evalkit.errors import EvalkitError
-from evalkit.storage import is_offline
 from evalkit_commands_predict.cache import ReplyCache, reply_key
+from evalkit_commands_predict.calling import Broken, Caller, Running
+from evalkit_commands_predict.limits import AskingEnded as AskingEnded
 from evalkit_commands_predict.limits import even_limiter, limiter, within_patience
-from evalkit_commands_predict.loops import in_thread
+from evalkit_commands_predict.models import close as close
+from evalkit_commands_predict.models import names_of, places_of, refuse_offline
+from evalkit_commands_predict.prices import Price, price_of, refuse_unknown_cost
+from evalkit_commands_predict.questions import Answer as Answer
+from evalkit_commands_predict.questions import Batch
+from evalkit_commands_predict.questions import Question as Question
+from evalkit_commands_predict.responses import Responses, as_text, from_text
 from evalkit_commands_predict.settings import Asked
+from evalkit_commands_predict.spending import Budget
 
 _FIRST_WAIT = 1.0
 """Seconds before a request is asked again; twice as many each time."""
@@ -37,31 +47,9 @@ _FIRST_WAIT = 1.0
 _LONGEST_WAIT = 60.0
 
 _AHEAD = 4
-"""Batches that are under way for each one that may be asked, so that a slow one holds
-up no others while replies are handed on in order."""
-
-
-class Question(NamedTuple):
-    """What is asked of one example."""
-
-    uid: str
-    request: Request
-    replication: str = ""
-
-
-class Answer(NamedTuple):
-    """What came of a question."""
-
-    question: Question
-    reply: Reply
-    key: bytes
-    """The same for questions that are the same."""
-    is_cached: bool
-    """Whether the reply was there, or is asked for another question too."""
-
-
-class AskingEnded(EvalkitError):
-    """Asking ended before all was asked."""
+_LEAST_AHEAD = 256
+"""Batches that are begun for each one that may be asked, and questions at least, so
+that a slow one holds up no others while replies are handed on in order."""
 
 
 class _Again(Exception):
@@ -76,11 +64,16 @@ class Asker:
     """Asks a model, within limits.
 
     Args:
-        model: The model, which implements `generate` or `ask`.
+        model: The model.
         identity: What tells it from others, for the cache.
         asked: The limits.
         cache: Where replies are kept; None for nowhere.
         requests: How many questions there will be.
+        responses: Makes replies of what `predict` returns, for a model that has it.
+        price: What its tokens cost, where that was looked up already.
+
+    Raises:
+        EvalkitError: There is a limit of cost, and no price.
     """
 
     def __init__(
@@ -90,17 +83,22 @@ class Asker:
         asked: Asked,
         cache: ReplyCache | None,
         requests: int,
+        responses: Responses | None = None,
+        price: Price | None = None,
     ) -> None:
         self._model, self._identity, self._asked = model, identity, asked
         self._cache = cache
-        self._errors_allowed = asked.errors_allowed(requests)
-        self._failed = 0
-        self._tokens = 0
-        self._why_ended: str | None = None
-        self._numbers = itertools.count()
+        self._caller = Caller(model, asked.seconds, responses)
+        names = names_of(model, None, identity)
+        self.price = price or price_of(asked.price, names)
+        refuse_unknown_cost(model.component.id, asked.cost_limit, self.price)
+        self.budget = Budget(model.component.id, asked, requests, self.price)
         self._coming: dict[str, tuple[asyncio.Future[list[Reply]], int]] = {}
-        self._count = asked.concurrency or model.concurrency
+        self._count = places_of(model, asked)
         self._slots = asyncio.Semaphore(self._count)
+        self._ended = asyncio.Event()
+        self._ended_by: BaseException | None = None
+        self._running_on = 0
         self._limiter = even_limiter(asked.requests_per_minute)
         self._token_limiter = limiter(asked.tokens_per_minute)
 
@@ -108,6 +106,9 @@ class Asker:
         self, questions: Iterable[Question]
     ) -> AsyncGenerator[Answer, None]:
         """Ask all questions.
+
+        When the work ends early, nothing more is asked, and what is under way is waited
+        for and kept; an interrupt waits for nothing.
 
         Args:
             questions: The questions; taken as they are needed.
@@ -120,39 +121,64 @@ class Asker:
                 nothing will be answered.
             PluginError: The model failed.
         """
-        size = self._model.batch_requests if self._model.way == "generate" else 1
+        size = 1 if self._model.way == "ask" else self._model.batch_requests
+        ahead = max(_AHEAD * self._count, _LEAST_AHEAD // size)
         under_way: deque[asyncio.Task[list[Answer]]] = deque()
         try:
             for batch in _batches(questions, size):
                 under_way.append(asyncio.create_task(self._answer(batch)))
-                if len(under_way) >= _AHEAD * self._count:
+                if len(under_way) >= ahead:
                     for answer in await under_way.popleft():
                         yield answer
             while under_way:
                 for answer in await under_way.popleft():
                     yield answer
+        except Exception as error:
+            self._end(error)
+            await asyncio.gather(*under_way, return_exceptions=True)
+            assert self._ended_by is not None
+            raise self._ended_by from self._ended_by.__cause__  # what came first
         finally:
             for task in under_way:
                 task.cancel()
             await asyncio.gather(*under_way, return_exceptions=True)
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a user should know, once all was asked."""
+        broken = self._caller.one_by_one
+        if not broken:
+            return ()
+        what = "1 batch" if broken == 1 else f"{broken:,} batches"
+        return (f"{what} failed as a whole, and was asked one by one",)
+
+    def _end(self, error: BaseException) -> None:
+        """Ask nothing more."""
+        if self._ended_by is None:
+            self._ended_by = error
+            self._ended.set()
+            for _ in range(self._running_on):  # who waits for a place is to hear of it
+                self._slots.release()
+
+    def _go_on(self) -> None:
+        if self._ended_by is not None:
+            raise self._ended_by
+
     async def _answer(self, batch: Sequence[Question]) -> list[Answer]:
+        if self._cache is None:  # what is asked anew is asked for each example
+            replies = await self._ask(batch, None)
+            return [
+                Answer(question, reply, None, False)
+                for question, reply in zip(batch, replies, strict=True)
+            ]
         keys = [
             reply_key(self._identity, each.request, each.replication) for each in batch
         ]
-        if self._cache is None:  # what is asked anew is asked for each example
-            replies = await self._ask(batch, keys)
-            return [
-                Answer(question, reply, number.to_bytes(8, "big"), False)
-                for question, reply, number in zip(
-                    batch, replies, self._numbers, strict=False
-                )
-            ]
-        known = [self._kept(key) for key in keys]
+        known = self._kept(keys)
         own = {
             key: question
-            for key, question, reply in zip(keys, batch, known, strict=True)
-            if reply is None and key not in self._coming
+            for key, question in zip(keys, batch, strict=True)
+            if key not in known and key not in self._coming
         }
         replies = await self._come(own, keys, known)
         fresh = {*own}
@@ -167,7 +193,7 @@ class Asker:
         self,
         own: Mapping[str, Question],
         keys: Sequence[str],
-        known: Sequence[Reply | None],
+        known: Mapping[str, Reply],
     ) -> list[Reply]:
         """Ask questions, and wait for what others ask already.
 
@@ -179,14 +205,13 @@ class Asker:
         asking = asyncio.ensure_future(self._ask([*own.values()], [*own]))
         self._coming |= {key: (asking, n) for n, key in enumerate(own)}
         # at once: others are forgotten when they have come
-        waits = [
-            reply or self._coming[key] for key, reply in zip(keys, known, strict=True)
-        ]
+        waits = [known.get(key) or self._coming[key] for key in keys]
+        futures = {each[0] for each in waits if not isinstance(each, Reply)}
         try:
+            # also what is asked here when another fails: it was paid for
+            await asyncio.wait({asking, *futures})
             return [
-                each
-                if isinstance(each, Reply)
-                else (await asyncio.shield(each[0]))[each[1]]
+                each if isinstance(each, Reply) else each[0].result()[each[1]]
                 for each in waits
             ]
         finally:
@@ -196,175 +221,149 @@ class Asker:
             with suppress(BaseException):  # it is told by who waits for it
                 asking.exception()
 
-    def _kept(self, key: str) -> Reply | None:
-        text = None if self._cache is None else self._cache.get(key)
-        if text is None:
-            return None
-        try:
-            return Reply.model_validate_json(text)
-        except ValidationError:  # of a version that wrote otherwise: it is asked anew
-            return None
+    def _kept(self, keys: Sequence[str]) -> dict[str, Reply]:
+        """Return the replies that are there, but for those that cannot be read."""
+        if self._cache is None:
+            return {}
+        texts = self._cache.get_all(keys)
+        found = {key: from_text(text) for key, text in texts.items()}
+        return {key: reply for key, reply in found.items() if reply is not None}
 
-    def _keep(self, key: str, reply: Reply) -> Reply:
-        """Keep a reply, and return the one that stands.
+    def _keep(self, replies: Mapping[str, Reply]) -> dict[str, Reply]:
+        """Keep replies, and return those that stand.
 
-        Of a request that was under way twice, as of two examples that say the same,
+        Of a request that was under way twice, as of two processes that ask the same,
         this is the first one, so that a repeated run finds what this one did.
         """
-        if self._cache is None or reply.error is not None:
-            return reply
-        before = self._kept(key)
-        if before is None:
-            self._cache.put(key, reply.model_dump_json(exclude_defaults=True))
-        return before or reply
+        if self._cache is None:
+            return {**replies}
+        given = {key: each for key, each in replies.items() if each.error is None}
+        before = self._kept([*given])
+        texts = {}
+        for key in given.keys() - before.keys():
+            with suppress(TypeError, ValueError):  # who writes it to a file says so
+                texts[key] = as_text(given[key])
+        if texts:
+            self._cache.put_all(texts)
+        return {**replies, **before}
 
     async def _ask(
-        self, questions: Sequence[Question], keys: Sequence[str]
+        self, questions: Sequence[Question], keys: Sequence[str] | None
     ) -> list[Reply]:
         """Ask what nobody asked before."""
         if not questions:
             return []
-        refuse_offline(self._model, f"the example {questions[0].uid!r}")
-        async with self._slots:
-            replies = await self._ask_again_and_again([q.request for q in questions])
-            # before they are counted, as that may wait, or end all
-            kept = [self._keep(*each) for each in zip(keys, replies, strict=True)]
-            for reply in replies:
-                await self._count_in(reply)
-        return kept
+        batch = Batch([each.request for each in questions], keys)
+        await self._slots.acquire()
+        try:
+            self._go_on()
+            refuse_offline(self._model, f"the example {questions[0].uid!r}")
+            await self._ask_again_and_again(batch)
+            for reply in sorted(batch.replies.values(), key=lambda r: not r.is_fatal):
+                self.budget.take(reply)
+        except Exception as error:
+            self._end(error)
+            raise
+        finally:
+            self._leave(batch.running)
+        return [batch.replies[n] for n in range(len(questions))]
 
-    def _go_on(self) -> None:
-        if self._why_ended is not None:
-            raise AskingEnded(self._why_ended)
-
-    async def _count_in(self, reply: Reply) -> None:
-        usage = reply.usage
-        tokens = (usage.input_tokens or 0) + (usage.output_tokens or 0)
-        self._tokens += tokens
-        if self._token_limiter is not None and tokens:
-            most = int(self._token_limiter.max_rate)
-            await self._token_limiter.acquire(min(tokens, most))
-        limit = self._asked.token_limit
-        if limit is not None and self._tokens >= limit:
-            self._why_ended = (
-                f"{self._tokens:,} tokens were taken, and the limit is {limit:,}"
-            )
-        if reply.error is None:
+    def _leave(self, running: Running) -> None:
+        """Give up a place, once the call that cannot be stopped has ended."""
+        if running.future is None or not running.is_on or self._ended_by is not None:
+            self._slots.release()
             return
-        self._failed += 1
-        if reply.is_fatal:
-            self._why_ended = f"the model answers nothing: {reply.error}"
-            raise AskingEnded(self._why_ended)
-        if self._failed > self._errors_allowed:
-            self._why_ended = (
-                f"{self._failed:,} requests failed, and {self._errors_allowed:,} may "
-                f"(--max-errors); the last one: {reply.error}"
+        self._running_on += 1
+        running.future.add_done_callback(self._left)
+        if self._running_on == self._count:
+            self._end(
+                AskingEnded(
+                    f"{self._model.component.id} goes on after --timeout and cannot be "
+                    "stopped, so that nothing more can be asked"
+                )
             )
-            raise AskingEnded(self._why_ended)
 
-    async def _ask_again_and_again(self, requests: Sequence[Request]) -> list[Reply]:
+    def _left(self, _: asyncio.Future[Any]) -> None:
+        if self._ended_by is None:
+            self._running_on -= 1
+            self._slots.release()
+
+    async def _unless_ended(self, waiting: Awaitable[Any]) -> None:
+        """Wait, but for no longer than anything is asked."""
+        waits = asyncio.ensure_future(waiting)
+        ended = asyncio.ensure_future(self._ended.wait())
+        try:
+            await asyncio.wait([waits, ended], return_when=asyncio.FIRST_COMPLETED)
+            if waits.done():
+                waits.result()
+        finally:
+            waits.cancel()
+            ended.cancel()
+
+    async def _ask_again_and_again(self, batch: Batch) -> None:
         """Ask for replies until all have come or will not; errors become replies."""
-        replies: dict[int, Reply] = {}
         retrying = AsyncRetrying(
             retry=retry_if_exception_type(_Again),
             stop=stop_after_attempt(self._asked.retries + 1),
             wait=_wait,
+            sleep=lambda seconds: self._unless_ended(asyncio.sleep(seconds)),
             reraise=True,
         )
         try:
             async for attempt in retrying:
                 with attempt:
-                    await self._try(requests, replies)
+                    await self._try(batch)
         except _Again:
             pass  # what they were answered last stands for them
-        return [replies[n] for n in range(len(requests))]
 
-    async def _try(
-        self, requests: Sequence[Request], replies: dict[int, Reply]
-    ) -> None:
+    async def _try(self, batch: Batch) -> None:
         """Ask for the replies that are missing, or that may come now.
 
         Raises:
             AskingEnded: Nothing more is asked, of what failed before either.
             _Again: Some may come later.
         """
-        places = [
-            n
-            for n in range(len(requests))
-            if n not in replies or replies[n].is_retriable
-        ]
+        places = batch.open
         if self._limiter is not None:
             for _ in places:
-                await self._limiter.acquire()
+                await self._unless_ended(self._limiter.acquire())
         self._go_on()
-        asked = await self._once([requests[n] for n in places])
-        found = [within_patience(reply) for reply in asked]
-        replies.update(zip(places, found, strict=True))
+        try:
+            came = await self._caller.replies(
+                [batch.asked[n] for n in places], batch.running
+            )
+        except Broken as broken:
+            self._take_in(batch, places, broken.replies)
+            raise broken.error from broken.error.__cause__
+        found = [within_patience(reply) for reply in came]
+        self._take_in(batch, places, found)
+        await self._spend(found)
         later = [reply for reply in found if reply.is_retriable]
-        if later:
+        if later and not any(reply.is_fatal for reply in found):
             raise _Again(
                 str(later[0].error),
                 max((r.retry_after for r in later if r.retry_after), default=None),
             )
 
-    async def _once(self, requests: Sequence[Request]) -> list[Reply]:
-        started = time.monotonic()
-        limit = asyncio.timeout(self._asked.seconds)
-        try:
-            async with limit:
-                found = await self._call(requests)
-        except NotAnswered as error:
-            return [Reply(error=error.reason)] * len(requests)
-        except TryAgain as error:
-            return [_later(error.reason, error.after)] * len(requests)
-        except TimeoutError as error:
-            reason = f"no reply within {self._asked.seconds:g} s"
-            if not limit.expired():  # it is the model that did not wait so long
-                reason = f"no reply in time: {error}".removesuffix(": ")
-            return [_later(reason)] * len(requests)
-        except ConnectionError as error:
-            return [_later(f"no connection: {error}")] * len(requests)
-        waited = time.monotonic() - started
-        return [
-            reply
-            if reply.seconds is not None
-            else reply.model_copy(update={"seconds": waited / len(requests)})
-            for reply in found
-        ]
+    def _take_in(
+        self, batch: Batch, places: Sequence[int], came: Sequence[Reply]
+    ) -> None:
+        """Keep what came at once, as others of the batch may take long, or end all."""
+        replies = dict(zip(places, came, strict=False))
+        if batch.keys is not None:
+            named = {batch.keys[n]: reply for n, reply in replies.items()}
+            kept = self._keep(named)
+            replies = {n: kept[batch.keys[n]] for n in replies}
+        batch.replies.update(replies)
 
-    async def _call(self, requests: Sequence[Request]) -> list[Reply]:
-        if self._model.way == "generate":
-            return await in_thread(lambda: self._model.generate(requests))
-        (request,) = requests
-        with self._model.guard_of_asking():
-            if inspect.iscoroutinefunction(getattr(self._model.plugin, "ask", None)):
-                found = await self._model.ask(request)
-            else:
-                found = await in_thread(lambda: self._model.ask(request))
-                if inspect.isawaitable(found):
-                    found = await found
-        return [self._model.checked(found, request)]
-
-
-def refuse_offline(model: BoundModel, what: str) -> None:
-    """Refuse to ask another machine where the network is forbidden.
-
-    Args:
-        model: The model.
-        what: What it would be asked about.
-
-    Raises:
-        AskingEnded: `EVALKIT_OFFLINE` is set.
-    """
-    if model.uses_network and is_offline():
-        raise AskingEnded(
-            f"{model.component.id} cannot be asked about {what}, as EVALKIT_OFFLINE "
-            "forbids the network, and no reply is in the cache: unset it"
-        )
-
-
-def _later(reason: str, after: float | None = None) -> Reply:
-    return Reply(error=reason, is_retriable=True, retry_after=after)
+    async def _spend(self, replies: Sequence[Reply]) -> None:
+        tokens = sum(map(self.budget.spend, replies))
+        enough = self.budget.why_enough()
+        if enough is not None:
+            self._end(AskingEnded(enough))
+        if self._token_limiter is not None and tokens:
+            most = int(self._token_limiter.max_rate)
+            await self._unless_ended(self._token_limiter.acquire(min(tokens, most)))
 
 
 def _wait(state: RetryCallState) -> float:
@@ -380,17 +379,3 @@ def _batches(questions: Iterable[Question], size: int) -> Iterator[list[Question
     left = iter(questions)
     while batch := list(islice(left, size)):
         yield batch
-
-
-async def close(model: BoundModel) -> None:
-    """Let a model give up what it holds.
-
-    Args:
-        model: The model.
-    """
-    if not model.has("close"):
-        return
-    with model.guard("close"):
-        done = model.row_function("close")()
-        if inspect.isawaitable(done):
-            await done

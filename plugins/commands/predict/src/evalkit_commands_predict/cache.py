@@ -4,26 +4,40 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from evalkit import Request
 from evalkit.errors import StorageError
+from evalkit.storage import ObjectCache, size_limit
 
 FILE = "replies.sqlite"
 """The file in `EVALKIT_CACHE_DIR`."""
 
 _BUSY_SECONDS = 60.0
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS replies (
-    key TEXT PRIMARY KEY, reply TEXT NOT NULL, used REAL NOT NULL
-) WITHOUT ROWID
-"""
+_SETTINGS = ("auto_vacuum=INCREMENTAL", "journal_mode=WAL", "synchronous=NORMAL")
+
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL, "
+    "used REAL NOT NULL) WITHOUT ROWID",
+    "CREATE INDEX IF NOT EXISTS replies_used ON replies (used)",
+)
+
+_USED_SECONDS = 3600.0
+"""How exactly it is known when a reply was used last."""
+
+_CHECKS = 20
+"""How often the size is looked at while a full cache is written anew."""
+
+_MOST_UNCHECKED = 16 * 2**20
+"""Bytes that are written before it is looked at again."""
 
 
 def reply_key(
@@ -48,27 +62,49 @@ def reply_key(
 class ReplyCache:
     """The replies of this machine.
 
+    What was used longest ago is removed where all of it takes more than the limit.
+
     Args:
         folder: The folder of the cache.
+        limit: How many bytes the replies may take; None for `EVALKIT_REPLIES_SIZE`.
+
+    Attributes:
+        path: The file.
+        lost: How many replies were removed that were used since it was opened.
 
     Raises:
-        StorageError: It cannot be opened.
+        StorageError: It cannot be opened, or the variable is no number.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / FILE
+    def __init__(self, folder: Path, limit: float | None = None) -> None:
+        self.path, self.lost = folder / FILE, 0
+        self._limit = size_limit("replies") if limit is None else limit
+        self._opened = time.time()
+        self._unchecked = math.inf
+        self._touched: list[str] = []
         self._lock = threading.Lock()
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(
                 self.path, timeout=_BUSY_SECONDS, check_same_thread=False
             )
-            self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.execute("PRAGMA synchronous=NORMAL")
-            self._connection.execute(_SCHEMA)
+            for setting in _SETTINGS:
+                self._connection.execute(f"PRAGMA {setting}")
+            for statement in _SCHEMA:
+                self._connection.execute(statement)
             self._connection.commit()
         except (OSError, sqlite3.Error) as error:
             raise self._failure("opened", error) from error
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a user should know of it."""
+        if not self.lost:
+            return ()
+        return (
+            f"the cache of replies is full: {self.lost:,} of these are not kept any "
+            "more (EVALKIT_REPLIES_SIZE)",
+        )
 
     def get(self, key: str) -> str | None:
         """Return what is kept; None where nothing is.
@@ -79,38 +115,104 @@ class ReplyCache:
         Raises:
             StorageError: The cache cannot be read.
         """
-        with self._lock:
-            try:
-                row = self._connection.execute(
-                    "SELECT reply FROM replies WHERE key = ?", [key]
-                ).fetchone()
-            except sqlite3.Error as error:
-                raise self._failure("read", error) from error
-        return None if row is None else str(row[0])
+        return self.get_all([key]).get(key)
 
-    def put(self, key: str, reply: str) -> None:
-        """Keep a reply.
+    def get_all(self, keys: Iterable[str]) -> dict[str, str]:
+        """Return what is kept.
 
         Args:
-            key: As `reply_key` makes it.
-            reply: The reply, as JSON.
+            keys: As `reply_key` makes them.
+
+        Returns:
+            The replies that are there, by their keys.
 
         Raises:
-            StorageError: It cannot be written.
+            StorageError: The cache cannot be read.
         """
+        found = {}
         with self._lock:
             try:
-                self._connection.execute(
-                    "INSERT OR REPLACE INTO replies VALUES (?, ?, ?)",
-                    [key, reply, time.time()],
-                )
-                self._connection.commit()
+                for key in keys:
+                    row = self._connection.execute(
+                        "SELECT reply, used FROM replies WHERE key = ?", [key]
+                    ).fetchone()
+                    if row is None:
+                        continue
+                    found[key] = str(row[0])
+                    if row[1] < self._opened - _USED_SECONDS:
+                        self._touched.append(key)
+            except sqlite3.Error as error:
+                raise self._failure("read", error) from error
+        return found
+
+    def put_all(self, replies: Mapping[str, str]) -> None:
+        """Keep replies: all of them, or none.
+
+        Args:
+            replies: The replies, as JSON, by keys as `reply_key` makes them.
+
+        Raises:
+            StorageError: They cannot be written.
+        """
+        now = time.time()
+        rows = [(key, reply, now) for key, reply in replies.items()]
+        with self._lock:
+            try:
+                with self._connection:
+                    self._connection.executemany(
+                        "INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", rows
+                    )
+                self._unchecked += sum(len(key) + len(reply) for key, reply, _ in rows)
+                if self._unchecked >= min(_MOST_UNCHECKED, self._limit / _CHECKS):
+                    self._note_use()
+                    self._shrink()
+                    self._unchecked = 0
             except sqlite3.Error as error:
                 raise self._failure("written", error) from error
+
+    def _note_use(self) -> None:
+        """Note of what was read that it was used."""
+        noted, self._touched = self._touched, []
+        now = time.time()
+        with self._connection:
+            self._connection.executemany(
+                "UPDATE replies SET used = ? WHERE key = ?",
+                [(now, key) for key in noted],
+            )
+
+    def _shrink(self) -> None:
+        """Remove what was used longest ago, until the rest fits."""
+        if self._size() <= self._limit:
+            return
+        count = self._number("SELECT count(*) FROM replies")
+        at_once = max(1, count // _CHECKS)
+        oldest = "SELECT key, used FROM replies ORDER BY used LIMIT ?"
+        while self._size() > self._limit:
+            found = self._connection.execute(oldest, [at_once]).fetchall()
+            if not found:
+                break
+            self.lost += sum(used >= self._opened for _, used in found)
+            with self._connection:
+                self._connection.executemany(
+                    "DELETE FROM replies WHERE key = ?", [[key] for key, _ in found]
+                )
+        self._connection.execute("PRAGMA incremental_vacuum").fetchall()
+
+    def _size(self) -> int:
+        """Return how many bytes are taken by replies."""
+        pages = self._number("PRAGMA page_count") - self._number(
+            "PRAGMA freelist_count"
+        )
+        return pages * self._number("PRAGMA page_size")
+
+    def _number(self, statement: str) -> int:
+        return int(self._connection.execute(statement).fetchone()[0])
 
     def close(self) -> None:
         """Close the file."""
         with self._lock:
+            with suppress(sqlite3.Error):  # no reply is lost when it seems older
+                self._note_use()
             self._connection.close()
 
     def _failure(self, what: str, error: Exception) -> StorageError:
@@ -123,6 +225,4 @@ class ReplyCache:
 
 def cache_folder() -> Path:
     """Return the folder of `EVALKIT_CACHE_DIR`."""
-    from evalkit.storage import ObjectCache
-
     return ObjectCache().root

@@ -13,13 +13,22 @@ from evalkit_cli.commanding import (
     complete_names,
     data_options,
     echo,
+    example_options,
     json_option,
     plugin_output_to_stderr,
     quiet_option,
     read_asked,
+    read_example_options,
     read_filters,
+    refuse_given,
     watched,
 )
+
+LIMITS = (
+    *("concurrency", "retries", "timeout", "max_errors", "requests_per_minute"),
+    *("tokens_per_minute", "token_limit", "cost_limit", "cached", "overwrite"),
+)
+"""Parameters that say nothing of what is asked."""
 
 if TYPE_CHECKING:
     from evalkit_commands_predict.predicting import Predicted
@@ -35,6 +44,7 @@ if TYPE_CHECKING:
     help="The model to ask; `evalkit list models` shows those that are installed.",
 )
 @asking_options
+@example_options
 @click.option(
     "--dry-run",
     is_flag=True,
@@ -74,13 +84,15 @@ def predict_command(
       evalkit predict sample-nli --model echo --dry-run
       evalkit eval sample-sentiment -p constant.jsonl
 
-    Replies to requests are kept, so that a command that was interrupted goes on when it
-    is given again, and one that is repeated asks nothing; answers of functions and
-    programs are not. A request that failed for good is a row with its `error`, which
-    is invalid, and never an empty answer.
+    Replies are kept, also answers of functions in files and of programs, so that a
+    command that was interrupted goes on when it is given again, and one that is
+    repeated asks nothing. A request that failed for good is a row with its `error`,
+    which is invalid, and never an empty answer.
     """  # noqa: D301, E501 - click reads the backspace
     if (out is None) != dry_run:
         raise click.UsageError("give either -o FILE or --dry-run.")
+    if dry_run:
+        refuse_given(LIMITS, "means nothing with --dry-run, which asks nothing.")
     name = chosen_dataset(dataset, data, task)
     asked = read_asked(options)
     chosen: dict[str, Any] = {
@@ -88,14 +100,17 @@ def predict_command(
         "split": split,
         "limit": limit,
         "filters": read_filters(filters),
+        **read_example_options(options),
         **{name: value for name, value in asked.items() if name != "asked"},
     }
-    from evalkit_commands_predict.predicting import plan_requests, predict
+    from evalkit_commands_predict.predicting import predict
     from evalkit_commands_predict.saving import refuse_present
 
     if dry_run:
+        from evalkit_commands_predict.estimating import plan_requests
+
         with plugin_output_to_stderr():
-            planned = plan_requests(name, model, **chosen)
+            planned = plan_requests(name, model, **chosen, price=asked["asked"].price)
         _show_plan(planned, as_json)
         return
     assert out is not None
@@ -118,9 +133,27 @@ def _show_plan(planned: dict[str, Any], as_json: bool) -> None:
         echo(f"request {number}:")
         for line in json.dumps(request, ensure_ascii=False, indent=2).split("\n"):
             echo(line)
-    about = planned["input_tokens_about"]
-    tokens = "" if about is None else f", about {about:,} tokens of input"
-    echo(f"{planned['requests']:,} requests{tokens}", err=True)
+    echo(_takes(planned), err=True)
+
+
+def _takes(planned: dict[str, Any]) -> str:
+    """Say what is estimated, as far as anything is known."""
+    from evalkit.reporting import count_of
+
+    about, most = planned["input_tokens_about"], planned["output_tokens_most"]
+    found = [count_of(planned["requests"], "request")]
+    if about is not None:
+        found.append(f"about {about:,} tokens of input")
+    if most:
+        found.append(f"at most {most:,} of output")
+    if "currency" in planned:
+        costs = f"about {planned['input_cost_about']:,.4g} for the input"
+        if planned["output_cost_most"] is None:
+            costs += ", and replies of any length"
+        else:
+            costs += f", at most {planned['output_cost_most']:,.4g} for the output"
+        found.append(f"{costs} ({planned['currency']})")
+    return ", ".join(found)
 
 
 def _report(predicted: Predicted, out: str, as_json: bool, quiet: bool) -> None:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from aiolimiter import AsyncLimiter
 
 from evalkit import Reply
+from evalkit.errors import EvalkitError
 from evalkit.services import LONGEST_SERVER_WAIT
+
+
+class AskingEnded(EvalkitError):
+    """Asking ended before all was asked."""
 
 
 def even_limiter(per_minute: float | None) -> AsyncLimiter | None:

@@ -52,17 +52,18 @@ def run(function: Callable[[], Any]) -> None:
         raise failures[0]
 
 
-async def in_thread(function: Callable[[], _T]) -> _T:
-    """Await a function in a thread, which holds up no end of the process.
+def begin_in_thread(function: Callable[[], _T]) -> asyncio.Future[_T]:
+    """Run a function in a thread, which holds up no end of the process.
 
     Args:
-        function: The function.
+        function: The function, which nothing stops.
 
-    Raises:
-        BaseException: Whatever it raised.
+    Returns:
+        What becomes of it; when that is cancelled, the function goes on.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[_T] = loop.create_future()
+    done.add_done_callback(_hear)
 
     def tell(settle: Callable[[Any], None], outcome: Any) -> None:
         if not done.done():  # else nobody waits any more
@@ -81,4 +82,23 @@ async def in_thread(function: Callable[[], _T]) -> _T:
             loop.call_soon_threadsafe(tell, settle, outcome)
 
     threading.Thread(target=work, name="evalkit-ask", daemon=True).start()
-    return await done
+    return done
+
+
+async def outcome_of(future: asyncio.Future[_T]) -> _T:
+    """Wait for what goes on when who waits for it is cancelled.
+
+    Args:
+        future: What is waited for.
+
+    Raises:
+        BaseException: Whatever became of it.
+    """
+    await asyncio.wait([future])
+    return future.result()
+
+
+def _hear(future: asyncio.Future[Any]) -> None:
+    """Take note of an error that nobody may wait for any more."""
+    if not future.cancelled():
+        future.exception()

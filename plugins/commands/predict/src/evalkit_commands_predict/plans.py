@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from evalkit import ModelInputs, Reply
+from evalkit import ModelInputs, Reply, Request
 from evalkit.catalog import is_file_name
 from evalkit.errors import EvalkitError
 from evalkit_commands_predict.asking import Answer, Question
@@ -63,6 +63,8 @@ class Plan:
         if context_length is not None:
             for row in makes.inputs.rows:
                 self._methods.refuse_too_long(row)
+        self._earlier: dict[str, set[int]] = {}
+        self._asked_before = self._asked_later = 0
         of_one = self._methods.requests_of_one
         passes = len(self._drawn.trials) * replications
         self.total = passes * sum(of_one(row) for row in makes.inputs.rows)
@@ -90,9 +92,17 @@ class Plan:
     @property
     def notices(self) -> tuple[str, ...]:
         """What a user should know, once all was asked."""
+        alike: tuple[str, ...] = ()
+        if self._asked_before:
+            alike = (
+                f"{self._asked_before} of {self._asked_later} prompts of the second "
+                "and later trials are those of an earlier one, their shots having been "
+                "left out; the trials do not differ in them",
+            )
         return (
             *self._drawn.notices,
             *self._fitter.notices,
+            *alike,
             *self._methods.notices,
         )
 
@@ -132,11 +142,23 @@ class Plan:
                 key = "" if repetition == 1 else str(repetition)
                 for row in self.makes.inputs.rows:
                     asked = self._methods.ask(row, shots)
+                    if repetition == 1 and len(self._drawn.trials) > 1:
+                        self._compare(row["uid"], asked.requests)
                     self._open.append(
                         _Open(row["uid"], name, len(asked.requests), asked.read)
                     )
                     for request in asked.requests:
                         yield Question(row["uid"], request, key)
+
+    def _compare(self, uid: str, requests: tuple[Request, ...]) -> None:
+        """Count what an earlier trial asked, as it may where shots were left out."""
+        if self._length is None:
+            return
+        earlier = self._earlier.setdefault(uid, set())
+        self._asked_later += bool(earlier)
+        said = hash(requests)
+        self._asked_before += said in earlier
+        earlier.add(said)
 
     def _name(self, trial: int, repetition: int) -> str | None:
         """Return the replication of the rows of a pass; None where there is one."""

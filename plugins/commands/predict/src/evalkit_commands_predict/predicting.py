@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from datetime import timedelta
-from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from evalkit import ModelInputs, NotAnswered, Registry, Reply, load_inputs
+from evalkit import ModelInputs, Registry, Reply, load_inputs
 from evalkit.catalog import BoundModel
-from evalkit.errors import DataError, EvalkitError, PluginError
-from evalkit_commands_predict.asking import Asker, close, refuse_offline
+from evalkit_commands_predict.asking import Asker
 from evalkit_commands_predict.cache import ReplyCache, cache_folder
+from evalkit_commands_predict.input_plans import InputPlan
 from evalkit_commands_predict.loops import run
-from evalkit_commands_predict.models import bind_model, identity_of, is_told_apart
+from evalkit_commands_predict.models import (
+    bind_model,
+    close,
+    identity_of,
+    is_told_apart,
+    names_of,
+    not_kept,
+    places_of,
+    run_name,
+)
 from evalkit_commands_predict.plans import Plan
 from evalkit_commands_predict.preparing import Wording, prepare
+from evalkit_commands_predict.prices import Price, price_of, refuse_unknown_cost
+from evalkit_commands_predict.progress import Progress, Told
 from evalkit_commands_predict.prompts import Prompt
+from evalkit_commands_predict.refusals import (
+    refuse_what_needs_tokens,
+    refuse_wording,
+)
+from evalkit_commands_predict.responses import Responses
 from evalkit_commands_predict.saving import save
 from evalkit_commands_predict.settings import Asked
 from evalkit_commands_predict.shots import Origin
 from evalkit_commands_predict.usage import Usage
-
-Progress = Callable[[str, float], None]
-"""Told what is being done, and which share is behind, 0 to 1."""
-
-SHOWN = 3
-"""How many requests a plan shows."""
-
-_CHARACTERS = 4
-"""About so many are a token of English: an estimate, and called so."""
 
 
 @dataclass
@@ -44,7 +48,8 @@ class Predicted:
     Attributes:
         dataset: Name of the data set.
         task: Name of its task.
-        model: Name of the model.
+        model: What the model is called in runs: its own name, but for signs that mean
+            other things there.
         rows: A response for each example, in the data's order; one that failed has
             `error`.
         system: The model and how it was asked.
@@ -99,6 +104,8 @@ def predict(
     split: str | None = None,
     limit: int | None = None,
     filters: Mapping[str, str | Sequence[str]] | None = None,
+    adapters: Mapping[str, Any] | None = None,
+    map: Mapping[str, str] | None = None,
     prompt: str | Path | Mapping[str, Any] | Prompt | None = None,
     generate: Mapping[str, Any] | None = None,
     shots: int | None = None,
@@ -121,6 +128,8 @@ def predict(
         split: As for `evalkit.load_inputs`.
         limit: As for `evalkit.load_inputs`.
         filters: As for `evalkit.load_inputs`.
+        adapters: As for `evalkit.load_inputs`.
+        map: As for `evalkit.load_inputs`.
         prompt: Name of a prompt that the data set or task declares, a file, or what it
             says; the first declared one by default.
         generate: How the model generates, in place of what the prompt says.
@@ -152,183 +161,65 @@ def predict(
         split=split,
         limit=limit,
         filters=filters,
+        adapters=adapters,
+        map=map,
         registry=registry,
     )
     bound = bind_model(model, registry)
     asked = asked or Asked()
     wording = Wording(prompt, generate, shots, trials, replications, count_tokens)
     if bound.way == "predict":
-        if wording.is_said:
-            raise EvalkitError(
-                f"{bound.component.id} answers inputs without a prompt: it takes "
-                "neither a prompt nor shots, nor how to generate"
-            )
-        told = _Told(progress, bound.component.id, len(inputs) * replications)
-        return _predicted(bound, model, inputs, told, replications)
-    origin = Origin(dataset, data, task, registry)
-    plan = prepare(bound, inputs, wording, origin, copies_of)
-    told = _Told(progress, bound.component.id, plan.total)
-    return _asked(bound, model, inputs, plan, asked, told)
-
-
-class _Told:
-    """Tells of the progress, with the rate and the time that is left."""
-
-    def __init__(self, progress: Progress | None, model: str, total: int) -> None:
-        self._progress, self._model, self._total = progress, model, total
-        self._started = time.monotonic()
-
-    def count(self, done: int) -> None:
-        """Tell how many are answered."""
-        if self._progress is None or not self._total:
-            return
-        seconds = max(time.monotonic() - self._started, 1e-9)
-        left = (self._total - done) * seconds / done
-        text = (
-            f"asking {self._model}: {done:,} of {self._total:,}, {done / seconds:,.1f} "
-            f"a second, {timedelta(seconds=round(left))} left"
-        )
-        self._progress(text, done / self._total)
-
-
-def plan_requests(
-    dataset: Any = None,
-    model: Any = None,
-    *,
-    prompt: str | Path | Mapping[str, Any] | Prompt | None = None,
-    generate: Mapping[str, Any] | None = None,
-    shots: int | None = None,
-    trials: int = 1,
-    replications: int = 1,
-    count_tokens: Callable[[str], int] | None = None,
-    registry: Registry | None = None,
-    **chosen: Any,
-) -> dict[str, Any]:
-    """Say what would be asked, and ask nothing.
-
-    Args:
-        dataset: As for `predict`, like all arguments.
-        model: The model.
-        prompt: The prompt.
-        generate: How the model generates.
-        shots: How many examples are shown.
-        trials: How often, with other shots.
-        replications: How often the same is asked anew.
-        count_tokens: Says how many tokens a text has.
-        registry: Where plugins are found.
-        **chosen: Which examples.
-
-    Returns:
-        `first`, the first requests; `requests`, how many there would be; and
-        `input_tokens_about`, an estimate at four characters a token.
-
-    Raises:
-        EvalkitError: As for `predict`.
-    """
-    inputs = load_inputs(dataset, registry=registry, **chosen)
-    bound = bind_model(model, registry)
-    wording = Wording(prompt, generate, shots, trials, replications, count_tokens)
-    if bound.way == "predict":
-        rows = [dict(row) for row in inputs.rows[:SHOWN]]
-        return {"first": rows, "requests": len(inputs), "input_tokens_about": None}
-    origin = Origin(dataset, chosen.get("data"), chosen.get("task"), registry)
-    plan = prepare(bound, inputs, wording, origin)
-    first: list[dict[str, Any]] = []
-    characters = 0
-    for question in plan.questions():
-        request = question.request
-        texts = [request.prompt or "", *(m.content for m in request.messages)]
-        characters += sum(map(len, texts))
-        if len(first) < SHOWN:
-            first.append(request.model_dump(mode="json", exclude_defaults=True))
-    return {
-        "first": first,
-        "requests": plan.total,
-        "input_tokens_about": -(-characters // _CHARACTERS),
-    }
-
-
-def _predicted(
-    model: BoundModel, given: Any, inputs: ModelInputs, told: _Told, times: int = 1
-) -> Predicted:
-    refuse_offline(model, inputs.dataset)
-    rows: list[dict[str, Any]] = []
-    system = {"model": identity_of(model, given)}
-    started = time.monotonic()
+        refuse_wording(bound, wording)
+        refuse_what_needs_tokens(bound, asked)
+        plan: Plan | InputPlan = InputPlan(inputs, replications)
+    else:
+        origin = Origin(dataset, data, task, adapters, map, registry)
+        plan = prepare(bound, inputs, wording, origin, copies_of)
+    told = Told(progress, bound.component.id, plan.total)
     try:
-        for repetition in range(1, times + 1):
-            left = iter(inputs.rows)
-            name = {"_replication_": str(repetition)} if times > 1 else {}
-            while batch := list(islice(left, model.batch_requests)):
-                entries = model.predict(batch)
-                for row, entry in zip(batch, entries, strict=True):
-                    rows.append({**_response(model, inputs, row["uid"], entry), **name})
-                told.count(len(rows))
-    finally:
-        run(lambda: close(model))
-    usage = {"examples": len(rows), "seconds": time.monotonic() - started}
-    return Predicted(
-        inputs.dataset,
-        inputs.task,
-        _name_of(model, system["model"]),
-        rows,
-        system,
-        usage,
-        inputs.notices,
-    )
+        identity = identity_of(bound, model)
+        price = price_of(asked.price, names_of(bound, model, identity))
+        refuse_unknown_cost(bound.component.id, asked.cost_limit, price)
+        is_kept = asked.is_cached and bound.keeps_replies and is_told_apart(bound)
+        cache = ReplyCache(cache_folder()) if is_kept else None
+    except BaseException:
+        run(lambda: close(bound))
+        raise
+    return _asked(_Model(bound, identity, price, cache), inputs, plan, asked, told)
 
 
-def _response(
-    model: BoundModel, inputs: ModelInputs, uid: Any, entry: Any
-) -> dict[str, Any]:
-    if isinstance(entry, NotAnswered):
-        return {"id": uid, "error": entry.reason}
-    if hasattr(entry, "model_dump"):
-        entry = entry.model_dump(mode="json")
-    if isinstance(entry, Mapping):
-        given = entry.get("id", uid)
-        if given != uid:
-            raise PluginError(
-                f"{model.component.origin}: predict answered {given!r} in the place "
-                f"of {uid!r}"
-            )
-        return {"id": uid, **{k: v for k, v in entry.items() if k != "id"}}
-    return {"id": uid, _answer_field(inputs): entry}
+class _Model(NamedTuple):
+    """The model that is asked, and what is known of it."""
 
-
-def _answer_field(inputs: ModelInputs) -> str:
-    if inputs.answer_field is None:
-        raise DataError(
-            f"{inputs.task} has a converter of its own, so that nobody knows where an "
-            "answer alone would stand"
-        )
-    return inputs.answer_field
+    bound: BoundModel
+    identity: dict[str, Any]
+    price: Price | None
+    cache: ReplyCache | None
 
 
 def _asked(
-    model: BoundModel,
-    given: Any,
+    asks: _Model,
     inputs: ModelInputs,
-    plan: Plan,
+    plan: Plan | InputPlan,
     asked: Asked,
-    told: _Told,
+    told: Told,
 ) -> Predicted:
-    identity = identity_of(model, given)
-    is_kept = asked.is_cached and is_told_apart(model)
-    cache = ReplyCache(cache_folder()) if is_kept else None
-    usage = Usage()
+    model, identity, price, cache = asks
+    usage = Usage(price)
+    responses = Responses(model, inputs) if model.way == "predict" else None
     rows: list[dict[str, Any]] = []
 
+    asker = Asker(model, identity, asked, cache, plan.total, responses, price)
+
     async def ask_all() -> None:
-        asker = Asker(model, identity, asked, cache, plan.total)
         try:
             async with aclosing(asker.answers(plan.questions())) as answers:
                 async for answer in answers:
                     usage.add(answer)
                     row = plan.take(answer)
                     rows.extend([row] if row is not None else [])
-                    told.count(usage.answers)
-        finally:
+                    told.count(usage.answers, asker.budget)
+        finally:  # in the loop in which it was asked
             await close(model)
 
     try:
@@ -336,34 +227,46 @@ def _asked(
     finally:
         if cache is not None:
             cache.close()
+    system: dict[str, Any] = {"model": identity}
     said = plan.said
     extract = said.pop("extract", None)
-    system: dict[str, Any] = {
-        "model": identity,
-        "prompt": said,
-    }
+    if said:
+        system["prompt"] = said
     if extract is not None:
         system["extract"] = extract
-    notices = (*inputs.notices, *plan.notices)
-    if asked.is_cached and not is_kept:
-        notices += (
-            f"replies were not kept, as {model.component.id} does not say which model "
-            "it is: write its method describe",
-        )
+    notices = [*inputs.notices, *plan.notices, *asker.notices]
+    if asked.is_cached and model.keeps_replies and cache is None:
+        notices.append(not_kept(model))
+    if cache is not None:
+        notices += cache.notices
+    notices += usage.notices
+    notices += _of_limits(asks, asked, usage)
     return Predicted(
         inputs.dataset,
         inputs.task,
-        _name_of(model, identity),
+        run_name(model, identity),
         rows,
         system,
         {"examples": len(rows), **usage.figures},
-        notices,
+        tuple(notices),
         usage.from_cache,
     )
 
 
-def _name_of(model: BoundModel, identity: Mapping[str, Any]) -> str:
-    return str(identity["describes"].get("name") or model.component.name)
+def _of_limits(asks: _Model, asked: Asked, usage: Usage) -> Iterator[str]:
+    """Say which of what the user says about asking could not be done."""
+    name = run_name(asks.bound, asks.identity)
+    if asked.price is not None and usage.figures["cost"] is None:
+        why = f"{name} does not say all tokens"
+        if asks.price is None:
+            why = f"the prices say nothing of {name}"
+        yield f"{why}, so that its cost is not known"
+    most = places_of(asks.bound, asked)
+    if asked.concurrency is not None and asked.concurrency > most:
+        yield (
+            f"{asks.bound.component.id} takes {most} at once, and no more "
+            f"(concurrency {asked.concurrency})"
+        )
 
 
 __all__ = ["Predicted", "Reply", "predict"]

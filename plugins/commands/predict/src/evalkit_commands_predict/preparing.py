@@ -105,7 +105,8 @@ def prepare(
     """
     if copies_of is not None:
         originals = load_inputs(**copies_of, registry=origin.registry)
-        named = {name: copies_of.get(name) for name in ("dataset", "data", "task")}
+        names = ("dataset", "data", "task", "adapters", "map")
+        named = {name: copies_of.get(name) for name in names}
         of_originals = Origin(**named, registry=origin.registry)
         return prepare(model, originals, wording, of_originals).of_copies(inputs)
     name, prompt = wording.chosen(inputs)

@@ -104,7 +104,7 @@ def _written(file: Path, said: Mapping[str, Any]) -> bytes:
 
 def _line(row: Mapping[str, Any], model: Mapping[str, Any]) -> bytes:
     try:
-        text = json.dumps(row, ensure_ascii=False, allow_nan=False, default=_plain)
+        text = json.dumps(row, ensure_ascii=False, allow_nan=False, default=plain)
     except (TypeError, ValueError, RecursionError) as error:
         raise DataError(
             f"{model['id']}: the answer to {row.get('id')!r} cannot be written as "
@@ -113,11 +113,18 @@ def _line(row: Mapping[str, Any], model: Mapping[str, Any]) -> bytes:
     try:
         return f"{text}\n".encode()
     except UnicodeEncodeError:  # half of a character, which is escaped
-        return (json.dumps(row, default=_plain) + "\n").encode()
+        return (json.dumps(row, default=plain) + "\n").encode()
 
 
-def _plain(value: Any) -> Any:
-    """Return a number or list of numpy's and the like as Python's own."""
+def plain(value: Any) -> Any:
+    """Return a number or list of numpy's and the like as Python's own.
+
+    Args:
+        value: What is no JSON.
+
+    Raises:
+        TypeError: It is nothing like that.
+    """
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} is no type of JSON")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from evalkit.errors import EvalkitError
 
@@ -20,7 +23,7 @@ class Asked:
     retries: int = 5
     """How often a request is asked again that may be answered later."""
     seconds: float = 600.0
-    """How long a reply is waited for."""
+    """How long a reply is waited for; a batch as long for each of its replies."""
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     """Counted when a reply has come, from what it took."""
@@ -28,7 +31,13 @@ class Asked:
     """Share of the requests that may fail before asking ends; a whole number of 1 or
     more is how many."""
     token_limit: int | None = None
-    """Tokens after which nothing more is asked."""
+    """Tokens after which nothing more is asked; what is under way is waited for."""
+    cost_limit: float | None = None
+    """The same for what they cost, in the currency of `price`."""
+    price: str | Path | Mapping[str, Any] | None = None
+    """What a million tokens cost: `input=0.15,output=0.6`, where `cached` (those of the
+    input that the model had read before) and `currency` (USD) may be added; the same as
+    an object; or a file or object of these by the name of the model."""
     is_cached: bool = True
     """Whether replies are taken from the cache, and kept there."""
 
@@ -42,6 +51,7 @@ class Asked:
             "tokens_per_minute": 0.001,
             "max_errors": 0,
             "token_limit": 1,
+            "cost_limit": 1e-9,
         }
         for name, limit in least.items():
             value = getattr(self, name)

@@ -30,6 +30,8 @@ class Origin:
     dataset: Any = None
     data: Any = None
     task: Any = None
+    adapters: Mapping[str, Any] | None = None
+    map: Mapping[str, str] | None = None
     registry: Registry | None = None
 
 
@@ -173,6 +175,8 @@ def _loaded(makes: Renderer, origin: Origin) -> list[Shot]:
             task=origin.task,
             split=None if is_file else source,
             file=source if is_file else None,
+            adapters=origin.adapters,
+            map=origin.map,
             registry=origin.registry,
         )
     except DataError as error:

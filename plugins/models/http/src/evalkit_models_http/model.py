@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field, model_validator
@@ -35,8 +36,7 @@ class Http(evalkit.Model):
     answer later; what it does not answer is an error of its row.
     """
 
-    concurrency = 1
-    batch_requests = 256
+    batch_requests = 1
     uses_network = True
 
     class Parameters(evalkit.Parameters):
@@ -73,16 +73,6 @@ class Http(evalkit.Model):
         concurrency: int = Field(
             default=16, ge=1, exclude=True, description="Most requests at once."
         )
-        retries: int = Field(
-            default=5, ge=0, exclude=True, description="How often it is asked again."
-        )
-        seconds: float = Field(
-            default=600.0,
-            gt=0,
-            allow_inf_nan=False,
-            exclude=True,
-            description="How long an answer is waited for.",
-        )
 
         @model_validator(mode="after")
         def _has_one_address(self) -> Self:
@@ -106,19 +96,24 @@ class Http(evalkit.Model):
         self._request = as_pipeline(parameters.request)
         self._response = as_pipeline(parameters.response)
         self._service: Service | None = None
+        self._making = Lock()
+        self.concurrency = parameters.concurrency
 
-    def predict(self, inputs: Sequence[Mapping[str, Any]]) -> list[Any]:
-        """Ask the service about each input."""
-        bodies = [_body(each, self._request) for each in inputs]
+    def predict(self, inputs: Sequence[Mapping[str, Any]], seconds: float) -> list[Any]:
+        """Ask the service about an input."""
+        return [self._answer(each, seconds) for each in inputs]
+
+    def _answer(self, given: Mapping[str, Any], seconds: float) -> Any:
+        body = _body(given, self._request)
         try:
-            answers = self._connected().ask(bodies)
+            answer = self._connected(seconds).ask(body)
         except Refused as refused:
-            self.close()
-            raise DataError(refused.reason) from None
-        return [
-            self._outcome(answer, given.get("uid"))
-            for answer, given in zip(answers, inputs, strict=True)
-        ]
+            if refused.is_fatal:
+                raise DataError(refused.reason) from None
+            if refused.is_retriable:
+                return evalkit.TryAgain(refused.reason, refused.after)
+            return evalkit.NotAnswered(refused.reason)
+        return self._outcome(answer, given.get("uid"))
 
     def describe(self) -> dict[str, Any]:
         """Say where the service is, and what stands between it and the task."""
@@ -140,21 +135,20 @@ class Http(evalkit.Model):
         if service is not None:
             service.close()
 
-    def _connected(self) -> Service:
+    def _connected(self, seconds: float) -> Service:
         """Return the service; made when it is asked first, as that reads secrets."""
-        if self._service is None:
-            from evalkit_models_http.service import Service
+        with self._making:
+            if self._service is None:
+                from evalkit_models_http.service import Service
 
-            given = self._given
-            access = read_access(given.url, given.url_variable, given.headers_variable)
-            self._service = Service(
-                access, given.concurrency, given.retries, given.seconds
-            )
-        return self._service
+                given = self._given
+                access = read_access(
+                    given.url, given.url_variable, given.headers_variable
+                )
+                self._service = Service(access, given.concurrency, seconds)
+            return self._service
 
     def _outcome(self, answer: Any, uid: Any) -> Any:
-        if isinstance(answer, Refused):
-            return evalkit.NotAnswered(answer.reason)
         objects = answer if isinstance(answer, list) else [answer]
         if not objects or not all(isinstance(each, Mapping) for each in objects):
             return evalkit.NotAnswered(

@@ -1,12 +1,7 @@
-"""Asks a service, again where that may help."""
+"""Asks a service."""
 
 from __future__ import annotations
 
-import math
-import random
-import threading
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from time import monotonic
 from typing import Any
 
@@ -23,13 +18,6 @@ _LOGGERS = (
 )
 """What the client writes into."""
 
-_ENDING_SECONDS = 2.0
-"""How long requests under way are waited for when the work ends early."""
-
-_FIRST_WAIT = 1.0
-"""Seconds before a service is asked again; twice as many each time."""
-
-_LONGEST_WAIT = 60.0
 _CONNECT_SECONDS = 30.0
 
 _MOST_BYTES = 64 * 2**20
@@ -42,18 +30,12 @@ class Service:
     Args:
         access: Where it is.
         concurrency: The most requests at once.
-        retries: How often it is asked again.
         seconds: How long an answer is waited for.
     """
 
-    def __init__(
-        self, access: Access, concurrency: int, retries: int, seconds: float
-    ) -> None:
-        self._access, self._count = access, concurrency
-        self._retries, self._seconds = retries, seconds
+    def __init__(self, access: Access, concurrency: int, seconds: float) -> None:
+        self._access, self._seconds = access, seconds
         self._clean = Cleaner(access.secrets())
-        self._stopped = threading.Event()
-        self._why_ended: Refused | None = None
         self._redacts = Redacts(self._clean, _LOGGERS)
         self._has_answered = False
         self._client = httpx2.Client(
@@ -62,57 +44,15 @@ class Service:
             limits=httpx2.Limits(max_connections=concurrency),
         )
 
-    def ask(self, bodies: Sequence[Any]) -> list[Any]:
-        """Ask for each of some objects.
+    def ask(self, body: Any) -> Any:
+        """Ask about an object, and return what the service says.
 
         Args:
-            bodies: The objects.
-
-        Returns:
-            For each what the service says, or why it says nothing.
+            body: The object.
 
         Raises:
-            Refused: It would answer nothing else either.
+            Refused: It says nothing.
         """
-        pool = ThreadPoolExecutor(self._count, thread_name_prefix="evalkit-http")
-        under_way = []
-        try:
-            under_way += [pool.submit(self._ask, body) for body in bodies]
-            return [each.result() for each in under_way]
-        except BaseException:
-            self._stopped.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            # a connection that is made just now would be left open
-            wait(under_way, timeout=_ENDING_SECONDS)
-            self.close()
-            raise
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-    def close(self) -> None:
-        """Give up the connections, and what is waited for."""
-        self._stopped.set()
-        self._client.close()
-        self._redacts.end()
-
-    def _ask(self, body: Any) -> Any:
-        """Return an answer, or what the last attempt was refused for."""
-        for attempt in range(self._retries + 1):
-            if self._why_ended is not None:
-                raise self._why_ended
-            try:
-                return self._once(body)
-            except Refused as refused:
-                if refused.is_fatal:
-                    self._why_ended = refused
-                    raise
-                if attempt == self._retries or not refused.is_retriable:
-                    return refused
-                if self._stopped.wait(_wait(refused, attempt)):
-                    return refused
-        raise AssertionError("the last attempt returns")
-
-    def _once(self, body: Any) -> Any:
         try:
             with self._client.stream("POST", self._access.url, json=body) as response:
                 content = self._read(response)
@@ -141,6 +81,11 @@ class Service:
             raise Refused("the answer repeats a key or password, and is not kept")
         return answer
 
+    def close(self) -> None:
+        """Give up the connections."""
+        self._client.close()
+        self._redacts.end()
+
     def _read(self, response: httpx2.Response) -> bytes:
         """Read an answer, which may come in drops or without end."""
         latest = monotonic() + self._seconds
@@ -157,10 +102,3 @@ class Service:
 
     def _too_slow(self) -> Refused:
         return Refused(f"no answer within {self._seconds:g} s", is_retriable=True)
-
-
-def _wait(refused: Refused, attempt: int) -> float:
-    if refused.after is not None:
-        return refused.after
-    longest = min(_LONGEST_WAIT, math.ldexp(_FIRST_WAIT, attempt))
-    return longest * random.uniform(0.5, 1.0)

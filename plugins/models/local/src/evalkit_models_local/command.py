@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import queue
 import shlex
 import subprocess
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import IO, Any
 
 from pydantic import Field
@@ -19,6 +22,9 @@ from evalkit.errors import PluginError
 _SHOWN = 5
 """Last lines of the program's standard error that are shown when it fails."""
 
+_MOST_BYTES = 64 * 2**20
+"""Of a larger file that the command names, such as weights, the size is said alone."""
+
 
 class Command(evalkit.Model):
     """Asks a program: it is fed inputs as JSON lines, and writes a line for each.
@@ -27,6 +33,10 @@ class Command(evalkit.Model):
     `uid` and the fields that the task sends; a line of output is a response with the
     same `id`, an object with `id` and `error`, or an answer alone, a JSON text or
     number. It has to write each line out at once (flush), in the order of the inputs.
+    One that does not answer in time is ended, and started anew.
+
+    Answers are kept by the command and the content of the files that it names; of what
+    else the program reads nobody knows.
     """
 
     batch_requests = 64
@@ -41,22 +51,38 @@ class Command(evalkit.Model):
     def __init__(self, parameters: Parameters) -> None:
         self._run = parameters.run
         self._process: subprocess.Popen[str] | None = None
+        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._errors: deque[str] = deque(maxlen=_SHOWN)
-        self._reading: list[threading.Thread] = []
+        self._threads: list[threading.Thread] = []
 
     def describe(self) -> dict[str, Any]:
-        """Return the name of the program."""
-        return {"name": shlex.split(self._run)[0].rpartition("/")[2]}
+        """Return the name of the program, and which files the command names."""
+        words = self._words()
+        files = {
+            Path(word).name: _digest(Path(word))
+            for word in words[1:]
+            if Path(word).is_file()
+        }
+        program = Path(words[0])
+        if not files and program.is_file():  # else it is what runs them
+            files[program.name] = _digest(program)
+        return {"name": program.name, **({"files": files} if files else {})}
 
-    def predict(self, inputs: Sequence[Mapping[str, Any]]) -> list[Any]:
+    def predict(self, inputs: Sequence[Mapping[str, Any]], seconds: float) -> list[Any]:
         """Have the program answer inputs."""
+        each = seconds / max(1, len(inputs))
         process = self._process or self._started()
         assert process.stdin is not None
         feeding = threading.Thread(
             target=_feed, args=[process.stdin, list(inputs)], daemon=True
         )
         feeding.start()
-        answers = [self._read(process, row["uid"]) for row in inputs]
+        try:
+            answers = [self._read(process, row["uid"], each) for row in inputs]
+        except BaseException:
+            process.kill()  # what it says next would be taken for other answers
+            self.close()
+            raise
         feeding.join()
         return answers
 
@@ -73,16 +99,23 @@ class Command(evalkit.Model):
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        for reading in self._reading:
-            reading.join()
+        for thread in self._threads:
+            thread.join()
         for stream in (process.stdout, process.stderr):
             if stream is not None:
                 stream.close()
 
-    def _started(self) -> subprocess.Popen[str]:
-        words = shlex.split(self._run)
+    def _words(self) -> list[str]:
+        try:
+            words = shlex.split(self._run)
+        except ValueError as error:
+            raise PluginError(f"run is no command: {error}") from error
         if not words:
             raise PluginError("run is empty: name a program")
+        return words
+
+    def _started(self) -> subprocess.Popen[str]:
+        words = self._words()
         try:
             process = subprocess.Popen(
                 words,
@@ -93,21 +126,30 @@ class Command(evalkit.Model):
             )
         except OSError as error:
             raise PluginError(f"{words[0]}: {error.strerror}") from error
-        assert process.stderr is not None
-        reading = threading.Thread(
-            target=self._errors.extend, args=[process.stderr], daemon=True
-        )
-        reading.start()
-        self._reading = [reading]
+        self._lines, self._errors = queue.SimpleQueue(), deque(maxlen=_SHOWN)
+        self._threads = [
+            threading.Thread(
+                target=_tell, args=[process.stdout, self._lines], daemon=True
+            ),
+            threading.Thread(
+                target=self._errors.extend, args=[process.stderr], daemon=True
+            ),
+        ]
+        for thread in self._threads:
+            thread.start()
         self._process = process
         return process
 
-    def _read(self, process: subprocess.Popen[str], uid: Any) -> Any:
-        assert process.stdout is not None
-        line = process.stdout.readline()
+    def _read(self, process: subprocess.Popen[str], uid: Any, seconds: float) -> Any:
+        try:
+            line = self._lines.get(timeout=seconds)
+        except queue.Empty:
+            raise TimeoutError(
+                "the program was ended, having answered too late"
+            ) from None
         if not line:
             code = process.wait()
-            self._reading[0].join()
+            self._threads[1].join()
             said = "".join(f"\n  {each.rstrip()}" for each in self._errors)
             raise PluginError(
                 f"the program ended with {code} before it answered {uid!r}{said}"
@@ -121,6 +163,29 @@ class Command(evalkit.Model):
         if isinstance(found, dict) and found.get("error") is not None:
             return evalkit.NotAnswered(str(found["error"]))
         return found
+
+
+def _digest(path: Path) -> str:
+    """Return what tells a file from others: its SHA-256, or its size."""
+    try:
+        size = path.stat().st_size
+        if size > _MOST_BYTES:
+            return f"{size} bytes"
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise PluginError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _tell(stream: IO[str], lines: queue.SimpleQueue[str]) -> None:
+    """Hand on what the program says, and an empty text at its end."""
+    try:
+        for line in stream:
+            lines.put(line)
+    except UnicodeDecodeError:
+        lines.put("bytes that are no UTF-8")
+    except (OSError, ValueError):  # it is being closed
+        pass
+    lines.put("")
 
 
 def _feed(stream: IO[str], inputs: Sequence[Mapping[str, Any]]) -> None:

@@ -19,6 +19,7 @@ class RandomAnswer(evalkit.Model):
     """
 
     batch_requests = 10_000
+    keeps_replies = False
 
     class Parameters(evalkit.Parameters):
         """Out of what it draws."""

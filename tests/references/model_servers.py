@@ -100,6 +100,7 @@ class ModelServer:
 
 class _Quiet(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128  # of 5 the system refuses who connects at once, for 1 s
 
     def handle_error(self, *_: Any) -> None:
         """Say nothing of those who do not wait for an answer."""

@@ -211,7 +211,7 @@ def eval_command(
     least = read_thresholds(thresholds)
     registry = Registry()
     is_asked = bool(models) and not files and predictions_dir is None
-    asking = read_asked(options, is_asked)
+    asking = read_asked(options, is_asked, is_judged=bool(options["annotators"]))
     if model_name is not None and not is_asked:
         raise click.UsageError("--model-name is for a model that is asked (--model).")
     model = None if is_asked else single_model(models)

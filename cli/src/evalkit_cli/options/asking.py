@@ -164,12 +164,15 @@ def refuse_given(names: Iterable[str], why: str) -> None:
         raise click.UsageError(f"{option} {why}")
 
 
-def read_asked(given: dict[str, Any], is_asked: bool = True) -> dict[str, Any]:
+def read_asked(
+    given: dict[str, Any], is_asked: bool = True, *, is_judged: bool = False
+) -> dict[str, Any]:
     """Take the options of asking out of all that were given.
 
     Args:
         given: Options by name; those of `asking_options` are removed.
         is_asked: Whether a model is asked.
+        is_judged: Whether judges are asked, within the same limits.
 
     Returns:
         The arguments of `evalkit.predict` from `prompt` to `asked`; none where no model
@@ -180,7 +183,8 @@ def read_asked(given: dict[str, Any], is_asked: bool = True) -> dict[str, Any]:
         UsageError: One is given, and no model is asked.
     """
     if not is_asked:
-        refuse_given(PARAMETERS, "is for a model that is asked: --model, without -p.")
+        names = [name for name in PARAMETERS if not (is_judged and name in _LIMITS)]
+        refuse_given(names, "is for a model that is asked: --model, without -p.")
     said = {name: given.pop(name) for name in PARAMETERS}
     if not is_asked:
         return {}

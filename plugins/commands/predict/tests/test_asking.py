@@ -19,6 +19,7 @@ import pytest
 import evalkit
 from evalkit.asking import Asked, predict
 from evalkit_commands_predict import asking
+from evalkit_commands_predict.cache import cache_folder
 from evalkit_commands_predict.limits import AskingEnded
 
 Rows = list[dict[str, Any]]
@@ -584,3 +585,36 @@ def test_what_a_model_says_of_itself_is_asked_before_it_is_closed(rows: Rows) ->
             self.is_closed = True
 
     assert ask(rows, Closing()).model == "closing"
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        {"continuations": [{"logprob": -1, "tokens": 1}]},
+        {"completions": [{"text": "a"}, {"text": "b"}]},
+        {"completions": [{"text": "a"}], "error": "none"},
+        {"response": {"label": "a"}},
+        {},
+    ],
+)
+def test_a_kept_reply_to_something_else_is_asked_anew(
+    rows: Rows, scripted: Any, tmp_path: Path, kept: Any
+) -> None:
+    before = ask(rows, scripted(str.upper))
+    (file,) = cache_folder().rglob("*.sqlite")
+    with contextlib.closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE replies SET reply = ?", (json.dumps(kept),))
+    model = scripted(str.upper)
+    after = ask(rows, model)
+    assert (len(model.asked), after.rows) == (12, before.rows)
+
+
+def test_a_model_that_cancels_is_a_failure_of_its_own(
+    rows: Rows, scripted: Any
+) -> None:
+    class Cancelling(scripted):  # type: ignore[misc]
+        async def ask(self, request: evalkit.Request) -> evalkit.Reply:
+            raise asyncio.CancelledError
+
+    with pytest.raises(evalkit.PluginError, match="raised CancelledError"):
+        ask(rows, Cancelling(str))

@@ -289,3 +289,30 @@ def test_a_batch_is_waited_for_as_long_for_each_of_it(rows: Rows) -> None:
     late = Labelling(str.upper, 1.0)
     (reason,) = ask(rows[:2], late, seconds=0.05, retries=0, max_errors=2).errors
     assert reason == "no reply within 0.1 s, and the call cannot be stopped"
+
+
+def test_a_function_changes_nothing_but_its_own_copy() -> None:
+    rows = [{"uid": str(n), "statement": "x", "more": ["y"]} for n in range(2)]
+
+    def spoil(inputs: Any) -> list[str]:
+        for row in inputs:
+            row["uid"] = "other"
+            row.get("more", []).clear()
+        return ["neutral"] * len(inputs)
+
+    predicted = evalkit.predict(
+        data=rows, task="sentiment", model=spoil, replications=2
+    )
+    assert [row["id"] for row in predicted.rows] == ["0", "1", "0", "1"]
+
+
+def test_an_id_that_is_no_value_is_a_failure_of_the_model() -> None:
+    import numpy as np
+
+    rows = [{"uid": "1", "statement": "x"}]
+
+    def answer(inputs: Any) -> list[Any]:
+        return [{"id": np.array([1, 2]), "label": "neutral"}]
+
+    with pytest.raises(evalkit.PluginError, match=r"models/answer .* in the place of"):
+        evalkit.predict(data=rows, task="sentiment", model=answer)

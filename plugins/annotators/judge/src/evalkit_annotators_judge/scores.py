@@ -48,8 +48,22 @@ class JudgeRate(_OfVerdicts):
     `judge-rate:of=NAME.CRITERION` of one of its criteria. Of pairs it is the win rate:
     1 for a better response, 0.5 for a tie. A response without a verdict (unparsed,
     refused, failed, inconsistent) is not scored, and counted by the reason. A missing
-    prediction that counts is worth 0. Range 0 to 1, higher is better; Wilson's interval
-    of a bounded mean.
+    prediction that counts is worth 0. Range 0 to 1, in %, higher is better; Wilson's
+    interval of a bounded mean.
+
+    Source: the win rate and the mean of classes of SEA-HELM's judges (1.2.0), which
+    count a lacking verdict as 0 or a tie.
+
+    Example:
+        >>> import evalkit
+        >>> said = {
+        ...     "polite.value": [1.0, 0.5],
+        ...     "polite.status": ["judged", "judged"],
+        ...     "polite.label": ["yes", "partly"],
+        ... }
+        >>> name = "judge-rate:of=polite"
+        >>> evalkit.score(name, ["a", "b"], ["", ""], fields=said)[name].value
+        0.75
     """
 
     bounds = (0.0, 1.0)
@@ -63,7 +77,20 @@ class JudgeMean(_OfVerdicts):
 
     `judge-mean:of=NAME` is as `judge-rate`, for verdicts that are no shares, such as
     numbers from 1 to 10. A response without a verdict is not scored, and counted by the
-    reason. Higher is better; a t interval.
+    reason. Range -infinity to infinity, higher is better; a t interval.
+
+    Source: evalkit's own.
+
+    Example:
+        >>> import evalkit
+        >>> said = {
+        ...     "style.value": [7.0, 4.0],
+        ...     "style.status": ["judged", "judged"],
+        ...     "style.label": [None, None],
+        ... }
+        >>> name = "judge-mean:of=style"
+        >>> evalkit.score(name, ["a", "b"], ["", ""], fields=said)[name].value
+        5.5
     """
 
 
@@ -83,7 +110,16 @@ class JudgeAgreement(Metric):
     chance is not taken away, as `krippendorff-alpha` with the same `of=` does. Numbers
     are equal as numbers, true is 1. A response of which people did not say anything is
     left out; one without a judge's verdict is not scored, and counted by the column.
-    Range 0 to 1, higher is better; Wilson's interval.
+    Range 0 to 1, in %, higher is better; Wilson's interval.
+
+    Source: evalkit's own; the observed agreement of Cohen's kappa.
+
+    Example:
+        >>> import evalkit
+        >>> said = {"mine": ["yes", "no"], "theirs": ["yes", "yes"]}
+        >>> name = "judge-agreement:of=mine/theirs"
+        >>> evalkit.score(name, ["a", "b"], ["", ""], fields=said)[name].value
+        0.5
     """
 
     Parameters = OfColumns

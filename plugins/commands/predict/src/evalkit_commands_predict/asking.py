@@ -37,7 +37,13 @@ from evalkit_commands_predict.prices import Price, price_of, refuse_unknown_cost
 from evalkit_commands_predict.questions import Answer as Answer
 from evalkit_commands_predict.questions import Batch
 from evalkit_commands_predict.questions import Question as Question
-from evalkit_commands_predict.responses import Responses, as_text, from_text
+from evalkit_commands_predict.responses import (
+    Responses,
+    answers_all,
+    as_text,
+    from_text,
+    is_alike,
+)
 from evalkit_commands_predict.settings import Asked
 from evalkit_commands_predict.spending import Budget
 
@@ -174,7 +180,12 @@ class Asker:
         keys = [
             reply_key(self._identity, each.request, each.replication) for each in batch
         ]
-        known = self._kept(keys)
+        asked = dict(zip(keys, (each.request for each in batch), strict=True))
+        known = {
+            key: reply
+            for key, reply in self._kept(keys).items()
+            if answers_all(reply, asked[key])
+        }
         own = {
             key: question
             for key, question in zip(keys, batch, strict=True)
@@ -238,7 +249,11 @@ class Asker:
         if self._cache is None:
             return {**replies}
         given = {key: each for key, each in replies.items() if each.error is None}
-        before = self._kept([*given])
+        before = {
+            key: reply
+            for key, reply in self._kept([*given]).items()
+            if is_alike(reply, given[key])
+        }
         texts = {}
         for key in given.keys() - before.keys():
             with suppress(TypeError, ValueError):  # who writes it to a file says so

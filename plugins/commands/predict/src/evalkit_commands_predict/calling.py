@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from typing import Any, cast
 
 from evalkit import NotAnswered, Reply, Request, TryAgain
@@ -103,7 +104,7 @@ class Caller:
         limit = asyncio.timeout(seconds + self._grace)
         try:
             async with limit:
-                found = await self._call(asked, running)
+                found = await self._not_cancelled(asked, running)
         except NotAnswered as error:
             if len(asked) > 1:
                 return await self._one_by_one(asked, running)
@@ -141,12 +142,27 @@ class Caller:
                 return found + [late] * (len(asked) - len(found))
         return found
 
+    async def _not_cancelled(
+        self, asked: Sequence[Asked], running: Running
+    ) -> list[Reply]:
+        """Call the model, which may not cancel the work of others."""
+        try:
+            return await self._call(asked, running)
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            raise PluginError(
+                f"{self._model.component.origin}: {self._model.way} raised "
+                "CancelledError, and nobody had cancelled it"
+            ) from error
+
     async def _call(self, asked: Sequence[Asked], running: Running) -> list[Reply]:
         if self._model.way == "predict":
             inputs = cast(Sequence[Mapping[str, Any]], asked)
             seconds = self._seconds * len(inputs)
             entries = await running.outcome(
-                asked, lambda: self._model.predict(inputs, seconds)
+                asked, lambda: self._model.predict([*map(_copied, inputs)], seconds)
             )
             assert self._responses is not None
             return self._responses.replies(inputs, entries)
@@ -165,6 +181,14 @@ class Caller:
                 if inspect.isawaitable(found):
                     found = await found
         return [self._model.checked(found, request)]
+
+
+def _copied(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of an input, which a model may change."""
+    return {
+        name: deepcopy(value) if isinstance(value, list | dict) else value
+        for name, value in row.items()
+    }
 
 
 def _too_slow(error: TimeoutError, seconds: float | None, running: Running) -> str:

@@ -15,7 +15,13 @@ from evalkit.storage import is_offline
 from evalkit_commands_predict.asking import Asker, AskingEnded, Question, close
 from evalkit_commands_predict.cache import ReplyCache, cache_folder, reply_key
 from evalkit_commands_predict.loops import run
-from evalkit_commands_predict.models import bind_model, identity_of, is_told_apart
+from evalkit_commands_predict.models import (
+    bind_model,
+    identity_of,
+    is_told_apart,
+    names_of,
+)
+from evalkit_commands_predict.prices import price_of
 from evalkit_commands_predict.settings import Asked
 from evalkit_commands_predict.usage import Usage
 
@@ -71,13 +77,14 @@ def ask(
             f"{bound.component.origin} answers inputs of tasks, and no requests"
         )
     identity, asked = identity_of(bound, model), asked or Asked()
-    is_kept = asked.is_cached and is_told_apart(bound)
+    price = price_of(asked.price, names_of(bound, model, identity))
+    is_kept = asked.is_cached and bound.keeps_replies and is_told_apart(bound)
     cache = ReplyCache(cache_folder()) if is_kept else None
-    usage, found = Usage(), list[tuple[Reply, bool]]()
+    usage, found = Usage(price), list[tuple[Reply, bool]]()
     ended: str | None = None
 
     async def ask_all() -> None:
-        asker = Asker(bound, identity, asked, cache, len(requests))
+        asker = Asker(bound, identity, asked, cache, len(requests), price=price)
         questions = (
             Question(f"request {number}", request, replication)
             for number, request in enumerate(requests, start=1)

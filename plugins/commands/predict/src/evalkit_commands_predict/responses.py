@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from pydantic import ValidationError, model_validator
 
-from evalkit import ModelInputs, NotAnswered, Reply, TryAgain
+from evalkit import ModelInputs, NotAnswered, Reply, Request, TryAgain
 from evalkit.catalog import BoundModel
 from evalkit.errors import DataError, PluginError
 from evalkit_commands_predict.saving import plain
@@ -68,7 +68,7 @@ class Responses:
         if not isinstance(entry, Mapping):
             return {self._answer_field(): entry}
         given = entry.get("id", uid)
-        if given != uid:
+        if not _is_same(given, uid):
             raise PluginError(
                 f"{self._model.component.origin}: predict answered {given!r} in the "
                 f"place of {uid!r}"
@@ -84,6 +84,13 @@ class Responses:
         return self._inputs.answer_field
 
 
+def _is_same(given: Any, uid: Any) -> bool:
+    try:
+        return bool(given == uid)
+    except ValueError:  # an array
+        return False
+
+
 def as_text(reply: Reply) -> str:
     """Return a reply as it is kept.
 
@@ -96,6 +103,36 @@ def as_text(reply: Reply) -> str:
     if isinstance(reply, InputReply):
         return json.dumps({"response": reply.response}, default=plain)
     return reply.model_dump_json(exclude_defaults=True)
+
+
+def answers_all(reply: Reply, asked: Request | Mapping[str, Any]) -> bool:
+    """Tell whether a reply that was kept is one to what is asked.
+
+    Args:
+        reply: The reply, of a file that anybody may have changed.
+        asked: A request, or an input of a task.
+    """
+    if reply.error is not None:
+        return False
+    if not isinstance(asked, Request):
+        return isinstance(reply, InputReply)
+    wanted = 0 if asked.continuations else asked.completions
+    counts = (len(reply.completions), len(reply.continuations))
+    return counts == (wanted, len(asked.continuations))
+
+
+def is_alike(kept: Reply, reply: Reply) -> bool:
+    """Tell whether a reply that was kept may stand for one that came now.
+
+    Args:
+        kept: The reply that was kept, of a file that anybody may have changed.
+        reply: The reply that came.
+    """
+    counts = [
+        (type(each), len(each.completions), len(each.continuations))
+        for each in (kept, reply)
+    ]
+    return kept.error is None and counts[0] == counts[1]
 
 
 def from_text(text: str) -> Reply | None:

@@ -316,3 +316,42 @@ def test_an_id_that_is_no_value_is_a_failure_of_the_model() -> None:
 
     with pytest.raises(evalkit.PluginError, match=r"models/answer .* in the place of"):
         evalkit.predict(data=rows, task="sentiment", model=answer)
+
+
+MODEL = """
+import evalkit
+
+
+class Repeating(evalkit.Model):
+    abilities = ("text", "chat")
+
+    class Parameters(evalkit.Parameters):
+        label: str = "neutral"
+
+    def __init__(self, parameters):
+        self._label = parameters.label
+
+    def generate(self, requests):
+        return [evalkit.text_reply(self._label)] * len(requests)
+"""
+
+
+def test_a_class_in_a_file_is_a_model_that_is_kept_by_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own.py").write_text(MODEL, encoding="utf-8")
+    rows = [{"uid": "1", "statement": "x"}]
+
+    def said(model: str) -> tuple[Any, int]:
+        predicted = evalkit.predict(data=rows, task="sentiment", model=model)
+        return predicted.rows[0]["label"], predicted.from_cache
+
+    assert said("own.py:Repeating") == ("neutral", 0)
+    assert said("own.py:Repeating") == ("neutral", 1)
+    assert said("own.py:Repeating:label=positive") == ("positive", 0)
+    changed = MODEL.replace(
+        "evalkit.text_reply(self._label)", "evalkit.text_reply('negative')"
+    )
+    Path("own.py").write_text(changed, encoding="utf-8")
+    assert said("own.py:Repeating") == ("negative", 0)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit import Model, Registry
-from evalkit.catalog import BoundModel, Resolver
+from evalkit.catalog import BoundModel, Resolver, parse_reference
 from evalkit.errors import PluginError
 from evalkit.storage import is_offline
 from evalkit_commands_predict.code_digests import digest_of, digests_of_imported
@@ -40,8 +40,8 @@ def bind_model(given: Any, registry: Registry | None = None) -> BoundModel:
     """Load a model.
 
     Args:
-        given: `NAME[:KEY=VALUE,…]`, `FILE.py:FUNCTION`, a function of a list of inputs,
-            or an instance of a model.
+        given: `NAME[:KEY=VALUE,…]`, `FILE.py:FUNCTION`, `FILE.py:CLASS[:KEY=VALUE,…]`,
+            a function of a list of inputs, or an instance of a model.
         registry: Where plugins are found.
 
     Raises:
@@ -52,8 +52,10 @@ def bind_model(given: Any, registry: Registry | None = None) -> BoundModel:
         file, _, name = given.rpartition(":")
         if file.endswith(".py"):
             path = Path(file)
-            function = _FunctionModel(_function_of(path, name), path.stem, path)
-            return _named(resolver, function, name, path.name)
+            found = _object_of(path, name)
+            if _is_function(found):
+                function = _FunctionModel(found, path.stem, path)
+                return _named(resolver, function, name, path.name)
     elif _is_function(given):
         name = getattr(given, "__name__", "function")
         return _named(resolver, _FunctionModel(given, name), name)
@@ -72,12 +74,14 @@ def _named(
 
 
 def _is_function(given: Any) -> bool:
-    hooks = ("predict", "generate", "ask")
-    is_model = any(hasattr(given, hook) for hook in hooks)
-    return callable(given) and not isinstance(given, type) and not is_model
+    return callable(given) and not isinstance(given, type) and not _has_hooks(given)
 
 
-def _function_of(path: Path, name: str) -> Callable[..., Any]:
+def _has_hooks(given: Any) -> bool:
+    return any(hasattr(given, hook) for hook in ("predict", "generate", "ask"))
+
+
+def _object_of(path: Path, name: str) -> Any:
     import importlib.util
 
     spec = importlib.util.spec_from_file_location(f"_evalkit_{path.stem}", path)
@@ -92,10 +96,10 @@ def _function_of(path: Path, name: str) -> Callable[..., Any]:
         raise PluginError(
             f"{path}: importing it failed with {type(error).__name__}: {error}"
         ) from error
-    function: Callable[..., Any] | None = getattr(module, name, None)
-    if not callable(function):
+    found = getattr(module, name, None)
+    if not callable(found) and not _has_hooks(found):
         raise PluginError(f"{path}: it has no function {name!r}")
-    return function
+    return found
 
 
 def is_told_apart(model: BoundModel) -> bool:
@@ -145,9 +149,10 @@ def identity_of(model: BoundModel, given: Any) -> dict[str, Any]:
         "describes": model.describe(),
     }
     if isinstance(given, str) and ".py:" in given:
-        path = Path(given.rpartition(":")[0])
+        file, _, function = parse_reference(given).name.rpartition(":")
+        path = Path(file)
         found["file_sha256"] = digest_of(path)
-        found["function"] = given.rpartition(":")[2]
+        found["function"] = function
         imported = digests_of_imported(path)
         if imported:
             found["imported_sha256"] = imported

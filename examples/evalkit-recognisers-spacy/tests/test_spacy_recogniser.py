@@ -37,7 +37,7 @@ def run(*command: str | Path, cwd: Path) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an environment in which everything is installed."""
     folder = tmp_path_factory.mktemp("spacy")

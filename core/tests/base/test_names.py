@@ -63,6 +63,9 @@ def test_spellings_of_one_distribution_compare_equal(spelling: str) -> None:
         ("f1@d:a=1, b = x/y ,", Reference("f1", "d", {"a": "1", "b": ["x", "y"]})),
         ("f1:url=a:b=c@d", Reference("f1", None, {"url": "a:b=c@d"})),
         ("f1:a=", Reference("f1", None, {"a": ""})),
+        ("./m.py:Foo", Reference("./m.py:Foo")),
+        ("a b/m.py:Foo:x=n.py:z", Reference("a b/m.py:Foo", None, {"x": "n.py:z"})),
+        ("f1:x=m.py:Foo,c=1", Reference("f1", None, {"x": "m.py:Foo", "c": "1"})),
     ],
 )
 def test_a_reference_is_read_into_name_distribution_and_parameters(

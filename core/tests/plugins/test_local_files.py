@@ -92,8 +92,10 @@ def test_a_name_of_its_own_is_used(file: Path) -> None:
 
 def test_a_changed_file_is_run_again(file: Path) -> None:
     assert score("my_file.py:get_first_right", ["a"]).value == 1.0
-    file.write_text(FILE.replace("float(", "0 * float("), encoding="utf-8")
+    changed = FILE.replace("predictions[0] == targets", "predictions[0] != targets")
+    file.write_text(changed, encoding="utf-8")  # as long as before
     assert score("my_file.py:get_first_right", ["a"]).value == 0.0
+    assert not (file.parent / "__pycache__").exists()
 
 
 def test_a_failure_names_the_file_and_the_line(file: Path) -> None:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 import evalkit
 from evalkit import Violation
+from evalkit.base.ids import ASKING_KEYS
 from evalkit.base.violations import failed_statement
 from evalkit.errors import PluginContractError, PluginError
 from evalkit.examples.table import load_examples
@@ -114,7 +115,7 @@ class TestShape:
         assert violations(make_reader(), {"answer": "x", "error": None}) == []
 
     def test_undeclared_keys_are_known_by_those_that_are_declared(self) -> None:
-        keys = {"_index_", "answer", "conf", "error", "id", "uid"}
+        keys = {"_index_", "answer", "conf", "error", "id", "uid", *ASKING_KEYS}
         assert make_reader().declared_keys == keys
 
     def test_a_validator_that_fails_is_the_tasks_error(self) -> None:

@@ -19,6 +19,11 @@ REPLICATION_KEY = "_replication_"
 """Key under which a response says of which replication it is."""
 
 
+ASKING_KEYS = ("finish_reason", "thinking")
+"""Keys under which `evalkit predict` writes how a reply came, for who reads the file;
+no task need declare them."""
+
+
 def read_id(row: Mapping[str, Any], keys: tuple[str, ...]) -> str | Violation:
     """Find the id of a row.
 

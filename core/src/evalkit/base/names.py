@@ -18,7 +18,7 @@ _SCHEMA_NAME = re.compile(
 )
 
 _REFERENCE = re.compile(
-    r"(?P<name>.+?\.py:[^\W\d]\w*|[^@:]+)(?:@(?P<distribution>[^@:]+))?(?::(?P<parameters>.*))?",
+    r"(?P<name>[^:]+?\.py:[^\W\d]\w*(?![^:])|[^@:]+)(?:@(?P<distribution>[^@:]+))?(?::(?P<parameters>.*))?",
     re.DOTALL,
 )
 

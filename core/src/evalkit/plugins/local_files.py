@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -79,13 +78,12 @@ def _module(path: Path) -> ModuleType:
     known = sys.modules.get(name)
     if known is not None:
         return known
-    spec = importlib.util.spec_from_file_location(name, path.resolve())
-    if spec is None or spec.loader is None:
-        raise PluginLoadError(f"{path}: is no file of Python")
-    module = importlib.util.module_from_spec(spec)
+    module = ModuleType(name)
+    module.__file__ = str(path.resolve())
     sys.modules[name] = module  # where dataclasses and pickle look it up
     try:
-        spec.loader.exec_module(module)
+        # these bytes, and no byte code that may be of others
+        exec(compile(content, module.__file__, "exec"), vars(module))
     except hook_failures() as error:
         del sys.modules[name]
         raise PluginLoadError(f"{path}: running it failed with {located(error)}") from (

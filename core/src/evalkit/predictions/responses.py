@@ -10,7 +10,12 @@ from pydantic import BaseModel, ValidationError
 
 from evalkit.adapting.extraction import Extraction
 from evalkit.base.columns import frame_of
-from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS, RESPONSES_KEY
+from evalkit.base.ids import (
+    ASKING_KEYS,
+    REPLICATION_KEY,
+    RESPONSE_ID_KEYS,
+    RESPONSES_KEY,
+)
 from evalkit.base.terms import Unparsed
 from evalkit.base.violations import Violation, from_assertion, from_pydantic, shorten
 from evalkit.errors import PluginContractError, PluginError
@@ -110,7 +115,8 @@ class ResponseReader:
         names = {*dict(of_output), *(key for key in aliases if isinstance(key, str))}
         self._reads_alternatives = RESPONSES_KEY not in names
         asked_for = {*self.scored_fields, *self._of_alternatives.values()}
-        self.declared_keys = names | asked_for | {*RESPONSE_ID_KEYS, "error"}
+        known = {*RESPONSE_ID_KEYS, *ASKING_KEYS, "error"}
+        self.declared_keys = names | asked_for | known
         self._required = [
             name
             for name, field in of_output

@@ -75,7 +75,8 @@ def test_a_package_of_each_kind_holds_no_name_of_the_template(kind: str) -> None
 
 
 @pytest.mark.parametrize(
-    "name", ["class", "2fast", "any", "random", "headline", "evalkit", "x"]
+    "name",
+    ["class", "true", "none", "2fast", "any", "random", "headline", "evalkit", "x"],
 )
 @pytest.mark.parametrize("kind", SINGULARS)
 def test_names_that_python_has_already_are_set_apart(kind: str, name: str) -> None:
@@ -192,6 +193,8 @@ def test_a_file_becomes_a_package_as_it_is() -> None:
         ("def a(:\n", "f.py", "f.py:1: is no Python"),
         ("from . import x\ndef a(): ...\n", "f.py", "f.py:1: imports a file beside it"),
         ("import other\nfrom g import y\ndef a(): ...\n", "f.py", "f.py:2: imports a"),
+        ("import g\ndef a(): ...\n", "f.py", "f.py:1: imports a file beside it"),
+        ("import below\ndef a(): ...\n", "f.py", "f.py:1: imports a file beside"),
         ("\0", "f.py", "is no Python"),
         (None, "none.py", "none.py: cannot be read"),
     ],
@@ -202,6 +205,7 @@ def test_a_file_that_cannot_become_one_is_refused(
     if text is not None:
         Path("f.py").write_text(text, encoding="utf-8")
         Path("g.py").write_text("y = 1\n", encoding="utf-8")
+        Path("below").mkdir()
     done = new("metric", "brevity", "--from", reference)
     assert done.exit_code == 1
     assert said in done.stderr
@@ -216,3 +220,27 @@ def test_a_module_of_nobody_is_told_of() -> None:
     assert (
         "no installed distribution has the module 'nowhere_to_be_found'" in done.stderr
     )
+
+
+@pytest.mark.parametrize("kind", ["model", "dataset", "task", "perturbation"])
+def test_a_function_is_no_package_of_these(kind: str) -> None:
+    Path("f.py").write_text("def answer(inputs): return inputs\n", encoding="utf-8")
+    done = new(kind, "brand-new", "--from", "f.py")
+    assert done.exit_code == 1
+    assert "answer is a function, and a" in done.stderr
+
+
+def test_what_a_file_says_of_itself_describes_the_package() -> None:
+    Path("my_metric.py").write_text(BREVITY, encoding="utf-8")
+    folder = made("metric", "brevity", "--from", "my_metric.py")
+    project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["description"] == "Share of short predictions"
+
+
+@pytest.mark.parametrize("said", ['a """ b', "a \\N{x} b", 'it\'s "so"', "Ünïcode"])
+def test_a_description_may_hold_anything(said: str) -> None:
+    folder = made("metric", "brevity", "--description", said)
+    project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["description"] == said
+    text = (folder / "src/evalkit_metrics_brevity/__init__.py").read_text("utf-8")
+    assert ast.get_docstring(ast.parse(text)) == f"{said}."

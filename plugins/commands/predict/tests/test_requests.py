@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,7 +83,7 @@ def test_where_asking_ends_the_cache_still_answers() -> None:
     ask(model, requests("z"))
     found = ask(model, requests("fatal", "z", "y"), asked=Asked(concurrency=1))
     assert found.ended == "the model answers nothing: no key"
-    assert said(found.replies) == [found.ended, "z!", found.ended]
+    assert said(found.replies) == ["no key", "z!", found.ended]
     assert "y" not in model.asked[:2]
 
 
@@ -102,3 +103,31 @@ def test_offline_the_cache_answers_and_nothing_is_asked(
 def test_a_model_that_answers_inputs_is_refused() -> None:
     with pytest.raises(PluginError, match="answers inputs of tasks, and no requests"):
         ask("constant:answer=x", requests("a"))
+
+
+def test_what_failed_by_itself_keeps_its_reason_where_too_much_fails() -> None:
+    class Failing(evalkit.Model):
+        """Answers every other request."""
+
+        abilities = ("text",)
+        batch_requests = 4
+
+        def describe(self) -> dict[str, str]:
+            return {"name": "failing"}
+
+        def generate(self, requests: Any) -> list[evalkit.Reply]:
+            return [
+                evalkit.Reply(error=f"no to {each.prompt}")
+                if int(str(each.prompt)) % 2
+                else evalkit.text_reply("yes")
+                for each in requests
+            ]
+
+    requests = [evalkit.Request(prompt=str(number)) for number in range(12)]
+    for is_cached in (False, True):
+        asked = Asked(max_errors=1, is_cached=is_cached, concurrency=1)
+        found = ask(Failing(), requests, asked=asked)
+        errors = [reply.error for reply in found.replies]
+        assert errors[:4] == [None, "no to 1", None, "no to 3"]
+        assert "2 requests failed, and 1 may" in str(found.ended)
+        assert found.ended == errors[-1]

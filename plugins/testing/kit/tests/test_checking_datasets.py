@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -67,6 +69,22 @@ class Calling(Films):
         return ROWS
 
 
+class Dialling(Films):
+    def load(self, split: str) -> Any:
+        with socket.socket() as dialled, suppress(ConnectionRefusedError):
+            dialled.connect(("127.0.0.1", 9))
+        return ROWS
+
+
+class Unscored(Films):
+    """Names a metric that always fails."""
+
+    perf_metric = "accuracy"
+
+    def evaluate(self, frame: Any) -> Any:
+        raise ValueError("no")
+
+
 class Twins(Films):
     def load(self, split: str) -> Any:
         return [ROWS[0], ROWS[0]]
@@ -98,6 +116,8 @@ class Misread(Films):
         (Turning, "repeatable", "and loaded again"),
         (Shrinking, "repeatable", "has 1 examples, and loaded again 2"),
         (Calling, "offline", "a file is fetched each time"),
+        (Dialling, "offline", "a connection is made"),
+        (Unscored, "best", "no"),
         (Twins, "loads", "'1'"),
         (Unclustered, "clusters", "'1' of the split 'dev' has no 'film'"),
         (Blank, "tags", "has the tag ' x'"),

@@ -167,3 +167,21 @@ def test_what_cannot_be_known_is_asked_for() -> None:
         check_task("qa", responses=[])
     with pytest.raises(EvalkitError, match="is no law"):
         check_task(Mood, laws=["moods"])
+
+
+def test_a_task_with_a_converter_names_metrics_too() -> None:
+    class Converted(Mood):
+        """Has a converter of its own."""
+
+        answer_field: Any = None
+        perf_metric = "no-such-metric"
+
+        def pred_field_converter(self, response: Any) -> Any:
+            return {"id": response["id"], "pred": response["mood"]}
+
+        def label_field_converter(self, example: Any) -> Any:
+            return {"id": example["uid"], "answer": example["gold"]}
+
+    with pytest.raises(TaskLawError, match="no-such-metric") as caught:
+        check_task(Converted, responses=[{"mood": "glad"}], laws=["metrics"])
+    assert caught.value.law == "metrics"

@@ -82,19 +82,22 @@ def new_command(
         package_files,
         write_package,
     )
-    from evalkit_commands_authoring.sources import read_source
+    from evalkit_commands_authoring.sources import read_source, refuse_function
     from evalkit_commands_authoring.templates import module_text, read_template
 
     kind = kind_of(kind or _asked("Kind of plugin", "KIND"))
     name = name or _asked("Name, as users will type it", "NAME")
     names = names_of(kind, name, module_text(kind))
     template = read_template(kind)
+    read = None if source is None else read_source(source)
+    if read is not None:
+        refuse_function(names, read)
+        description = description or read.summary or f"A {names.singular}"
     if description is not None:
         template = template.model_copy(
             update={"summary": " ".join(description.split())}
         )
     refuse_taken(names, names.put_into(template.name), _commands())
-    read = None if source is None else read_source(source)
     by = Author(author or _user_name(), license_, date.today().year)
     files = package_files(names, template, by, read)
     made = folder / names.distribution

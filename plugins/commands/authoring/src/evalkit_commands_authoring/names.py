@@ -99,7 +99,7 @@ def names_of(kind: str, component: str, template: str) -> Names:
     needs_prefix = not plain.isidentifier() or keyword.iskeyword(plain)
     module = f"{singular}_{plain}" if needs_prefix else plain
     target = "".join(map(str.capitalize, module.split("_")))
-    if re.search(rf"\b{target}\b", template):
+    if keyword.iskeyword(target) or re.search(rf"\b{target}\b", template):
         target += "".join(map(str.capitalize, singular.split("_")))
     return Names(
         kind,

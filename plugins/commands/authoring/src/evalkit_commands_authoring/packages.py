@@ -20,9 +20,6 @@ from evalkit_commands_authoring.templates import (
     tests_text,
 )
 
-LICENSES = ("Apache-2.0", "MIT")
-"""Licences whose text a package can begin with."""
-
 _KIT = {
     "metrics": "check_metric",
     "perturbations": "check_perturbation",
@@ -40,7 +37,7 @@ class Author:
 
     Attributes:
         name: A person or group.
-        license: One of `LICENSES`.
+        license: The name of a `LICENSE.*` among the templates.
         year: The year of the copyright.
     """
 
@@ -71,11 +68,18 @@ def package_files(
         "Makefile": _filled("Makefile", values),
         ".gitignore": common_text("gitignore"),
         ".github/workflows/test.yml": common_text("test.yml"),
-        f"{package}/__init__.py": f'"""{values["summary"]}."""\n',
+        f"{package}/__init__.py": _docstring(values["summary"]),
         f"{package}/py.typed": "",
         f"{package}/{names.module}.py": own if source else names.put_into(own),
         f"tests/test_{names.module}.py": names.put_into(tests),
     }
+
+
+def _docstring(summary: str) -> str:
+    """Return a docstring that may hold anything."""
+    if "\\" in summary or '"' in summary:
+        return f"{summary + '.'!r}\n"
+    return f'"""{summary}."""\n'
 
 
 def write_package(folder: Path, texts: Mapping[str, str]) -> None:

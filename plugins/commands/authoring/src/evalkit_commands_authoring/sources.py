@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalkit import DataError, PluginError
+from evalkit_commands_authoring.names import Names
 
 
 @dataclass(frozen=True)
@@ -18,12 +19,16 @@ class Source:
     Attributes:
         text: What it holds.
         target: The class or function that is the plugin.
+        is_class: Whether it is a class.
+        summary: What its docstring says first; "" without one.
         requires: What it imports beside evalkit, as requirements.
         unknown: Modules that it imports and that no installed distribution has.
     """
 
     text: str
     target: str
+    is_class: bool
+    summary: str
     requires: tuple[str, ...]
     unknown: tuple[str, ...]
 
@@ -56,12 +61,17 @@ def read_source(reference: str) -> Source:
         raise DataError(f"{place}: is no Python: {error}") from None
     modules = [*dict.fromkeys(_imported(tree, path))]
     requires, unknown = _requirements(modules)
-    return Source(text, _target(tree, name, path), requires, unknown)
+    found = _target(tree, name, path)
+    said = (ast.get_docstring(found) or "").partition("\n")[0].strip().rstrip(".")
+    is_class = isinstance(found, ast.ClassDef)
+    return Source(text, found.name, is_class, said, requires, unknown)
 
 
-def _target(tree: ast.Module, name: str, path: Path) -> str:
-    defined = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-    found = [each.name for each in tree.body if isinstance(each, defined)]
+Defined = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _target(tree: ast.Module, name: str, path: Path) -> Defined:
+    found = {each.name: each for each in tree.body if isinstance(each, Defined)}
     public = [each for each in found if not each.startswith("_")]
     if name:
         if name not in found:
@@ -69,28 +79,54 @@ def _target(tree: ast.Module, name: str, path: Path) -> str:
                 f"{path}: has no class or function {name!r} at its top; it has "
                 f"{', '.join(found) or 'none'}"
             )
-        return name
+        return found[name]
     if len(public) != 1:
         raise PluginError(
             f"{path}: which of its classes and functions is the plugin? It has "
             f"{', '.join(public) or 'none'}: name one as {path}:NAME"
         )
-    return public[0]
+    return found[public[0]]
 
 
 def _imported(tree: ast.Module, path: Path) -> Iterator[str]:
     """Yield the top-level modules that are imported anywhere in a file."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
+            names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            module = (node.module or "").partition(".")[0]
-            if node.level or path.with_name(f"{module}.py").is_file():
+            names = [node.module or ""]
+        else:
+            continue
+        for module in (name.partition(".")[0] for name in names):
+            if getattr(node, "level", 0) or _is_beside(path, module):
                 raise PluginError(
                     f"{path}:{node.lineno}: imports a file beside it, and only this "
                     "one becomes a package: move what it needs into it"
                 )
             yield module
+
+
+def _is_beside(path: Path, module: str) -> bool:
+    beside = (path.with_name(f"{module}.py"), path.parent / module)
+    return bool(module) and any(each.exists() for each in beside)
+
+
+def refuse_function(names: Names, source: Source) -> None:
+    """Refuse a function where a plugin must be a class.
+
+    Args:
+        names: The names of the package.
+        source: The file that would be its module.
+
+    Raises:
+        PluginError: It is a function, and no metric or command.
+    """
+    if source.is_class or names.kind in ("metrics", "commands"):
+        return
+    raise PluginError(
+        f"{source.target} is a function, and a {names.singular} in a package is a "
+        f"class: `evalkit new {names.kind} {names.component}` shows one"
+    )
 
 
 def _requirements(modules: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

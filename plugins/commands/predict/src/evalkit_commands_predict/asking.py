@@ -10,12 +10,10 @@ from collections.abc import (
     AsyncGenerator,
     Awaitable,
     Iterable,
-    Iterator,
     Mapping,
     Sequence,
 )
 from contextlib import suppress
-from itertools import islice
 from typing import Any
 
 from tenacity import (
@@ -29,13 +27,18 @@ from evalkit import Reply
 from evalkit.catalog import BoundModel
 from evalkit_commands_predict.cache import ReplyCache, reply_key
 from evalkit_commands_predict.calling import Broken, Caller, Running
+from evalkit_commands_predict.limits import (
+    Again,
+    even_limiter,
+    limiter,
+    within_patience,
+)
 from evalkit_commands_predict.limits import AskingEnded as AskingEnded
-from evalkit_commands_predict.limits import even_limiter, limiter, within_patience
 from evalkit_commands_predict.models import close as close
 from evalkit_commands_predict.models import names_of, places_of, refuse_offline
 from evalkit_commands_predict.prices import Price, price_of, refuse_unknown_cost
 from evalkit_commands_predict.questions import Answer as Answer
-from evalkit_commands_predict.questions import Batch
+from evalkit_commands_predict.questions import Batch, batches
 from evalkit_commands_predict.questions import Question as Question
 from evalkit_commands_predict.responses import (
     Responses,
@@ -56,14 +59,6 @@ _AHEAD = 4
 _LEAST_AHEAD = 256
 """Batches that are begun for each one that may be asked, and questions at least, so
 that a slow one holds up no others while replies are handed on in order."""
-
-
-class _Again(Exception):
-    """A reply that may come when it is asked for again."""
-
-    def __init__(self, reason: str, after: float | None) -> None:
-        super().__init__(reason)
-        self.reason, self.after = reason, after
 
 
 class Asker:
@@ -104,6 +99,7 @@ class Asker:
         self._slots = asyncio.Semaphore(self._count)
         self._ended = asyncio.Event()
         self._ended_by: BaseException | None = None
+        self._has_failed = False
         self._running_on = 0
         self._limiter = even_limiter(asked.requests_per_minute)
         self._token_limiter = limiter(asked.tokens_per_minute)
@@ -131,7 +127,7 @@ class Asker:
         ahead = max(_AHEAD * self._count, _LEAST_AHEAD // size)
         under_way: deque[asyncio.Task[list[Answer]]] = deque()
         try:
-            for batch in _batches(questions, size):
+            for batch in batches(questions, size):
                 under_way.append(asyncio.create_task(self._answer(batch)))
                 if len(under_way) >= ahead:
                     for answer in await under_way.popleft():
@@ -139,6 +135,8 @@ class Asker:
             while under_way:
                 for answer in await under_way.popleft():
                     yield answer
+            if self._has_failed:
+                self._go_on()
         except Exception as error:
             self._end(error)
             await asyncio.gather(*under_way, return_exceptions=True)
@@ -274,14 +272,22 @@ class Asker:
             self._go_on()
             refuse_offline(self._model, f"the example {questions[0].uid!r}")
             await self._ask_again_and_again(batch)
-            for reply in sorted(batch.replies.values(), key=lambda r: not r.is_fatal):
-                self.budget.take(reply)
+            self._count_in(batch)
         except Exception as error:
             self._end(error)
             raise
         finally:
             self._leave(batch.running)
         return [batch.replies[n] for n in range(len(questions))]
+
+    def _count_in(self, batch: Batch) -> None:
+        """Count what stands; where that is too much, the batch is still handed on."""
+        try:
+            for reply in sorted(batch.replies.values(), key=lambda r: not r.is_fatal):
+                self.budget.take(reply)
+        except AskingEnded as error:
+            self._has_failed = True
+            self._end(error)
 
     def _leave(self, running: Running) -> None:
         """Give up a place, once the call that cannot be stopped has ended."""
@@ -318,7 +324,7 @@ class Asker:
     async def _ask_again_and_again(self, batch: Batch) -> None:
         """Ask for replies until all have come or will not; errors become replies."""
         retrying = AsyncRetrying(
-            retry=retry_if_exception_type(_Again),
+            retry=retry_if_exception_type(Again),
             stop=stop_after_attempt(self._asked.retries + 1),
             wait=_wait,
             sleep=lambda seconds: self._unless_ended(asyncio.sleep(seconds)),
@@ -328,7 +334,7 @@ class Asker:
             async for attempt in retrying:
                 with attempt:
                     await self._try(batch)
-        except _Again:
+        except Again:
             pass  # what they were answered last stands for them
 
     async def _try(self, batch: Batch) -> None:
@@ -336,7 +342,7 @@ class Asker:
 
         Raises:
             AskingEnded: Nothing more is asked, of what failed before either.
-            _Again: Some may come later.
+            Again: Some may come later.
         """
         places = batch.open
         if self._limiter is not None:
@@ -355,7 +361,7 @@ class Asker:
         await self._spend(found)
         later = [reply for reply in found if reply.is_retriable]
         if later and not any(reply.is_fatal for reply in found):
-            raise _Again(
+            raise Again(
                 str(later[0].error),
                 max((r.retry_after for r in later if r.retry_after), default=None),
             )
@@ -384,13 +390,7 @@ class Asker:
 def _wait(state: RetryCallState) -> float:
     """Return the seconds to wait: the server's wish, or twice as many each time."""
     error = state.outcome.exception() if state.outcome else None
-    if isinstance(error, _Again) and error.after is not None:
+    if isinstance(error, Again) and error.after is not None:
         return float(error.after)
     longest = min(_LONGEST_WAIT, math.ldexp(_FIRST_WAIT, state.attempt_number - 1))
     return longest * random.uniform(0.5, 1.0)
-
-
-def _batches(questions: Iterable[Question], size: int) -> Iterator[list[Question]]:
-    left = iter(questions)
-    while batch := list(islice(left, size)):
-        yield batch

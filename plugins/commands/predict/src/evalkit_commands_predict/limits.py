@@ -9,6 +9,14 @@ from evalkit.errors import EvalkitError
 from evalkit.services import LONGEST_SERVER_WAIT
 
 
+class Again(Exception):
+    """A reply that may come when it is asked for again."""
+
+    def __init__(self, reason: str, after: float | None) -> None:
+        super().__init__(reason)
+        self.reason, self.after = reason, after
+
+
 class AskingEnded(EvalkitError):
     """Asking ended before all was asked."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from evalkit import Reply, Request
@@ -58,3 +59,10 @@ class Batch:
             for n in range(len(self.asked))
             if n not in self.replies or self.replies[n].is_retriable
         ]
+
+
+def batches(questions: Iterable[Question], size: int) -> Iterator[list[Question]]:
+    """Take questions apart into lists of at most so many."""
+    left = iter(questions)
+    while batch := list(islice(left, size)):
+        yield batch

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from evalkit import EvalkitError, Registry, Result, evaluate, validate
 from evalkit.catalog import (
@@ -155,11 +155,21 @@ def _check_offline(trial: _Trial) -> None:
 
 @contextmanager
 def _offline() -> Iterator[None]:
+    """Forbid the network by the setting, and have connections fail."""
+    import socket
+
+    def refuse(*_: Any) -> NoReturn:
+        raise OSError("a connection is made, though EVALKIT_OFFLINE forbids it")
+
     before = os.environ.get(_OFFLINE)
+    connect, named = socket.socket.connect, socket.getaddrinfo
     os.environ[_OFFLINE] = "1"
+    socket.socket.connect = refuse  # type: ignore[method-assign]
+    socket.getaddrinfo = refuse  # type: ignore[assignment]
     try:
         yield
     finally:
+        socket.socket.connect, socket.getaddrinfo = connect, named  # type: ignore[method-assign]
         if before is None:
             del os.environ[_OFFLINE]
         else:
@@ -261,6 +271,11 @@ def _check_scores(trial: _Trial, split: str, result: Result) -> None:
         raise LawBroken(
             f"{result.counts['unparsed']} right answers of the split {split!r} are "
             "taken for none"
+        )
+    if result.errors:
+        raise LawBroken(
+            f"the right answers of the split {split!r} are not scored: "
+            f"{result.errors[0]}"
         )
     for metric in _metrics(trial):
         best = _best(metric)

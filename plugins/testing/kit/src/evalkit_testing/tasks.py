@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -123,7 +124,7 @@ def _check_damaged_examples(trial: _Trial) -> None:
             said = str(error)
         if not said:
             raise LawBroken(f"it takes {damaged!r}")
-        if name not in said:
+        if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said):
             raise LawBroken(
                 f"what is said of {damaged!r} does not name {name!r}: {said}"
             )
@@ -148,7 +149,7 @@ def _check_damaged_responses(trial: _Trial) -> None:
         said = _refusal(trial, damaged)
         if not said:
             raise LawBroken(f"it takes the response {damaged!r}")
-        if name not in said:
+        if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said):
             raise LawBroken(
                 f"what is said of {damaged!r} does not name {name!r}: {said}"
             )
@@ -218,12 +219,16 @@ def _check_columns(trial: _Trial) -> None:
 
 
 def _check_metrics(trial: _Trial) -> None:
-    if trial.task.answer_field is None:
-        return
     named = [trial.task.perf_metric, *trial.task.eval_metrics]
     for metric in named:
-        _score(trial, metric)
-        kinds = Resolver(trial.registry).metric(metric).answer_kinds
+        try:
+            bound = Resolver(trial.registry).metric(metric)
+        except PluginError as error:
+            raise LawBroken(f"the metric {metric} that it names: {error}") from error
+        kinds = bound.answer_kinds
+        # one of several ratings says nothing of a single one
+        if trial.task.answer_field is not None and not bound.joins_replications:
+            _score(trial, metric)
         if trial.task.answer_kind not in kinds:
             raise LawBroken(
                 f"its answers are {trial.task.answer_kind!r}, and {metric} takes "
@@ -239,7 +244,7 @@ def _score(trial: _Trial, metric: str) -> None:
         rows.append({**trial.example, "uid": uid, trial.answer_field: answer})
         said.append({**response, "id": uid})
     try:
-        evaluate(
+        result = evaluate(
             data=rows,
             predictions=said,
             task=trial.given,
@@ -251,6 +256,8 @@ def _score(trial: _Trial, metric: str) -> None:
         raise LawBroken(f"right responses are refused: {error}") from error
     except EvalkitError as error:
         raise LawBroken(f"the metric {metric} that it names: {error}") from error
+    if result.errors:
+        raise LawBroken(f"the metric {metric} that it names: {result.errors[0]}")
 
 
 TASK_LAWS: tuple[Law[_Trial], ...] = (

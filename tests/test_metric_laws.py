@@ -21,10 +21,13 @@ THOROUGH = 20
 NEED_A_MODEL = ("bertscore", "comet", "sp-bleu")
 """Those of which a user names the model, which their own tests make."""
 
+OF_JUDGES = ("judge-agreement", "judge-mean", "judge-rate")
+"""Those that need the name of a judge."""
+
 METRICS = sorted(
     component.name
     for component in find_components().components
-    if component.kind == "metrics" and component.name not in NEED_A_MODEL
+    if component.kind == "metrics" and component.name not in NEED_A_MODEL + OF_JUDGES
 )
 
 alternatives = st.lists(st.sampled_from(LABELS), max_size=4)
@@ -90,6 +93,18 @@ of_tokens = st.lists(
         },
     )
 )
+judged = st.sampled_from((0.0, 0.25, 0.5, 1.0)).map(
+    lambda worth: (
+        "a",
+        "b",
+        {"j.status": "judged", "j.value": worth, "j.label": "x"},
+    )
+)
+verdicts = st.tuples(*[st.sampled_from(("fine", "rude"))] * 2).map(
+    lambda drawn: ("a", "b", {"one": drawn[0], "other": drawn[1]})
+)
+JUDGED: Mapping[str, Any] = {"examples": judged, "perfect": None}
+VERDICTS: Mapping[str, Any] = {"examples": verdicts, "perfect": None}
 numbers = st.sampled_from(["3", "-3", "3.0 eggs", "1,000", "no"])
 with_number = st.sampled_from(["3", "-3", "4 or 1000"])
 WITH_NUMBERS: Mapping[str, Any] = {"examples": st.tuples(numbers, with_number)}
@@ -256,6 +271,9 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "mrr:k=2": FOUND,
     "ndcg:gain=exponential": FOUND,
     "recall-at-k:k=2": FOUND,
+    "judge-agreement:of=one/other": VERDICTS,
+    "judge-mean:of=j": JUDGED,
+    "judge-rate:of=j": JUDGED,
     "above-chance:chance=0.6,metric=squad-f1": {},
     "above-chance:chance=0.25,metric=accuracy": {},
     "above-chance:chance=choices,metric=accuracy": CHOSEN,
@@ -288,7 +306,7 @@ every_metric = pytest.mark.parametrize(
 def test_metrics_are_found_and_every_variant_is_of_one() -> None:
     assert len(METRICS) >= 13
     named = {name.partition(":")[0] for name in (*OPTIONS, *VARIANTS)}
-    assert named <= set(METRICS)
+    assert named <= {*METRICS, *OF_JUDGES}
 
 
 @pytest.mark.parametrize(

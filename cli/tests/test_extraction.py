@@ -66,7 +66,7 @@ def test_a_run_is_rescored_by_other_extractors() -> None:
     assert accuracy[0]["value"] == 0.5
     refused = _run("rescore", "latest")
     assert refused.exit_code == 2
-    assert "name a metric (-m NAME) or extractors (--extract)" in refused.output
+    assert "name a metric (-m NAME), a judge (--annotate) or" in refused.output
 
 
 @pytest.mark.usefixtures("files")

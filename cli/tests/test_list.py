@@ -107,6 +107,7 @@ def test_kinds_come_in_order_and_observers_only_when_asked_for(
         "datasets",
         "metrics",
         "perturbations",
+        "annotators",
         "models",
         "adapters",
         "recognisers",

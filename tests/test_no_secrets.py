@@ -92,7 +92,7 @@ def reference(name: str, server: ModelServer) -> tuple[str, dict[str, str]]:
     if name == "http":
         headers = {"X-Api-Key": HEADER, "X-Other": f"Token {KEY}"}
         return (
-            "http:url_variable=SECRET_URL,headers_variable=SECRET_HEADERS,retries=1",
+            "http:url_variable=SECRET_URL,headers_variable=SECRET_HEADERS",
             {
                 "SECRET_URL": secret_address(server, "/ask"),
                 "SECRET_HEADERS": json.dumps(headers),

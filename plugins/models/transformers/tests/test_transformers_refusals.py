@@ -88,7 +88,7 @@ def test_weights_that_are_missing_are_named(made: Made) -> None:
     folder = made(transformers.LlamaForSequenceClassification(config))
     (reply,) = ask(folder, Request(prompt="a", continuations=(" b",)))
     assert reply.is_fatal
-    assert f"model={folder}: 1 weights that a LlamaForCausalLM" in (reply.error or "")
+    assert f"model={folder}: of what a LlamaForCausalLM needs" in (reply.error or "")
     assert "lm_head.weight" in (reply.error or "")
     assert "LlamaForSequenceClassification" in (reply.error or "")
 

@@ -24,7 +24,7 @@ def looks_ahead(model: Any, most: int | None) -> bool:
         model: The weights.
         most: How many tokens it reads; None where nobody says.
     """
-    words = int(model.get_input_embeddings().num_embeddings)
+    words = int(model.config.get_text_config().vocab_size)
     count = min(_TOKENS, most or _TOKENS)
     if words < 2 or count < 2:
         return False
@@ -43,7 +43,7 @@ def _changes(model: Any, tokens: list[int], same: int) -> bool:
     """Tell whether other tokens at the end change the logits at the beginning."""
     import torch
 
-    words = int(model.get_input_embeddings().num_embeddings)
+    words = int(model.config.get_text_config().vocab_size)
     later = [(token + words // 2) % words for token in tokens[same:]]
     given = torch.tensor([tokens, [*tokens[:same], *later]], device=model.device)
     with torch.inference_mode():

@@ -114,12 +114,11 @@ def load_weights(where: Where, outline: Outline) -> Any:
     try:
         device = where.device or ("cuda" if torch.cuda.is_available() else "cpu")
         ready = model.to(device).eval()
-        is_ahead = looks_ahead(ready, outline.context_length)
     except (RuntimeError, AssertionError) as error:
         raise PluginContractError(
             f"models/transformers: device={where.device}: {_first_line(error)}"
         ) from error
-    if is_ahead:
+    if looks_ahead(ready, outline.context_length):
         raise PluginContractError(
             f"models/transformers: model={where.model}: this {type(model).__name__} "
             "looks at later tokens, so that it cannot continue a text: name a causal "
@@ -134,12 +133,14 @@ def _check_complete(model: Any, told: Mapping[str, Any], where: Where) -> None:
     names = sorted({*told["missing_keys"], *shapes})
     if not names:
         return
-    shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+    shown = ", ".join(names[:_SHOWN])
+    if len(names) > _SHOWN:
+        shown += f", … ({len(names):,} in all)"
     made = ", ".join(model.config.architectures or ["another model"])
     raise PluginContractError(
-        f"models/transformers: model={where.model}: {len(names)} weights that a "
-        f"{type(model).__name__} needs are missing or of another shape: {shown}; the "
-        f"configuration says that these are weights of {made}"
+        f"models/transformers: model={where.model}: of what a {type(model).__name__} "
+        f"needs is missing, or has another shape: {shown}; the configuration says that "
+        f"these are weights of {made}"
     )
 
 
@@ -200,7 +201,7 @@ def _load(kind: Any, where: Where, **more: Any) -> Any:
             **more,
         )
     except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
-        if isinstance(error, MemoryError) or "out of memory" in str(error):
+        if "out of memory" in str(error):
             raise
         raise PluginContractError(
             f"models/transformers: model={where.model}: no {kind.__name__} can be "

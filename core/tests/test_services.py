@@ -85,6 +85,63 @@ def test_no_key_is_left_in_a_text_that_is_cleaned(
     assert clean.finds({key: None})
 
 
+@pytest.mark.parametrize(
+    ("secret", "said", "is_found"),
+    [
+        ("s3cr", "It is s3cr.", True),
+        ("s3cr3t7", "It is 's3cr3t7'", True),
+        ("s3cr3t7", "It is s3cr3t77", False),
+        ("hunter", "The hunter", False),  # a word
+        ("hunters2", "xhunters2x", True),
+        ("k3y/with+sign=", "k=k3y%2Fwith%2Bsign%3D&a=b", True),
+        ("k3y/with+sign=", "k3y%2fwith%2bsign%3d", True),
+        ("k3y/with+sign=", "k3y/with%2Bsign=", True),
+        ("k3y/with+sign=", r"{\"a\": \"k3y\/with+sign=\"}", True),
+        ('k3y"q\\uo', r"say k3y\"q\\uo now", True),
+        ("k3y<and>t", r"k3y\u003cand\u003Et", True),
+        ("k3y<and>t", r"k3y\u003cand\ud800\x", False),
+        ("100% sure", "100% safe", False),
+        ("2024", "in 2024", False),
+        ("pass\U0001f511word", r"pass\ud83d\udd11word", True),
+    ],
+)
+def test_secrets_are_found_as_addresses_and_json_write_them(
+    secret: str, said: str, is_found: bool
+) -> None:
+    assert Cleaner([secret]).finds({"a": [said]}) == is_found
+
+
+@pytest.mark.parametrize(
+    ("query", "said", "is_found"),
+    [
+        ("deployment=assistant", "I am an assistant.", False),
+        ("deployment=assistant", "deployment=assistant", False),
+        ("deployment=gpt-4o-mini", "I am gpt-4o-mini.", False),
+        ("keyword=assistant", "I am an assistant.", False),
+        ("max_tokens=4096", "4096", False),
+        ("api-version=2024-10-21", "It was on 2024-10-21.", False),
+        ("deployment=assistant&subscription-key=opensesame", "opensesame", True),
+        ("deployment=assistant&sig=opensesame", "assistant", False),
+        ("access_token=opensesame", "opensesame", True),
+        ("password=opensesame", "opensesame", True),
+        ("x=a1b2c3d4e5", "a1b2c3d4e5", True),
+        ("x=123e4567-e89b-12d3", "123e4567-e89b-12d3", True),
+        ("x=aBcDeFgH", "aBcDeFgH", True),
+        ("x=Assistants", "Assistants", False),
+        ("opensesame", "opensesame", True),
+    ],
+)
+def test_a_setting_in_an_address_is_no_reason_to_refuse_an_answer(
+    query: str, said: str, is_found: bool
+) -> None:
+    clean = Cleaner(secrets_of_url(f"https://a.org/v1?{query}"))
+    assert clean.finds(said) == is_found
+    if not query.startswith("api-version"):
+        assert clean(f"see ?{query}") == "see ?***"
+    both = Cleaner(secrets_of_url(f"https://u:opensesame@a.org/?x=opensesame&{query}"))
+    assert both.finds("opensesame")
+
+
 def test_words_and_short_secrets_are_no_reason_to_refuse_an_answer() -> None:
     clean = Cleaner(["short", "abc", ""])
     assert not clean.finds(["short abc"])

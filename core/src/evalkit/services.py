@@ -6,11 +6,12 @@ For authors of models, and of whatever else asks another machine.
 from __future__ import annotations
 
 import base64
+import json
 import logging
 import math
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from email.utils import mktime_tz, parsedate_tz
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
@@ -38,6 +39,24 @@ _TELLING = 8
 
 _SHORTEST = 4
 """Shorter ones are in too many words."""
+
+_SECRET_NAMES = re.compile(
+    r"key(?!word|board)|token(?!s)|secret|signature|\bsig\b|passw|pwd|auth(?!or)|"
+    "credential",
+    re.IGNORECASE,
+)
+_RANDOM = re.compile(
+    r"(?=[^\W_]*\d)(?=\d*[^\W\d_])[^\W_]{8,}|\d{12,}|[^\W_]*[a-z][A-Z]+[a-z]+[A-Z]\w*"
+)
+"""Letters with numbers, many numbers, or capitals here and there."""
+
+_ESCAPE = re.compile(r"(?:\\(?:u[0-9a-fA-F]{4}|[\"\\/bfnrt]))+")
+
+
+class _Ordinary(str):
+    """What is taken out of messages, and may be a word of any answer."""
+
+    __slots__ = ()
 
 
 def is_address(url: str) -> bool:
@@ -85,13 +104,26 @@ def secrets_of_url(url: str) -> list[str]:
     parts = urlsplit(url)
     user, password = parts.username or "", parts.password or ""
     # a user without a password is often a token
-    found = [password or user, parts.query, parts.fragment]
-    found += [value for name, value in parse_qsl(parts.query) if name not in _KNOWN]
+    found = [password or user, parts.fragment]
     if user or password:
         pair = f"{unquote(user)}:{unquote(password)}"
         found.append(base64.b64encode(pair.encode()).decode())
-    decoded = [unquote(each) for each in found]
-    return [each for each in dict.fromkeys([*found, *decoded]) if each]
+    fields = parse_qsl(parts.query)
+    secret = [value for name, value in fields if _is_secret(name, value)]
+    others = [value for name, value in fields if name not in _KNOWN]
+    if secret or not fields:
+        secret.append(parts.query)
+    found += secret
+    found += [unquote(each) for each in found]
+    ordinary = [*others, *map(unquote, others), parts.query, unquote(parts.query)]
+    # of those that are equal the first one counts
+    return [each for each in dict.fromkeys([*found, *map(_Ordinary, ordinary)]) if each]
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """Tell whether a field of a query is more than a setting."""
+    is_like = _SECRET_NAMES.search(name) or _RANDOM.search(value)
+    return name not in _KNOWN and is_like is not None
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -128,10 +160,18 @@ class Cleaner:
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
+        secrets = [*secrets]
         words = [word for secret in secrets for word in secret.split()]
         parts = [_telling(word) for word in words if len(word) >= _SHORTEST]
         self._pattern = re.compile("|".join(parts)) if parts else None
-        self._whole = [word for word in words if len(word) >= _TELLING]
+        sought = [
+            re.escape(word) if len(word) >= _TELLING else _telling(word)
+            for secret in secrets
+            if not isinstance(secret, _Ordinary)
+            for word in secret.split()
+            if len(word) >= _TELLING or _is_mixed(word)
+        ]
+        self._whole = re.compile("|".join(sought)) if sought else None
 
     def __call__(self, said: Any) -> str:
         """Return a text of one line without secrets.
@@ -147,13 +187,18 @@ class Cleaner:
         return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
     def finds(self, said: Any) -> bool:
-        """Tell whether a secret of eight characters or more stands in an answer.
+        """Tell whether a secret stands in an answer, also as URLs and JSON write it.
+
+        One of four to seven characters counts as a word of its own, and where it mixes
+        letters with others; a field of an address's query where its name or its value
+        looks like that of a secret.
 
         Args:
             said: A text, or a value of JSON with texts in it.
         """
         if isinstance(said, str):
-            return any(word in said for word in self._whole)
+            found = self._whole
+            return found is not None and any(map(found.search, _readings(said)))
         if isinstance(said, Mapping):
             return any(self.finds(each) for pair in said.items() for each in pair)
         return isinstance(said, Sequence) and any(map(self.finds, said))
@@ -190,3 +235,18 @@ def _telling(secret: str) -> str:
     if len(secret) < _TELLING:
         return rf"(?<!\w){re.escape(secret)}(?!\w)"
     return re.escape(secret[:_TELLING]) + r"\S*"
+
+
+def _readings(said: str) -> Iterator[str]:
+    """Return a text as it is, and as what an address or JSON would mean by it."""
+    yield said
+    if "%" in said:
+        yield unquote(said)
+    if "\\" in said:
+        yield _ESCAPE.sub(lambda found: str(json.loads(f'"{found[0]}"')), said)
+
+
+def _is_mixed(word: str) -> bool:
+    """Tell whether a short secret is neither a word nor a number."""
+    has_letters = any(map(str.isalpha, word))
+    return len(word) >= _SHORTEST and has_letters and not word.isalpha()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -21,7 +22,8 @@ import evalkit
 from evalkit import Message, Reply, Request
 from evalkit.asking import Asked
 from evalkit.catalog import BoundModel
-from evalkit.errors import EvalkitError
+from evalkit.errors import EvalkitError, StorageError
+from evalkit_commands_predict.cache import ReplyCache
 
 KEY = "sk-BaTcHkEy-0123456789"
 Lines = list[dict[str, Any]]
@@ -265,7 +267,8 @@ def test_what_is_not_answered_is_an_error_of_its_row(
         "good": None,
         "refused": "the server refuses the request: not with *** (status 400)",
         "broken": "the server says: broken (status 500)",
-        "missing": "the batch batch-0 (expired) has no answer to this request",
+        "missing": "the batch batch-0 (expired) has no answer to this request, and "
+        "1 line of its output cannot be read, where it may stand",
         "twice": "the batch batch-0 (expired) has 2 answers to this request",
         "late": "the batch batch-0 (expired) did not ask this: It took too long",
     }
@@ -278,6 +281,68 @@ def test_what_is_not_answered_is_an_error_of_its_row(
     assert [statement(line) for line in server.files[1]] == [
         text for text in texts if text != "good"
     ]
+
+
+def test_replies_that_could_not_be_kept_are_not_paid_for_again(
+    server: BatchServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise StorageError("the disk is full")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(ReplyCache, "put_all", full)
+        for _ in range(2):
+            with pytest.raises(StorageError, match="the disk is full"):
+                predict(server, ["a", "b"])
+    assert len(unfinished(tmp_path)) == 1
+    assert not predict(server, ["a", "b"]).failed
+    assert len(server.batches) == 1
+    assert not unfinished(tmp_path)
+
+
+def test_a_batch_whose_files_are_gone_is_begun_anew(
+    server: BatchServer, tmp_path: Path
+) -> None:
+    server.statuses = ["in_progress"]
+    with pytest.raises(EvalkitError):
+        predict(server, ["a"], parameters={"hours": 0.00002})
+    server.statuses = ["completed"]
+    answer = server.answer
+
+    def without_file(method: str, path: str, content: bytes) -> tuple[int, bytes]:
+        if path == "/files/out-0/content":
+            return 404, b'{"error": {"message": "No such file"}}'
+        return answer(method, path, content)
+
+    vars(server)["answer"] = without_file
+    assert not predict(server, ["a"]).failed
+    assert len(server.batches) == 2
+
+
+def test_requests_that_all_failed_are_asked_anew(
+    server: BatchServer, tmp_path: Path
+) -> None:
+    server.answers = lambda lines: (
+        [refused(line, 500, "broken") for line in lines],
+        [],
+    )
+    with pytest.raises(EvalkitError):
+        predict(server, ["a", "b"], asked={"max_errors": 1})
+    assert not unfinished(tmp_path)
+    server.answers = lambda lines: ([answered(line) for line in lines], [])
+    assert not predict(server, ["a", "b"]).failed
+
+
+def test_batches_of_long_ago_are_forgotten(server: BatchServer, tmp_path: Path) -> None:
+    folder = tmp_path / "cache" / "openai-batches"
+    folder.mkdir(parents=True)
+    for name, days in (("old", 50), ("new", 20)):
+        path = folder / f"{name}.json"
+        path.write_text("{}")
+        then = time.time() - days * 86_400
+        os.utime(path, (then, then))
+    assert not predict(server, ["a"]).failed
+    assert [path.stem for path in unfinished(tmp_path)] == ["new"]
 
 
 def test_an_answer_to_what_was_not_asked_is_refused(server: BatchServer) -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import logging
 import sys
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
 import evalkit
 from evalkit.catalog import BoundModel
-from evalkit.errors import EvalkitError
+from evalkit.errors import EvalkitError, PluginContractError
 from evalkit.services import Cleaner, Redacts, public_url, retry_after
-from evalkit_models_openai.credentials import is_hosted, secrets_of
+from evalkit_models_openai.credentials import is_hosted, read_key, secrets_of
 from evalkit_models_openai.key_ring import read_secret
+from evalkit_models_openai.refusals import Asked, Failure, status_reply
+from evalkit_models_openai.unusable import Unusable
 
 
 @pytest.mark.parametrize(
@@ -187,12 +189,49 @@ def test_a_secret_of_the_environment_stands_before_that_of_the_key_ring(
     vars(ring)["get_password"] = get_password
     vars(errors).update(KeyringError=RuntimeError, NoKeyringError=NoKeyringError)
     monkeypatch.setitem(sys.modules, "keyring", None)  # it is not installed
-    assert read_secret("SOME_KEY") == ""
+    vars(ring)["get_keyring"] = lambda: SimpleNamespace(name="A Ring")
+    assert read_secret("SOME_KEY").value == ""
     monkeypatch.setitem(sys.modules, "keyring", ring)
     monkeypatch.setitem(sys.modules, "keyring.errors", errors)
-    assert read_secret("SOME_KEY") == "from the ring"
-    assert read_secret("RINGLESS_KEY") == read_secret("NO_KEY") == ""
-    with pytest.raises(EvalkitError, match="cannot be read for LOCKED_KEY: it is"):
+    where = "the key ring 'A Ring' (evalkit, SOME_KEY)"
+    assert read_secret("SOME_KEY") == ("from the ring", where)
+    assert read_secret("RINGLESS_KEY").value == read_secret("NO_KEY").value == ""
+    with pytest.raises(
+        Unusable, match="'A Ring' cannot be read for LOCKED_KEY"
+    ) as told:
         read_secret("LOCKED_KEY")
+    assert told.value.is_fatal
+    assert ": it is locked; unlock it" in told.value.reason
+    with pytest.raises(Unusable) as told:
+        read_key("SOME_KEY", "https://api.openai.com/v1")
+    assert told.value.reason == f"{where} holds something that cannot be a key"
+    with pytest.raises(EvalkitError, match="the key ring 'A Ring' cannot") as ended:
+        evalkit.predict(
+            data=[{"uid": "1", "statement": "a", "label": "positive"}],
+            task="sentiment",
+            model="openai:model=m,api_key_variable=LOCKED_KEY",
+        )
+    assert not isinstance(ended.value, PluginContractError)
     monkeypatch.setenv("SOME_KEY", "from the environment")
-    assert read_secret("SOME_KEY") == "from the environment"
+    where = "the environment variable SOME_KEY"
+    assert read_secret("SOME_KEY") == ("from the environment", where)
+
+
+def test_a_key_that_is_not_taken_is_said_to_be_of_the_key_ring() -> None:
+    asked = Asked("https://a.org", "m", "the key ring 'A Ring'", False, Cleaner([]))
+    said = status_reply(Failure(401, "no"), asked).error or ""
+    assert "put the right one into the key ring 'A Ring'," in said
+    assert "environment" not in said
+
+
+@pytest.mark.parametrize("variable", [None, "SOME_KEY"])
+def test_a_key_is_not_sent_to_openai_without_encryption(
+    variable: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abc")
+    monkeypatch.setenv("SOME_KEY", "sk-0123456789abc")
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with pytest.raises(Unusable, match="without encryption: let the") as told:
+        read_key(variable, "http://api.openai.com/v1")
+    assert told.value.is_fatal
+    assert read_key(variable, "https://api.openai.com/v1").value == "sk-0123456789abc"

@@ -51,10 +51,11 @@ def test_it_works_where_torch_is_installed(tmp_path: Path) -> None:
     python = tmp_path / "venv" / "bin" / "python"
     install = (uv, "pip", "install", "--quiet", "--python", python)
     run(*install, *(ROOT / each for each in OURS), *OTHERS, cwd=tmp_path)
-    tests = Path(__file__).with_name("test_transformers.py")
-    alone = ("-c", os.devnull, "--rootdir", tests.parent, "--confcutdir", tests.parent)
+    here = Path(__file__).parent
+    tests = [here / f"test_transformers{each}.py" for each in ("", "_refusals")]
+    alone = ("-c", os.devnull, "--rootdir", here, "--confcutdir", here)
     options = ("-q", "-p", "no:cacheprovider", "--import-mode=importlib", *alone)
-    said = run(python, "-m", "pytest", *options, tests, cwd=tmp_path)
+    said = run(python, "-m", "pytest", *options, *tests, cwd=tmp_path)
     assert " passed" in said
     assert "skipped" not in said
     shown = run(tmp_path / "venv/bin/evalkit", "list", "models", cwd=tmp_path)

@@ -82,19 +82,34 @@ class Outcome(NamedTuple):
     body: Any
 
 
-def read_outcomes(contents: Iterable[bytes]) -> dict[str, list[Outcome]]:
-    """Return what came, by the name of the request; lines that are broken name none.
+class Outcomes(NamedTuple):
+    """What came of all requests.
+
+    Attributes:
+        found: By the name of the request.
+        broken: How many lines cannot be read, and so name no request.
+    """
+
+    found: dict[str, list[Outcome]]
+    broken: int
+
+
+def read_outcomes(contents: Iterable[bytes]) -> Outcomes:
+    """Return what came.
 
     Args:
         contents: The files with answers, and with errors.
     """
     found: dict[str, list[Outcome]] = {}
+    broken = 0
     for content in contents:
-        for text in content.splitlines():
+        for text in filter(bytes.strip, content.splitlines()):
             read = _outcome(text)
-            if read is not None:
+            if read is None:
+                broken += 1
+            else:
                 found.setdefault(read[0], []).append(read[1])
-    return found
+    return Outcomes(found, broken)
 
 
 def _outcome(text: bytes) -> tuple[str, Outcome] | None:

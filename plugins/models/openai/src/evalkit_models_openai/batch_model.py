@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from asyncio import CancelledError
 from collections.abc import Sequence
 from concurrent.futures import Future
 from threading import Event, Lock
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 import evalkit
+from evalkit.errors import EvalkitError
 from evalkit.services import public_url
 from evalkit_models_openai.asked import read_reply
 from evalkit_models_openai.batch_lines import ENDPOINTS, Line, Outcome, key_of, line_of
@@ -33,6 +36,10 @@ if TYPE_CHECKING:
 
 _SECONDS = 120.0
 """How long a single answer of the server is waited for."""
+
+
+_ENDS = (EvalkitError, OSError, KeyboardInterrupt, CancelledError)
+"""What ends the work; others may be handled where nobody looks."""
 
 
 class OpenAIBatch(evalkit.Model):
@@ -113,11 +120,16 @@ class OpenAIBatch(evalkit.Model):
         return {"name": self.parameters.model, "base_url": url}
 
     def close(self) -> None:
-        """Forget the batches whose replies are kept, and close the connections."""
+        """Forget the batches whose replies are kept, and close the connections.
+
+        Where the work ends with an error, such as that of a full disk, replies may not
+        be kept: the same command fetches them again then.
+        """
         self._stopped.set()
         if self._client is not None and self._access is not None:
-            for key in self._collected:
-                self._batches().forget(key)
+            if not isinstance(sys.exc_info()[1], _ENDS):
+                for key in self._collected:
+                    self._batches().forget(key)
             self._client.close()
             self._access.redacts.end()
         self._client = self._access = None
@@ -137,7 +149,10 @@ class OpenAIBatch(evalkit.Model):
         try:
             is_new = key in self._collected
             ended = self._batches().run(key, lines, is_new=is_new)
-            mine.set_result(self._replies(requests, lines, ended, access))
+            replies = self._replies(requests, lines, ended, access)
+            if all(reply.error is not None for reply in replies):
+                self._batches().forget(key)  # the same command asks them anew
+            mine.set_result(replies)
             self._collected.add(key)
         except BaseException as error:
             mine.set_exception(error)
@@ -171,9 +186,13 @@ class OpenAIBatch(evalkit.Model):
     ) -> evalkit.Reply:
         """Return the reply to one request, which is not asked again by itself."""
         where = f"the batch {ended.name} ({ended.status})"
-        if len(outcomes) != 1:
-            count = f"{len(outcomes)} answers" if outcomes else "no answer"
-            return evalkit.Reply(error=f"{where} has {count} to this request")
+        if not outcomes:
+            return evalkit.Reply(
+                error=f"{where} has no answer to this request{_unread(ended.broken)}"
+            )
+        if len(outcomes) > 1:
+            count = len(outcomes)
+            return evalkit.Reply(error=f"{where} has {count} answers to this request")
         (outcome,) = outcomes
         if outcome.status is None:
             said = access.clean(outcome.body)
@@ -209,3 +228,13 @@ class OpenAIBatch(evalkit.Model):
         given = self.parameters
         patience = Patience(given.poll_seconds, given.hours, self._stopped)
         return Batches(self._client, ENDPOINTS[given.api], patience)
+
+
+def _unread(broken: int) -> str:
+    """Say how many lines of an output answer requests that nobody can name."""
+    if not broken:
+        return ""
+    return (
+        f", and {broken:,} {'line' if broken == 1 else 'lines'} of its output cannot "
+        "be read, where it may stand"
+    )

@@ -28,11 +28,13 @@ class Ended(NamedTuple):
         name: What the server calls it.
         status: How it ended.
         outcomes: What came, by the name of the request.
+        broken: How many lines of it cannot be read.
     """
 
     name: str
     status: str
     outcomes: dict[str, list[Outcome]]
+    broken: int
 
 
 class Patience(NamedTuple):
@@ -75,17 +77,31 @@ class Batches:
             Unusable: There are no answers.
             openai.APIError: The server refuses, or there is no connection.
         """
-        batch = None if is_new else self._found(key)
-        if batch is None:
-            batch = self._begun(lines)
-            self._unfinished.keep(key, batch.id)
+        from openai import NotFoundError
+
+        found = None if is_new else self._found(key)
+        if found is not None:
+            try:
+                return self._ended(key, found)
+            except NotFoundError:  # files are removed after some weeks
+                pass
+        return self._ended(key, self._kept(key, lines))
+
+    def _kept(self, key: str, lines: Sequence[Line]) -> Batch:
+        """Begin a batch, and write down that it is under way."""
+        batch = self._begun(lines)
+        self._unfinished.keep(key, batch.id)
+        return batch
+
+    def _ended(self, key: str, batch: Batch) -> Ended:
+        """Wait for a batch, and fetch what came."""
         ended = self._waited_for(batch)
         if ended.status == "failed":
             self._unfinished.forget(key)
             raise Unusable(f"the batch {ended.id} has failed: {_why(ended)}")
         files = (ended.output_file_id, ended.error_file_id)
         contents = [self._client.files.content(each).content for each in files if each]
-        return Ended(ended.id, ended.status, read_outcomes(contents))
+        return Ended(ended.id, ended.status, *read_outcomes(contents))
 
     def forget(self, key: str) -> None:
         """Forget a batch whose answers are kept elsewhere.

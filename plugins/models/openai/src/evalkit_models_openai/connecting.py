@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from evalkit.services import Cleaner, Redacts
 from evalkit_models_openai.credentials import (
-    KEY_VARIABLE,
     PLACEHOLDER,
     endpoint,
     is_hosted,
@@ -34,7 +33,7 @@ class Access(NamedTuple):
     Attributes:
         url: Its address, with the credentials that it may hold.
         key: What it is sent.
-        key_from: The variable that holds the key; None where none is sent.
+        key_from: What holds the key; None where none is sent.
         clean: Takes secrets out of texts.
         redacts: Takes them out of logs, until it ends.
     """
@@ -75,17 +74,16 @@ def connect(given: ServerParameters) -> Access:
         given: The model's parameters.
 
     Raises:
-        Unusable: There is no key, or none that can be sent.
+        Unusable: There is no key, or none that can be sent safely.
         EvalkitError: The address is none.
     """
     url = endpoint(given.base_url)
-    variable = given.api_key_variable
-    key = read_key(variable, url)
+    key, origin = read_key(given.api_key_variable, url)
     clean = Cleaner(secrets_of(key, url))
     return Access(
         url,
         key,
-        None if key == PLACEHOLDER else variable or KEY_VARIABLE,
+        None if key == PLACEHOLDER else origin,
         clean,
         Redacts(clean, _LOGGERS),
     )

@@ -7,11 +7,13 @@ from urllib.parse import urlsplit
 
 from evalkit.errors import EvalkitError
 from evalkit.services import is_address, public_url, secrets_of_url
-from evalkit_models_openai.key_ring import read_secret
+from evalkit_models_openai.key_ring import Secret, read_secret
 from evalkit_models_openai.unusable import Unusable
 
 PLACEHOLDER = "none"
 """Sent to servers that want no key, as the client must send one."""
+
+_NONE = Secret(PLACEHOLDER, "")
 
 HOSTED = "https://api.openai.com/v1"
 """Where the client asks when it is told nothing."""
@@ -42,8 +44,8 @@ def is_hosted(url: str) -> bool:
     return host == "openai.com" or host.endswith(".openai.com")
 
 
-def read_key(variable: str | None, url: str) -> str:
-    """Return the key in a variable of the environment.
+def read_key(variable: str | None, url: str) -> Secret:
+    """Return the key in a variable of the environment, or in the key ring.
 
     Args:
         variable: Its name; None where the user names none: then what is in
@@ -52,12 +54,20 @@ def read_key(variable: str | None, url: str) -> str:
         url: The address; a server that is not OpenAI's may want none.
 
     Raises:
-        Unusable: There is none, or none that can be sent.
+        Unusable: There is none, or none that can be sent, or everybody on the way
+            could read it.
     """
+    if is_hosted(url) and urlsplit(url).scheme != "https":
+        raise Unusable(
+            f"{public_url(url)} would be sent the key without encryption: let the "
+            "address begin with https://",
+            is_fatal=True,
+        )
     if variable is None and not (is_hosted(url) or url == _base_url_beside()):
-        return PLACEHOLDER
+        return _NONE
     name = variable or KEY_VARIABLE
-    key = read_secret(name)
+    found = read_secret(name)
+    key = found.value
     if not key:
         if is_hosted(url):
             raise Unusable(
@@ -66,13 +76,12 @@ def read_key(variable: str | None, url: str) -> str:
                 "api_key_variable",
                 is_fatal=True,
             )
-        return PLACEHOLDER
+        return _NONE
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise Unusable(
-            f"the environment variable {name} holds something that cannot be a key",
-            is_fatal=True,
+            f"{found.origin} holds something that cannot be a key", is_fatal=True
         )
-    return key
+    return found
 
 
 def secrets_of(key: str, url: str) -> list[str]:

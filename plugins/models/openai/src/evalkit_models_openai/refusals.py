@@ -39,14 +39,14 @@ class Asked(NamedTuple):
     Attributes:
         url: The address, without credentials.
         model: The model.
-        variable: Where the key came from; None where none was sent.
+        key_from: What holds the key; None where none was sent.
         has_answered: Whether something else has been answered.
         clean: Takes secrets out of a text.
     """
 
     url: str
     model: str
-    variable: str | None
+    key_from: str | None
     has_answered: bool
     clean: Callable[[Any], str]
 
@@ -84,7 +84,7 @@ def status_reply(failure: Failure, asked: Asked) -> Reply:
         failure: The error.
         asked: Who was asked.
     """
-    url, model, variable, has_answered, clean = asked
+    url, model, key_from, has_answered, clean = asked
     status, param = failure.status, failure.said("param")
     said = f"{clean(failure.body)} (status {status})"
     if status == 401:
@@ -92,10 +92,9 @@ def status_reply(failure: Failure, asked: Asked) -> Reply:
         return _fatal(
             f"{url} wants a key (status 401), and none is sent to it: name the "
             "environment variable that holds one with api_key_variable"
-            if variable is None
+            if key_from is None
             else f"{url} does not take the key (status 401): put the right one into "
-            f"the environment variable {variable}, or name another with "
-            "api_key_variable"
+            f"{key_from}, or name another variable with api_key_variable"
         )
     if status == 402:
         return _fatal(f"{url} wants to be paid first: {said}")

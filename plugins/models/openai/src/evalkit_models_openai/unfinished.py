@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,6 +13,10 @@ from evalkit.storage import ObjectCache
 
 FOLDER = "openai-batches"
 """The folder in `EVALKIT_CACHE_DIR`."""
+
+
+_DAYS = 40
+"""After so many a server has forgotten a batch, and so does evalkit."""
 
 
 class Unfinished:
@@ -46,6 +51,7 @@ class Unfinished:
         path = self._path(key)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
+            self._forget_old()
             with new_file(path, overwrite=True) as hidden:
                 hidden.write_text(json.dumps({"batch": batch}), encoding="utf-8")
         except OSError as error:
@@ -62,6 +68,13 @@ class Unfinished:
         """
         with suppress(OSError):
             self._path(key).unlink(missing_ok=True)
+
+    def _forget_old(self) -> None:
+        oldest = time.time() - _DAYS * 86_400
+        for path in self._folder.glob("*.json"):
+            with suppress(OSError):  # another process may have removed it
+                if path.stat().st_mtime < oldest:
+                    path.unlink()
 
     def _path(self, key: str) -> Path:
         return self._folder / f"{key}.json"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from secrets import randbits
 from typing import Any, NamedTuple
 
@@ -109,6 +109,26 @@ class Recorder:
         self._last = None
 
 
+class Numbers:
+    """Writes down which rows have logits that are no numbers, before they end.
+
+    Args:
+        ended: Rows that have ended; what comes of them is never looked at.
+    """
+
+    def __init__(self, ended: Container[int]) -> None:
+        self._ended = ended
+        self.broken: set[int] = set()
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        """Look at the logits of each row."""
+        bad = (~scores.float().logsumexp(dim=-1).isfinite()).tolist()
+        self.broken |= {
+            row for row, is_bad in enumerate(bad) if is_bad and row not in self._ended
+        }
+        return scores
+
+
 class Ends:
     """Ends rows, each where it must, and writes down where and why.
 
@@ -118,6 +138,10 @@ class Ends:
         ends: Tokens that end a text.
         stops: Texts that do.
         text_of: Makes a text of the tokens of a row.
+
+    Attributes:
+        found: How many tokens each row that has ended has, and why it ended.
+        numbers: Knows which rows end as their logits are no numbers.
     """
 
     def __init__(
@@ -131,6 +155,7 @@ class Ends:
         self._start, self._limits = start, limits
         self._ends, self._stops, self._text_of = ends, stops, text_of
         self.found: dict[int, tuple[int, str]] = {}
+        self.numbers = Numbers(self.found)
 
     def __call__(self, input_ids: Any, scores: Any, **_: Any) -> Any:
         """Tell which rows have ended."""
@@ -140,7 +165,8 @@ class Ends:
             reason = None if row in self.found else self._reason(row, tokens)
             if reason is not None:
                 self.found[row] = (len(tokens), reason)
-        done = [row in self.found for row in range(len(input_ids))]
+        broken = self.numbers.broken
+        done = [row in self.found or row in broken for row in range(len(input_ids))]
         return torch.tensor(done, device=input_ids.device)
 
     def _reason(self, row: int, tokens: list[int]) -> str | None:

@@ -64,22 +64,56 @@ class Generator:
         model: The weights.
         tokenizer: Makes tokens of texts.
         encoder: The same, as it is used here.
+        places: How many tokens the model reads; None where nobody says.
     """
 
-    def __init__(self, model: Any, tokenizer: Any, encoder: Encoder) -> None:
-        self._model, self._encoder = model, encoder
+    def __init__(
+        self, model: Any, tokenizer: Any, encoder: Encoder, places: int | None
+    ) -> None:
+        self._model, self._encoder, self._places = model, encoder, places
         self._padding = padding_of(tokenizer)
         ends = model.generation_config.eos_token_id
         listed = ends if isinstance(ends, list) else [ends]
         self._ends = frozenset(int(each) for each in listed if each is not None)
 
-    def texts(self, rows: Sequence[Row]) -> list[Generated]:
+    def texts(self, rows: Sequence[Row]) -> list[Generated | None]:
         """Generate a text for each of some rows, which have the same settings.
 
         Args:
             rows: The rows; shorter ones are filled up before their beginning, and what
                 fills them is never looked at.
+
+        Returns:
+            The texts; None where the model's logits are no numbers.
         """
+        # drawn once: a row that is begun again has the same text
+        seeds = [seed_of(row.request, row.tokens, row.number) for row in rows]
+        found: dict[int, Generated | None] = {}
+        left = [*range(len(rows))]
+        while left:
+            some = self._begun([rows[n] for n in left], [seeds[n] for n in left])
+            found |= {left[place]: text for place, text in some.items()}
+            # where none has ended, the first one is by itself
+            left, waiting = [n for n in left if n not in found], left
+            if len(left) == len(waiting):
+                found |= {left[0]: self._begun([rows[left[0]]], [seeds[left[0]]])[0]}
+                left = left[1:]
+        return [found[n] for n in range(len(rows))]
+
+    def _room(self, rows: Sequence[Row], start: int) -> int:
+        """Return how many tokens are generated, so that no row has too many.
+
+        Rows that have ended grow with the others.
+        """
+        most = max(row.limit for row in rows)
+        if self._places is None or len(rows) == 1:
+            return most
+        return max(min(most, self._places - start), 1)
+
+    def _begun(
+        self, rows: Sequence[Row], seeds: Sequence[int]
+    ) -> dict[int, Generated | None]:
+        """Return the texts that end while there is room for the longest row."""
         import torch
 
         start = max(len(row.tokens) for row in rows)
@@ -101,19 +135,27 @@ class Generator:
                 torch.tensor(tokens, device=device),
                 attention_mask=torch.tensor(is_token, device=device),
                 do_sample=False,
-                max_new_tokens=max(row.limit for row in rows),
-                logits_processor=self._processors(rows, start, recorder),
+                max_new_tokens=self._room(rows, start),
+                logits_processor=[
+                    ends.numbers,
+                    *self._processors(rows, seeds, start, recorder),
+                ],
                 stopping_criteria=[ends],
             )
         if recorder is not None:
             recorder.settle(whole)
         told = [] if recorder is None else recorder.told
-        return [
-            self._generated(row, new, ends.found[place], [*_of_row(told, place)])
-            for place, (row, new) in enumerate(
-                zip(rows, whole[:, start:].tolist(), strict=True)
-            )
-        ]
+        new = whole[:, start:].tolist()
+        return {
+            **{
+                place: self._generated(
+                    rows[place], new[place], ended, [*_of_row(told, place)]
+                )
+                for place, ended in ends.found.items()
+                if place not in ends.numbers.broken
+            },
+            **dict.fromkeys(ends.numbers.broken),
+        }
 
     def _recorder(self, request: Request) -> Recorder | None:
         if request.logprobs is None:
@@ -122,7 +164,11 @@ class Generator:
         return Recorder(_LOOKED_AT * count + _SPARE if count else 0)
 
     def _processors(
-        self, rows: Sequence[Row], start: int, recorder: Recorder | None
+        self,
+        rows: Sequence[Row],
+        seeds: Sequence[int],
+        start: int,
+        recorder: Recorder | None,
     ) -> list[Any]:
         from transformers import (
             TemperatureLogitsWarper,
@@ -142,7 +188,6 @@ class Generator:
             found.append(TopKLogitsWarper(own.top_k))
         if own.top_p is not None and own.top_p < 1:
             found.append(TopPLogitsWarper(own.top_p))
-        seeds = [seed_of(row.request, row.tokens, row.number) for row in rows]
         return [*found, Noise(seeds)]
 
     def _text(self, row: Row, tokens: Sequence[int]) -> str:

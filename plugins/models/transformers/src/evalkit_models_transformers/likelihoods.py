@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,8 +12,10 @@ from evalkit_models_transformers.encoding import Given
 
 def continuations_of(
     model: Any, given: Sequence[Given], padding: int
-) -> list[Continuation]:
+) -> list[Continuation | None]:
     """Return the log-probability of each text, the sum over its tokens.
+
+    There is None where the model's logits are no numbers.
 
     Shorter texts are filled up at the end, where no token before looks.
 
@@ -39,7 +42,7 @@ def continuations_of(
         ]
 
 
-def _scored(logits: Any, given: Given) -> Continuation:
+def _scored(logits: Any, given: Given) -> Continuation | None:
     """Read what each token of a continuation was expected with, one place before."""
     import torch
 
@@ -47,4 +50,6 @@ def _scored(logits: Any, given: Given) -> Continuation:
     expected = torch.log_softmax(logits[given.start - 1 : end - 1].float(), dim=-1)
     own = torch.tensor(given.tokens[given.start :], device=logits.device)
     found = expected.gather(1, own[:, None]).double().sum().item()
+    if not math.isfinite(found):
+        return None
     return Continuation(logprob=min(found, 0.0), tokens=end - given.start)

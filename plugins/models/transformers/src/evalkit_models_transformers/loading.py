@@ -10,12 +10,17 @@ from typing import Any, NamedTuple
 
 from evalkit.errors import PluginContractError
 from evalkit.storage import is_offline
+from evalkit_models_transformers.causality import looks_ahead
 
 _READ = frozenset({".json", ".safetensors", ".bin", ".model", ".txt", ".jinja"})
 """Endings of files that replies may depend on."""
 
 _PLAUSIBLE = 10_000_000
 """Tokenizers and models without a limit give a number beyond this."""
+
+
+_SHOWN = 5
+"""Names of weights in a message."""
 
 
 class Where(NamedTuple):
@@ -85,13 +90,21 @@ def load_weights(where: Where, outline: Outline) -> Any:
         outline: What was read of it.
 
     Raises:
-        PluginContractError: It is none that continues texts, or cannot be loaded.
+        PluginContractError: It is none that continues texts, lacks weights for that,
+            or cannot be loaded.
     """
     import torch
     from transformers import AutoModelForCausalLM, GenerationConfig
 
     with _without_bar():
-        model = _load(AutoModelForCausalLM, where, dtype=where.dtype)
+        model, told = _load(
+            AutoModelForCausalLM,
+            where,
+            dtype=where.dtype,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # they are named below
+        )
+    _check_complete(model, told, where)
     ends = model.generation_config.eos_token_id
     if ends is None:
         ends = outline.tokenizer.eos_token_id
@@ -100,11 +113,35 @@ def load_weights(where: Where, outline: Outline) -> Any:
     )
     try:
         device = where.device or ("cuda" if torch.cuda.is_available() else "cpu")
-        return model.to(device).eval()
+        ready = model.to(device).eval()
     except (RuntimeError, AssertionError) as error:
         raise PluginContractError(
             f"models/transformers: device={where.device}: {_first_line(error)}"
         ) from error
+    if looks_ahead(ready, outline.context_length):
+        raise PluginContractError(
+            f"models/transformers: model={where.model}: this {type(model).__name__} "
+            "looks at later tokens, so that it cannot continue a text: name a causal "
+            "language model"
+        )
+    return ready
+
+
+def _check_complete(model: Any, told: Mapping[str, Any], where: Where) -> None:
+    """Refuse weights that are drawn, as the folder has none of them."""
+    shapes = [each[0] for each in told["mismatched_keys"]]
+    names = sorted({*told["missing_keys"], *shapes})
+    if not names:
+        return
+    shown = ", ".join(names[:_SHOWN])
+    if len(names) > _SHOWN:
+        shown += f", … ({len(names):,} in all)"
+    made = ", ".join(model.config.architectures or ["another model"])
+    raise PluginContractError(
+        f"models/transformers: model={where.model}: of what a {type(model).__name__} "
+        f"needs is missing, or has another shape: {shown}; the configuration says that "
+        f"these are weights of {made}"
+    )
 
 
 def padding_of(tokenizer: Any) -> int:
@@ -163,7 +200,9 @@ def _load(kind: Any, where: Where, **more: Any) -> Any:
             trust_remote_code=False,
             **more,
         )
-    except (OSError, ValueError, ImportError, KeyError) as error:
+    except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
+        if "out of memory" in str(error):
+            raise
         raise PluginContractError(
             f"models/transformers: model={where.model}: no {kind.__name__} can be "
             f"loaded from this folder or name on the hub: {_first_line(error)}"

@@ -141,7 +141,7 @@ class Transformers(evalkit.Model):
         replies |= self._generated(requests, rows)
         return [replies[place] for place in range(len(requests))]
 
-    def _texts(self, rows: Sequence[Row]) -> list[Generated]:
+    def _texts(self, rows: Sequence[Row]) -> list[Generated | None]:
         assert self._generator is not None  # it is made with the weights
         return self._generator.texts(rows)
 
@@ -152,7 +152,10 @@ class Transformers(evalkit.Model):
 
             self._weights = load_weights(self._where, self._outline)
             self._generator = Generator(
-                self._weights, self._outline.tokenizer, self._encoder
+                self._weights,
+                self._outline.tokenizer,
+                self._encoder,
+                self._outline.context_length,
             )
 
     def _continuations(self, request: evalkit.Request) -> list[Given]:
@@ -203,7 +206,7 @@ class Transformers(evalkit.Model):
         order = sorted(
             range(len(given)), key=lambda n: len(given[n][1].tokens), reverse=True
         )
-        found: dict[int, evalkit.Continuation] = {}
+        found: dict[int, evalkit.Continuation | None] = {}
         for some in _batches(order, self._given.batch_size):
             scored = continuations_of(
                 self._weights,
@@ -211,18 +214,28 @@ class Transformers(evalkit.Model):
                 padding_of(self._outline.tokenizer),
             )
             found.update(zip(some, scored, strict=True))
-        replies: defaultdict[int, list[evalkit.Continuation]] = defaultdict(list)
+        replies: defaultdict[int, list[evalkit.Continuation | None]] = defaultdict(list)
         sizes: defaultdict[int, int] = defaultdict(int)
         for number, (place, each) in enumerate(given):
             replies[place].append(found[number])
             sizes[place] += len(each.tokens)
         return {
-            place: evalkit.Reply(
-                continuations=tuple(continuations),
+            place: self._no_numbers()
+            if None in continuations
+            else evalkit.Reply(
+                continuations=tuple(each for each in continuations if each),
                 usage=evalkit.Usage(input_tokens=sizes[place], output_tokens=0),
             )
             for place, continuations in replies.items()
         }
+
+    def _no_numbers(self) -> evalkit.Reply:
+        kind = str(self._weights.dtype).removeprefix("torch.")
+        advice = "" if kind == "float32" else ": try dtype=float32"
+        return evalkit.Reply(
+            error=f"the model's logits are no numbers (NaN or infinite) in {kind}"
+            f"{advice}"
+        )
 
     def _generated(
         self, requests: Sequence[evalkit.Request], rows: Sequence[Row]
@@ -231,7 +244,7 @@ class Transformers(evalkit.Model):
         alike: defaultdict[Any, list[int]] = defaultdict(list)
         for number, row in enumerate(rows):
             alike[row.settings].append(number)
-        found: dict[int, Generated] = {}
+        found: dict[int, Generated | None] = {}
         for numbers in alike.values():
             numbers.sort(key=lambda n: len(rows[n].tokens), reverse=True)
             for some in _batches(numbers, self._given.batch_size):
@@ -240,10 +253,13 @@ class Transformers(evalkit.Model):
         by_place: defaultdict[int, list[int]] = defaultdict(list)
         for number, row in enumerate(rows):
             by_place[row.place].append(number)
-        return {
-            place: _reply([found[n] for n in numbers], len(rows[numbers[0]].tokens))
-            for place, numbers in by_place.items()
-        }
+        replies = {}
+        for place, numbers in by_place.items():
+            made = [each for n in numbers if (each := found[n])]
+            size = len(rows[numbers[0]].tokens)
+            whole = len(made) == len(numbers)
+            replies[place] = _reply(made, size) if whole else self._no_numbers()
+        return replies
 
 
 def _reply(texts: Sequence[Generated], input_tokens: int) -> evalkit.Reply:

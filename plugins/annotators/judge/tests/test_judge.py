@@ -207,6 +207,24 @@ def test_what_fails_is_a_status_and_asked_anew() -> None:
     assert second["b_1_turn2"] == "judged"
 
 
+@pytest.mark.parametrize(
+    ("reply", "rule", "status"),
+    [
+        ("It is rude. But no, it is polite", {"tag": None, "take": "last"}, "cut"),
+        ("<verdict>polite</verdict> Or", {"tag": "verdict"}, "cut"),
+        ("Or rather <verdict>polite</verdict>\n", {"tag": "verdict"}, "judged"),
+    ],
+)
+def test_what_was_cut_off_says_nothing_without_an_end(
+    reply: str, rule: Any, status: str
+) -> None:
+    with judging(lambda text, got: spoken(reply, "length")) as server:
+        verdict = {"kind": "label", "values": VALUES, **rule}
+        found = column(judged(declared(server, verdict=verdict)), "polite.status")
+    cut = "unparsed: the reply was cut off (max_tokens)"
+    assert {*found.values()} == {cut if status == "cut" else status}
+
+
 def test_offline_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVALKIT_OFFLINE", "1")
     with judging(by_response) as server:
@@ -353,6 +371,14 @@ def test_marks_that_say_how_much_better() -> None:
     # of the response that is longer: 3 as the first, 1 as the second
     assert values == {"a_1": 2.0, "b_1_turn2": 0.0, "c/3": 1.5, "d": 2.0, "e": None}
     assert "judge-mean:of=polite" in found
+
+
+def test_a_majority_of_marks_that_say_how_much_better_is_refused() -> None:
+    with judging(longer) as server:
+        said = {**panel(server), **PAIR}
+        said["verdict"] = {"kind": "pair", "values": {"A>B": 1, "B>A": 0}}
+        with pytest.raises(PluginError, match="combine: numbers have no majority"):
+            judged(said, predictions=with_others())
 
 
 def test_criteria_have_points() -> None:
@@ -549,6 +575,14 @@ WRONG: list[tuple[Any, str]] = [
     (
         {"verdict": {"kind": "label", "values": {"a": 1}, "pattern": "x"}},
         "verdict.pattern: it must have one group",
+    ),
+    (
+        {
+            "verdict": {"kind": "pair", "values": {"best": 3, "better": 1, "worse": 0}},
+            "prompt": {"user": "{rubric} {first} {second}"},
+            "pair": {"other": "source"},
+        },
+        "verdict.values: they do not say",
     ),
     ({"model": None}, "model: name one model"),
     ({"model": "constant:answer=x"}, "model: models/constant answers inputs"),

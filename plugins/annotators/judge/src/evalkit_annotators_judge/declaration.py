@@ -54,8 +54,9 @@ class VerdictRule(_Declared):
     `marks`."""
     values: Mapping[Label, Finite] | None = None
     """What each label is worth. Of a pair, in place of `marks`: what each mark is worth
-    for the first answer, from the best to the worst (`[[A>>B]]` to `[[B>>A]]`); the
-    verdict on both orders is the mean."""
+    for the first answer (`[[A>>B]]` to `[[B>>A]]`, in any order); of the second answer
+    it is worth what the mark with A and B exchanged is. The verdict on both orders is
+    the mean."""
     range: tuple[Finite, Finite] | None = None
     """The least and the greatest number that counts."""
     tag: Annotated[str, Field(pattern=r"^[A-Za-z][\w-]*$")] | None = None

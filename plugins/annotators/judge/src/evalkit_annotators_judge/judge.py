@@ -14,7 +14,7 @@ from evalkit_annotators_judge.columns import JUDGED, columns_of, names_of, witho
 from evalkit_annotators_judge.combining import of_both_orders
 from evalkit_annotators_judge.declaration import Declaration
 from evalkit_annotators_judge.defaults import default_metrics
-from evalkit_annotators_judge.parsing import Verdict, read_verdict
+from evalkit_annotators_judge.parsing import Verdict, is_closed, read_verdict
 from evalkit_annotators_judge.people import COLUMN, read_people
 from evalkit_annotators_judge.questions import Asked, Row, criteria_of, questions
 
@@ -156,7 +156,8 @@ class Judge(Annotator):
             verdict = Verdict(reason="refused: the judge declines")
             return _Said(asked, verdict, said.text, cost, is_final=True)
         verdict = read_verdict(said.text, self._said.verdict, asked.is_swapped)
-        if verdict.reason is not None and said.finish_reason == "length":
+        is_whole = verdict.reason is None and is_closed(said.text, self._said.verdict)
+        if said.finish_reason == "length" and not is_whole:
             verdict = Verdict(reason="unparsed: the reply was cut off (max_tokens)")
         return _Said(asked, verdict, said.text, cost, is_final=True)
 

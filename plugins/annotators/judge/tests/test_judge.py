@@ -506,9 +506,9 @@ def test_verdicts_of_people() -> None:
     rows = [{**row, "people": p} for row, p in zip(ROWS, people, strict=True)]
     with judging(opinion) as server:
         found = judged(panel(server, human="people"), rows=rows)
-    share = found["judge-agreement:of=polite.label/people"]
+    share = found["judge-agreement:of=polite.label/polite.people"]
     assert (share.value, share.n) == (3 / 4, 4)
-    alpha = found["krippendorff-alpha:of=polite.label/people"]
+    alpha = found["krippendorff-alpha:of=polite.label/polite.people"]
     assert alpha.n == 4
     assert alpha.value is not None
     assert alpha.ci_high is not None
@@ -533,12 +533,69 @@ def test_verdicts_of_people_in_a_file(suffix: str, tmp_path: Path) -> None:
         for text, why in (
             ('{"id": "a"}', "line 1: it has no verdict"),
             ('\n{"verdict": 1}', "line 2: it has no id"),
+            ('{"id": " ", "verdict": "polite"}', "line 1: it has no id"),
+            ('{"id": NaN, "verdict": "polite"}', "line 1: its id is no text"),
+            ('{"id": "a", "verdict": NaN}', "line 1: verdict nan is none of the jud"),
+            ('{"id": "a", "verdict": "Polite"}', "line 1: verdict 'Polite' is none"),
+            ('{"id": "a", "verdict": true}', "line 1: verdict True is none"),
+            (
+                '{"id": "a", "verdict": "rude", "_replication_": "1"}',
+                "line 1: verdicts of replications",
+            ),
             ("", "has no rows"),
         ):
             wrong = tmp_path / "wrong.jsonl"
             wrong.write_text(text)
             with pytest.raises(PluginError, match=f"human_file: .*{why}"):
                 judged({**said, "human_file": str(wrong)})
+
+
+def test_what_people_say_and_the_judge_cannot_is_counted() -> None:
+    people = [" polite ", "Polite", "rude", 1, None]
+    rows = [{**row, "people": p} for row, p in zip(ROWS, people, strict=True)]
+    with judging(by_response) as server:
+        found = judged(declared(server, human="people"), rows=rows)
+    name = "judge-agreement:of=polite.label/polite.people"
+    assert found.record.not_scored[name] == 3  # two of people, one of the judge
+    said = "people: 'Polite' is none of the judge's, which are 'polite', 'rude'"
+    assert column(found, "polite.people-status")["b_1_turn2"] == said
+    assert column(found, "polite.people")["a_1"] == "polite"
+
+
+def test_true_and_false_of_people_are_met_and_not_met(tmp_path: Path) -> None:
+    file = tmp_path / "people.jsonl"
+    given = {"a_1": True, "c/3": False, "e\u2028": True}
+    lines = [
+        json.dumps({"id": uid, "verdict": v}, ensure_ascii=False)
+        for uid, v in given.items()
+    ]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    with judging(lambda text, got: '{"criteria_met": true}') as server:
+        said = declared(server, verdict={"kind": "json"}, human_file=str(file))
+        found = judged(said)
+    share = found["judge-agreement:of=polite.label/polite.people"]
+    assert (share.value, share.n) == (1 / 2, 2)
+
+
+def test_nothing_is_known_by_how_it_is_named(tmp_path: Path) -> None:
+    files = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
+    for file in files:
+        file.write_text('{"id": "a_1", "verdict": "rude"}\n')
+    with judging(by_response) as server:
+        said = declared(server, human_file=str(files[0]))
+        first = judged(said)
+        model = f"openai:concurrency=3,base_url={server.url}/v1,model=m"
+        again = judged({**said, "model": model, "human_file": str(files[1])})
+        assert again.run_id == first.run_id
+        assert again.record.annotations[0].asked == 0
+        panels = [
+            judged(declared(server, model=None, judges=[{"name": "a", "model": each}]))
+            for each in (model, said["model"])
+        ]
+        assert len({each.run_id for each in panels}) == 1
+        files[1].write_text('{"id": "a_1", "verdict": "polite"}\n')
+        other = judged({**said, "human_file": str(files[1])})
+        assert other.run_id != first.run_id
 
 
 def test_numbers_and_people() -> None:
@@ -553,8 +610,8 @@ def test_numbers_and_people() -> None:
         found = judged(declared(server, verdict=rule, human="people"), rows=rows)
     mean = found["judge-mean:of=polite"]
     assert (mean.value, mean.unit) == (14 / 5, "")
-    assert found["judge-agreement:of=polite.value/people"].value == 4 / 5
-    alpha = found["krippendorff-alpha:level=interval,of=polite.value/people"]
+    assert found["judge-agreement:of=polite.value/polite.people"].value == 4 / 5
+    alpha = found["krippendorff-alpha:level=interval,of=polite.value/polite.people"]
     assert alpha.value == pytest.approx(0.95, abs=0.05)
 
 

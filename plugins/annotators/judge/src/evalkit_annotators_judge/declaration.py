@@ -13,6 +13,7 @@ from pydantic import (
     Field,
     PrivateAttr,
     computed_field,
+    field_serializer,
     field_validator,
     model_validator,
 )
@@ -194,6 +195,7 @@ class Declaration(Parameters):
     asking: Limits = Field(default=Limits(), exclude=True)
     prices: Prices | None = Field(default=None, exclude=True)
     _identities: list[dict[str, Any]] = PrivateAttr(default_factory=list)
+    _people_sha256: str | None = PrivateAttr(default=None)
 
     @field_validator("judges", "criteria")
     @classmethod
@@ -220,6 +222,31 @@ class Declaration(Parameters):
     def identities(self) -> list[dict[str, Any]]:
         """What tells the models from others, as they say themselves."""
         return self._identities
+
+    # what a run is known by says what models and files are, not how they are named
+
+    @field_serializer("model")
+    def _model_as_known(self, given: str | None) -> str | None:
+        return self._known(0, given) if given is not None else None
+
+    @field_serializer("judges")
+    def _judges_as_known(self, given: tuple[JudgeModel, ...]) -> list[dict[str, Any]]:
+        return [
+            {
+                **each.model_dump(mode="json", exclude_defaults=True),
+                "model": self._known(number, each.model),
+            }
+            for number, each in enumerate(given)
+        ]
+
+    @field_serializer("human_file")
+    def _file_as_known(self, given: Path | None) -> str | None:
+        if self._people_sha256 is not None:
+            return f"sha256:{self._people_sha256}"
+        return None if given is None else str(given)
+
+    def _known(self, number: int, given: str) -> str:
+        return str(self._identities[number]["id"]) if self._identities else given
 
     @property
     def panel(self) -> tuple[JudgeModel, ...]:

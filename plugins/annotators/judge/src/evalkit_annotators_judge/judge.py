@@ -14,8 +14,9 @@ from evalkit_annotators_judge.columns import JUDGED, columns_of, names_of, witho
 from evalkit_annotators_judge.combining import of_both_orders
 from evalkit_annotators_judge.declaration import Declaration
 from evalkit_annotators_judge.defaults import default_metrics
+from evalkit_annotators_judge.labels import UnknownVerdict, peoples_verdict
 from evalkit_annotators_judge.parsing import Verdict, is_closed, read_verdict
-from evalkit_annotators_judge.people import COLUMN, read_people
+from evalkit_annotators_judge.people import COLUMN, WHY, read_people
 from evalkit_annotators_judge.questions import Asked, Row, criteria_of, questions
 
 _REFUSALS = ("refusal", "content_filter")
@@ -52,12 +53,13 @@ class Judge(Annotator):
         self._said = parameters
         check(parameters)
         file = parameters.human_file
-        self._people = {} if file is None else read_people(file)
+        self._people = None if file is None else read_people(file, parameters)
         self._chats: dict[str, bool] = {}
         self._budgets = [Budget(parameters.asking) for _ in parameters.panel]
         parameters._identities[:] = [
             self._bind(each.name, each.model) for each in parameters.panel
         ]
+        parameters._people_sha256 = self._people.sha256 if self._people else None
 
     def _bind(self, name: str, model: str) -> dict[str, Any]:
         """Look at a model, and return what tells it from others."""
@@ -123,10 +125,20 @@ class Judge(Annotator):
             else self._annotation(row, said[number])
             for number, row in enumerate(rows)
         ]
-        if self._said.human_file:
+        if self._said.human or self._people is not None:
             for row, annotation in zip(rows, found, strict=True):
-                annotation.value[COLUMN] = self._people.get(str(row.fields["uid"]))
+                annotation.value[COLUMN], annotation.value[WHY] = self._of_people(row)
         return found
+
+    def _of_people(self, row: Row) -> tuple[str | float | None, str | None]:
+        """Return what people say of a response, or why that does not count."""
+        if self._people is None:
+            field = self._said.human or ""
+            try:
+                return peoples_verdict(row.fields[field], self._said), None
+            except UnknownVerdict as error:
+                return None, f"{field}: {error}"
+        return self._people.verdicts.get(str(row.fields["uid"])), None
 
     def _ask_all(self, asked: Sequence[Sequence[Asked]]) -> list[list[_Said]]:
         """Ask each judge all that it is asked, and hand the replies back to rows."""

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from evalkit import Metric, NotScored, Parameters
 from evalkit.hookspecs import AnswerKind
-from evalkit_annotators_judge.people import COLUMN
+from evalkit_annotators_judge.people import COLUMN, WHY
 
 _KINDS: tuple[AnswerKind, ...] = ("one", "any-of", "all-of", "spans", "number", "none")
 
@@ -105,11 +105,12 @@ class OfColumns(Parameters):
 class JudgeAgreement(Metric):
     """Share of responses of which all verdicts are the same.
 
-    `judge-agreement:of=NAME.label/FIELD` compares a judge with people's verdicts in a
-    field, `judge-agreement:of=NAME.a-label/NAME.b-label` two judges. Agreement by
-    chance is not taken away, as `krippendorff-alpha` with the same `of=` does. Numbers
-    are equal as numbers, true is 1. A response of which people did not say anything is
-    left out; one without a judge's verdict is not scored, and counted by the column.
+    `judge-agreement:of=NAME.label/NAME.people` compares a judge with people's verdicts,
+    `judge-agreement:of=NAME.a-label/NAME.b-label` two judges. Agreement by chance is
+    not taken away, as `krippendorff-alpha` with the same `of=` does. Numbers are equal
+    as numbers, true is 1. A response of which people did not say anything is left out;
+    one without a judge's verdict, or of which people say what the judge cannot, is not
+    scored, and counted by the reason.
     Range 0 to 1, in %, higher is better; Wilson's interval.
 
     Source: evalkit's own; the observed agreement of Cohen's kappa.
@@ -132,19 +133,36 @@ class JudgeAgreement(Metric):
 
     @property
     def columns(self) -> Sequence[str]:  # type: ignore[override]
-        """The columns that are compared."""
+        """The columns that are compared, and why people's verdicts do not count."""
+        whys = (name for name in self._compared if name.endswith(f".{COLUMN}"))
+        return (*self._compared, *(why_of(name) for name in whys))
+
+    @property
+    def _compared(self) -> tuple[str, ...]:
         parameters = self.parameters
         assert isinstance(parameters, OfColumns)
         return parameters.of
 
     def score_example(self, fields: Mapping[str, Any]) -> float | NotScored | None:
         """Return 1 where all are the same, and else 0."""
-        lacking = [name for name in self.columns if fields[name] is None]
+        lacking = [name for name in self._compared if fields[name] is None]
+        for name in lacking:
+            if name.endswith(f".{COLUMN}") and fields[why_of(name)] is not None:
+                return NotScored(str(fields[why_of(name)]))
         if any("." not in name or name.endswith(f".{COLUMN}") for name in lacking):
             return None  # people need not have judged all
         if lacking:
             return NotScored(f"{lacking[0]} has no verdict")
-        return float(len({_comparable(fields[name]) for name in self.columns}) == 1)
+        return float(len({_comparable(fields[name]) for name in self._compared}) == 1)
+
+
+def why_of(column: str) -> str:
+    """Return the column that says why people's verdicts do not count.
+
+    Args:
+        column: The column of the verdicts.
+    """
+    return f"{column.removesuffix(COLUMN)}{WHY}"
 
 
 def _comparable(value: Any) -> Any:

@@ -524,12 +524,22 @@ def test_verdicts_of_people_in_a_file(suffix: str, tmp_path: Path) -> None:
     file.write_text("\n".join(lines))
     with judging(opinion) as server:
         said = panel(server, human_file=str(file))
-        found = judged(said)
+        with pytest.warns(
+            UserWarning, match="1 of 4 ids of human_file of polite match"
+        ):
+            found = judged(said)
         share = found["judge-agreement:of=polite.label/polite.people"]
         assert (share.value, share.n) == (pytest.approx(2 / 3), 3)
         assert found["krippendorff-alpha:of=polite.label/polite.people"].n == 3
         file.write_text(file.read_text().replace("rude", "polite"))
-        assert judged(said).run_id != found.run_id
+        with pytest.warns(UserWarning, match="1 of 4 ids"):
+            assert judged(said).run_id != found.run_id
+        strangers = tmp_path / "strangers.jsonl"
+        strangers.write_text('{"id": "x", "verdict": "rude"}')
+        none = judged({**said, "human_file": str(strangers)})
+        told = none["judge-agreement:of=polite.label/polite.people"]
+        assert (told.value, none.status) == (None, "partial")
+        assert "no id of human_file is that of an example" in str(told.reason)
         for text, why in (
             ('{"id": "a"}', "line 1: it has no verdict"),
             ('\n{"verdict": 1}', "line 2: it has no id"),
@@ -572,7 +582,8 @@ def test_true_and_false_of_people_are_met_and_not_met(tmp_path: Path) -> None:
     file.write_text("\n".join(lines), encoding="utf-8")
     with judging(lambda text, got: '{"criteria_met": true}') as server:
         said = declared(server, verdict={"kind": "json"}, human_file=str(file))
-        found = judged(said)
+        with pytest.warns(UserWarning, match="1 of 3 ids"):
+            found = judged(said)
     share = found["judge-agreement:of=polite.label/polite.people"]
     assert (share.value, share.n) == (1 / 2, 2)
 

@@ -16,7 +16,7 @@ from evalkit_annotators_judge.declaration import Declaration
 from evalkit_annotators_judge.defaults import default_metrics
 from evalkit_annotators_judge.labels import UnknownVerdict, peoples_verdict
 from evalkit_annotators_judge.parsing import Verdict, is_closed, read_verdict
-from evalkit_annotators_judge.people import COLUMN, WHY, read_people
+from evalkit_annotators_judge.people import COLUMN, COUNT, FOUND, WHY, read_people
 from evalkit_annotators_judge.questions import Asked, Row, criteria_of, questions
 
 _REFUSALS = ("refusal", "content_filter")
@@ -127,18 +127,24 @@ class Judge(Annotator):
         ]
         if self._said.human or self._people is not None:
             for row, annotation in zip(rows, found, strict=True):
-                annotation.value[COLUMN], annotation.value[WHY] = self._of_people(row)
+                annotation.value.update(self._of_people(row))
         return found
 
-    def _of_people(self, row: Row) -> tuple[str | float | None, str | None]:
+    def _of_people(self, row: Row) -> dict[str, Any]:
         """Return what people say of a response, or why that does not count."""
+        found: dict[str, Any] = dict.fromkeys((COLUMN, WHY, COUNT, FOUND))
         if self._people is None:
             field = self._said.human or ""
             try:
-                return peoples_verdict(row.fields[field], self._said), None
+                found[COLUMN] = peoples_verdict(row.fields[field], self._said)
             except UnknownVerdict as error:
-                return None, f"{field}: {error}"
-        return self._people.verdicts.get(str(row.fields["uid"])), None
+                found[WHY] = f"{field}: {error}"
+            return found
+        uid = str(row.fields["uid"])
+        found[COUNT] = len(self._people.verdicts)
+        if uid in self._people.verdicts:
+            found[COLUMN], found[FOUND] = self._people.verdicts[uid], uid
+        return found
 
     def _ask_all(self, asked: Sequence[Sequence[Asked]]) -> list[list[_Said]]:
         """Ask each judge all that it is asked, and hand the replies back to rows."""

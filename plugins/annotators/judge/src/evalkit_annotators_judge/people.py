@@ -17,6 +17,8 @@ COLUMN = "people"
 """The column that holds them."""
 WHY = "people-status"
 """The column that says why one does not count."""
+COUNT, FOUND = "people-count", "people-id"
+"""The columns that say how many a file has, and of which example this one is."""
 
 _IDS = ("id", "uid")
 

@@ -525,7 +525,7 @@ def test_verdicts_of_people_in_a_file(suffix: str, tmp_path: Path) -> None:
     with judging(opinion) as server:
         said = panel(server, human_file=str(file))
         with pytest.warns(
-            UserWarning, match="1 of 4 ids of human_file of polite match"
+            UserWarning, match="1 of 4 ids of human_file of polite"
         ):
             found = judged(said)
         share = found["judge-agreement:of=polite.label/polite.people"]

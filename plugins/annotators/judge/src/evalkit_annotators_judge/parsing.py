@@ -106,7 +106,7 @@ def read_mark(text: str, marks: Sequence[str]) -> Verdict:
 
 
 def _only_mark(text: str, marks: Sequence[str]) -> str | Verdict:
-    found = {*re.findall(whole_words(marks), text)}
+    found: set[str] = {*re.findall(whole_words(marks), text)}
     if len(found) == 1:
         return found.pop()
     return unparsed("several verdicts" if found else "no verdict")

@@ -524,9 +524,7 @@ def test_verdicts_of_people_in_a_file(suffix: str, tmp_path: Path) -> None:
     file.write_text("\n".join(lines))
     with judging(opinion) as server:
         said = panel(server, human_file=str(file))
-        with pytest.warns(
-            UserWarning, match="1 of 4 ids of human_file of polite"
-        ):
+        with pytest.warns(UserWarning, match="1 of 4 ids of human_file of polite"):
             found = judged(said)
         share = found["judge-agreement:of=polite.label/polite.people"]
         assert (share.value, share.n) == (pytest.approx(2 / 3), 3)
@@ -594,7 +592,10 @@ def test_nothing_is_known_by_how_it_is_named(tmp_path: Path) -> None:
         file.write_text('{"id": "a_1", "verdict": "rude"}\n')
     with judging(by_response) as server:
         said = declared(server, human_file=str(files[0]))
-        first = judged(said)
+        runs = tmp_path / "runs"
+        first = judged(said, out=runs)
+        checked = evalkit.verify(runs / str(first.dataset) / first.run_id)
+        assert (checked.differences, checked.unverified) == ((), {})
         model = f"openai:concurrency=3,base_url={server.url}/v1,model=m"
         again = judged({**said, "model": model, "human_file": str(files[1])})
         assert again.run_id == first.run_id
@@ -604,6 +605,9 @@ def test_nothing_is_known_by_how_it_is_named(tmp_path: Path) -> None:
             for each in (model, said["model"])
         ]
         assert len({each.run_id for each in panels}) == 1
+        recorded = judged({**said, "human_file": f"sha256:{'0' * 64}"})
+        assert recorded.status == "partial"
+        assert "is what a run recorded" in str(recorded.problems[0])
         files[1].write_text('{"id": "a_1", "verdict": "polite"}\n')
         other = judged({**said, "human_file": str(files[1])})
         assert other.run_id != first.run_id

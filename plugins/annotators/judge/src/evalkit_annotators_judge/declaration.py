@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -26,6 +27,9 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=62)]
 Kind = Literal["label", "number", "json", "correct", "pair"]
 Take = Literal["first", "last", "only"]
 Label = Annotated[str, Field(min_length=1, pattern=r"^\S(.*\S)?$")]
+
+RECORDED = "sha256:"
+"""What a run writes in place of the name of a file, before its SHA-256."""
 
 
 class _Declared(BaseModel):
@@ -242,11 +246,20 @@ class Declaration(Parameters):
     @field_serializer("human_file")
     def _file_as_known(self, given: Path | None) -> str | None:
         if self._people_sha256 is not None:
-            return f"sha256:{self._people_sha256}"
+            return f"{RECORDED}{self._people_sha256}"
         return None if given is None else str(given)
 
     def _known(self, number: int, given: str) -> str:
-        return str(self._identities[number]["id"]) if self._identities else given
+        if not self._identities or ".py:" in given:
+            return given
+        identity = self._identities[number]
+        name = str(identity["id"]).partition("/")[2]
+        texts = {
+            key: each if isinstance(each, str) else json.dumps(each)
+            for key, each in sorted(identity["parameters"].items())
+        }
+        said = ",".join(f"{key}={text}" for key, text in texts.items())
+        return f"{name}:{said}" if said else name
 
     @property
     def panel(self) -> tuple[JudgeModel, ...]:

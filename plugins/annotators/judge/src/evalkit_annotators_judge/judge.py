@@ -104,6 +104,11 @@ class Judge(Annotator):
         fields: Mapping[str, Sequence[Any]],
     ) -> list[Annotation]:
         """Ask about responses, and read the verdicts."""
+        if self._people is not None and not self._people.verdicts:
+            raise PluginContractError(
+                f"human_file: {self._said.human_file} is what a run recorded, and no "
+                "file; name the file"
+            )
         rows = [
             Row(prediction, target, {name: fields[name][n] for name in fields})
             for n, (prediction, target) in enumerate(

@@ -166,7 +166,7 @@ class JudgeAgreement(Metric):
                 return [why] * len(totals)
             if found < total:
                 said = f"{total - found} of {total} ids of human_file of {judge}"
-                warnings.warn(f"{said} match no example that is scored", stacklevel=1)
+                warnings.warn(f"{said} match no example that is scored", stacklevel=2)
         names = self.columns
         rows = zip(*(fields[name] for name in names), strict=True)
         return [self._score(dict(zip(names, row, strict=True))) for row in rows]

@@ -207,6 +207,24 @@ def test_what_fails_is_a_status_and_asked_anew() -> None:
     assert second["b_1_turn2"] == "judged"
 
 
+@pytest.mark.parametrize(
+    ("reply", "rule", "status"),
+    [
+        ("It is rude. But no, it is polite", {"tag": None, "take": "last"}, "cut"),
+        ("<verdict>polite</verdict> Or", {"tag": "verdict"}, "cut"),
+        ("Or rather <verdict>polite</verdict>\n", {"tag": "verdict"}, "judged"),
+    ],
+)
+def test_what_was_cut_off_says_nothing_without_an_end(
+    reply: str, rule: Any, status: str
+) -> None:
+    with judging(lambda text, got: spoken(reply, "length")) as server:
+        verdict = {"kind": "label", "values": VALUES, **rule}
+        found = column(judged(declared(server, verdict=verdict)), "polite.status")
+    cut = "unparsed: the reply was cut off (max_tokens)"
+    assert {*found.values()} == {cut if status == "cut" else status}
+
+
 def test_offline_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVALKIT_OFFLINE", "1")
     with judging(by_response) as server:
@@ -355,6 +373,14 @@ def test_marks_that_say_how_much_better() -> None:
     assert "judge-mean:of=polite" in found
 
 
+def test_a_majority_of_marks_that_say_how_much_better_is_refused() -> None:
+    with judging(longer) as server:
+        said = {**panel(server), **PAIR}
+        said["verdict"] = {"kind": "pair", "values": {"A>B": 1, "B>A": 0}}
+        with pytest.raises(PluginError, match="combine: numbers have no majority"):
+            judged(said, predictions=with_others())
+
+
 def test_criteria_have_points() -> None:
     criteria = [
         {"name": "thanks", "rubric": "Does it thank?", "points": 5},
@@ -480,9 +506,9 @@ def test_verdicts_of_people() -> None:
     rows = [{**row, "people": p} for row, p in zip(ROWS, people, strict=True)]
     with judging(opinion) as server:
         found = judged(panel(server, human="people"), rows=rows)
-    share = found["judge-agreement:of=polite.label/people"]
+    share = found["judge-agreement:of=polite.label/polite.people"]
     assert (share.value, share.n) == (3 / 4, 4)
-    alpha = found["krippendorff-alpha:of=polite.label/people"]
+    alpha = found["krippendorff-alpha:of=polite.label/polite.people"]
     assert alpha.n == 4
     assert alpha.value is not None
     assert alpha.ci_high is not None
@@ -498,21 +524,93 @@ def test_verdicts_of_people_in_a_file(suffix: str, tmp_path: Path) -> None:
     file.write_text("\n".join(lines))
     with judging(opinion) as server:
         said = panel(server, human_file=str(file))
-        found = judged(said)
+        with pytest.warns(UserWarning, match="1 of 4 ids of human_file of polite"):
+            found = judged(said)
         share = found["judge-agreement:of=polite.label/polite.people"]
         assert (share.value, share.n) == (pytest.approx(2 / 3), 3)
         assert found["krippendorff-alpha:of=polite.label/polite.people"].n == 3
         file.write_text(file.read_text().replace("rude", "polite"))
-        assert judged(said).run_id != found.run_id
+        with pytest.warns(UserWarning, match="1 of 4 ids"):
+            assert judged(said).run_id != found.run_id
+        strangers = tmp_path / "strangers.jsonl"
+        strangers.write_text('{"id": "x", "verdict": "rude"}')
+        none = judged({**said, "human_file": str(strangers)})
+        told = none["judge-agreement:of=polite.label/polite.people"]
+        assert (told.value, none.status) == (None, "partial")
+        assert "no id of human_file is that of an example" in str(told.reason)
         for text, why in (
             ('{"id": "a"}', "line 1: it has no verdict"),
             ('\n{"verdict": 1}', "line 2: it has no id"),
+            ('{"id": " ", "verdict": "polite"}', "line 1: it has no id"),
+            ('{"id": NaN, "verdict": "polite"}', "line 1: its id is no text"),
+            ('{"id": "a", "verdict": NaN}', "line 1: verdict nan is none of the jud"),
+            ('{"id": "a", "verdict": "Polite"}', "line 1: verdict 'Polite' is none"),
+            ('{"id": "a", "verdict": true}', "line 1: verdict True is none"),
+            (
+                '{"id": "a", "verdict": "rude", "_replication_": "1"}',
+                "line 1: verdicts of replications",
+            ),
             ("", "has no rows"),
         ):
             wrong = tmp_path / "wrong.jsonl"
             wrong.write_text(text)
             with pytest.raises(PluginError, match=f"human_file: .*{why}"):
                 judged({**said, "human_file": str(wrong)})
+
+
+def test_what_people_say_and_the_judge_cannot_is_counted() -> None:
+    people = [" polite ", "Polite", "rude", 1, None]
+    rows = [{**row, "people": p} for row, p in zip(ROWS, people, strict=True)]
+    with judging(by_response) as server:
+        found = judged(declared(server, human="people"), rows=rows)
+    name = "judge-agreement:of=polite.label/polite.people"
+    assert found.record.not_scored[name] == 3  # two of people, one of the judge
+    said = "people: 'Polite' is none of the judge's, which are 'polite', 'rude'"
+    assert column(found, "polite.people-status")["b_1_turn2"] == said
+    assert column(found, "polite.people")["a_1"] == "polite"
+
+
+def test_true_and_false_of_people_are_met_and_not_met(tmp_path: Path) -> None:
+    file = tmp_path / "people.jsonl"
+    given = {"a_1": True, "c/3": False, "e\u2028": True}
+    lines = [
+        json.dumps({"id": uid, "verdict": v}, ensure_ascii=False)
+        for uid, v in given.items()
+    ]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    with judging(lambda text, got: '{"criteria_met": true}') as server:
+        said = declared(server, verdict={"kind": "json"}, human_file=str(file))
+        with pytest.warns(UserWarning, match="1 of 3 ids"):
+            found = judged(said)
+    share = found["judge-agreement:of=polite.label/polite.people"]
+    assert (share.value, share.n) == (1 / 2, 2)
+
+
+def test_nothing_is_known_by_how_it_is_named(tmp_path: Path) -> None:
+    files = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
+    for file in files:
+        file.write_text('{"id": "a_1", "verdict": "rude"}\n')
+    with judging(by_response) as server:
+        said = declared(server, human_file=str(files[0]))
+        runs = tmp_path / "runs"
+        first = judged(said, out=runs)
+        checked = evalkit.verify(runs / str(first.dataset) / first.run_id)
+        assert (checked.differences, checked.unverified) == ((), {})
+        model = f"openai:concurrency=3,base_url={server.url}/v1,model=m"
+        again = judged({**said, "model": model, "human_file": str(files[1])})
+        assert again.run_id == first.run_id
+        assert again.record.annotations[0].asked == 0
+        panels = [
+            judged(declared(server, model=None, judges=[{"name": "a", "model": each}]))
+            for each in (model, said["model"])
+        ]
+        assert len({each.run_id for each in panels}) == 1
+        recorded = judged({**said, "human_file": f"sha256:{'0' * 64}"})
+        assert recorded.status == "partial"
+        assert "is what a run recorded" in str(recorded.problems[0])
+        files[1].write_text('{"id": "a_1", "verdict": "polite"}\n')
+        other = judged({**said, "human_file": str(files[1])})
+        assert other.run_id != first.run_id
 
 
 def test_numbers_and_people() -> None:
@@ -527,8 +625,8 @@ def test_numbers_and_people() -> None:
         found = judged(declared(server, verdict=rule, human="people"), rows=rows)
     mean = found["judge-mean:of=polite"]
     assert (mean.value, mean.unit) == (14 / 5, "")
-    assert found["judge-agreement:of=polite.value/people"].value == 4 / 5
-    alpha = found["krippendorff-alpha:level=interval,of=polite.value/people"]
+    assert found["judge-agreement:of=polite.value/polite.people"].value == 4 / 5
+    alpha = found["krippendorff-alpha:level=interval,of=polite.value/polite.people"]
     assert alpha.value == pytest.approx(0.95, abs=0.05)
 
 
@@ -549,6 +647,14 @@ WRONG: list[tuple[Any, str]] = [
     (
         {"verdict": {"kind": "label", "values": {"a": 1}, "pattern": "x"}},
         "verdict.pattern: it must have one group",
+    ),
+    (
+        {
+            "verdict": {"kind": "pair", "values": {"best": 3, "better": 1, "worse": 0}},
+            "prompt": {"user": "{rubric} {first} {second}"},
+            "pair": {"other": "source"},
+        },
+        "verdict.values: they do not say",
     ),
     ({"model": None}, "model: name one model"),
     ({"model": "constant:answer=x"}, "model: models/constant answers inputs"),

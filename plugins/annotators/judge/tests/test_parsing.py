@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from evalkit_annotators_judge.combining import of_criteria, of_judges
 from evalkit_annotators_judge.declaration import VerdictRule
 from evalkit_annotators_judge.parsing import Verdict, read_verdict, tagged
+from evalkit_annotators_judge.scales import mirrored
 
 GOOD = {"GOOD": 1.0, "VERY GOOD": 2.0, "BAD": 0.0}
 
@@ -22,6 +23,7 @@ def read(text: str, **rule: Any) -> tuple[float | None, str | None]:
 
 
 NO_VERDICT = (None, "unparsed: no verdict")
+NEGATED = (None, "unparsed: a negated verdict")
 SEVERAL = (None, "unparsed: several verdicts")
 UNDECLARED = (None, "unparsed: a label that is not declared")
 
@@ -36,7 +38,16 @@ UNDECLARED = (None, "unparsed: a label that is not declared")
         ("good", {}, NO_VERDICT),
         ("not BAD, but GOOD", {}, SEVERAL),
         ("not BAD, but GOOD", {"take": "last"}, (1.0, "GOOD")),
-        ("not BAD, but GOOD", {"take": "first"}, (0.0, "BAD")),
+        ("not BAD, but GOOD", {"take": "first"}, NEGATED),
+        ("It is not GOOD.", {}, NEGATED),
+        ("It isn't **GOOD**", {}, NEGATED),
+        ("non-GOOD", {}, NEGATED),
+        ("It is not long.\nGOOD", {}, (1.0, "GOOD")),
+        ("<v>GOOD</v>, no: <v>not GOOD</v>", {"tag": "v"}, UNDECLARED),
+        ("<v>GOOD</v>, no: <v>**BAD**</v>", {"tag": "v"}, UNDECLARED),
+        ("<v>GOOD</v> <v></v>", {"tag": "v"}, UNDECLARED),
+        ("<v>GOOD</v>, no: <v>BAD", {"tag": "v"}, UNDECLARED),
+        ("<v>GOOD</v> <v>or so</v>", {"tag": "v", "take": "first"}, (1.0, "GOOD")),
         ("GOOD <v>BAD</v>", {"tag": "v"}, (0.0, "BAD")),
         ("<v> VERY GOOD </v>", {"tag": "v"}, (2.0, "VERY GOOD")),
         ("<v>GOOD</v><v>BAD</v>", {"tag": "v", "take": "first"}, (1.0, "GOOD")),
@@ -89,7 +100,21 @@ def test_numbers(text: str, rule: Any, expected: Any) -> None:
         ("This is not CORRECT.", (0.0, "incorrect")),
         ("It isn't quite CORRECT", (0.0, "incorrect")),
         ("INCORRECT, as the CORRECT answer is 5", (0.0, "incorrect")),
-        ("not INCORRECT", (None, "unparsed: a negated verdict")),
+        ("not INCORRECT", NEGATED),
+        ("The answer is **NOT** CORRECT.", (0.0, "incorrect")),
+        ("NOT **CORRECT**", (0.0, "incorrect")),
+        ("not at all CORRECT", (0.0, "incorrect")),
+        ("not: CORRECT", NEGATED),
+        ("not only CORRECT", NEGATED),
+        ("It is not, in my view, CORRECT", NEGATED),
+        ("CORRECT it is not.", NEGATED),
+        ("CORRECT, as it does not differ", (1.0, "correct")),
+        ("INCORRECT, as it does not match", (0.0, "incorrect")),
+        ("neither CORRECT nor INCORRECT", NEGATED),
+        ("It isn't\nCORRECT", NEGATED),
+        ("The unit is not given\nCORRECT", (1.0, "correct")),
+        ("The difference does not matter.\nCORRECT", (1.0, "correct")),
+        ("I could not find a fault. CORRECT", (1.0, "correct")),
         ("CORRECT? NOT CORRECT!", SEVERAL),
         ("the correct answer is 5", NO_VERDICT),
         ("CORRECTED", NO_VERDICT),
@@ -111,6 +136,20 @@ def test_correct_as_a_whole_word(text: str, expected: Any) -> None:
         ('{"met": true}', {}, "criteria_met is not there"),
         ('{"criteria_met": tru}', {}, "no object of JSON"),
         ("true", {}, "no object of JSON"),
+        ('{"criteria_met": true} {"criteria_met": False}', {}, "no object of JSON"),
+        ('{"criteria_met": true} {"criteria_met": false', {}, "no object of JSON"),
+        (
+            '{"criteria_met": true} {"why": "a "b"", "criteria_met": false}',
+            {},
+            "no object of JSON",
+        ),
+        ('{"criteria_met": true} {"note": 1}', {}, (1.0, "met")),
+        ('{{"criteria_met": true}}', {}, (1.0, "met")),
+        (
+            '{"why": "asked for {\\"criteria_met\\": true}", "criteria_met": false}',
+            {},
+            (0.0, "not met"),
+        ),
         ('{"s": 4}', {"key": "s", "range": [1, 5]}, (4.0, None)),
         ('{"s": 6}', {"key": "s", "range": [1, 5]}, "a number out of the range"),
         ('{"s": true}', {"key": "s", "range": [1, 5]}, "s is of another kind"),
@@ -123,6 +162,53 @@ def test_objects_of_json(text: str, rule: Any, expected: Any) -> None:
         expected if isinstance(expected, tuple) else (None, f"unparsed: {expected}")
     )
     assert read(text, kind="json", **rule) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Answer one is better: A", "loss"),
+        ("It is the second.", "unparsed: no verdict"),
+        ("B, not A", "unparsed: several verdicts"),
+        ("TIE", "tie"),
+    ],
+)
+def test_marks_of_letters_are_whole_words(text: str, label: str) -> None:
+    rule = VerdictRule(kind="pair", marks=("A", "B", "TIE"))
+    found = read_verdict(text, rule, is_swapped=True)
+    assert (found.label or found.reason) == label
+
+
+FINE = {
+    "[[A>>B]]": 3.0,
+    "[[A>B]]": 1.0,
+    "[[A=B]]": 0.5,
+    "[[B>A]]": 0.0,
+    "[[B>>A]]": 0.0,
+}
+
+
+@given(st.permutations([*FINE]))
+def test_marks_have_the_same_images_in_whatever_order(marks: list[str]) -> None:
+    rule = VerdictRule(kind="pair", values={mark: FINE[mark] for mark in marks})
+    swapped = {mark: read_verdict(mark, rule, is_swapped=True).value for mark in FINE}
+    assert [*swapped.values()] == [0, 0, 0.5, 1, 3]
+    assert read_verdict("[[A>B]]", rule).value == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "images"),
+    [
+        ({"worse": 0, "same": 0.5, "better": 1}, ["better", "same", "worse"]),
+        ({"worse": 0, "better": 1, "much better": 3}, None),
+        ({"much better": 1, "better": 1, "worse": 0}, None),
+        ({"A>B": 1, "A=B": 0, "B>A": 0.5}, None),
+        ({"A>>B": 3, "A>B": 1, "B>A": 0}, None),
+    ],
+)
+def test_marks_without_images(values: Any, images: list[str] | None) -> None:
+    found = mirrored(values)
+    assert (None if found is None else [*found.values()]) == images
 
 
 @given(st.text(), st.sampled_from(["label", "number", "json", "correct", "pair"]))

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 from evalkit.errors import DataError, PluginContractError
 from evalkit_annotators_judge.declaration import Declaration, Kind, VerdictRule
+from evalkit_annotators_judge.scales import mirrored
 
 OWN_FIELDS = ("response", "reference", "rubric", "criterion", "first", "second")
 """Fields of templates that neither data nor predictions have."""
@@ -49,7 +50,9 @@ def _problems_of_models(said: Declaration) -> Iterator[tuple[str, str]]:
         yield "combine", "say whether several judges are combined by majority or mean"
     if len(said.judges) <= 1 and said.combine is not None:
         yield "combine", "there is one judge; leave it out"
-    if said.combine == "majority" and said.verdict.range is not None:
+    rule = said.verdict
+    is_scaled = rule.kind == "pair" and bool(rule.values)
+    if said.combine == "majority" and (rule.range is not None or is_scaled):
         yield "combine", "numbers have no majority; write mean"
     if said.human is not None and said.human_file is not None:
         yield "human_file", "human names a field already; leave one of them out"
@@ -84,7 +87,7 @@ def _problems_of_verdict(said: Declaration) -> Iterator[tuple[str, str]]:
         if name not in _TAKES[rule.kind]:
             takes = ", ".join(_TAKES[rule.kind])
             yield f"verdict.{name}", f"the kind {rule.kind} takes {takes} only"
-    yield from _problems_of_values(rule)
+    yield from _problems_of_values(rule, said.pair is None or said.pair.swap)
     if rule.tag is not None and rule.pattern is not None:
         yield "verdict.pattern", "there is a tag already; leave one out"
     if rule.pattern is not None:
@@ -97,7 +100,9 @@ def _problems_of_verdict(said: Declaration) -> Iterator[tuple[str, str]]:
         yield key, f"pairs are compared where both [pair] and the kind say so; {need}"
 
 
-def _problems_of_values(rule: VerdictRule) -> Iterator[tuple[str, str]]:
+def _problems_of_values(
+    rule: VerdictRule, is_swapped: bool
+) -> Iterator[tuple[str, str]]:
     if rule.kind == "label" and not rule.values:
         yield "verdict.values", "there are none; write what each label is worth"
     if rule.kind == "number" and rule.range is None:
@@ -106,6 +111,13 @@ def _problems_of_values(rule: VerdictRule) -> Iterator[tuple[str, str]]:
         yield "verdict.range", "the first number must be less than the second"
     if rule.kind == "pair" and rule.values and "marks" in rule.model_fields_set:
         yield "verdict.marks", "values has the marks; leave one of them out"
+    if rule.kind == "pair" and rule.values and is_swapped and not mirrored(rule.values):
+        yield (
+            "verdict.values",
+            "they do not say what each mark is worth when both answers change places; "
+            "name marks by A and B, as [[A>B]] and [[B>A]], or choose different "
+            "worths, the first and the last of which add up to what all others do",
+        )
     if rule.values and rule.range:
         yield "verdict.range", "a verdict is a label or a number; leave one out"
     for key, several in {"words": rule.words, "marks": rule.marks}.items():

@@ -8,7 +8,7 @@ from typing import Any
 from evalkit_annotators_judge.combining import of_criteria, of_judges
 from evalkit_annotators_judge.declaration import Criterion, Declaration
 from evalkit_annotators_judge.parsing import Verdict
-from evalkit_annotators_judge.people import COLUMN
+from evalkit_annotators_judge.people import COLUMN, COUNT, FOUND, WHY
 
 JUDGED = "judged"
 """The status of a response with a verdict."""
@@ -25,7 +25,9 @@ def names_of(said: Declaration) -> list[str]:
     names = [each.name for each in said.judges] if len(said.judges) > 1 else []
     names += [each.name for each in said.criteria]
     found = [*PARTS, *(f"{name}-{part}" for name in names for part in PARTS)]
-    return [*found, COLUMN] if said.human_file else found
+    return (
+        [*found, COLUMN, WHY, COUNT, FOUND] if said.human or said.human_file else found
+    )
 
 
 def columns_of(
@@ -63,7 +65,9 @@ def without(said: Declaration, why: str) -> dict[str, Any]:
         why: The reason.
     """
     names = names_of(said)
-    return {name: why if name.endswith("status") else None for name in names}
+    return {
+        name: why if name.endswith("status") and name != WHY else None for name in names
+    }
 
 
 def _together(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -13,6 +14,7 @@ from pydantic import (
     Field,
     PrivateAttr,
     computed_field,
+    field_serializer,
     field_validator,
     model_validator,
 )
@@ -25,6 +27,9 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=62)]
 Kind = Literal["label", "number", "json", "correct", "pair"]
 Take = Literal["first", "last", "only"]
 Label = Annotated[str, Field(min_length=1, pattern=r"^\S(.*\S)?$")]
+
+RECORDED = "sha256:"
+"""What a run writes in place of the name of a file, before its SHA-256."""
 
 
 class _Declared(BaseModel):
@@ -54,8 +59,9 @@ class VerdictRule(_Declared):
     `marks`."""
     values: Mapping[Label, Finite] | None = None
     """What each label is worth. Of a pair, in place of `marks`: what each mark is worth
-    for the first answer, from the best to the worst (`[[A>>B]]` to `[[B>>A]]`); the
-    verdict on both orders is the mean."""
+    for the first answer (`[[A>>B]]` to `[[B>>A]]`, in any order); of the second answer
+    it is worth what the mark with A and B exchanged is. The verdict on both orders is
+    the mean."""
     range: tuple[Finite, Finite] | None = None
     """The least and the greatest number that counts."""
     tag: Annotated[str, Field(pattern=r"^[A-Za-z][\w-]*$")] | None = None
@@ -193,6 +199,7 @@ class Declaration(Parameters):
     asking: Limits = Field(default=Limits(), exclude=True)
     prices: Prices | None = Field(default=None, exclude=True)
     _identities: list[dict[str, Any]] = PrivateAttr(default_factory=list)
+    _people_sha256: str | None = PrivateAttr(default=None)
 
     @field_validator("judges", "criteria")
     @classmethod
@@ -219,6 +226,40 @@ class Declaration(Parameters):
     def identities(self) -> list[dict[str, Any]]:
         """What tells the models from others, as they say themselves."""
         return self._identities
+
+    # what a run is known by says what models and files are, not how they are named
+
+    @field_serializer("model")
+    def _model_as_known(self, given: str | None) -> str | None:
+        return self._known(0, given) if given is not None else None
+
+    @field_serializer("judges")
+    def _judges_as_known(self, given: tuple[JudgeModel, ...]) -> list[dict[str, Any]]:
+        return [
+            {
+                **each.model_dump(mode="json", exclude_defaults=True),
+                "model": self._known(number, each.model),
+            }
+            for number, each in enumerate(given)
+        ]
+
+    @field_serializer("human_file")
+    def _file_as_known(self, given: Path | None) -> str | None:
+        if self._people_sha256 is not None:
+            return f"{RECORDED}{self._people_sha256}"
+        return None if given is None else str(given)
+
+    def _known(self, number: int, given: str) -> str:
+        if not self._identities or ".py:" in given:
+            return given
+        identity = self._identities[number]
+        name = str(identity["id"]).partition("/")[2]
+        texts = {
+            key: each if isinstance(each, str) else json.dumps(each)
+            for key, each in sorted(identity["parameters"].items())
+        }
+        said = ",".join(f"{key}={text}" for key, text in texts.items())
+        return f"{name}:{said}" if said else name
 
     @property
     def panel(self) -> tuple[JudgeModel, ...]:

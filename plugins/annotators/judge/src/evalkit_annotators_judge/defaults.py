@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from evalkit_annotators_judge.declaration import Declaration
-from evalkit_annotators_judge.people import COLUMN
 
 
 def default_metrics(said: Declaration) -> list[str]:
@@ -21,10 +20,10 @@ def default_metrics(said: Declaration) -> list[str]:
         found += [f"{kind}:of={{name}}.{each.name}" for each in said.judges]
         columns = "/".join(f"{{name}}.{each.name}-{part}" for each in said.judges)
         found.append(f"krippendorff-alpha:{level}of={columns}")
-    people = f"{{name}}.{COLUMN}" if said.human_file else said.human
-    if people is not None:
-        found.append(f"judge-agreement:of={{name}}.{part}/{people}")
-        found.append(f"krippendorff-alpha:{level}of={{name}}.{part}/{people}")
+    if said.human or said.human_file:
+        both = f"{{name}}.{part}/{{name}}.people"
+        found.append(f"judge-agreement:of={both}")
+        found.append(f"krippendorff-alpha:{level}of={both}")
     return found
 
 

@@ -14,8 +14,9 @@ from evalkit_annotators_judge.columns import JUDGED, columns_of, names_of, witho
 from evalkit_annotators_judge.combining import of_both_orders
 from evalkit_annotators_judge.declaration import Declaration
 from evalkit_annotators_judge.defaults import default_metrics
-from evalkit_annotators_judge.parsing import Verdict, read_verdict
-from evalkit_annotators_judge.people import COLUMN, read_people
+from evalkit_annotators_judge.labels import UnknownVerdict, peoples_verdict
+from evalkit_annotators_judge.parsing import Verdict, is_closed, read_verdict
+from evalkit_annotators_judge.people import COLUMN, COUNT, FOUND, WHY, read_people
 from evalkit_annotators_judge.questions import Asked, Row, criteria_of, questions
 
 _REFUSALS = ("refusal", "content_filter")
@@ -52,12 +53,13 @@ class Judge(Annotator):
         self._said = parameters
         check(parameters)
         file = parameters.human_file
-        self._people = {} if file is None else read_people(file)
+        self._people = None if file is None else read_people(file, parameters)
         self._chats: dict[str, bool] = {}
         self._budgets = [Budget(parameters.asking) for _ in parameters.panel]
         parameters._identities[:] = [
             self._bind(each.name, each.model) for each in parameters.panel
         ]
+        parameters._people_sha256 = self._people.sha256 if self._people else None
 
     def _bind(self, name: str, model: str) -> dict[str, Any]:
         """Look at a model, and return what tells it from others."""
@@ -102,6 +104,11 @@ class Judge(Annotator):
         fields: Mapping[str, Sequence[Any]],
     ) -> list[Annotation]:
         """Ask about responses, and read the verdicts."""
+        if self._people is not None and not self._people.verdicts:
+            raise PluginContractError(
+                f"human_file: {self._said.human_file} is what a run recorded, and no "
+                "file; name the file"
+            )
         rows = [
             Row(prediction, target, {name: fields[name][n] for name in fields})
             for n, (prediction, target) in enumerate(
@@ -123,9 +130,25 @@ class Judge(Annotator):
             else self._annotation(row, said[number])
             for number, row in enumerate(rows)
         ]
-        if self._said.human_file:
+        if self._said.human or self._people is not None:
             for row, annotation in zip(rows, found, strict=True):
-                annotation.value[COLUMN] = self._people.get(str(row.fields["uid"]))
+                annotation.value.update(self._of_people(row))
+        return found
+
+    def _of_people(self, row: Row) -> dict[str, Any]:
+        """Return what people say of a response, or why that does not count."""
+        found: dict[str, Any] = dict.fromkeys((COLUMN, WHY, COUNT, FOUND))
+        if self._people is None:
+            field = self._said.human or ""
+            try:
+                found[COLUMN] = peoples_verdict(row.fields[field], self._said)
+            except UnknownVerdict as error:
+                found[WHY] = f"{field}: {error}"
+            return found
+        uid = str(row.fields["uid"])
+        found[COUNT] = len(self._people.verdicts)
+        if uid in self._people.verdicts:
+            found[COLUMN], found[FOUND] = self._people.verdicts[uid], uid
         return found
 
     def _ask_all(self, asked: Sequence[Sequence[Asked]]) -> list[list[_Said]]:
@@ -156,7 +179,8 @@ class Judge(Annotator):
             verdict = Verdict(reason="refused: the judge declines")
             return _Said(asked, verdict, said.text, cost, is_final=True)
         verdict = read_verdict(said.text, self._said.verdict, asked.is_swapped)
-        if verdict.reason is not None and said.finish_reason == "length":
+        is_whole = verdict.reason is None and is_closed(said.text, self._said.verdict)
+        if said.finish_reason == "length" and not is_whole:
             verdict = Verdict(reason="unparsed: the reply was cut off (max_tokens)")
         return _Said(asked, verdict, said.text, cost, is_final=True)
 

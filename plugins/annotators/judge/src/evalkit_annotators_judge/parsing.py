@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalkit_annotators_judge.declaration import Take, VerdictRule
+from evalkit_annotators_judge.mentions import mentions, whole_words
+from evalkit_annotators_judge.scales import mirrored
 
 MET, NOT_MET = "met", "not met"
 CORRECT, INCORRECT = "correct", "incorrect"
@@ -15,6 +17,8 @@ FIRST, SECOND, TIE = "first", "second", "tie"
 WIN, LOSS = "win", "loss"
 WORTH = {WIN: 1.0, TIE: 0.5, LOSS: 0.0}
 """What a response is worth that is better than another, as good, or worse."""
+
+_NEGATED = "a negated verdict"
 
 
 class Verdict(NamedTuple):
@@ -53,6 +57,8 @@ def read_verdict(text: str, rule: VerdictRule, is_swapped: bool = False) -> Verd
         return read_correct(text, rule.words)
     if rule.kind == "json":
         return _read_json(text, rule)
+    if rule.kind == "label" and rule.tag is None and rule.pattern is None:
+        return _read_words(text, rule.values or {}, rule.take or _usual(rule))
     found = _places(text, rule)
     if rule.kind == "label":
         return _read_label(found, rule.values or {}, rule.take or _usual(rule))
@@ -71,20 +77,38 @@ def tagged(text: str, tag: str) -> list[str]:
     return [each.strip() for each in found]
 
 
+def is_closed(text: str, rule: VerdictRule) -> bool:
+    """Tell whether a verdict is complete in a reply that was cut off.
+
+    Args:
+        text: What a judge wrote until then.
+        rule: How verdicts are read.
+
+    Returns:
+        Whether the closed tag or object of the verdict is the end of it.
+    """
+    if rule.tag is not None:
+        return text.rstrip().endswith(f"</{rule.tag}>")
+    return rule.kind == "json" and text.rstrip("` \n\r\t").endswith("}")
+
+
 def read_mark(text: str, marks: Sequence[str]) -> Verdict:
     """Read which of two answers is better, which exactly one mark says.
 
     Args:
         text: What a judge wrote.
-        marks: Of the first answer, of the second, and of a tie.
+        marks: Of the first answer, of the second, and of a tie; `A` as a whole word.
     """
-    found = [
-        label
-        for label, mark in zip((FIRST, SECOND, TIE), marks, strict=True)
-        if mark in text
-    ]
+    found = _only_mark(text, marks)
+    if isinstance(found, Verdict):
+        return found
+    return Verdict(label=(FIRST, SECOND, TIE)[marks.index(found)])
+
+
+def _only_mark(text: str, marks: Sequence[str]) -> str | Verdict:
+    found: set[str] = {*re.findall(whole_words(marks), text)}
     if len(found) == 1:
-        return Verdict(label=found[0])
+        return found.pop()
     return unparsed("several verdicts" if found else "no verdict")
 
 
@@ -107,15 +131,18 @@ def read_scaled(text: str, values: Mapping[str, float], is_swapped: bool) -> Ver
 
     Args:
         text: What a judge wrote.
-        values: What each mark is worth for the first answer, from the best to the
-            worst; for the second one they are worth it the other way round.
-        is_swapped: Whether the response was the second one.
+        values: What each mark is worth for the first answer.
+        is_swapped: Whether the response was the second one; then it is worth what the
+            mark's mirror image is.
     """
-    marks = [*values]
-    found = [place for place, mark in enumerate(marks) if mark in text]
-    if len(found) != 1:
-        return unparsed("several verdicts" if found else "no verdict")
-    mark = marks[-1 - found[0]] if is_swapped else marks[found[0]]
+    mark = _only_mark(text, [*values])
+    if isinstance(mark, Verdict):
+        return mark
+    if is_swapped:
+        images = mirrored(values)
+        if images is None:
+            return unparsed("the marks have no mirror images")
+        mark = images[mark]
     return Verdict(values[mark], mark)
 
 
@@ -127,19 +154,19 @@ def read_correct(text: str, words: Sequence[str]) -> Verdict:
         words: What says that it is, and what that it is not; the latter wins, as in
             `INCORRECT, since the CORRECT answer is 5`.
     """
-    right, wrong = (re.escape(word) for word in words)
-    nots = r"(?:(?i:not|never|n't|n’t)\s+(?:\w+\s+)?)"
-    if re.search(rf"{nots}(?<!\w){wrong}(?!\w)", text):
-        return unparsed("a negated verdict")
-    if re.search(rf"(?<!\w){wrong}(?!\w)", text):
-        return Verdict(0.0, INCORRECT)
-    mentions = len(re.findall(rf"(?<!\w){right}(?!\w)", text))
-    negated = len(re.findall(rf"{nots}(?<!\w){right}(?!\w)", text))
-    if mentions and negated not in (0, mentions):
-        return unparsed("several verdicts")
-    if not mentions:
+    said = mentions(text, words)
+    if not said:
         return unparsed("no verdict")
-    return Verdict(0.0, INCORRECT) if negated else Verdict(1.0, CORRECT)
+    wrong = [each for each in said if each.word == words[1]]
+    if any(each.is_denied or each.is_unclear for each in wrong):
+        return unparsed(_NEGATED)
+    if wrong:
+        return Verdict(0.0, INCORRECT)
+    if any(each.is_unclear for each in said):
+        return unparsed(_NEGATED)
+    if len({each.is_denied for each in said}) > 1:
+        return unparsed("several verdicts")
+    return Verdict(0.0, INCORRECT) if said[0].is_denied else Verdict(1.0, CORRECT)
 
 
 def last_object(text: str) -> dict[str, Any] | None:
@@ -164,8 +191,27 @@ def object_with(text: str, key: str) -> dict[str, Any] | None:
     Args:
         text: What a judge wrote.
         key: The key.
+
+    Returns:
+        The object; one without the key where none has it; None where there is none,
+        or where a later one, which may have the key, cannot be read.
     """
-    decoder, found = json.JSONDecoder(), None
+    found: dict[str, Any] | None = None
+    is_broken = False
+    for piece in _pieces(text):
+        loaded = last_object(piece) if isinstance(piece, str) else piece
+        if loaded is not None:
+            is_broken = is_broken and key not in loaded
+            found = loaded if key in loaded else found or loaded
+        elif isinstance(piece, str) and _seems_an_object(piece, key):
+            is_broken = True
+    return None if is_broken else found
+
+
+def _pieces(text: str) -> Iterator[str | dict[str, Any]]:
+    """Split a text into objects of JSON and what is between them."""
+    decoder = json.JSONDecoder()
+    done = 0
     start = text.find("{")
     while start >= 0:
         try:
@@ -173,9 +219,17 @@ def object_with(text: str, key: str) -> dict[str, Any] | None:
         except (ValueError, RecursionError):
             end = start + 1
         else:
-            found = loaded if key in loaded else found
+            yield text[done:start]
+            yield loaded
+            done = end
         start = text.find("{", end)
-    return found
+    yield text[done:]
+
+
+def _seems_an_object(text: str, key: str) -> bool:
+    name = re.escape(key)
+    begins = rf"\{{\s*(?:\\*[\"']|{name}|$)"
+    return re.search(rf"{begins}|[\"']{name}\\*[\"']\s*:", text) is not None
 
 
 def _usual(rule: VerdictRule) -> Take:
@@ -185,14 +239,13 @@ def _usual(rule: VerdictRule) -> Take:
 def _places(text: str, rule: VerdictRule) -> list[str]:
     """Return the texts that may be the verdict, in their order."""
     if rule.tag is not None:
-        return tagged(text, rule.tag)
+        found = tagged(text, rule.tag)
+        _, _, rest = text.rpartition(f"</{rule.tag}>")
+        return [*found, rest.strip()] if found and f"<{rule.tag}>" in rest else found
     if rule.pattern is not None:
-        found = (each.group(1) for each in re.finditer(rule.pattern, text))
-        return [each.strip() for each in found if each is not None]
-    if rule.kind == "number":
-        return _NUMBER.findall(text)
-    labels = sorted(map(re.escape, rule.values or {}), key=len, reverse=True)
-    return re.findall(rf"(?<!\w)(?:{'|'.join(labels)})(?!\w)", text)
+        matches = (each.group(1) for each in re.finditer(rule.pattern, text))
+        return [each.strip() for each in matches if each is not None]
+    return _NUMBER.findall(text)
 
 
 def _chosen(found: Sequence[str], take: Take) -> str | Verdict:
@@ -208,11 +261,25 @@ def _read_label(
 ) -> Verdict:
     # what is neither a word nor a label was never meant as one
     meant = [each for each in found if each in values or re.fullmatch(r"\w+", each)]
-    chosen = _chosen(meant, take)
+    if not meant:
+        return unparsed("no verdict")
+    # but where the last one counts, none before it does
+    chosen = _chosen(meant if take == "first" else found, take)
     if isinstance(chosen, Verdict):
         return chosen
     if chosen not in values:
         return unparsed("a label that is not declared")
+    return Verdict(values[chosen], chosen)
+
+
+def _read_words(text: str, values: Mapping[str, float], take: Take) -> Verdict:
+    said = mentions(text, [*values])
+    chosen = _chosen([each.word for each in said], take)
+    if isinstance(chosen, Verdict):
+        return chosen
+    counted = {"first": said[:1], "last": said[-1:], "only": said}[take]
+    if any(each.is_denied or each.is_unclear for each in counted):
+        return unparsed(_NEGATED)
     return Verdict(values[chosen], chosen)
 
 
@@ -238,9 +305,7 @@ def _within(number: float, rule: VerdictRule) -> Verdict:
 
 
 def _read_json(text: str, rule: VerdictRule) -> Verdict:
-    found = last_object(text)
-    if found is None or rule.key not in found:
-        found = object_with(text, rule.key) or found
+    found = object_with(text, rule.key)
     if found is None:
         return unparsed("no object of JSON")
     value = found.get(rule.key)

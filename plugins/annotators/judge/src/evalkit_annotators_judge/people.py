@@ -2,75 +2,105 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalkit.errors import PluginContractError
+from evalkit_annotators_judge.declaration import RECORDED, Declaration
+from evalkit_annotators_judge.labels import UnknownVerdict, peoples_verdict
 
 COLUMN = "people"
 """The column that holds them."""
+WHY = "people-status"
+"""The column that says why one does not count."""
+COUNT, FOUND = "people-count", "people-id"
+"""The columns that say how many a file has, and of which example this one is."""
 
 _IDS = ("id", "uid")
 
 
-def read_people(path: Path) -> dict[str, Any]:
-    """Read what people say of responses, by the id of the example.
+class People(NamedTuple):
+    """What people say of responses.
+
+    Attributes:
+        verdicts: By the id of the example.
+        sha256: Of the file.
+    """
+
+    verdicts: Mapping[str, str | float]
+    sha256: str
+
+
+def read_people(path: Path, said: Declaration) -> People:
+    """Read what people say of responses.
 
     Args:
         path: A file of JSON lines or CSV with `id` and `verdict`.
+        said: The judge whose verdicts theirs are compared with.
 
     Raises:
-        PluginContractError: It cannot be read, or an id or a verdict is lacking.
+        PluginContractError: It cannot be read, an id or a verdict is lacking, or a
+            verdict is none that the judge can give.
     """
-    found: dict[str, Any] = {}
-    for number, row in _rows(path):
-        where = f"human_file: {path}, line {number}"
-        uid = next((row[name] for name in _IDS if row.get(name) is not None), None)
-        if uid is None:
-            raise PluginContractError(f"{where}: it has no id")
-        verdict = row.get("verdict")
-        if not isinstance(verdict, str | int | float) or verdict == "":
-            raise PluginContractError(f"{where}: it has no verdict")
-        if str(uid) in found:
-            raise PluginContractError(f"{where}: the id {uid!r} stands there twice")
-        found[str(uid)] = verdict
-    if not found:
-        raise PluginContractError(f"human_file: {path} has no rows")
-    kinds = {isinstance(verdict, str) for verdict in found.values()}
-    if len(kinds) > 1:
-        raise PluginContractError(f"human_file: {path} has texts and numbers")
-    if kinds == {False}:
-        return {uid: float(verdict) for uid, verdict in found.items()}
-    return found
-
-
-def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    recorded = str(path)
+    if recorded.startswith(RECORDED):  # by `verify`, which asks nothing
+        return People({}, recorded.removeprefix(RECORDED))
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        content = path.read_bytes()
+        text = content.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise PluginContractError(f"human_file: {path}: {error}") from error
+    found: dict[str, str | float] = {}
+    for number, row in _rows(path, text):
+        where = f"human_file: {path}, line {number}"
+        if "_replication_" in row:
+            raise PluginContractError(
+                f"{where}: verdicts of replications cannot be told apart by the id; "
+                "put them into a field of the predictions, and name it in human"
+            )
+        uid = _id_of(row, where)
+        if uid in found:
+            raise PluginContractError(f"{where}: the id {uid!r} stands there twice")
+        try:
+            verdict = peoples_verdict(row.get("verdict"), said)
+        except UnknownVerdict as error:
+            raise PluginContractError(f"{where}: verdict {error}") from error
+        if verdict is None:
+            raise PluginContractError(f"{where}: it has no verdict")
+        found[uid] = verdict
+    if not found:
+        raise PluginContractError(f"human_file: {path} has no rows")
+    return People(found, hashlib.sha256(content).hexdigest())
+
+
+def _id_of(row: Mapping[str, Any], where: str) -> str:
+    uid = next((row[name] for name in _IDS if row.get(name) is not None), None)
+    if uid is None or (isinstance(uid, str) and not uid.strip()):
+        raise PluginContractError(f"{where}: it has no id")
+    if isinstance(uid, bool) or not isinstance(uid, str | int):
+        raise PluginContractError(f"{where}: its id is no text: {uid!r}")
+    return str(uid)
+
+
+def _rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     if path.suffix == ".csv":
         import csv
 
-        for number, row in enumerate(csv.DictReader(text.splitlines()), start=2):
-            yield number, {**row, "verdict": _read(row.get("verdict"))}
+        reader = csv.DictReader(StringIO(text, newline=""))
+        for row in reader:
+            yield reader.line_num, row
         return
-    for number, line in enumerate(text.splitlines(), start=1):
+    # other ends of lines may stand in texts
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             where = f"human_file: {path}, line {number}"
             raise PluginContractError(f"{where}: it is no JSON: {error}") from error
         yield number, row if isinstance(row, Mapping) else {}
-
-
-def _read(text: str | None) -> str | float | None:
-    """Return a cell as a number where it is one."""
-    try:
-        return float(text or "")
-    except ValueError:
-        return text

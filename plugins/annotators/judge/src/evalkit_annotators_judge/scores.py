@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from pydantic import Field
 
 from evalkit import Metric, NotScored, Parameters
 from evalkit.hookspecs import AnswerKind
-from evalkit_annotators_judge.people import COLUMN
+from evalkit_annotators_judge.people import COLUMN, COUNT, FOUND, WHY
 
 _KINDS: tuple[AnswerKind, ...] = ("one", "any-of", "all-of", "spans", "number", "none")
 
@@ -105,11 +106,13 @@ class OfColumns(Parameters):
 class JudgeAgreement(Metric):
     """Share of responses of which all verdicts are the same.
 
-    `judge-agreement:of=NAME.label/FIELD` compares a judge with people's verdicts in a
-    field, `judge-agreement:of=NAME.a-label/NAME.b-label` two judges. Agreement by
-    chance is not taken away, as `krippendorff-alpha` with the same `of=` does. Numbers
-    are equal as numbers, true is 1. A response of which people did not say anything is
-    left out; one without a judge's verdict is not scored, and counted by the column.
+    `judge-agreement:of=NAME.label/NAME.people` compares a judge with people's verdicts,
+    `judge-agreement:of=NAME.a-label/NAME.b-label` two judges. Agreement by chance is
+    not taken away, as `krippendorff-alpha` with the same `of=` does. Numbers are equal
+    as numbers, true is 1. A response of which people did not say anything is left out;
+    one without a judge's verdict, or of which people say what the judge cannot, is not
+    scored, and counted by the reason. So are all where no id of `human_file` matches; a
+    warning counts the ids that do not.
     Range 0 to 1, in %, higher is better; Wilson's interval.
 
     Source: evalkit's own; the observed agreement of Cohen's kappa.
@@ -130,21 +133,55 @@ class JudgeAgreement(Metric):
     unit = "%"
     scale = 100
 
+    batch_rows = 2**31  # what a file has too many is known of all rows together
+
     @property
     def columns(self) -> Sequence[str]:  # type: ignore[override]
-        """The columns that are compared."""
+        """The columns that are compared, and what is known of people's verdicts."""
+        known = [
+            f"{name}.{part}" for name in self._judges for part in (WHY, COUNT, FOUND)
+        ]
+        return (*self._compared, *known)
+
+    @property
+    def _compared(self) -> tuple[str, ...]:
         parameters = self.parameters
         assert isinstance(parameters, OfColumns)
         return parameters.of
 
-    def score_example(self, fields: Mapping[str, Any]) -> float | NotScored | None:
-        """Return 1 where all are the same, and else 0."""
-        lacking = [name for name in self.columns if fields[name] is None]
+    @property
+    def _judges(self) -> list[str]:
+        """The judges that people's verdicts are compared with by their own column."""
+        ends = f".{COLUMN}"
+        return [n.removesuffix(ends) for n in self._compared if n.endswith(ends)]
+
+    def score_batch(self, fields: Mapping[str, Sequence[Any]]) -> list[Any]:
+        """Return 1 for each row where all are the same, and else 0."""
+        for judge in self._judges:
+            totals = fields[f"{judge}.{COUNT}"]
+            total = next((each for each in totals if each is not None), 0)
+            found = len({*fields[f"{judge}.{FOUND}"]} - {None})
+            if total and not found:
+                why = NotScored("no id of human_file is that of an example")
+                return [why] * len(totals)
+            if found < total:
+                said = f"{total - found} of {total} ids of human_file of {judge}"
+                warnings.warn(f"{said} match no example that is scored", stacklevel=2)
+        names = self.columns
+        rows = zip(*(fields[name] for name in names), strict=True)
+        return [self._score(dict(zip(names, row, strict=True))) for row in rows]
+
+    def _score(self, fields: Mapping[str, Any]) -> float | NotScored | None:
+        lacking = [name for name in self._compared if fields[name] is None]
+        whys = (fields[f"{judge}.{WHY}"] for judge in self._judges)
+        why = next((each for each in whys if each is not None), None)
+        if why is not None:
+            return NotScored(str(why))
         if any("." not in name or name.endswith(f".{COLUMN}") for name in lacking):
             return None  # people need not have judged all
         if lacking:
             return NotScored(f"{lacking[0]} has no verdict")
-        return float(len({_comparable(fields[name]) for name in self.columns}) == 1)
+        return float(len({_comparable(fields[name]) for name in self._compared}) == 1)
 
 
 def _comparable(value: Any) -> Any:

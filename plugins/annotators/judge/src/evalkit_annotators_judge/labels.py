@@ -1,0 +1,80 @@
+"""Which verdicts a judge can give, and which of them people mean."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from evalkit_annotators_judge.declaration import Declaration
+from evalkit_annotators_judge.defaults import has_labels
+from evalkit_annotators_judge.parsing import (
+    CORRECT,
+    INCORRECT,
+    LOSS,
+    MET,
+    NOT_MET,
+    TIE,
+    WIN,
+)
+
+
+class UnknownVerdict(ValueError):
+    """A verdict that a judge cannot give."""
+
+
+def labels_of(said: Declaration) -> tuple[str, ...] | None:
+    """Return the labels of a judge; None where its verdicts are numbers.
+
+    Args:
+        said: The declaration.
+    """
+    if not has_labels(said):
+        return None
+    if said.verdict.values:
+        return tuple(said.verdict.values)
+    usual = {"pair": (WIN, TIE, LOSS), "correct": (CORRECT, INCORRECT)}
+    return usual.get(said.verdict.kind, (MET, NOT_MET))
+
+
+def peoples_verdict(given: Any, said: Declaration) -> str | float | None:
+    """Return what people say in the judge's words, without blanks at both ends.
+
+    Args:
+        given: What they say; true and false are `met` and `not met`.
+        said: The judge.
+
+    Returns:
+        A label or a number, whichever the judge gives; None where they say nothing.
+
+    Raises:
+        UnknownVerdict: The judge cannot say so.
+    """
+    text = given.strip() if isinstance(given, str) else given
+    if text is None or text == "":
+        return None
+    labels = labels_of(said)
+    if labels is None:
+        return _number(text, said)
+    if isinstance(text, bool) and labels == (MET, NOT_MET):
+        return MET if text else NOT_MET
+    if isinstance(text, int | float) and not isinstance(text, bool):
+        text = f"{text:.17g}"
+    if text not in labels:
+        known = ", ".join(map(repr, labels))
+        raise UnknownVerdict(f"{given!r} is none of the judge's, which are {known}")
+    return str(text)
+
+
+def _number(given: Any, said: Declaration) -> float:
+    try:
+        number = math.nan if isinstance(given, bool) else float(given)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise UnknownVerdict(f"{given!r} is no number, which the judge gives")
+    limits = (
+        None if said.criteria_field or len(said.criteria) > 1 else said.verdict.range
+    )
+    if limits is not None and not limits[0] <= number <= limits[1]:
+        raise UnknownVerdict(f"{given!r} is out of the judge's range")
+    return number

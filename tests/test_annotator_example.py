@@ -71,7 +71,7 @@ def test_a_program_judges(run_evalkit: Run, tmp_path: Path) -> None:
     entries = [line for each in segments for line in each.read_text().splitlines()]
     assert len(entries) == 5 + other["annotations"][0]["asked"]
     listed = run_evalkit("list", "annotators", "--check")
-    assert listed.stdout.startswith("ok      annotators/program-judge"), listed.stderr
+    assert "\nok      annotators/program-judge" in listed.stdout, listed.stderr
 
 
 def test_the_page_names_every_attribute() -> None:

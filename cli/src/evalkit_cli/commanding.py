@@ -11,11 +11,10 @@ from evalkit_cli.options.choices import (
     InputFile,
     chosen_dataset,
     data_options,
-    example_options,
-    read_example_options,
     read_filters,
 )
 from evalkit_cli.options.completion import complete_names, complete_runs
+from evalkit_cli.options.example_changes import example_options, read_example_options
 from evalkit_cli.options.places import RunsFolder
 from evalkit_cli.options.run_names import run_paths, since_option
 from evalkit_cli.options.runs import (

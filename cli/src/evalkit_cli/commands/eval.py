@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from evalkit_cli.commands.job_evaluation import Shared, evaluate_all, options_of
 from evalkit_cli.commands.thresholds import (
     FORM,
     NOT_MET,
@@ -46,14 +45,13 @@ from evalkit_cli.options.choices import (
 from evalkit_cli.options.completion import complete_names
 from evalkit_cli.options.evaluation import evaluation_options
 from evalkit_cli.options.metrics import chosen_metrics, metric_options
-from evalkit_cli.options.perturbations import Copies, find_copies, perturbed_options
+from evalkit_cli.options.perturbations import find_copies, perturbed_options
 from evalkit_cli.options.places import RunsFolder
 from evalkit_cli.options.prediction_sources import (
     Job,
     jobs_of_files,
     jobs_of_folder,
     jobs_that_ship,
-    name_standard_input,
     single_model,
     spool_folder,
 )
@@ -64,7 +62,6 @@ from evalkit_cli.options.runs import (
     verbose_option,
 )
 from evalkit_cli.options.scoring import observer_option, scoring_options
-from evalkit_cli.printing.corrected_commands import echo_error
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import (
     echo,
@@ -73,9 +70,7 @@ from evalkit_cli.printing.streams import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from evalkit import EvaluationOptions, Registry, Result
+    from evalkit import Registry, Result
 
 
 @click.command("eval")
@@ -242,9 +237,9 @@ def eval_command(
         copies = find_copies(options, len(work), out)
         scored = evaluation_options(options, chosen_metrics(registry, metrics, params))
         with watched(quiet) as progress:
-            shared = _Shared(registry, scored, task, copies, out, progress)
+            shared = Shared(registry, scored, task, copies, out, progress)
             _refuse_nonsense(least, work, shared)
-            results, failed = _evaluate_all(work, shared, folder)
+            results, failed = evaluate_all(work, shared, folder)
     if as_json:
         records = [result.to_dict() for result in results]
         is_one = len(work) == 1 and predictions_dir is None
@@ -255,7 +250,7 @@ def eval_command(
 
 
 def _refuse_nonsense(
-    thresholds: list[Threshold], work: list[Job], shared: _Shared
+    thresholds: list[Threshold], work: list[Job], shared: Shared
 ) -> None:
     """Refuse thresholds that no score could be compared with, before work begins."""
     if not thresholds:
@@ -266,7 +261,7 @@ def _refuse_nonsense(
     expected = []
     for dataset in dict.fromkeys(job.dataset for job in work):
         try:
-            options = _options(dataset, shared)
+            options = options_of(dataset, shared)
             expected.append(
                 expect_scores(dataset, options, shared.task, shared.registry)
             )
@@ -311,95 +306,6 @@ def _jobs(
             "with a file named after each."
         )
     return jobs_of_files(datasets[0], files, model, folder)
-
-
-class _Shared(NamedTuple):
-    """What the evaluations of all jobs have in common."""
-
-    registry: Registry
-    options: EvaluationOptions
-    task: str | None
-    copies: Copies
-    out: Path
-    progress: Callable[[str, float], None]
-
-
-def _evaluate_all(
-    work: list[Job], shared: _Shared, folder: Path
-) -> tuple[list[Result], bool]:
-    """Evaluate job after job; say whether one of several could not be done."""
-    from evalkit.errors import EvalkitError
-
-    results = []
-    failures: dict[str, list[tuple[Job, EvalkitError]]] = {}
-    several = len({each.dataset for each in work}) > 1
-    for job in work:
-        try:
-            results.append(_evaluate(job, shared, several))
-        except EvalkitError as error:
-            if len(work) == 1:
-                raise
-            # the others' scores are not lost with this one's
-            failures.setdefault(str(error), []).append((job, error))
-    for text, failed in failures.items():
-        # what stops all of them is no fault of their files
-        named = [job.path for job, _ in failed if job.path not in text]
-        paths = "" if len(failed) == len(work) else ", ".join(named)
-        message = name_standard_input(f"{paths}: {text}" if paths else text, folder)
-        echo_error(failed[0][1], message)
-    return results, bool(failures)
-
-
-def _evaluate(job: Job, shared: _Shared, several: bool) -> Result:
-    """Evaluate one model; say why where its predictions are refused."""
-    from evalkit import evaluate_with
-    from evalkit.errors import AlignmentError
-
-    try:
-        return evaluate_with(
-            job.dataset,
-            job.path,
-            _options(job.dataset, shared),
-            model=job.model,
-            task=shared.task,
-            perturbed=shared.copies.perturbed,
-            perturbed_predictions=shared.copies.predictions,
-            out=shared.out,
-            registry=shared.registry,
-            progress=shared.progress,
-        )
-    except AlignmentError as error:
-        if error.result is None:
-            raise
-        where = f"{job.dataset}: " if several else ""
-        echo_error(error, f"{where}{error}")
-        refused: Result = error.result
-        return refused
-
-
-def _options(dataset: str, shared: _Shared) -> EvaluationOptions:
-    """Return the options for a data set, with the metrics that settings add."""
-    if shared.options.metrics is not None:
-        return shared.options
-    extra = _extra_metrics(shared.registry, dataset, shared.task)
-    return replace(shared.options, extra_metrics=extra)
-
-
-def _extra_metrics(registry: Registry, dataset: str, task: str | None) -> list[str]:
-    from evalkit.catalog import Resolver
-
-    if task is None:
-        resolver = Resolver(registry)
-        task = resolver.task(resolver.dataset(dataset)).component.name
-    return _added_metrics(Path.cwd(), task)
-
-
-@cache
-def _added_metrics(folder: Path, task: str) -> list[str]:
-    """Look for added metrics once, also where there are several models."""
-    from evalkit_cli.commands.settings import extra_metrics
-
-    return extra_metrics(folder, task)
 
 
 def _print(results: list[Result], table_format: str, **how: bool) -> None:

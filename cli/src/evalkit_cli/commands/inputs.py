@@ -11,10 +11,9 @@ import click
 from evalkit_cli.options.choices import (
     chosen_dataset,
     data_options,
-    example_options,
-    read_example_options,
     read_filters,
 )
+from evalkit_cli.options.example_changes import example_options, read_example_options
 from evalkit_cli.options.runs import quiet_with
 from evalkit_cli.printing.streams import echo, plugin_output_to_stderr, stdout_copy
 

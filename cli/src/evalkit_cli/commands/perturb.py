@@ -13,12 +13,12 @@ import click
 from evalkit_cli.options.choices import (
     chosen_dataset,
     data_options,
-    map_option,
     read_adapters,
     read_filters,
     read_map,
 )
 from evalkit_cli.options.completion import complete_names
+from evalkit_cli.options.example_changes import example_options
 from evalkit_cli.options.runs import json_option, quiet_with
 from evalkit_cli.options.scoring import jobs_with, observer_option, seed_with
 from evalkit_cli.printing.progress_bar import watched
@@ -96,15 +96,7 @@ def _complete_families(
 @click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
 @jobs_with("Processes that perturb at the same time.")
 @observer_option
-@map_option
-@click.option(
-    "--adapter",
-    "adapters",
-    multiple=True,
-    metavar="data=FILE|NAME",
-    help="Adapters, as a list in YAML or JSON or by name, that the examples go through "
-    "first.",
-)
+@example_options
 @click.option(
     "--pairs",
     type=click.IntRange(min=0, max=5),

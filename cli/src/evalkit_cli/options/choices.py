@@ -232,40 +232,6 @@ def read_names(given: str | None) -> list[str] | None:
     return names
 
 
-_data_adapter_option = click.option(
-    "--adapter",
-    "adapters",
-    multiple=True,
-    metavar="data=FILE|NAME",
-    help="Adapters, as a list in YAML or JSON or by name, that the examples go through "
-    "first.",
-)
-
-
-example_options = apply(map_option, _data_adapter_option)
-"""`--map` and `--adapter data=…`, which change examples before all else.
-
-`read_example_options` reads them."""
-
-
-def read_example_options(given: dict[str, Any]) -> dict[str, Any]:
-    """Take the options of `example_options` out of all that were given.
-
-    Args:
-        given: Options by name; these are removed.
-
-    Returns:
-        The arguments `adapters` and `map` of `evalkit.load_inputs`.
-
-    Raises:
-        UsageError: One is not of its form.
-    """
-    return {
-        "adapters": read_adapters(given.pop("adapters"), ("data",)),
-        "map": read_map(given.pop("mapped"), "--map"),
-    }
-
-
 def read_map(given: tuple[str, ...], option: str) -> dict[str, str]:
     """Read `FIELD=COLUMN` options.
 

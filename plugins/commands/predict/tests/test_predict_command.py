@@ -203,12 +203,12 @@ def test_a_dry_run_asks_nothing(folder: Path) -> None:
         (
             ["predict", "sample-nli", "--model", "none.py:f", "-o", "x.jsonl"],
             1,
-            "none.py: there is no such file of Python",
+            "none.py: cannot be read: No such file or directory",
         ),
         (
             ["predict", "sample-nli", "--model", "mine.py:none", "-o", "x.jsonl"],
             1,
-            "mine.py: it has no function 'none'",
+            "mine.py: there is no 'none' in it; it has answer",
         ),
         (
             [
@@ -564,7 +564,7 @@ def test_a_file_of_python_may_hold_data_classes_and_does_not_end_evalkit() -> No
     Path("ending.py").write_text("raise SystemExit(0)\n")
     done = call(*words, "--overwrite", "--model", "ending.py:answer")
     assert done.exit_code == 1
-    assert "ending.py: importing it failed with SystemExit" in done.stderr
+    assert "ending.py: running it failed with SystemExit" in done.stderr
 
 
 def test_answers_of_numpy_and_halves_of_characters_are_written() -> None:

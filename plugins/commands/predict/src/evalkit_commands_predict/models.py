@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from evalkit import Model, Registry
-from evalkit.catalog import BoundModel, Resolver, parse_reference
-from evalkit.errors import PluginError
+from evalkit.catalog import BoundModel, Resolver, object_in_file, parse_reference
 from evalkit.storage import is_offline
 from evalkit_commands_predict.code_digests import digest_of, digests_of_imported
 from evalkit_commands_predict.limits import AskingEnded
@@ -52,7 +50,7 @@ def bind_model(given: Any, registry: Registry | None = None) -> BoundModel:
         file, _, name = given.rpartition(":")
         if file.endswith(".py"):
             path = Path(file)
-            found = _object_of(path, name)
+            found: Any = object_in_file(given)
             if _is_function(found):
                 function = _FunctionModel(found, path.stem, path)
                 return _named(resolver, function, name, path.name)
@@ -79,27 +77,6 @@ def _is_function(given: Any) -> bool:
 
 def _has_hooks(given: Any) -> bool:
     return any(hasattr(given, hook) for hook in ("predict", "generate", "ask"))
-
-
-def _object_of(path: Path, name: str) -> Any:
-    import importlib.util
-
-    spec = importlib.util.spec_from_file_location(f"_evalkit_{path.stem}", path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise PluginError(f"{path}: there is no such file of Python")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses look up what they are made of
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        del sys.modules[spec.name]
-        raise PluginError(
-            f"{path}: importing it failed with {type(error).__name__}: {error}"
-        ) from error
-    found = getattr(module, name, None)
-    if not callable(found) and not _has_hooks(found):
-        raise PluginError(f"{path}: it has no function {name!r}")
-    return found
 
 
 def is_told_apart(model: BoundModel) -> bool:

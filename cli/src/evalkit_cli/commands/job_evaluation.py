@@ -1,0 +1,123 @@
+"""Evaluates job after job of `evalkit eval`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from evalkit_cli.options.perturbations import Copies
+from evalkit_cli.options.prediction_sources import Job, name_standard_input
+from evalkit_cli.printing.corrected_commands import echo_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from evalkit import EvaluationOptions, Registry, Result
+
+
+class Shared(NamedTuple):
+    """What the evaluations of all jobs have in common."""
+
+    registry: Registry
+    options: EvaluationOptions
+    task: str | None
+    copies: Copies
+    out: Path
+    progress: Callable[[str, float], None]
+
+
+def evaluate_all(
+    work: list[Job], shared: Shared, folder: Path
+) -> tuple[list[Result], bool]:
+    """Evaluate job after job; say whether one of several could not be done.
+
+    Args:
+        work: The jobs.
+        shared: What they have in common.
+        folder: Where what was read from the standard input is kept.
+
+    Returns:
+        The results, and whether a job has none.
+
+    Raises:
+        EvalkitError: The only job could not be done.
+    """
+    from evalkit.errors import EvalkitError
+
+    results = []
+    failures: dict[str, list[tuple[Job, EvalkitError]]] = {}
+    several = len({each.dataset for each in work}) > 1
+    for job in work:
+        try:
+            results.append(_evaluate(job, shared, several))
+        except EvalkitError as error:
+            if len(work) == 1:
+                raise
+            # the others' scores are not lost with this one's
+            failures.setdefault(str(error), []).append((job, error))
+    for text, failed in failures.items():
+        # what stops all of them is no fault of their files
+        named = [job.path for job, _ in failed if job.path not in text]
+        paths = "" if len(failed) == len(work) else ", ".join(named)
+        message = name_standard_input(f"{paths}: {text}" if paths else text, folder)
+        echo_error(failed[0][1], message)
+    return results, bool(failures)
+
+
+def _evaluate(job: Job, shared: Shared, several: bool) -> Result:
+    """Evaluate one model; say why where its predictions are refused."""
+    from evalkit import evaluate_with
+    from evalkit.errors import AlignmentError
+
+    try:
+        return evaluate_with(
+            job.dataset,
+            job.path,
+            options_of(job.dataset, shared),
+            model=job.model,
+            task=shared.task,
+            perturbed=shared.copies.perturbed,
+            perturbed_predictions=shared.copies.predictions,
+            out=shared.out,
+            registry=shared.registry,
+            progress=shared.progress,
+        )
+    except AlignmentError as error:
+        if error.result is None:
+            raise
+        where = f"{job.dataset}: " if several else ""
+        echo_error(error, f"{where}{error}")
+        refused: Result = error.result
+        return refused
+
+
+def options_of(dataset: str, shared: Shared) -> EvaluationOptions:
+    """Return the options for a data set, with the metrics that settings add.
+
+    Args:
+        dataset: Its name or file.
+        shared: What all jobs have in common.
+    """
+    if shared.options.metrics is not None:
+        return shared.options
+    extra = _extra_metrics(shared.registry, dataset, shared.task)
+    return replace(shared.options, extra_metrics=extra)
+
+
+def _extra_metrics(registry: Registry, dataset: str, task: str | None) -> list[str]:
+    from evalkit.catalog import Resolver
+
+    if task is None:
+        resolver = Resolver(registry)
+        task = resolver.task(resolver.dataset(dataset)).component.name
+    return _added_metrics(Path.cwd(), task)
+
+
+@cache
+def _added_metrics(folder: Path, task: str) -> list[str]:
+    """Look for added metrics once, also where there are several models."""
+    from evalkit_cli.commands.settings import extra_metrics
+
+    return extra_metrics(folder, task)

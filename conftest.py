@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import os
 import subprocess
@@ -17,7 +18,7 @@ import pytest
 from evalkit import find_components
 from evalkit.base import failures
 from evalkit.catalog import Catalog
-from evalkit.plugins import registry
+from evalkit.plugins import metadata, registry
 
 # the time of one example says nothing on a machine that others use too
 # in CI always the same examples: what fails there must fail on any machine
@@ -151,8 +152,22 @@ def _metadata_read_once() -> Iterator[None]:
             catalogs[state] = find_components()
         return catalogs[state]
 
+    read, installed = metadata._read_file, functools.cache(metadata._read_file)
+
+    def read_file(path: str, name: str) -> bytes | None:
+        # tests write to folders of their own, not to the environment
+        return (installed if path.startswith(sys.prefix) else read)(path, name)
+
+    look_up = importlib.metadata.distribution
+    known = functools.cache(look_up)
+
+    def distribution(name: str) -> importlib.metadata.Distribution:
+        return (known if sys.path == path else look_up)(name)
+
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(importlib.metadata, "distribution", distribution)
         patch.setattr(registry, "find_components", find)
+        patch.setattr(metadata, "_read_file", read_file)
         yield
 
 

@@ -9,7 +9,6 @@ code.
 from __future__ import annotations
 
 import marshal
-import os
 import warnings
 from functools import lru_cache
 from importlib.machinery import ModuleSpec, SourceFileLoader
@@ -17,6 +16,7 @@ from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from types import CodeType, ModuleType
 
+from evalkit.plugins.file_states import FileState, state_of
 from evalkit.plugins.loaded_modules import loaded_modules
 
 _HEADER = 16
@@ -44,20 +44,13 @@ def _is_of_other_code(module: ModuleType) -> bool:
         return False
     source, cached = str(spec.origin), spec.cached
     try:
-        # as texts: this is asked of every module of every plugin
-        times = [os.stat(path) for path in (source, cached)]  # noqa: PTH116
-        states = [(each.st_mtime_ns, each.st_ctime_ns, each.st_size) for each in times]
-        return _is_other(source, cached, *states)
+        return _is_other(source, cached, state_of(source), state_of(cached))
     except OSError:  # no byte code, or a source that was removed since
         return False
 
 
-_State = tuple[int, int, int]
-"""When a file was changed, in two ways, and its size."""
-
-
 @lru_cache(maxsize=4096)
-def _is_other(source: str, cached: str, state: _State, _cached: _State) -> bool:
+def _is_other(source: str, cached: str, state: FileState, _cached: FileState) -> bool:
     """Compare once while the files stay as they are: plugins share packages."""
     content, text = Path(cached).read_bytes(), Path(source).read_bytes()
     time, _, size = state

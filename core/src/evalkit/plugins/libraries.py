@@ -8,13 +8,14 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from evalkit.base.names import normalise_distribution
+from evalkit.plugins.file_states import FileState, state_of
 from evalkit.plugins.loaded_modules import loaded_modules
 from evalkit.plugins.metadata import CORE, installed_header, required_distribution
 
@@ -136,10 +137,19 @@ def _python_files(folder: Path) -> list[str]:
 
 def hash_files(files: Mapping[str, Path]) -> str:
     """Return the SHA-256 over the names and contents of files."""
+    paths = {name: str(file) for name, file in files.items()}
+    return _hash_files(
+        tuple((name, path, state_of(path)) for name, path in paths.items())
+    )
+
+
+@lru_cache(maxsize=128)
+def _hash_files(files: tuple[tuple[str, str, FileState], ...]) -> str:
+    """Read files once while they stay as they are, not for each evaluation."""
     digest = hashlib.sha256()
-    for name, file in files.items():
+    for name, path, _ in files:
         digest.update(name.encode() + b"\0")
-        digest.update(file.read_bytes() + b"\0")
+        digest.update(Path(path).read_bytes() + b"\0")
     return digest.hexdigest()
 
 
@@ -172,15 +182,17 @@ def imported_libraries(module: str) -> dict[str, str]:
 
 def _late_imports(module: str) -> set[str]:
     """Name the packages that the functions of a package import."""
-    found = set()
-    for file in source_files(module).values():
-        text = file.read_text("utf-8", "replace")
-        for how, what in _LATE_IMPORT.findall(text):
-            named = what.split(",") if how == "import" else [what]
-            found |= {
-                each.split()[0].partition(".")[0] for each in named if each.strip()
-            }
-    return found
+    paths = map(str, source_files(module).values())
+    return {name for path in paths for name in _imported_late(path, state_of(path))}
+
+
+@lru_cache(maxsize=4096)
+def _imported_late(path: str, _: FileState) -> frozenset[str]:
+    found: set[str] = set()
+    for how, what in _LATE_IMPORT.findall(Path(path).read_text("utf-8", "replace")):
+        named = what.split(",") if how == "import" else [what]
+        found |= {each.split()[0].partition(".")[0] for each in named if each.strip()}
+    return frozenset(found)
 
 
 def _installed_package(package: str) -> tuple[str, str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import importlib.metadata
 import os
 import subprocess
@@ -67,6 +68,12 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """
     is_binary = isinstance(val, bytes) and not (val.isascii() and val.isalnum())
     return argname if is_binary else None
+
+
+def pytest_collection_finish() -> None:
+    """Take what was collected, which stays, from what is searched for garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

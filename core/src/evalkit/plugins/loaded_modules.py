@@ -16,11 +16,11 @@ def loaded_modules(package: str) -> list[tuple[str, ModuleType]]:
         Their full names, and the modules.
     """
     within = f"{package}."
-    return [
-        (name, each)
-        # thousands may be imported: most are told apart by their first letters
-        for name, each in list(sys.modules.items())
-        if name.startswith(package)
-        and (name == package or name.startswith(within))
-        and isinstance(each, ModuleType)
+    # thousands may be imported: most are told apart by their first letters
+    names = [name for name in list(sys.modules) if name.startswith(package)]
+    found = [
+        (name, sys.modules.get(name))
+        for name in names
+        if name == package or name.startswith(within)
     ]
+    return [(name, each) for name, each in found if isinstance(each, ModuleType)]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import botocore.session
 import pytest
 from fault_proxy import FaultProxy
 from s3_servers import ACCESS_KEY, SECRET_KEY, Server, seaweedfs
@@ -43,6 +45,15 @@ def endpoint(request: pytest.FixtureRequest) -> str:
     if request.param == "moto":
         return str(request.getfixturevalue("moto"))
     return str(request.getfixturevalue("seaweed").endpoint)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _services_described_once() -> Iterator[None]:
+    """Read what botocore ships of every service once, not anew for each client."""
+    with pytest.MonkeyPatch.context() as patch:
+        made = functools.cache(botocore.session.create_loader)
+        patch.setattr(botocore.session, "create_loader", made)
+        yield
 
 
 @pytest.fixture

@@ -120,9 +120,12 @@ def test_both_commands_end_well_on_further_pythons(version: str, clone: Path) ->
     done = make("demo", f"PYTHON={python}", cwd=clone)
     assert_demo_ended_well(done.stdout, clone)
     tests = f"PYTEST_OPTIONS={' '.join(SELECTION)}"
-    done = make("test", f"PYTHON={python}", tests, cwd=clone)
+    # what mypy says depends little on the Python: the oldest and the newest are enough
+    command = "test" if version == TRIED[-1] else "test-quick"
+    done = make(command, f"PYTHON={python}", tests, cwd=clone)
     # types are checked beside the tests, whose dots may stand before what that says
-    assert re.search(r"Success: no issues found in \d+ source", done.stdout)
+    checked = re.search(r"Success: no issues found in \d+ source", done.stdout)
+    assert bool(checked) == (command == "test")
     assert re.search(r"=+ \d+ passed.* =+$", done.stdout, re.MULTILINE)
     started = re.findall(r"platform .* Python (\d+\.\d+)", done.stdout)
     assert started == [version]

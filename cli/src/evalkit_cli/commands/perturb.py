@@ -19,6 +19,7 @@ from evalkit_cli.options.choices import (
 )
 from evalkit_cli.options.completion import complete_names
 from evalkit_cli.options.example_changes import example_options
+from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.runs import json_option, quiet_with
 from evalkit_cli.options.scoring import jobs_with, observer_option, seed_with
 from evalkit_cli.printing.progress_bar import watched
@@ -111,6 +112,7 @@ def _complete_families(
 )
 @json_option
 @quiet_with("Print how many examples changed and nothing else.")
+@plugin_option
 def perturb_command(
     dataset: str | None,
     data: str | None,

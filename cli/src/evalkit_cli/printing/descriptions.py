@@ -34,7 +34,8 @@ def describe_component(component: Component) -> str:
         stop; the summary of its distribution where the source has no such docstring,
         as with an object that is made by a call, or cannot be read.
     """
-    return _first_sentence(component_docstring(component)) or component.summary
+    sentence = _first_sentence(component_docstring(component))
+    return sentence or ("" if component.is_local else component.summary)
 
 
 def component_docstring(component: Component) -> str:
@@ -46,7 +47,7 @@ def component_docstring(component: Component) -> str:
     Returns:
         The docstring; "" where the source has none.
     """
-    module, _, attribute = component.value.partition(":")
+    module, _, attribute = component.value.rpartition(":")
     name = attribute.strip().partition(".")[0]
     source, begins = _definitions(module.strip())
     begin = begins.get(name)
@@ -64,12 +65,18 @@ def _definitions(module: str) -> tuple[str, dict[str, int]]:
 
 
 def _source(module: str) -> str:
-    """Return the source of a module, which is not imported; "" where there is none."""
-    spec = _find(module)
-    if spec is None or not spec.has_location or not str(spec.origin).endswith(".py"):
+    """Return the source of a module, which is not imported; "" where there is none.
+
+    A file of Python stands for itself; no module is called `py`.
+    """
+    origin = module
+    if not module.endswith(".py"):
+        spec = _find(module)
+        origin = str(spec.origin) if spec is not None and spec.has_location else ""
+    if not origin.endswith(".py"):
         return ""
     try:
-        with Path(str(spec.origin)).open("rb") as stream:
+        with Path(origin).open("rb") as stream:
             return stream.read(_READ_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""

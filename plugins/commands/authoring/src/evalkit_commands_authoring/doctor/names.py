@@ -54,6 +54,9 @@ def _finding_of(problem: DiscoveryProblem) -> Finding:
         mend = pip("install", "--upgrade", name, "evalkit-core")
         meaning = "none of its plugins can be used"
         return Finding(ERROR, "in step", _where(problem), message, meaning, mend)
+    if name.endswith("pyproject.toml"):
+        mend = f"correct [tool.evalkit.plugins] in {name}"
+        return Finding(WARNING, "local", name, message, "it is not known", mend)
     return Finding(
         WARNING,
         "metadata",

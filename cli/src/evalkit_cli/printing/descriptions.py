@@ -6,6 +6,7 @@ import ast
 import os
 import re
 import sys
+import time
 from functools import lru_cache
 from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, PathFinder
 from pathlib import Path
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from evalkit.catalog import Component
 
 _READ_BYTES = 1 << 20
+_LOOKS = 20
+"""How often in a second it is looked whether a folder has changed."""
 _DEFINITION = re.compile(r"^(?:class|(?:async +)?def) +(\w+)", re.MULTILINE)
 _QUOTES = re.compile("(\"{3}|'{3})")
 _USUAL_FINDERS = (BuiltinImporter, FrozenImporter, PathFinder)
@@ -104,9 +107,9 @@ def _find_top(package: str) -> ModuleSpec | None:
     `PathFinder` asks every folder for every name, which takes as long as all else that
     `evalkit list` does.
     """
-    file = f"{package}.py"
+    file, now = f"{package}.py", int(time.monotonic() * _LOOKS)
     for folder in sys.path:
-        names = _names(folder, _changed(folder)) if folder else frozenset()
+        names = _names(folder, _changed(folder, now)) if folder else frozenset()
         if package in names or file in names:
             spec = PathFinder.find_spec(package, [folder])
             if spec is not None:
@@ -124,7 +127,9 @@ def _names(folder: str, _changed: int) -> frozenset[str]:
         return frozenset()
 
 
-def _changed(folder: str) -> int:
+@lru_cache(maxsize=256)
+def _changed(folder: str, _now: int) -> int:
+    """Return when a folder was changed, which is looked at a few times a second."""
     try:
         return os.stat(folder).st_mtime_ns  # noqa: PTH116 - asked very often
     except OSError:

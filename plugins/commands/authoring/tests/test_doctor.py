@@ -158,14 +158,28 @@ def test_what_is_required_and_not_there_is_told(fake_distribution: Make) -> None
     with (folder_of(fake) / "METADATA").open("a") as stream:
         stream.write("Requires-Python: <3\nRequires-Dist: nobody-has-this>=2\n")
         stream.write("Requires-Dist: brief>=7\nRequires-Dist: x; extra == 'more'\n")
-    found = [*versions.check_requirements(Only(fake))]
-    assert [each.message for each in found] == [
-        "requires nobody-has-this>=2, and nobody-has-this is not installed",
-        "requires brief>=7, and brief 1.2.3 is installed",
-    ]
-    assert found[0].mend.endswith("install 'nobody-has-this>=2'")
+    other, missing = versions.check_requirements(Only(fake))
+    assert (other.subject, missing.subject) == ("brief", "nobody-has-this")
+    assert other.message == "is there in 1.2.3, and required by brief >=7"
+    assert missing.message == "is not installed, and required by brief >=2"
+    assert missing.mend.endswith("install 'nobody-has-this>=2'")
     (old,) = versions.check_python(Only(fake))
     assert "is for Python <3, and this is 3." in old.message
+
+
+def test_without_packaging_what_is_missing_is_told(
+    fake_distribution: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = fake_distribution(METRIC, {GROUP: {"short": "get_short"}}, name="brief")
+    with (folder_of(fake) / "METADATA").open("a") as stream:
+        stream.write("Requires-Dist: not-there[x]>=2; python_version>'3'\n")
+        stream.write("Requires-Dist: brief>=7\nRequires-Dist: x; extra == 'more'\n")
+    monkeypatch.setitem(sys.modules, "packaging.requirements", None)
+    monkeypatch.setitem(sys.modules, "packaging.specifiers", None)
+    (missing,) = versions.check_requirements(Only(fake))
+    assert missing.message == "is not installed, and required by brief"
+    assert missing.mend.endswith("install not-there")
+    assert not [*versions.check_python(Only(fake))]
 
 
 def test_a_part_of_another_release_is_told(fake_distribution: Make) -> None:
@@ -300,7 +314,7 @@ def test_missing_and_changed_files_are_told(fake_distribution: Make) -> None:
     )
     missing, changed = check_files(Only(fake))
     assert missing.severity == "error"
-    assert missing.message.endswith("are missing: brief/gone.py, ../../bin/brief")
+    assert missing.message.endswith("missing: brief/gone.py, ../../bin/brief")
     assert changed.message.endswith(f"were installed: {fake.module}.py")
     (folder_of(fake) / "RECORD").unlink()
     (folder_of(fake) / "INSTALLER").write_text("pip")

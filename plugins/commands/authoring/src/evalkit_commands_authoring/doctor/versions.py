@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import platform
+import re
 import shutil
 import sys
 import sysconfig
@@ -95,7 +96,10 @@ def check_foreign(environment: Environment) -> Iterator[Finding]:
 
 def check_python(environment: Environment) -> Iterator[Finding]:
     """Find distributions that are not for this Python."""
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    try:
+        from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    except ImportError:
+        return  # which is found as a requirement
 
     running = platform.python_version()
     for each in environment.of_evalkit:
@@ -116,37 +120,51 @@ def check_python(environment: Environment) -> Iterator[Finding]:
 
 def check_requirements(environment: Environment) -> Iterator[Finding]:
     """Find what distributions of evalkit require and what is not there."""
-    from packaging.requirements import InvalidRequirement, Requirement
-
+    unmet: dict[str, list[tuple[str, str]]] = {}
     for each in environment.of_evalkit:
         for text in each.requires:
-            try:
-                required = Requirement(text)
-            except InvalidRequirement:
-                continue  # evalkit itself says so
-            marker = required.marker
-            if marker is not None and not marker.evaluate({"extra": ""}):
-                continue
-            name = normalised(required.name)
-            if name in (CORE, "evalkit"):  # evalkit itself looks at these
-                continue
-            found = environment.named(name)
-            fits = found is not None and (
-                found.version == "unknown"
-                or required.specifier.contains(found.version, True)
-            )
-            if not fits:
-                there = "is not installed" if found is None else f"{found.version} is"
-                wanted = f"{required.name}{required.specifier}"
-                yield Finding(
-                    ERROR,
-                    "requirements",
-                    each.origin,
-                    f"requires {wanted}, and {required.name} {there}"
-                    + ("" if found is None else " installed"),
-                    "what it needs there may fail or give other numbers",
-                    pip("install", wanted),
-                )
+            found = _unmet(text, environment)
+            if found is not None:
+                name, wanted = found
+                unmet.setdefault(name, []).append((each.name, wanted))
+    for name, wishes in sorted(unmet.items()):
+        there = environment.named(name)
+        wanted = sorted({wish for _, wish in wishes if wish})
+        what = f"is there in {there.version}" if there else "is not installed"
+        others = enumerated([f"{owner} {wish}".strip() for owner, wish in wishes])
+        yield Finding(
+            ERROR,
+            "requirements",
+            name,
+            f"{what}, and required by {others}",
+            "what needs it may fail, or give other numbers",
+            pip("install", name + ",".join(wanted)),
+        )
+
+
+def _unmet(text: str, environment: Environment) -> tuple[str, str] | None:
+    """Return name and versions of a requirement that is not met; None if it is."""
+    try:
+        from packaging.requirements import InvalidRequirement, Requirement
+    except ImportError:  # then only what is missing can be told
+        name = normalised(re.split(r"[^\w.-]", text.strip(), maxsplit=1)[0])
+        is_there = "extra" in text or environment.named(name)
+        return None if is_there else (name, "")
+    try:
+        required = Requirement(text)
+    except InvalidRequirement:
+        return None  # evalkit itself says so
+    name = normalised(required.name)
+    is_extra = required.marker and not required.marker.evaluate({"extra": ""})
+    if is_extra or name in (CORE, "evalkit"):  # evalkit itself looks at these
+        return None
+    found = environment.named(name)
+    versions = required.specifier
+    if found is None:
+        return name, str(versions)
+    is_known = found.version != "unknown"
+    fits = not is_known or versions.contains(found.version, prereleases=True)
+    return None if fits else (name, str(versions))
 
 
 def check_in_step(environment: Environment) -> Iterator[Finding]:

@@ -142,7 +142,7 @@ def check_files(environment: Environment) -> Iterator[Finding]:
                 ERROR,
                 "files",
                 each.origin,
-                f"{len(missing)} of its {len(names)} files missing: {enumerated(missing)}",
+                f"{len(missing)} of {len(names)} files missing: {enumerated(missing)}",
                 "it was installed or removed in part",
                 reinstall(each.name),
             )

@@ -171,7 +171,8 @@ def test_workers_and_perturbations_know_them_too(folder: Path, invoke: Invoke) -
     done = invoke(*WORDS, "--plugin", "own.py", "--jobs", "2", "-q")
     assert done.exit_code == 0, done.stderr
     words = ("perturb", "texts", "--plugin", "own.py", "--perturbation", "louder")
-    assert invoke(*words, "-o", "copies.jsonl").exit_code == 0
+    done = invoke(*words, "-o", "copies.jsonl")
+    assert "  evalkit eval texts --plugin own.py --predictions" in done.stdout
     assert "HOORAY" in Path("copies.jsonl").read_text(encoding="utf-8")
     assert "metrics/glad" in invoke("show", "metrics/glad", "--plugin", "own.py").stdout
 

@@ -41,6 +41,14 @@ def _know(
     with plugin_output_to_stderr():
         found = components_in_files(files)
     context.with_resource(local_plugins_known(found))
+    context.meta[__name__] = files
+
+
+def plugin_words() -> list[str]:
+    """Return the options `--plugin` that the command was given, for another one."""
+    context = click.get_current_context(silent=True)
+    files = () if context is None else context.meta.get(__name__, ())
+    return [word for file in files for word in ("--plugin", file)]
 
 
 def components_in_files(files: tuple[str, ...]) -> list[Component]:

@@ -40,6 +40,14 @@ METRIC = "def get_short(predictions, targets):\n    return 0.5\n"
 GROUP = "evalkit.metrics"
 
 
+@pytest.fixture(autouse=True)
+def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [each for each in os.environ if each.startswith("EVALKIT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "kept"))
+    monkeypatch.chdir(tmp_path)
+
+
 def folder_of(fake: Any) -> Path:
     (folder,) = fake.folder.glob("*.dist-info")
     return Path(folder)

@@ -125,8 +125,7 @@ def check_requirements(environment: Environment) -> Iterator[Finding]:
         for text in each.requires:
             found = _unmet(text, environment)
             if found is not None:
-                name, wanted = found
-                unmet.setdefault(name, []).append((each.name, wanted))
+                unmet.setdefault(found[0], []).append((each.name, found[1]))
     for name, wishes in sorted(unmet.items()):
         there = environment.named(name)
         wanted = sorted({wish for _, wish in wishes if wish})

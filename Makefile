@@ -19,7 +19,7 @@ ifneq ($(PIP_CERT)$(REQUESTS_CA_BUNDLE),)
 export SSL_CERT_FILE ?= $(or $(PIP_CERT),$(REQUESTS_CA_BUNDLE))
 endif
 
-.PHONY: demo test test-quick test-slow attack lint types contracts coverage constraints build clean
+.PHONY: demo test test-quick test-slow attack lint types contracts coverage constraints build release-check clean
 
 $(VENV)/.installed: $(SETTINGS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evalkit needs Python 3.11 or newer; set PYTHON=...")'
@@ -63,6 +63,10 @@ build: $(VENV)/.installed
 	rm -rf dist
 	EVALKIT_RELEASE=1 $(BIN)/uv build --quiet --all-packages --wheel --out-dir dist
 	for folder in $(APART); do $(BIN)/uv build --quiet --wheel --out-dir dist $$folder || exit 1; done
+
+# a dry run: builds every wheel, and installs them where nothing else is
+release-check: build
+	$(BIN)/python release_check.py dist
 
 constraints: $(VENV)/.installed
 	$(BIN)/uv pip compile $(filter %.toml,$(SETTINGS)) --group dev --universal --no-header --no-annotate --quiet $(foreach name,$(shell $(BIN)/python -c 'import hatch_build as b; print(*b.MEMBERS, *(n for e in b.EXTRAS.values() for n in e))'),--no-emit-package $(name)) --output-file constraints.txt

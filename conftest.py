@@ -20,6 +20,7 @@ from evalkit import find_components
 from evalkit.base import failures
 from evalkit.catalog import Catalog
 from evalkit.plugins import metadata, registry
+from evalkit.plugins.local_plugins import local_plugins
 
 # the time of one example says nothing on a machine that others use too
 # in CI always the same examples: what fails there must fail on any machine
@@ -154,7 +155,8 @@ def _metadata_read_once() -> Iterator[None]:
         if is_patched or sys.path != path:  # a test has distributions of its own
             return find_components()
         of_evalkit = [item for item in os.environ.items() if "EVALKIT" in item[0]]
-        state = (Path.cwd() if "" in path else "", *sorted(of_evalkit))
+        here = Path.cwd() if "" in path else ""
+        state = (here, repr(local_plugins()), *sorted(of_evalkit))
         if state not in catalogs:
             catalogs[state] = find_components()
         return catalogs[state]

@@ -9,7 +9,8 @@ from pathlib import Path
 
 COMMANDS = (
     *("list", "show", "validate", "inputs", "perturb", "eval", "runs", "compare"),
-    *("plan", "rescore", "merge", "verify", "cite", "leaderboard", "new", "help"),
+    *("plan", "rescore", "merge", "verify", "cite", "leaderboard", "new"),
+    *("doctor", "help"),
 )
 
 INTRODUCTION = """# Command line

@@ -21,7 +21,8 @@ DOCUMENTS = sorted((ROOT / "docs").rglob("*.md"))
 BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 COMMANDS = (
     *("list", "show", "validate", "inputs", "perturb", "eval", "runs", "compare"),
-    *("plan", "rescore", "merge", "verify", "cite", "leaderboard", "new", "help"),
+    *("plan", "rescore", "merge", "verify", "cite", "leaderboard", "new"),
+    *("doctor", "help"),
 )
 
 

@@ -448,3 +448,10 @@ def test_no_wheel_tells_where_it_was_built(wheels: Path, checkout: Path) -> None
     for name, wheel in read_wheels(wheels).items():
         for path, data in wheel.files.items():
             assert place not in data, f"{name}: {path}"
+
+
+def test_a_dry_run_of_the_release_finds_nothing_wrong(wheels: Path) -> None:
+    printed = run(sys.executable, ROOT / "release_check.py", wheels, cwd=ROOT)
+    lines = printed.splitlines()
+    assert lines[-1] == f"{len(MEMBERS) + 1} wheels, 0 problems"
+    assert not [line for line in lines if line.startswith("wrong")]

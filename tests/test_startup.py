@@ -168,6 +168,17 @@ def test_so_also_with_300_distributions(
     assert outcome.errors == ""
 
 
+def test_an_evaluation_imports_only_what_it_names(tmp_path: Path, fakes: Path) -> None:
+    rows = [f'{{"id": "sent-{n:03}", "label": "positive"}}\n' for n in range(1, 136)]
+    (tmp_path / "said.jsonl").write_text("".join(rows))
+    words = ("eval", "sample-sentiment", "-p", "said.jsonl", "-q")
+    outcome = start(tmp_path, *words, path=fakes)
+    packages = {module.partition(".")[0] for module in outcome.modules}
+    named = ("datasets_samples", "metrics_classification", "tasks_text")
+    assert packages & plugin_modules() == {f"evalkit_{name}" for name in named}
+    assert not list(fakes.glob("*.imported"))
+
+
 def test_all_300_are_listed_with_distribution_and_version(
     tmp_path: Path, fakes: Path
 ) -> None:

@@ -21,7 +21,8 @@ def complete(run_evalkit: Run, words: str, position: int) -> list[str]:
 
 
 COMMANDS = [
-    *("adapt", "cache", "cite", "compare", "eval", "help", "inputs", "leaderboard"),
+    *("adapt", "cache", "cite", "compare", "doctor", "eval", "help"),
+    *("inputs", "leaderboard"),
     *(
         "list",
         "merge",

@@ -139,6 +139,7 @@ def test_json_gives_all_that_is_known(invoke: Invoke, plugins: Any) -> None:
                 "description": "Shuffles the words",
                 "id": "recognisers/shuffle",
                 "ambiguous": False,
+                "local": False,
                 "problem": None,
             }
         ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +11,10 @@ from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+from click.testing import Result
 
 Run = Callable[..., CompletedProcess[str]]
+Invoke = Callable[..., Result]
 
 FILE = '''
 import evalkit
@@ -127,3 +130,192 @@ def test_a_stored_run_is_scored_anew_and_says_that_the_file_is_needed(
     assert "sad" in {each["metric"] for each in record(done)["scores"]}
     verified = run_evalkit("verify", "latest")
     assert "given as a file of Python when the run was made" in verified.stdout
+
+
+# --plugin
+
+
+WORDS = ("eval", "texts", "-p", "said.jsonl", "-m", "glad")
+
+
+def test_all_plugins_of_a_file_are_known_by_their_names(
+    folder: Path, invoke: Invoke
+) -> None:
+    listed = invoke("list", "--plugin", "own.py").stdout
+    found = [line.split()[0] for line in listed.splitlines() if "(local: own" in line]
+    names = ["tasks/mood", "datasets/texts", "metrics/glad", "metrics/sad"]
+    assert found == [*names, "perturbations/louder"]
+    assert "(local: own.py:Texts) Two texts" in listed
+    rows = json.loads(invoke("list", "--plugin", "own.py", "--json").stdout)
+    local = [each["id"] for each in rows["components"] if each["local"]]
+    assert sorted(local) == sorted(found)
+    assert "(local" not in invoke("list").stdout
+
+
+def test_a_run_of_a_file_is_that_of_its_objects_and_is_verified_with_it(
+    folder: Path, invoke: Invoke
+) -> None:
+    found = json.loads(invoke(*WORDS, "--plugin", "own.py", "--json").stdout)
+    of_objects = ("eval", "own.py:Texts", "-p", "said.jsonl", "-m", "own.py:get_glad")
+    same = json.loads(invoke(*of_objects, "--json").stdout)
+    assert found["run_id"] == same["run_id"]
+    used = {each["id"]: each for each in found["components"]}
+    assert used["metrics/glad"]["distribution"] == "given as a file of Python"
+    done = invoke("verify", "latest", "--plugin", "own.py")
+    assert "1 score computed again, all the same" in done.stdout
+    done = invoke("rescore", "latest", "--plugin", "own.py", "-m", "sad", "--json")
+    assert "sad" in {each["metric"] for each in json.loads(done.stdout)["scores"]}
+
+
+def test_workers_and_perturbations_know_them_too(folder: Path, invoke: Invoke) -> None:
+    done = invoke(*WORDS, "--plugin", "own.py", "--jobs", "2", "-q")
+    assert done.exit_code == 0, done.stderr
+    words = ("perturb", "texts", "--plugin", "own.py", "--perturbation", "louder")
+    done = invoke(*words, "-o", "copies.jsonl")
+    assert "  evalkit eval texts --plugin own.py --predictions" in done.stdout
+    assert "HOORAY" in Path("copies.jsonl").read_text(encoding="utf-8")
+    assert "metrics/glad" in invoke("show", "metrics/glad", "--plugin", "own.py").stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "def get_accuracy(predictions, targets): ...",
+            "metrics/accuracy (given as a file of Python), in f.py:get_accuracy, would "
+            "be called like metrics/accuracy (evalkit-metrics-classification ",
+        ),
+        (
+            "import evalkit\nclass Two(evalkit.Model): ...\ntwo = Two()",
+            "in f.py:two, would be called like models/two (given as a file of Python), "
+            "in f.py:Two: give it another name",
+        ),
+        ("import evalkit\nclass _Hidden(evalkit.Metric): ...", "no plugin is in it"),
+        ("from json import dumps\ndef helper(): ...", "no plugin is in it"),
+        ("1 / 0", "f.py: running it failed with ZeroDivisionError"),
+        ("def get_Ä(predictions): ...", "is not a legal name for a plugin"),
+    ],
+)
+def test_a_file_that_holds_no_plugin_or_hides_one_is_refused(
+    folder: Path, invoke: Invoke, text: str, message: str
+) -> None:
+    Path("f.py").write_text(text, encoding="utf-8")
+    done = invoke("list", "--plugin", "f.py")
+    assert done.exit_code == 1
+    assert message in done.stderr
+    assert invoke("list").exit_code == 0
+
+
+def test_two_files_with_one_name_are_refused_and_both_are_named(
+    folder: Path, invoke: Invoke
+) -> None:
+    shutil.copy("own.py", "other.py")
+    done = invoke(*WORDS, "--plugin", "own.py", "--plugin", "other.py")
+    assert done.exit_code == 1
+    assert "in other.py:Mood, would be called like tasks/mood" in done.stderr
+    assert "in own.py:Mood: give it another name" in done.stderr
+    done = invoke("list", "--plugin", "own.py", "--plugin", "./own.py")
+    assert done.exit_code == 0, done.stderr
+
+
+def test_completing_a_word_runs_no_file(folder: Path, run_evalkit: Run) -> None:
+    Path("f.py").write_text("open('ran', 'w')", encoding="utf-8")
+    words = "evalkit eval --plugin f.py -m accur"
+    complete = {"_EVALKIT_COMPLETE": "bash_complete", "COMP_CWORD": "5"}
+    run_evalkit(COMP_WORDS=words, **complete)
+    assert not Path("ran").exists()
+
+
+# what a project declares
+
+
+def declare(text: str, place: Path = Path()) -> None:
+    (place / "pyproject.toml").write_text(text, encoding="utf-8")
+
+
+GLAD = '[tool.evalkit.plugins.metrics]\ncheer = "./own.py:get_glad"\n'
+CHEER = ("eval", "own.py:Texts", "-p", "said.jsonl", "-m", "cheer")
+
+
+def test_what_a_project_declares_runs_when_it_is_named(
+    folder: Path, invoke: Invoke
+) -> None:
+    noisy = "open('ran', 'a').close()\n"
+    own = Path("own.py")
+    own.write_text(noisy + own.read_text(encoding="utf-8"), encoding="utf-8")
+    declare(GLAD)
+    listed = invoke("list", "metrics").stdout
+    place = f"declared in {folder / 'pyproject.toml'}"
+    assert f"(local: own.py:get_glad, {place})" in listed
+    invoke("eval", "sample-sentiment", "-q")
+    assert not Path("ran").exists()
+    where = re.escape(f"metrics/cheer is own.py:get_glad, {place}")
+    with pytest.warns(UserWarning, match=where):
+        done = invoke(*CHEER, "--json")
+    assert {each["metric"] for each in json.loads(done.stdout)["scores"]} == {"cheer"}
+
+
+def test_parents_are_looked_into_up_to_the_root_of_the_repository(
+    folder: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declare(GLAD)
+    below = folder / "below"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    assert "metrics/cheer" not in invoke("list").stdout
+    (folder / ".git").touch()
+    assert f"(local: {folder / 'own.py'}:get_glad, " in invoke("list").stdout
+    (below / ".git").mkdir()
+    assert "metrics/cheer" not in invoke("list").stdout
+
+
+def test_a_declared_name_hides_no_installed_one(folder: Path, invoke: Invoke) -> None:
+    declare('[tool.evalkit.plugins.metrics]\naccuracy = "own.py:get_sad"\n')
+    done = invoke("list", "metrics")
+    rule = "metrics/accuracy (evalkit-metrics-classification 0.1.0) is called so"
+    assert f"metrics/accuracy, own.py:get_sad: {rule}" in done.stderr
+    said = ("eval", "sample-sentiment", "-q")
+    assert "never hides" not in invoke(*said).stderr
+    with pytest.warns(UserWarning, match="own.py:get_sad.*never hides another"):
+        done = invoke(*said, "-m", "accuracy")
+    assert "65.9 %" in done.stdout
+
+
+def test_an_installed_plugin_gets_nothing_that_a_project_declares(
+    folder: Path, invoke: Invoke, fake_distribution: Callable[..., Any]
+) -> None:
+    code = (
+        "import evalkit\nclass Its(evalkit.Dataset):\n"
+        "    task, splits = 'mood', ('test',)\n    def load(self, split): return []\n"
+    )
+    fake_distribution(code, {"evalkit.datasets": {"its": "Its"}}, name="outside")
+    declare('[tool.evalkit.plugins.tasks]\nmood = "own.py:Mood"\n')
+    done = invoke("eval", "its", "-p", "said.jsonl")
+    assert "there is no task 'mood'" in done.stderr
+    assert done.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[tool.evalkit.plugins", "is not TOML, so that its [tool.evalkit.plugins]"),
+        ("[tool.evalkit.plugins.metrics]\nx = 1", "must be a text FILE.py:OBJECT"),
+        ("[tool.evalkit.plugins.metrics]\nA = 'f.py:x'", "metrics/A: not a legal name"),
+        ("[tool.evalkit.plugins]\nmetric = {}", "has 'metric', which is no table of"),
+    ],
+)
+def test_a_wrong_declaration_is_told(
+    folder: Path, invoke: Invoke, text: str, message: str
+) -> None:
+    declare(text)
+    done = invoke("list")
+    assert f"warning: {folder / 'pyproject.toml'}: " in done.stderr
+    assert message in done.stderr
+
+
+def test_variables_hide_what_is_declared(folder: Path, invoke: Invoke) -> None:
+    declare(GLAD)
+    hidden = invoke("list", EVALKIT_ALLOW_PLUGINS="metrics/accuracy")
+    assert "cheer" not in hidden.stdout
+    done = invoke("list", EVALKIT_DISABLE_PLUGINS="metrics/cheer")
+    assert (done.stderr, "cheer" in done.stdout) == ("", False)

@@ -15,6 +15,7 @@ from evalkit_cli.options.choices import (
 )
 from evalkit_cli.options.completion import complete_names, complete_runs
 from evalkit_cli.options.example_changes import example_options, read_example_options
+from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.places import RunsFolder
 from evalkit_cli.options.run_names import run_paths, since_option
 from evalkit_cli.options.runs import (
@@ -71,6 +72,7 @@ __all__ = [
     "for_terminal",
     "format_option",
     "json_option",
+    "plugin_option",
     "plugin_output_to_stderr",
     "quiet_option",
     "quiet_with",

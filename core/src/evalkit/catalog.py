@@ -46,7 +46,10 @@ if TYPE_CHECKING:
     from evalkit.plugins.functions import FunctionMetric as FunctionMetric
     from evalkit.plugins.importing import import_component as import_component
     from evalkit.plugins.importing import import_schema as import_schema
+    from evalkit.plugins.local_files import component_of_file as component_of_file
     from evalkit.plugins.local_files import object_in_file as object_in_file
+    from evalkit.plugins.local_files import run_file as run_file
+    from evalkit.plugins.local_plugins import local_plugins_known as local_plugins_known
     from evalkit.plugins.metadata import required_distribution as required_distribution
     from evalkit.plugins.provenance import describe_component as describe_component
     from evalkit.plugins.registry import Registry as Registry
@@ -82,7 +85,8 @@ else:
             ),
             "plugins.functions": "FunctionMetric",
             "plugins.importing": "import_component import_schema",
-            "plugins.local_files": "object_in_file",
+            "plugins.local_files": "component_of_file object_in_file run_file",
+            "plugins.local_plugins": "local_plugins_known",
             "plugins.metadata": "required_distribution",
             "plugins.provenance": "describe_component",
             "plugins.registry": "Registry load_component",

@@ -10,6 +10,7 @@ import click
 
 from evalkit_cli.commands.gates import exit_if_worse
 from evalkit_cli.options.completion import complete_names, complete_runs
+from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.run_names import named_runs, other_data_hint, since_option
 from evalkit_cli.options.runs import (
     folder_option,
@@ -81,6 +82,7 @@ _FEWEST_RUNS = 2
 @format_option
 @quiet_with("Print what is concluded of the whole set and nothing else.")
 @verbose_with("Print every tag, metric and notice, not only the worst tags.")
+@plugin_option
 def compare_command(
     runs: tuple[str, ...],
     metrics: tuple[str, ...],

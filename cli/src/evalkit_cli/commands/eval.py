@@ -44,6 +44,7 @@ from evalkit_cli.options.choices import (
 )
 from evalkit_cli.options.completion import complete_names
 from evalkit_cli.options.evaluation import evaluation_options
+from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.metrics import chosen_metrics, metric_options
 from evalkit_cli.options.perturbations import find_copies, perturbed_options
 from evalkit_cli.options.places import RunsFolder
@@ -162,6 +163,7 @@ if TYPE_CHECKING:
 @format_with("How scores are printed.")
 @quiet_option
 @verbose_option
+@plugin_option
 def eval_command(
     datasets: tuple[str, ...],
     data: str | None,

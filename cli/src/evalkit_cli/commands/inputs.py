@@ -14,6 +14,7 @@ from evalkit_cli.options.choices import (
     read_filters,
 )
 from evalkit_cli.options.example_changes import example_options, read_example_options
+from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.runs import quiet_with
 from evalkit_cli.printing.streams import echo, plugin_output_to_stderr, stdout_copy
 
@@ -36,6 +37,7 @@ _STANDARD_OUTPUT = "-"
 @click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
 @example_options
 @quiet_with("Print no notices and no summary.")
+@plugin_option
 def inputs_command(
     dataset: str | None,
     data: str | None,

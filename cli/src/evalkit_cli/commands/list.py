@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evalkit_cli.installed_commands import with_shadowed
+from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.runs import json_option
 from evalkit_cli.printing.descriptions import component_docstring, describe_component
 from evalkit_cli.printing.escapes import for_terminal
@@ -157,6 +158,7 @@ KIND_NAMES = (
     show_default=True,
     help="Seconds that --check gives each plugin.",
 )
+@plugin_option
 def list_command(
     kind: str | None,
     task: str | None,
@@ -273,6 +275,7 @@ def _rows(
             "id": found.id,
             "description": describe_component(found),
             "ambiguous": found in ambiguous,
+            "local": found.is_local,
             "problem": problem or None,
         }
         del row["requires"]
@@ -322,7 +325,9 @@ def _cells(
 
 
 def _marks(found: Component, ambiguous: set[Component]) -> str:
+    place = (found.value, found.summary)
     marks = (
+        (f"(local: {', '.join(filter(None, place))}) ", found.is_local),
         ("(unusable) ", found.problem),
         (f"(only as {found.name}@{found.distribution}) ", found in ambiguous),
     )
@@ -371,7 +376,9 @@ def _without_core(components: Iterable[Component]) -> Iterator[DiscoveryProblem]
     """Find distributions that do not say which evalkit-core they were made for."""
     from evalkit.catalog import DiscoveryProblem, required_distribution
 
-    requirements = {found.distribution: found.requires for found in components}
+    requirements = {
+        found.distribution: found.requires for found in components if not found.is_local
+    }
     for distribution, requires in requirements.items():
         if not any(required_distribution(each)[:8] == "evalkit-" for each in requires):
             message = (

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from evalkit_cli.options.completion import complete_runs
+from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.run_names import run_paths
 from evalkit_cli.options.runs import (
     format_option,
@@ -38,6 +39,7 @@ _FEWEST_RUNS = 2
 @format_option
 @quiet_option
 @verbose_option
+@plugin_option
 def merge_command(
     runs: tuple[str, ...],
     dataset: str | None,

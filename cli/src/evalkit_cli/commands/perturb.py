@@ -19,6 +19,7 @@ from evalkit_cli.options.choices import (
 )
 from evalkit_cli.options.completion import complete_names
 from evalkit_cli.options.example_changes import example_options
+from evalkit_cli.options.local_plugins import plugin_option, plugin_words
 from evalkit_cli.options.runs import json_option, quiet_with
 from evalkit_cli.options.scoring import jobs_with, observer_option, seed_with
 from evalkit_cli.printing.progress_bar import watched
@@ -111,6 +112,7 @@ def _complete_families(
 )
 @json_option
 @quiet_with("Print how many examples changed and nothing else.")
+@plugin_option
 def perturb_command(
     dataset: str | None,
     data: str | None,
@@ -207,7 +209,7 @@ def _selection(
     split: str | None, limit: int | None, filters: tuple[str, ...]
 ) -> list[str]:
     """Return the options that choose examples, for a command on the same ones."""
-    chosen = [] if split is None else ["--split", split]
+    chosen = [*plugin_words()] if split is None else [*plugin_words(), "--split", split]
     for text in filters:
         chosen += ["--filter", text]
     return chosen if limit is None else [*chosen, "--limit", str(limit)]

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from evalkit_cli.options.completion import complete_runs
+from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.run_names import run_paths
 from evalkit_cli.options.runs import folder_option, json_option
 from evalkit_cli.options.scoring import confidence_with
@@ -62,6 +63,7 @@ _POINTS = "pt"
 )
 @folder_option
 @json_option
+@plugin_option
 def plan_command(
     runs: tuple[str, ...],
     detect: str,

@@ -8,6 +8,7 @@ import click
 
 from evalkit_cli.options.annotators import annotate_option, declared_annotators
 from evalkit_cli.options.completion import complete_names, complete_runs
+from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.metrics import chosen_metrics, params_option
 from evalkit_cli.options.run_names import run_paths
 from evalkit_cli.options.runs import (
@@ -50,6 +51,7 @@ from evalkit_cli.printing.streams import plugin_output_to_stderr
 @format_option
 @quiet_option
 @verbose_option
+@plugin_option
 def rescore_command(
     run: str,
     metrics: tuple[str, ...],

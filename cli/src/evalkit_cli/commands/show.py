@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evalkit_cli.options.completion import complete_ids_and_runs
+from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.run_names import run_paths, since_option
 from evalkit_cli.options.runs import (
     folder_option,
@@ -126,6 +127,7 @@ _ALL = "*"
     "intervals were made; all attributes of a plugin."
 )
 @click.pass_context
+@plugin_option
 def show_command(
     context: click.Context,
     /,

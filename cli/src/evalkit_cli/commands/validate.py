@@ -20,6 +20,7 @@ from evalkit_cli.options.choices import (
     policy_options,
 )
 from evalkit_cli.options.evaluation import validation_options
+from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.prediction_sources import (
     Job,
     jobs_of_files,
@@ -67,6 +68,7 @@ _SHOWN = 5
 )
 @json_option
 @quiet_with("Print only problems.")
+@plugin_option
 def validate_command(
     dataset: str | None,
     data: str | None,

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from evalkit_cli.options.completion import complete_runs
+from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.run_names import run_paths
 from evalkit_cli.options.runs import folder_option, json_option, quiet_option
 from evalkit_cli.options.scoring import jobs_option
@@ -28,6 +29,7 @@ from evalkit_cli.printing.streams import echo_json, plugin_output_to_stderr
 @folder_option
 @json_option
 @quiet_option
+@plugin_option
 def verify_command(
     run: str,
     predictions: Path | None,

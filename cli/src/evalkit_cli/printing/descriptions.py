@@ -6,6 +6,7 @@ import ast
 import os
 import re
 import sys
+import time
 from functools import lru_cache
 from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, PathFinder
 from pathlib import Path
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from evalkit.catalog import Component
 
 _READ_BYTES = 1 << 20
+_LOOKS = 20
+"""How often in a second it is looked whether a folder has changed."""
 _DEFINITION = re.compile(r"^(?:class|(?:async +)?def) +(\w+)", re.MULTILINE)
 _QUOTES = re.compile("(\"{3}|'{3})")
 _USUAL_FINDERS = (BuiltinImporter, FrozenImporter, PathFinder)
@@ -34,7 +37,8 @@ def describe_component(component: Component) -> str:
         stop; the summary of its distribution where the source has no such docstring,
         as with an object that is made by a call, or cannot be read.
     """
-    return _first_sentence(component_docstring(component)) or component.summary
+    sentence = _first_sentence(component_docstring(component))
+    return sentence or ("" if component.is_local else component.summary)
 
 
 def component_docstring(component: Component) -> str:
@@ -46,7 +50,7 @@ def component_docstring(component: Component) -> str:
     Returns:
         The docstring; "" where the source has none.
     """
-    module, _, attribute = component.value.partition(":")
+    module, _, attribute = component.value.rpartition(":")
     name = attribute.strip().partition(".")[0]
     source, begins = _definitions(module.strip())
     begin = begins.get(name)
@@ -64,12 +68,18 @@ def _definitions(module: str) -> tuple[str, dict[str, int]]:
 
 
 def _source(module: str) -> str:
-    """Return the source of a module, which is not imported; "" where there is none."""
-    spec = _find(module)
-    if spec is None or not spec.has_location or not str(spec.origin).endswith(".py"):
+    """Return the source of a module, which is not imported; "" where there is none.
+
+    A file of Python stands for itself; no module is called `py`.
+    """
+    origin = module
+    if not module.endswith(".py"):
+        spec = _find(module)
+        origin = str(spec.origin) if spec is not None and spec.has_location else ""
+    if not origin.endswith(".py"):
         return ""
     try:
-        with Path(str(spec.origin)).open("rb") as stream:
+        with Path(origin).open("rb") as stream:
             return stream.read(_READ_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
@@ -97,9 +107,9 @@ def _find_top(package: str) -> ModuleSpec | None:
     `PathFinder` asks every folder for every name, which takes as long as all else that
     `evalkit list` does.
     """
-    file = f"{package}.py"
+    file, now = f"{package}.py", int(time.monotonic() * _LOOKS)
     for folder in sys.path:
-        names = _names(folder, _changed(folder)) if folder else frozenset()
+        names = _names(folder, _changed(folder, now)) if folder else frozenset()
         if package in names or file in names:
             spec = PathFinder.find_spec(package, [folder])
             if spec is not None:
@@ -117,7 +127,9 @@ def _names(folder: str, _changed: int) -> frozenset[str]:
         return frozenset()
 
 
-def _changed(folder: str) -> int:
+@lru_cache(maxsize=256)
+def _changed(folder: str, _now: int) -> int:
+    """Return when a folder was changed, which is looked at a few times a second."""
     try:
         return os.stat(folder).st_mtime_ns  # noqa: PTH116 - asked very often
     except OSError:

@@ -52,6 +52,11 @@ class Component(NamedTuple):
         return f"{self.kind}/{self.name}"
 
     @property
+    def is_local(self) -> bool:
+        """Whether it is an object in a file of Python that no package holds."""
+        return self.distribution == AS_PYTHON
+
+    @property
     def origin(self) -> str:
         """Id, distribution and version, as error messages give them."""
         version = "" if self.version == NO_VERSION else f" {self.version}"

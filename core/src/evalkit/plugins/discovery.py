@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from evalkit.base.names import is_component_name, is_schema_name, normalise_distribution
 from evalkit.plugins.components import Catalog, Component, DiscoveryProblem
+from evalkit.plugins.local_plugins import local_plugins, with_local_plugins
 from evalkit.plugins.metadata import (
     CoreCheck,
     DistributionFiles,
@@ -69,7 +70,9 @@ def find_components() -> Catalog:
 
     Returns:
         Components of all kinds, observers, commands and schemas, and the problems met.
-        Where the path has a distribution twice, the first wins, as for imports.
+        Where the path has a distribution twice, the first wins, as for imports. What
+        has no package is among them: plugins of files that the command was given, and
+        that the project's `pyproject.toml` declares.
     """
     search = _Search()
     for distribution in importlib.metadata.distributions():
@@ -100,10 +103,12 @@ class _Search:
         self._problems.append(problem)
 
     def result(self) -> Catalog:
-        everything = [*self._components, *self._withheld]
+        local, problems = local_plugins()
+        everything = [*self._components, *self._withheld, *local]
         for variable, message in self._permission.unmatched(everything):
             self._problems.append(DiscoveryProblem(variable, message))
-        return Catalog(
+        self._problems += problems
+        installed = Catalog(
             tuple(sorted(self._components, key=_order)),
             tuple(self._problems),
             tuple(self._notices),
@@ -111,6 +116,7 @@ class _Search:
             tuple(sorted(self._withheld, key=_order)),
             self._suite,
         )
+        return with_local_plugins(installed, local, self._permission.refusal)
 
     def add(self, files: DistributionFiles) -> None:
         """Read one distribution.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evalkit.base import json_text as json_text  # before any plugin can replace it
 from evalkit.base.failures import hook_failures, located
 from evalkit.errors import PluginContractError, PluginLoadError
-from evalkit.plugins.components import AS_PYTHON, Component
+from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import value_problem
 from evalkit.plugins.local_files import object_in_file
 
@@ -28,7 +28,7 @@ def import_component(component: Component) -> object:
     Raises:
         PluginLoadError: Importing it failed, or its metadata say that it would.
     """
-    if component.distribution == AS_PYTHON:
+    if component.is_local:
         return object_in_file(component.value)
     problem = component.problem or value_problem(component.value)
     if problem:

@@ -21,7 +21,8 @@ def component_of_file(kind: str, name: str, catalog: Catalog) -> Component:
     Args:
         kind: Its kind.
         name: `FILE.py:OBJECT`.
-        catalog: What is installed, whose names it must not have.
+        catalog: What is installed, whose names it must not have; the same
+            object in the same file is no other.
 
     Raises:
         PluginLoadError: The file cannot be run, or has no such object.
@@ -30,11 +31,13 @@ def component_of_file(kind: str, name: str, catalog: Catalog) -> Component:
     """
     own = name_of(object_in_file(name))
     component = Component(kind, own, name, AS_PYTHON, NO_VERSION)
-    installed = [each for each in catalog.of_kind(kind) if each.name == own]
-    if installed:
+    for each in catalog.of_kind(kind):
+        if each.name != own or Path(each.value) == Path(name):
+            continue
+        other = each.origin + (f", in {each.value}" if each.is_local else "")
         raise PluginContractError(
-            f"{component.origin}, in {name}, would be called like {installed[0].origin}"
-            ": give it another name"
+            f"{component.origin}, in {name}, would be called like {other}: give it "
+            "another name"
         )
     return component
 
@@ -51,7 +54,7 @@ def object_in_file(name: str) -> object:
         PluginLoadError: The file cannot be run, or has no such object.
     """
     file, _, attribute = name.rpartition(":")
-    module = _module(Path(file))
+    module = run_file(Path(file))
     found: object = getattr(module, attribute, None)
     if found is None:
         public = ", ".join(
@@ -66,7 +69,15 @@ def object_in_file(name: str) -> object:
     return found
 
 
-def _module(path: Path) -> ModuleType:
+def run_file(path: Path) -> ModuleType:
+    """Run a file of Python, once unless it has changed, and return its module.
+
+    Args:
+        path: The file.
+
+    Raises:
+        PluginLoadError: It cannot be run.
+    """
     try:
         content = path.read_bytes()
     except OSError as error:

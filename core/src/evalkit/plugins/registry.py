@@ -28,7 +28,7 @@ from evalkit.plugins.functions import FunctionMetric
 from evalkit.plugins.importing import import_component, load_error
 from evalkit.plugins.local_files import component_of_file
 from evalkit.plugins.parameters import read_parameters
-from evalkit.plugins.resolution import find_meant
+from evalkit.plugins.resolution import find_meant, tell_of_declared
 
 
 class SelectedComponent(NamedTuple):
@@ -86,6 +86,7 @@ class Registry:
             component = component_of_file(kind, reference.name, self.catalog)
         else:
             component = find_meant(self.catalog, kind, reference, named_by)
+            tell_of_declared(self.catalog, component, named_by)
         return SelectedComponent(
             component, {**reference.parameters, **(parameters or {})}
         )

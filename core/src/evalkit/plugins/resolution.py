@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Sequence
 
 from evalkit.base.names import Reference, normalise_distribution
@@ -10,6 +11,7 @@ from evalkit.errors import UnknownPluginError
 from evalkit.plugins.commands import choose_usual, matching_components
 from evalkit.plugins.components import Catalog, Component
 from evalkit.plugins.contract import CONTRACTS
+from evalkit.plugins.local_plugins import is_declared
 from evalkit.plugins.metadata import required_distribution
 
 
@@ -33,9 +35,11 @@ def find_meant(
     Raises:
         UnknownPluginError: There is none, there are several, or it is disabled.
     """
-    matching: Sequence[Component] = matching_components(
-        catalog.of_kind(kind), reference
-    )
+    offered = catalog.of_kind(kind)
+    if named_by is not None and not named_by.is_local:
+        # a project runs code where its user names it, and for no installed plugin
+        offered = [each for each in offered if not is_declared(each)]
+    matching: Sequence[Component] = matching_components(offered, reference)
     if not matching:
         withheld = [found for found in catalog.withheld if found.kind == kind]
         for found in matching_components(withheld, reference):
@@ -46,6 +50,30 @@ def find_meant(
     if len(matching) > 1:
         return choose_usual(catalog, matching, named_by is None)
     return matching[0]
+
+
+def tell_of_declared(
+    catalog: Catalog, meant: Component, named_by: Component | None
+) -> None:
+    """Warn where a user named what a `pyproject.toml` declares, or means to.
+
+    Args:
+        catalog: What is known.
+        meant: What the name means.
+        named_by: The plugin that gave the name, if it is not the user's.
+
+    Warns:
+        UserWarning: It is declared there, or something of its name is that is not used.
+    """
+    if is_declared(meant):
+        warnings.warn(f"{meant.id} is {meant.value}, {meant.summary}", stacklevel=4)
+    for each in catalog.withheld if named_by is None else ():
+        if is_declared(each) and each.id == meant.id:
+            warnings.warn(
+                f"{meant.origin} is used, and not {each.value}, {each.summary}: a "
+                "project's plugin never hides another of its name",
+                stacklevel=4,
+            )
 
 
 def _meant_by(

@@ -11,6 +11,7 @@ from evalkit.adapting.stages import bind_stages
 from evalkit.errors import PluginError, StorageError
 from evalkit.plugins.bound import Bound, BoundMetric
 from evalkit.plugins.components import AS_PYTHON, GIVEN
+from evalkit.plugins.local_plugins import is_given
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.problems import Problems
 from evalkit.runs import recorded
@@ -222,10 +223,16 @@ def bound_component(component: recorded.Component, resolver: Resolver) -> Bound:
         PluginError: It is not installed (from the same distribution) any more, was
             given as an object, or takes other parameters now.
     """
+    if component.distribution == AS_PYTHON:
+        catalog = resolver.registry.catalog
+        for each in filter(is_given, catalog.of_kind(component.kind)):
+            if each.name == component.name:
+                return resolver.bind(each.kind, each.name, component.parameters)
     if component.distribution in (GIVEN, AS_PYTHON):
+        hint = "; name its file (--plugin)" if component.distribution != GIVEN else ""
         raise PluginError(
             f"{component.id} was {component.distribution} when the run was made; only "
-            "installed plugins can be loaded again"
+            f"installed plugins can be loaded again{hint}"
         )
     if component.kind == "adapters":
         stage = {"kind": component.reference, **component.parameters}

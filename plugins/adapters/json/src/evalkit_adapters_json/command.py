@@ -14,6 +14,7 @@ from evalkit_cli.commanding import (
     echo_json,
     echo_lines,
     json_option,
+    plugin_option,
     plugin_output_to_stderr,
     quiet_with,
     watched,
@@ -59,6 +60,7 @@ _SHOWN = 3
 )
 @json_option
 @quiet_with("Print no progress and no summary.")
+@plugin_option
 def adapt_command(
     file: str,
     adapter: str,

@@ -1,1 +1,1 @@
-"""Begins packages with plugins of one's own."""
+"""Begins packages with plugins of one's own, and examines environments."""

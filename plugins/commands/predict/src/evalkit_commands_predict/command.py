@@ -15,6 +15,7 @@ from evalkit_cli.commanding import (
     echo,
     example_options,
     json_option,
+    plugin_option,
     plugin_output_to_stderr,
     quiet_option,
     read_asked,
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 @click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
 @json_option
 @quiet_option
+@plugin_option
 def predict_command(
     dataset: str | None,
     data: str | None,

@@ -13,6 +13,7 @@ def test_laws():
 `evalkit.testing` is another name for this package.
 """
 
+from evalkit_testing.adapters import ADAPTER_LAWS, AdapterLawError, check_adapter
 from evalkit_testing.annotators import (
     ANNOTATOR_LAWS,
     AnnotatorLawError,
@@ -26,6 +27,7 @@ from evalkit_testing.datasets import (
 )
 from evalkit_testing.metrics.checking import MetricLawError, check_metric
 from evalkit_testing.metrics.laws import LAWS
+from evalkit_testing.models import MODEL_LAWS, ModelLawError, check_model
 from evalkit_testing.perturbations.checking import (
     PerturbationLawError,
     check_perturbation,
@@ -34,19 +36,25 @@ from evalkit_testing.perturbations.laws import PERTURBATION_LAWS
 from evalkit_testing.tasks import TASK_LAWS, TaskLawError, check_task
 
 __all__ = [
+    "ADAPTER_LAWS",
     "ANNOTATOR_LAWS",
     "DATASET_LAWS",
     "LAWS",
+    "MODEL_LAWS",
     "PERTURBATION_LAWS",
     "TASK_LAWS",
+    "AdapterLawError",
     "AnnotatorLawError",
     "DatasetLawError",
     "MetricLawError",
+    "ModelLawError",
     "PerturbationLawError",
     "TaskLawError",
+    "check_adapter",
     "check_annotator",
     "check_dataset",
     "check_metric",
+    "check_model",
     "check_perturbation",
     "check_task",
     "dataset_sha256",

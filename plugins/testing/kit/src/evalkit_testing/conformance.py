@@ -35,8 +35,7 @@ class Group(NamedTuple):
 GROUPS: Mapping[str, tuple[Group, ...]] = {
     "metrics": (
         Group("values", ("values", "counts", "nothing", "single", "width")),
-        Group("same", ("repeatable", "stateless", "order")),
-        Group("parts", ("batches", "split", "tags")),
+        Group("same", ("repeatable", "stateless", "order", "batches", "split", "tags")),
         Group("best-and-worst", ("missing", "perfect")),
     ),
 }

@@ -95,8 +95,8 @@ def surveyed(distribution: str, registry: Registry | None = None) -> Surveyed:
     found = [each for each in listed if _normalised(each.distribution) == wanted]
     if not found:
         raise UnknownPluginError(
-            f"no distribution {distribution!r} with components of evalkit is installed; "
-            "`evalkit list` says which are"
+            f"no distribution {distribution!r} with components of evalkit is "
+            "installed; `evalkit list` says which are"
         )
     loadable = tuple(each for each in catalog.components if each in found)
     return Surveyed(found[0].distribution, catalog, loadable)

@@ -59,9 +59,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--evalkit-examples",
         type=int,
-        default=5,
+        default=3,
         metavar="COUNT",
-        help="How many sets of examples are drawn for each law (default: 5).",
+        help="How many sets of examples are drawn for each law (default: 3).",
     )
 
 

@@ -149,6 +149,12 @@ def _check_metadata(found: Surveyed) -> None:
     for problem in (*found.catalog.problems, *found.catalog.notices):
         if _normalised(problem.distribution) == _normalised(found.distribution):
             raise LawBroken(problem.message)
+    requires = found.metadata.get_all("Requires-Dist") or ()
+    if not any(each.startswith("evalkit") for each in requires):
+        raise LawBroken(
+            "its metadata do not require evalkit-core: add evalkit-core>=0.1,<0.2 to "
+            "its dependencies"
+        )
 
 
 def _check_names(found: Surveyed) -> None:

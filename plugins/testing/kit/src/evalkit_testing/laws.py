@@ -33,11 +33,14 @@ class LawError(AssertionError):
 
     Attributes:
         law: Name of the law.
+        is_untested: Whether it is only that no law was tested, as the data that were
+            drawn are none for the plugin.
     """
 
-    def __init__(self, message: str, law: str) -> None:
+    def __init__(self, message: str, law: str, is_untested: bool = False) -> None:
         super().__init__(message)
         self.law = law
+        self.is_untested = is_untested
 
 
 def refuse(difference: str | None, where: str) -> None:

@@ -188,4 +188,5 @@ def _check_laws(
             f"answers of the kind {subject.context.answer_kind!r}, so no law was "
             "tested; give labels=… or examples=… for which it has one",
             laws[0].name,
+            is_untested=True,
         )

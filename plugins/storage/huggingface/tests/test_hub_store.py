@@ -25,6 +25,7 @@ from evalkit.storage import (
     fetch_folder,
     store_of,
 )
+from evalkit.testing import check_storage
 from evalkit_storage_huggingface.store import HubStore
 
 NAME = "owner/name"
@@ -434,3 +435,8 @@ def test_the_command_line_scores_it(
     )
     assert done.returncode == 0, done.stderr
     assert f"{ROOT}@{commit}/test.parquet" in done.stdout.decode()
+
+
+def test_it_keeps_the_laws_of_stores_that_only_read(commit: str) -> None:
+    known = {f"{ROOT}/{path}": content for path, content in FILES.items()}
+    check_storage(f"{ROOT}/", known=known, secrets=[TOKEN])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from s3_servers import SECRET_KEY
 
 import evalkit
 from evalkit.errors import StorageError
@@ -24,6 +25,7 @@ from evalkit.storage import (
     if_match,
     store_of,
 )
+from evalkit.testing import check_storage
 from evalkit_storage_s3 import uploads
 from evalkit_storage_s3.store import S3Store, digest_of
 
@@ -392,3 +394,7 @@ def test_shards_in_a_bucket_are_scored_as_one(
     result = evalkit.evaluate(data=place, task="sentiment", predictions=said)
     assert result["accuracy"].value == 0.5
     assert [file.name for file in result.record.data.files] == ["0.jsonl", "1.jsonl"]
+
+
+def test_it_keeps_the_laws_of_stores(store: S3Store, bucket: str) -> None:
+    check_storage(f"s3://{bucket}/laws/", store=store, secrets=[SECRET_KEY])

@@ -31,7 +31,13 @@ def _score_model() -> type[SchemaModel]:
         stated = [mark for mark in marks if isinstance(mark, dict)]
         rules = {key: rule for mark in stated for key, rule in mark.items()}
         columns[name] = (_annotation(kind, rules), Field(description=texts.get(name)))
-    return create_model("Score", __base__=SchemaModel, __module__=__name__, **columns)
+    return create_model(
+        "Score",
+        __base__=SchemaModel,
+        __module__=__name__,
+        __doc__="A score of a run: a row of `scores.parquet`.",
+        **columns,
+    )
 
 
 def _annotation(kind: Any, rules: dict[str, Any]) -> Any:

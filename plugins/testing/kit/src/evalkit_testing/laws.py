@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from evalkit import EvalkitError
+from evalkit.catalog import Bound, Registry, Resolver
 
 TrialT = TypeVar("TrialT")
+ItemT = TypeVar("ItemT")
 
 
 class Law(NamedTuple, Generic[TrialT]):
@@ -31,11 +33,14 @@ class LawError(AssertionError):
 
     Attributes:
         law: Name of the law.
+        is_untested: Whether it is only that no law was tested, as the data that were
+            drawn are none for the plugin.
     """
 
-    def __init__(self, message: str, law: str) -> None:
+    def __init__(self, message: str, law: str, is_untested: bool = False) -> None:
         super().__init__(message)
         self.law = law
+        self.is_untested = is_untested
 
 
 def refuse(difference: str | None, where: str) -> None:
@@ -50,6 +55,72 @@ def refuse(difference: str | None, where: str) -> None:
     """
     if difference:
         raise LawBroken(f"{difference} {where}")
+
+
+def check_laws(
+    laws: Sequence[Law[TrialT]], trial: TrialT, origin: str, error: type[LawError]
+) -> None:
+    """Check laws one after the other, up to the first that is broken.
+
+    Args:
+        laws: The laws.
+        trial: What they look at.
+        origin: The plugin's name with its distribution.
+        error: What is raised where one is broken.
+
+    Raises:
+        LawError: One is.
+    """
+    for law in laws:
+        try:
+            law.check(trial)
+        except LawBroken as broken:
+            raise error(
+                f"{origin} breaks the law {law.name!r}: {law.statement}\n"
+                f"  found: {broken}",
+                law.name,
+            ) from broken.__cause__
+
+
+def two_instances(kind: str, plugin: Any, registry: Registry) -> tuple[Bound, Bound]:
+    """Load a plugin twice, to compare what two instances of it do.
+
+    Args:
+        kind: Its kind.
+        plugin: A name, class or instance; of an instance there is one alone.
+        registry: Where plugins are found.
+
+    Raises:
+        PluginError: It is unknown or broken.
+    """
+    first, other = (Resolver(registry).bind(kind, plugin) for _ in range(2))
+    return first, other
+
+
+def smallest(
+    items: Sequence[ItemT], breaks: Callable[[Sequence[ItemT]], bool]
+) -> Sequence[ItemT]:
+    """Take items away for as long as those that stay break a law.
+
+    Args:
+        items: Items that break it.
+        breaks: Whether some do.
+
+    Returns:
+        Fewer items, none of which can be left out.
+    """
+    kept = [*items]
+    size = len(kept) // 2
+    while size and len(kept) > 1:
+        start = 0
+        while start < len(kept):
+            fewer = kept[:start] + kept[start + size :]
+            if fewer and breaks(fewer):
+                kept = fewer
+            else:
+                start += size
+        size //= 2
+    return kept
 
 
 def chosen_laws(

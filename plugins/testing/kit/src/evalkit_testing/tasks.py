@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-from pydantic import BaseModel
 
 from evalkit import (
     AlignmentError,
@@ -18,6 +15,7 @@ from evalkit import (
     validate,
 )
 from evalkit.catalog import BoundTask, Resolver, check_agreement
+from evalkit_testing.damage import damaged_rows, names_field
 from evalkit_testing.laws import Law, LawBroken, LawError, chosen_laws
 
 _ANSWERS = 40
@@ -112,7 +110,7 @@ def _check_example(trial: _Trial) -> None:
 
 
 def _check_damaged_examples(trial: _Trial) -> None:
-    for name, damaged in _damaged(trial.task.Input, trial.example, "uid"):
+    for name, damaged in damaged_rows(trial.task.Input, trial.example, "uid"):
         try:
             found = validate(
                 data=[_with_answer(trial, damaged)],
@@ -124,7 +122,7 @@ def _check_damaged_examples(trial: _Trial) -> None:
             said = str(error)
         if not said:
             raise LawBroken(f"it takes {damaged!r}")
-        if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said):
+        if not names_field(said, name):
             raise LawBroken(
                 f"what is said of {damaged!r} does not name {name!r}: {said}"
             )
@@ -145,11 +143,11 @@ def _check_responses(trial: _Trial) -> None:
 
 
 def _check_damaged_responses(trial: _Trial) -> None:
-    for name, damaged in _damaged(trial.task.Output, trial.responses[0], "id"):
+    for name, damaged in damaged_rows(trial.task.Output, trial.responses[0], "id"):
         said = _refusal(trial, damaged)
         if not said:
             raise LawBroken(f"it takes the response {damaged!r}")
-        if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said):
+        if not names_field(said, name):
             raise LawBroken(
                 f"what is said of {damaged!r} does not name {name!r}: {said}"
             )
@@ -189,26 +187,6 @@ def _refusal(trial: _Trial, response: Row) -> str:
         for violation in problem.violations
     ]
     return "; ".join([*said, *found.refusals])
-
-
-def _damaged(
-    model: type[BaseModel], row: Row, key: str
-) -> list[tuple[str, dict[str, Any]]]:
-    """Return copies of a row that lack a required field, or hold an object in it."""
-    required = [
-        info.alias or name
-        for name, info in model.model_fields.items()
-        if info.is_required() and (info.alias or name) in row
-    ]
-    copies = []
-    for name in required:
-        if name == key:
-            continue
-        without = {other: value for other, value in row.items() if other != name}
-        copies.append((name, without))
-        if not isinstance(row[name], Mapping):
-            copies.append((name, {**row, name: {"strange": [1]}}))
-    return copies
 
 
 def _check_columns(trial: _Trial) -> None:

@@ -23,11 +23,14 @@ from evalkit_testing.laws import Law, LawError, chosen_laws
 from evalkit_testing.metrics.drawing import (
     DRAWN_KINDS,
     DRAWS,
+    LABELS,
     Source,
     Triple,
     drawn_source,
     given_source,
     samples,
+    source_of_columns,
+    source_of_sets,
 )
 from evalkit_testing.metrics.laws import LAWS
 from evalkit_testing.metrics.samples import Row, Sample
@@ -115,6 +118,8 @@ def check_metric(
     if bound.whole_only:
         chosen = [law for law in chosen if law.name != "tags"]
     for kind in _kinds(bound, examples, answer_kind):
+        if kind == "all-of" and examples is None:
+            labels = labels or LABELS
         declared = None if labels is None else tuple(labels)
         context = MetricContext(declared, kind, job=job)
         for part in bound.parts():
@@ -135,7 +140,8 @@ def _kinds(
         return [answer_kind]
     is_function = isinstance(bound.plugin, FunctionMetric)
     says_nothing = is_function and declared == tuple(FunctionMetric.answer_kinds)
-    if says_nothing or (examples is not None and "one" in declared):
+    is_chosen = examples is not None or bool(bound.attributes["columns"])
+    if says_nothing or (is_chosen and "one" in declared):
         return ["one"]
     if examples is not None:
         return [declared[0]]
@@ -146,13 +152,18 @@ def _source(subject: Subject, examples: Any) -> Source:
     if examples is not None:
         return given_source(examples)
     columns = subject.attributes["columns"]
+    kind = subject.context.answer_kind
     if columns:
+        drawn = source_of_columns(kind, columns, subject.context.labels)
+        if drawn is not None:
+            return drawn
         raise EvalkitError(
             f"{subject.origin} needs the columns {', '.join(columns)}, which cannot be "
             "drawn; give check_metric examples=…, a hypothesis strategy of "
             "(prediction, target, fields), or a list of such"
         )
-    kind = subject.context.answer_kind
+    if kind == "all-of":
+        return source_of_sets(subject.context.labels)
     if kind not in DRAWN_KINDS:
         raise EvalkitError(
             f"{subject.origin}: answers of the kind {kind!r} cannot be drawn; give "
@@ -177,4 +188,5 @@ def _check_laws(
             f"answers of the kind {subject.context.answer_kind!r}, so no law was "
             "tested; give labels=… or examples=… for which it has one",
             laws[0].name,
+            is_untested=True,
         )

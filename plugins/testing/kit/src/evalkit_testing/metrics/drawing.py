@@ -21,6 +21,9 @@ DRAWN_KINDS: tuple[AnswerKind, ...] = ("one", "any-of", "number")
 """Kinds of answers for which examples can be drawn without the author's help."""
 
 _TEXTS = ("a", "b", "a red car", "The car!", "Straße", "日本", "é", "e\u0301", "", " ")
+LABELS = ("a", "b", "a red car")
+"""What sets, rankings and probabilities are of, where no labels are declared."""
+
 _OUTCOMES = ("right", "right", "right", "any", "any", "any", "any", "none")
 _LEAST_ROWS = (1, 4, 8)
 _TAGS = ("easy", "hard", "topic:x")
@@ -179,3 +182,61 @@ def _checked(example: Any) -> Triple:
             f"is {example!r}"
         )
     return tuple(example)
+
+
+def source_of_sets(labels: Sequence[str] | None) -> Source:
+    """Draw predictions and targets that are sets of labels.
+
+    Args:
+        labels: The labels; a few texts by default.
+
+    Returns:
+        Where sets of examples come from.
+    """
+    several = st.lists(st.sampled_from(labels or LABELS), max_size=3, unique=True)
+    pairs = st.tuples(several, several)
+    return st.just(st.one_of(pairs, several.map(lambda drawn: (drawn, drawn))))
+
+
+def source_of_columns(
+    kind: AnswerKind, columns: Sequence[str], labels: Sequence[str] | None
+) -> Source | None:
+    """Draw examples with the columns that are the same in every task that has them.
+
+    Args:
+        kind: The kind of answers.
+        columns: The columns of the metric.
+        labels: The labels; a few texts by default.
+
+    Returns:
+        Where sets of examples come from; None where nobody knows what they hold.
+    """
+    if kind != "one" or len(columns) != 1:
+        return None
+    chosen = st.sampled_from(labels or LABELS)
+    if columns[0] == "responses":
+        ranked = st.lists(chosen, min_size=1, max_size=4)
+        return st.just(
+            st.tuples(ranked, chosen).map(
+                lambda drawn: (drawn[0][0], drawn[1], {"responses": drawn[0]})
+            )
+        )
+    if columns[0] == "prob":
+        weights = st.lists(
+            st.integers(1, 9),
+            min_size=len(labels or LABELS),
+            max_size=len(labels or LABELS),
+        )
+        return st.just(
+            st.tuples(weights, chosen, chosen).map(
+                lambda drawn: _probable(*drawn, labels or LABELS)
+            )
+        )
+    return None
+
+
+def _probable(
+    weights: Sequence[int], prediction: str, target: str, labels: Sequence[str]
+) -> Triple:
+    shares = [weight / sum(weights) for weight in weights]
+    return prediction, target, {"prob": dict(zip(labels, shares, strict=True))}

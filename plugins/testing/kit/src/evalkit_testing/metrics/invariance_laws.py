@@ -11,6 +11,7 @@ from evalkit.scoring import (
     GroupScore,
     ScoringTable,
     merge_statistics,
+    metric_outcomes,
     metric_statistics,
 )
 from evalkit_testing.laws import LawBroken, refuse
@@ -123,8 +124,10 @@ def check_batches(trial: Trial) -> None:
 
 
 def _concatenate(parts: list[pl.DataFrame], what: str) -> pl.DataFrame:
+    # where no example was scored, nobody knows the names of a metric's numbers
+    known = [part for part in parts if part.height] or parts[:1]
     try:
-        return pl.concat(parts)
+        return pl.concat(known)
     except pl.exceptions.PolarsError as error:
         raise LawBroken(
             f"the statistics of two {what} differ in columns or types: {error}"
@@ -140,17 +143,18 @@ def check_split(trial: Trial) -> None:
     if not trial.adds_up:
         return
     subject, parts = trial.subject, trial.sample.parts
-    statistics = []
+    outcomes = []
     for number in sorted(set(parts)):
         positions = [position for position, part in enumerate(parts) if part == number]
         frame = trial.table.frame.filter(pl.col("position").is_in(positions))
         part = trial.table._replace(frame=frame)
-        statistics.append(metric_statistics(subject.bind(), part))
+        outcomes.append(metric_outcomes(subject.bind(), part))
     merged = subject.score_statistics(
         subject.bind(interval="none"),
-        _concatenate(statistics, "parts"),
+        _concatenate([each.statistics for each in outcomes], "parts"),
         trial.table,
         trial.groups,
+        pl.concat([each.unscored for each in outcomes]).sort("position"),
     )
     found = difference_of_scores(trial.scored.scores, merged.scores)
     refuse(found, f"merged from the parts {list(parts)}, computed apart")

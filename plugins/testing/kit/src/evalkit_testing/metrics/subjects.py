@@ -148,6 +148,7 @@ class Subject:
         statistics: pl.DataFrame,
         table: ScoringTable,
         groups: Groups,
+        unscored: pl.DataFrame,
     ) -> Scored:
         """Score statistics that were computed before, as merging runs does.
 
@@ -156,6 +157,7 @@ class Subject:
             statistics: Its statistics of all examples, in any order.
             table: The examples.
             groups: The groups.
+            unscored: The examples that it did not score.
 
         Returns:
             The scores.
@@ -164,7 +166,9 @@ class Subject:
             MetricError: The metric failed.
         """
         settings = ScoringSettings()
-        found = score_statistics(metric, statistics, table, groups, settings)
+        found = score_statistics(
+            metric, statistics, table, groups, settings, unscored=unscored
+        )
         return self._scored(found, groups)
 
     def _scored(self, found: MetricScores, groups: Groups) -> Scored:

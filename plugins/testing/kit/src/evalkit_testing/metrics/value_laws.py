@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
+from evalkit import NotScored
 from evalkit.catalog import BoundMetric
 from evalkit.scoring import (
     RESPONSES_KEY,
@@ -37,7 +38,9 @@ def check_values(trial: Trial) -> None:
         values = subject.finalize(metric, sums, trial.groups)
     else:
         values = _values_of_lists(metric, trial)
-        subject.values_seen += sum(value is not None for value in values.values())
+        nothing = (NotScored, type(None))
+        given = [each for each in values.values() if not isinstance(each, nothing)]
+        subject.values_seen += len(given)
     for part, value in values.items():
         _check_value(subject, part, value)
 
@@ -55,7 +58,7 @@ def _values_of_lists(metric: BoundMetric, trial: Trial) -> Mapping[Part, Any]:
 
 
 def _check_value(subject: Subject, part: Part, value: Any) -> None:
-    if value is None:
+    if value is None or isinstance(value, NotScored):
         return
     where = f"the value of {name_part(part)}"
     try:

@@ -153,6 +153,7 @@ def _refuse_untested(
             f"tested; give examples=… in which it changes {fields}"
             + ("" if subject.target.task_name else ", or the task=… that it is for"),
             laws[0].name,
+            is_untested=True,
         )
     claims = subject.effect == "transforms" and subject.target.answer_field is not None
     changed = sum(each.answers_changed for each in subjects)

@@ -1,0 +1,213 @@
+"""All laws of all components of a distribution, as items of pytest."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import pytest
+
+import evalkit_testing
+from evalkit import EvalkitError, PluginError, Registry
+from evalkit.catalog import Component, Resolver
+from evalkit.errors import RequiredParameterError
+from evalkit_testing.distributions import (
+    DISTRIBUTION_LAWS,
+    Surveyed,
+    check_surveyed,
+    surveyed,
+)
+from evalkit_testing.laws import LawError
+from evalkit_testing.unchecked import MARK
+
+_OF_DISTRIBUTION = ("metadata", "licence", "cost")
+"""Laws that are told once, and not of each component."""
+
+
+class Group(NamedTuple):
+    """Laws that are checked together."""
+
+    name: str
+    laws: tuple[str, ...] | None
+    """None for all laws of the kind."""
+
+
+GROUPS: Mapping[str, tuple[Group, ...]] = {
+    "metrics": (
+        Group("values", ("values", "counts", "nothing", "single", "width")),
+        Group("same", ("repeatable", "stateless", "order", "batches", "split", "tags")),
+        Group("best-and-worst", ("missing", "perfect")),
+    ),
+}
+"""Groups of the kinds whose laws are many; other kinds have one."""
+
+CHECKS: Mapping[str, str] = {
+    "adapters": "check_adapter",
+    "annotators": "check_annotator",
+    "commands": "check_command",
+    "datasets": "check_dataset",
+    "metrics": "check_metric",
+    "models": "check_model",
+    "observers": "check_observer",
+    "perturbations": "check_perturbation",
+    "recognisers": "check_recogniser",
+    "schemas": "check_schema",
+    "storage": "check_storage",
+    "tasks": "check_task",
+}
+"""The check of each kind."""
+
+
+class Conformance(pytest.File):
+    """The distributions that `--evalkit-conformance` names."""
+
+    def collect(self) -> Iterator[pytest.Collector]:
+        """Yield them."""
+        for name in self.config.getoption("--evalkit-conformance"):
+            yield Checked.from_parent(self, name=name)
+
+
+class Checked(pytest.Collector):
+    """A distribution."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield an item for each component and group of laws."""
+        try:
+            found = surveyed(self.name)
+        except PluginError as error:
+            raise self.CollectError(str(error)) from error
+        each = [law.name for law in DISTRIBUTION_LAWS]
+        yield LawItem.of(self, "distribution", _loading(found, _OF_DISTRIBUTION))
+        rest = tuple(name for name in each if name not in _OF_DISTRIBUTION)
+        for component in found.components:
+            one = found.of(component)
+            yield LawItem.of(self, f"{component.id}-loading", _loading(one, rest))
+            if component.kind in CHECKS:
+                yield from self._of_kind(component)
+
+    def _of_kind(self, component: Component) -> Iterator[pytest.Item]:
+        # of every conftest.py: none of them stands above this file
+        options = self.config.hook.pytest_evalkit_options(
+            kind=component.kind, name=component.name
+        )
+        for group in GROUPS.get(component.kind, (Group("laws", None),)):
+            count = self.config.getoption("--evalkit-examples")
+            check = _checking(component, group, options or {}, count)
+            yield LawItem.of(self, f"{component.id}-{group.name}", check)
+
+    def collect_error_text(self) -> str:
+        """Say what it is that could not be collected."""
+        return f"evalkit: {self.name}"
+
+
+class LawItem(pytest.Item):
+    """Some laws of one component."""
+
+    check: Callable[[], None]
+
+    @classmethod
+    def of(
+        cls, parent: pytest.Collector, name: str, check: Callable[[], None]
+    ) -> LawItem:
+        """Make an item.
+
+        Args:
+            parent: The distribution.
+            name: The component's id and the group's name.
+            check: Raises where a law is broken.
+        """
+        made: LawItem = cls.from_parent(parent, name=name)
+        made.check = check
+        return made
+
+    def runtest(self) -> None:
+        """Check the laws."""
+        self.check()
+
+    def repr_failure(
+        self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None
+    ) -> Any:
+        """Show what was found, without the way to it."""
+        if isinstance(excinfo.value, AssertionError | EvalkitError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Any, int | None, str]:
+        """Name the item."""
+        return (
+            self.path,
+            None,
+            f"{self.parent.name if self.parent else ''}: {self.name}",
+        )
+
+
+def _loading(found: Surveyed, laws: tuple[str, ...]) -> Callable[[], None]:
+    return lambda: check_surveyed(found, laws)
+
+
+def _checking(
+    component: Component, group: Group, options: Mapping[str, Any], count: int
+) -> Callable[[], None]:
+    check = getattr(evalkit_testing, CHECKS[component.kind])
+    given = dict(options)
+    plugin = given.pop("plugin", f"{component.name}@{component.distribution}")
+    takes = inspect.signature(check).parameters
+    if "max_examples" in takes:
+        given.setdefault("max_examples", count)
+    if group.laws is not None:
+        given["laws"] = group.laws
+
+    def run() -> None:
+        first, *others = takes.values()
+        lacking = [
+            each.name
+            for each in others
+            if each.default is each.empty and each.name not in given
+        ]
+        if component.kind == "storage" and "place" not in given:
+            lacking = ["place"]
+        if lacking:
+            _skip(component, f"{CHECKS[component.kind]} needs {', '.join(lacking)}")
+        own = {} if "place" in given else {first.name: plugin}
+        _check_or_skip(component, check, {**own, **given})
+
+    return run
+
+
+def _check_or_skip(
+    component: Component, check: Callable[..., None], given: Mapping[str, Any]
+) -> None:
+    """Check a component; what it lacks for that is no failure, and is told."""
+    try:
+        _check(component, check, given)
+    except LawError as error:
+        if not error.is_untested:
+            raise
+        _skip(component, str(error))
+    except RequiredParameterError as error:
+        _skip(component, str(error))
+    except PluginError:
+        raise
+    except EvalkitError as error:
+        _skip(component, str(error))
+
+
+def _check(
+    component: Component, check: Callable[..., None], given: Mapping[str, Any]
+) -> None:
+    """Check a component; a metric that takes numbers, and refuses texts, with those."""
+    try:
+        check(**given)
+    except LawError as error:
+        is_given = "examples" in given or "answer_kind" in given
+        if component.kind != "metrics" or is_given or "it failed:" not in str(error):
+            raise
+        kinds = Resolver(Registry()).metric(given["metric"]).answer_kinds
+        if "number" not in kinds:
+            raise
+        check(**given, answer_kind="number")
+
+
+def _skip(component: Component, why: str) -> None:
+    pytest.skip(f"{MARK}{component.id}: {why}")

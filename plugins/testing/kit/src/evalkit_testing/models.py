@@ -1,0 +1,347 @@
+"""Checks that a model answers as replies are kept: by the question alone."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalkit import EvalkitError, Message, PluginError, Registry, Request
+from evalkit.catalog import BoundModel, BoundTask, Resolver
+from evalkit.services import Cleaner
+from evalkit_testing.laws import (
+    Law,
+    LawBroken,
+    LawError,
+    check_laws,
+    chosen_laws,
+    two_instances,
+)
+from evalkit_testing.replies import Answer, Asker, Question, asked, shown
+
+_PROMPTS = (
+    "Say yes or no: is snow white?",
+    "Answer with a number.\n1 + 1 =",
+    "Straße, 日本, \N{GRINNING FACE}: which of these is a street?",
+)
+_SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
+
+
+class ModelLawError(LawError):
+    """A model breaks a law.
+
+    Attributes:
+        law: Name of the law, one of `MODEL_LAWS`.
+    """
+
+
+@dataclass
+class _Trial:
+    model: BoundModel
+    another: BoundModel
+    questions: Sequence[Question]
+    failing: Sequence[Question]
+    secrets: Sequence[str]
+    asker: Asker
+    tolerance: float
+    known: list[Answer] = field(default_factory=list)
+
+    def answers(self) -> list[Answer]:
+        if not self.known:
+            self.known = self.asker.answers(self.questions)
+        return self.known
+
+
+def check_model(
+    model: Any,
+    *,
+    requests: Sequence[Request] | None = None,
+    inputs: Sequence[Mapping[str, Any]] | None = None,
+    task: Any = None,
+    failing: Sequence[Any] = (),
+    deterministic: bool = True,
+    tolerance: float = 0.0,
+    secrets: Sequence[str] | None = None,
+    laws: Collection[str] | None = None,
+    registry: Registry | None = None,
+) -> None:
+    """Check that a model keeps the laws of `evalkit.testing.MODEL_LAWS`.
+
+    It is asked each question about six times, and no reply is kept. Of a model that
+    asks a service, the service is asked.
+
+    Args:
+        model: Name of an installed model with its parameters (`constant:answer=yes`),
+            or a class or instance.
+        requests: What a model that takes requests is asked; by default a few short
+            prompts of each of its `abilities`.
+        inputs: What a model that implements `predict` is asked; by default the
+            `example` of `task`, with other texts in it.
+        task: A task, by name or as an object, whose `example` is asked.
+        failing: Requests or inputs that it cannot answer.
+        deterministic: Whether the same question always has the same answer. Where not,
+            answers are not compared.
+        tolerance: By how much log-probabilities may differ.
+        secrets: What must not be in what it says of itself or of failures; by default
+            the values of variables of the environment whose names say that they are
+            secret, such as `MY_API_KEY`.
+        laws: Names of the laws to check; all by default.
+        registry: Where plugins are found; all that are installed by default.
+
+    Raises:
+        ModelLawError: It breaks a law; the message has the law and the question. It is
+            an AssertionError.
+        EvalkitError: There is nothing to ask, or there is no such law.
+        PluginError: The model is unknown or broken.
+    """
+    chosen = chosen_laws(MODEL_LAWS, laws)
+    if not deterministic:
+        chosen = [law for law in chosen if law.name not in OF_THE_SAME_QUESTION]
+    registry = registry or Registry()
+    first, other = map(BoundModel.of, two_instances("models", model, registry))
+    given = inputs if first.way == "predict" else requests
+    questions = _questions(first, task, registry) if given is None else [*given]
+    if not questions:
+        raise EvalkitError("requests and inputs must be lists that are not empty")
+    hidden = _secrets() if secrets is None else secrets
+    with asked(first) as asker:
+        trial = _Trial(first, other, questions, failing, hidden, asker, tolerance)
+        check_laws(chosen, trial, first.component.origin, ModelLawError)
+
+
+def _secrets() -> list[str]:
+    return [
+        value
+        for name, value in os.environ.items()
+        if name.upper().endswith(_SECRET_NAMES) and len(value) > 7
+    ]
+
+
+def _questions(model: BoundModel, task: Any, registry: Registry) -> list[Question]:
+    if model.way != "predict":
+        return [*_requests(model.abilities)]
+    if task is None:
+        raise EvalkitError(
+            f"{model.component.origin} answers the inputs of a task: give check_model "
+            "inputs=…, a list of them, or task=…, whose `example` is asked"
+        )
+    bound = BoundTask.of(Resolver(registry).bind("tasks", task))
+    example = {**bound.example, "uid": "1"}
+    found: list[Question] = [example]
+    for number, text in enumerate(_PROMPTS, start=2):
+        texts = {
+            name: text
+            for name, value in example.items()
+            if isinstance(value, str) and name in bound.perturb_fields
+        }
+        found.append({**example, **texts, "uid": str(number)})
+    return found
+
+
+def _requests(abilities: Sequence[str]) -> list[Question]:
+    found: list[Question] = []
+    if "text" in abilities:
+        found += [Request(prompt=text, max_tokens=8) for text in _PROMPTS]
+    if "chat" in abilities:
+        found += [
+            Request(messages=(Message(role="user", content=text),), max_tokens=8)
+            for text in _PROMPTS
+        ]
+    if "logprobs" in abilities:
+        first = found[0] if found else Request(prompt=_PROMPTS[0])
+        assert isinstance(first, Request)
+        found.append(first.model_copy(update={"logprobs": 1}))
+    if "continuations" in abilities:
+        found.append(Request(prompt="1 + 1 =", continuations=(" 2", " three")))
+    return found
+
+
+def _check_answers(trial: _Trial) -> None:
+    try:
+        answers = trial.answers()
+    except PluginError as error:
+        raise LawBroken(str(error)) from error
+    for question, answer in zip(trial.questions, answers, strict=True):
+        if answer.refusal is not None:
+            raise LawBroken(
+                f"{answer.refusal!r}, for {shown(question)}; give requests= or inputs= "
+                "that it answers"
+            )
+
+
+def _check_logprobs(trial: _Trial) -> None:
+    for question, answer in zip(trial.questions, trial.answers(), strict=True):
+        if not isinstance(question, Request) or question.logprobs is None:
+            continue
+        for completion in answer.reply.completions if answer.reply else ():
+            tokens = completion.tokens
+            if not tokens or any(each.logprob is None for each in tokens):
+                raise LawBroken(
+                    f"no log-probability of each token, for {shown(question)}; leave "
+                    "`logprobs` out of `abilities`"
+                )
+
+
+def _check_repeatable(trial: _Trial) -> None:
+    _compare(trial, trial.asker.answers(trial.questions), "asked again")
+
+
+def _check_stateless(trial: _Trial) -> None:
+    with asked(trial.another) as asker:
+        answers = asker.answers(trial.questions)
+    _compare(trial, answers, "by another instance")
+
+
+def _check_order(trial: _Trial) -> None:
+    found = trial.asker.answers([*reversed(trial.questions)])
+    _compare(trial, [*reversed(found)], "asked in the other order")
+
+
+def _check_batches(trial: _Trial) -> None:
+    for size in (1, 2):
+        how = f"in batches of {size}"
+        _compare(trial, trial.asker.answers(trial.questions, size), how)
+
+
+def _check_concurrent(trial: _Trial) -> None:
+    if trial.model.concurrency > 1:
+        how = f"asked up to {trial.model.concurrency} at once"
+        _compare(trial, trial.asker.at_once(trial.questions), how)
+
+
+def _compare(trial: _Trial, others: Sequence[Answer], how: str) -> None:
+    pairs = zip(trial.questions, trial.answers(), others, strict=True)
+    for question, answer, other in pairs:
+        if not _is_same(answer.said, other.said, trial.tolerance):
+            raise LawBroken(
+                f"{answer.said!r}, and {how} {other.said!r}, for {shown(question)}; "
+                "where it cannot be otherwise, deterministic=False says so"
+            )
+
+
+def _is_same(one: Any, other: Any, tolerance: float) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return one == other or abs(one - other) <= tolerance
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(
+            _is_same(*pair, tolerance) for pair in zip(one, other, strict=True)
+        )
+    return bool(one == other)
+
+
+def _check_inputs(trial: _Trial) -> None:
+    given = copy.deepcopy([*trial.questions])
+    trial.asker.answers(given)
+    for before, after in zip(trial.questions, given, strict=True):
+        if before != after:
+            raise LawBroken(f"{shown(before)} became {shown(after)}")
+
+
+def _check_described(trial: _Trial) -> None:
+    try:
+        first, *others = (
+            each.describe() for each in (trial.model, trial.model, trial.another)
+        )
+    except PluginError as error:
+        raise LawBroken(str(error)) from error
+    for other in others:
+        if first != other:
+            raise LawBroken(f"describe says {first!r}, and then {other!r}")
+    name = first.get("name", "")
+    if first and (not isinstance(name, str) or name != name.strip()):
+        raise LawBroken(f"describe gives the name {name!r}, which is no plain text")
+
+
+def _check_failures(trial: _Trial) -> None:
+    for question in trial.failing:
+        batch = [question, *trial.questions[:1]]
+        try:
+            failed, *others = trial.asker.answers(batch)
+        except PluginError as error:
+            raise LawBroken(
+                f"{error}; raise evalkit.NotAnswered or evalkit.TryAgain, or return a "
+                "Reply with an error"
+            ) from error
+        if failed.refusal is None:
+            raise LawBroken(f"{failed.said!r} is the answer to {shown(question)}")
+        for other in others:
+            if other.refusal is not None:
+                raise LawBroken(
+                    f"beside {shown(question)} nothing else is answered: "
+                    f"{other.refusal!r}"
+                )
+
+
+def _check_secrets(trial: _Trial) -> None:
+    cleaner = Cleaner(trial.secrets)
+    told: dict[str, Any] = {"describe": trial.model.describe()}
+    for question in trial.failing:
+        try:
+            (answer,) = trial.asker.answers([question])
+        except PluginError as error:
+            told["an error"] = str(error)
+        else:
+            told["a failure"] = answer.refusal
+    for where, text in told.items():
+        if cleaner.finds(text):
+            raise LawBroken(
+                f"{where} holds a secret; evalkit.services.Cleaner takes it out"
+            )
+
+
+def _check_closed(trial: _Trial) -> None:
+    try:
+        with asked(trial.another) as asker:
+            asker.close()
+        trial.asker.close()
+        trial.asker.close()
+    except PluginError as error:
+        raise LawBroken(
+            f"{error}; close may be called where nothing is open"
+        ) from error
+
+
+OF_THE_SAME_QUESTION = ("repeatable", "stateless", "order", "batches", "concurrent")
+"""Laws that compare the answers to the same question."""
+
+MODEL_LAWS: tuple[Law[_Trial], ...] = (
+    Law("answers", "it answers each question, and does not fail.", _check_answers),
+    Law(
+        "logprobs",
+        "asked for log-probabilities, it gives one of each token.",
+        _check_logprobs,
+    ),
+    Law(
+        "repeatable",
+        "the same question has the same answer, as replies are kept.",
+        _check_repeatable,
+    ),
+    Law("stateless", "another instance answers the same.", _check_stateless),
+    Law("order", "an answer does not depend on what was asked before.", _check_order),
+    Law(
+        "batches",
+        "an answer does not depend on what is asked with it.",
+        _check_batches,
+    ),
+    Law(
+        "concurrent",
+        "asked several times at once, it answers the same.",
+        _check_concurrent,
+    ),
+    Law("inputs", "what it is asked is not changed.", _check_inputs),
+    Law(
+        "described",
+        "describe says the same each time, as it is part of a run's id.",
+        _check_described,
+    ),
+    Law(
+        "failures",
+        "what it cannot answer is said to be so, and the rest is answered.",
+        _check_failures,
+    ),
+    Law("secrets", "neither describe nor a failure tells a secret.", _check_secrets),
+    Law("closed", "it can be closed unasked, and twice.", _check_closed),
+)
+"""What holds of every model."""

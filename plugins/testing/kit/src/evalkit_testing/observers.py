@@ -1,0 +1,212 @@
+"""Checks that an observer may be told anything, and changes nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import random
+import tempfile
+import warnings
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+import evalkit
+from evalkit import AlignmentError, Registry
+from evalkit.catalog import OBSERVERS, Resolver
+from evalkit_testing.laws import Law, LawBroken, LawError, check_laws, chosen_laws
+
+
+class ObserverLawError(LawError):
+    """An observer breaks a law.
+
+    Attributes:
+        law: Name of the law, one of `OBSERVER_LAWS`.
+    """
+
+
+class _Asked(BaseModel):
+    uid: str
+    text: str
+
+
+class _Said(BaseModel):
+    id: str
+    label: Literal["yes", "no"]
+
+
+@evalkit.metric(bounds=(0, 1), higher_is_better=True)
+def get_share_right(predictions: list[str], targets: list[str]) -> float:
+    """Give the share of predictions that are right."""
+    return sum(map(str.__eq__, predictions, targets)) / len(targets)
+
+
+class _Task(evalkit.TaskIO):
+    """A task that needs no other distribution."""
+
+    Input, Output, labels = _Asked, _Said, ("yes", "no")
+    answer_field, perf_metric = "label", "share-right"
+    perturb_fields = ("text",)
+    example: Mapping[str, Any] = {"uid": "1", "text": "Is snow white?"}
+
+
+class _Questions(evalkit.Dataset):
+    """Two examples, with tags."""
+
+    task = _Task
+
+    def load(self, split: str) -> list[dict[str, Any]]:
+        rows = [("1", "Is snow white?", "yes"), ("2", "Is coal white?", "no")]
+        return [
+            {"uid": uid, "text": text, "label": label, "tags": ["topic:colours"]}
+            for uid, text, label in rows
+        ]
+
+
+class _Louder(evalkit.Perturbation):
+    """Writes all letters large."""
+
+    families, version = ("robustness",), "1"
+    label_effect: Mapping[str, Any] = {"*": "invariant"}
+
+    def perturb(self, text: str) -> str:
+        return text.upper()
+
+
+@dataclass
+class _Told:
+    """What became of the commands of which an observer was told."""
+
+    printed: str = ""
+    warnings: list[str] = field(default_factory=list)
+    scores: list[Any] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+
+
+@dataclass
+class _Trial:
+    observer: Any
+    registry: Registry
+    known: _Told | None = None
+
+    def told(self) -> _Told:
+        if self.known is None:
+            self.known = _told([self.observer], self.registry)
+        return self.known
+
+
+def check_observer(
+    observer: Any,
+    *,
+    laws: Collection[str] | None = None,
+    registry: Registry | None = None,
+) -> None:
+    """Check that an observer keeps the laws of `evalkit.testing.OBSERVER_LAWS`.
+
+    It is told of an evaluation of two examples, of one that is refused, of a failure
+    and of perturbed copies, in a folder that is removed.
+
+    Args:
+        observer: Name of an installed observer, or a class or instance.
+        laws: Names of the laws to check; all by default.
+        registry: Where plugins are found; all that are installed by default.
+
+    Raises:
+        ObserverLawError: It breaks a law; the message has the law, and what was found.
+            It is an AssertionError.
+        EvalkitError: There is no such law.
+        PluginError: The observer is unknown or broken.
+    """
+    chosen = chosen_laws(OBSERVER_LAWS, laws)
+    registry = registry or Registry()
+    bound = Resolver(registry).bind(OBSERVERS, observer)
+    trial = _Trial(observer if not isinstance(observer, str) else bound, registry)
+    check_laws(chosen, trial, bound.component.origin, ObserverLawError)
+
+
+def _told(observers: list[Any], registry: Registry) -> _Told:
+    told = _Told()
+    printed = io.StringIO()
+    before = _state()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        warnings.catch_warnings(record=True) as warned,
+        contextlib.redirect_stdout(printed),
+    ):
+        warnings.simplefilter("always")
+        _tell_all(told, observers, registry, Path(folder))
+        after = _state()
+    told.printed = printed.getvalue()
+    told.warnings += [str(each.message) for each in warned]
+    told.changed = [name for name in before if before[name] != after[name]]
+    return told
+
+
+def _tell_all(
+    told: _Told, observers: list[Any], registry: Registry, folder: Path
+) -> None:
+    common: dict[str, Any] = {"observers": observers, "registry": registry}
+    said = [{"id": "1", "label": "yes"}, {"id": "2", "label": "yes"}]
+    metrics: dict[str, Any] = {"metrics": [get_share_right], "model": "tried"}
+    result = evalkit.evaluate(
+        _Questions, said, out=folder / "runs", **metrics, **common
+    )
+    told.warnings += result.record.warnings
+    told.scores += [(each.metric, each.tag, each.value) for each in result.scores]
+    try:
+        evalkit.evaluate(_Questions, said[:1], **metrics, **common)
+    except AlignmentError as error:
+        if error.result is not None:
+            told.warnings += error.result.record.warnings
+    with contextlib.suppress(evalkit.EvalkitError):
+        evalkit.evaluate(_Questions, said, split="no-such-split", **metrics, **common)
+    copies = evalkit.perturb_dataset(
+        _Questions, folder / "copies.jsonl", perturbations=[_Louder], **common
+    )
+    told.warnings += copies.notices
+
+
+def _state() -> dict[str, Any]:
+    return {
+        "the current folder": Path.cwd(),
+        "the environment": dict(os.environ),
+        "the generator of `random`": random.getstate(),
+    }
+
+
+def _check_told(trial: _Trial) -> None:
+    found = [text for text in trial.told().warnings if "observers/" in text]
+    if found:
+        raise LawBroken(found[0])
+
+
+def _check_results(trial: _Trial) -> None:
+    without = _told([], trial.registry)
+    if trial.told().scores != without.scores:
+        raise LawBroken(f"{trial.told().scores}, and without it {without.scores}")
+
+
+def _check_quiet(trial: _Trial) -> None:
+    if printed := trial.told().printed:
+        raise LawBroken(
+            f"it prints {printed[:200]!r} on the standard output, which is for data: "
+            "write to the standard error"
+        )
+
+
+def _check_state(trial: _Trial) -> None:
+    if changed := trial.told().changed:
+        raise LawBroken(f"{changed[0]} is another one afterwards")
+
+
+OBSERVER_LAWS: tuple[Law[_Trial], ...] = (
+    Law("told", "it does not fail, whatever it is told.", _check_told),
+    Law("results", "the scores are those without it.", _check_results),
+    Law("quiet", "it prints nothing on the standard output.", _check_quiet),
+    Law("state", "it changes nothing that others use.", _check_state),
+)
+"""What holds of every observer."""

@@ -1,0 +1,218 @@
+"""Laws of adapters of rows, which raise `LawBroken` where they do not hold."""
+
+from __future__ import annotations
+
+import copy
+import json
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evalkit import AdapterError, PluginError
+from evalkit_testing.adapter_trials import (
+    Trial,
+    adapted,
+    adapted_rows,
+    as_json,
+    damaged,
+)
+from evalkit_testing.laws import Law, LawBroken, smallest
+
+
+def _check_works(trial: Trial) -> None:
+    for number, row in enumerate(trial.rows, start=1):
+        made = adapted(trial.adapter, row, number)
+        if isinstance(made, str):
+            raise LawBroken(f"the row {row!r} is refused: {made}")
+        for each in made:
+            try:
+                json.dumps(each)
+            except (TypeError, ValueError) as error:
+                raise LawBroken(
+                    f"{each!r}, made of {row!r}, is nothing that JSON has: {error}"
+                ) from error
+
+
+def _check_inputs(trial: Trial) -> None:
+    for number, row in enumerate(trial.rows, start=1):
+        given = copy.deepcopy(row)
+        adapted_rows(trial.adapter, given, number)
+        if given != row:
+            raise LawBroken(f"{row!r} is {given!r} afterwards")
+
+
+def _check_strange(trial: Trial) -> None:
+    for row in trial.rows[:3]:
+        for each in damaged(row):
+            adapted(trial.adapter, each)
+
+
+def _check_broken(trial: Trial) -> None:
+    for row in trial.broken:
+        made = adapted(trial.adapter, row)
+        if not isinstance(made, str):
+            raise LawBroken(f"it takes the row {row!r}, and makes {made!r} of it")
+        if not made.strip():
+            raise LawBroken(f"it refuses the row {row!r} without a word")
+
+
+def _check_stateless(trial: Trial) -> None:
+    def together(rows: Sequence[tuple[Any, int]]) -> list[Any]:
+        adapter = trial.another()
+        return [adapted(adapter, *each) for each in rows]
+
+    _compare(trial, together)
+
+
+def _check_another(trial: Trial) -> None:
+    for row, number in _numbered(trial.rows):
+        first = adapted(trial.adapter, row, number)
+        other = adapted(trial.another(), row, number)
+        if as_json(first) != as_json(other):
+            raise LawBroken(f"{first!r}, and by another {other!r}, for the row {row!r}")
+
+
+def _check_blocks(trial: Trial) -> None:
+    if trial.adapter.has("adapt_rows"):
+        _compare(trial, lambda rows: _in_block(trial, rows))
+
+
+def _in_block(trial: Trial, rows: Sequence[tuple[Any, int]]) -> list[Any]:
+    given, numbers = [copy.deepcopy(row) for row, _ in rows], [each[1] for each in rows]
+    try:
+        return [*trial.adapter.adapt_rows(given, numbers)]
+    except AdapterError:  # then they are adapted one by one
+        return [adapted(trial.adapter, *each) for each in rows]
+    except PluginError as error:
+        raise LawBroken(str(error)) from error
+
+
+def _compare(trial: Trial, made_of: Any) -> None:
+    """Compare what is made of several rows with what is made of each by itself."""
+
+    def alone(rows: Sequence[tuple[Any, int]]) -> list[Any]:
+        return [adapted(trial.another(), *each) for each in rows]
+
+    def differs(rows: Sequence[tuple[Any, int]]) -> bool:
+        return as_json(made_of(rows)) != as_json(alone(rows))
+
+    rows = [*_numbered([*trial.rows, *reversed(trial.rows)])]
+    if differs(rows):
+        fewest = smallest(rows, differs)
+        raise LawBroken(
+            f"{made_of(fewest)!r} of the rows {[row for row, _ in fewest]!r}, and "
+            f"{alone(fewest)!r} of each alone"
+        )
+
+
+def _numbered(rows: Sequence[Any]) -> list[tuple[Any, int]]:
+    return [(row, number) for number, row in enumerate(rows, start=1)]
+
+
+def _check_frame(trial: Trial) -> None:
+    rows = [row for row in trial.rows if isinstance(row, dict)]
+    if not trial.adapter.has("adapt_frame") or not rows:
+        return
+
+    def differs(some: Sequence[Any]) -> bool:
+        frame = pl.DataFrame(some, infer_schema_length=None, strict=False)
+        return _of_frame(trial, frame) not in (None, _of_rows(trial, frame))
+
+    if differs(rows):
+        fewest = smallest(rows, differs)
+        frame = pl.DataFrame(fewest, infer_schema_length=None, strict=False)
+        raise LawBroken(
+            f"{_of_frame(trial, frame)} of the table of {fewest!r}, and row by row "
+            f"{_of_rows(trial, frame)}; None says that it is to go row by row"
+        )
+
+
+def _of_frame(trial: Trial, frame: pl.DataFrame) -> str | None:
+    numbers = pl.Series("number", range(1, frame.height + 1), dtype=pl.Int64)
+    try:
+        made = trial.adapter.adapt_frame(frame.clone(), numbers)
+    except AdapterError:
+        return None
+    except PluginError as error:
+        raise LawBroken(str(error)) from error
+    return None if made is None else as_json([*map(_filled, made.to_dicts())])
+
+
+def _of_rows(trial: Trial, frame: pl.DataFrame) -> str:
+    made: list[Any] = []
+    for row, number in _numbered(frame.to_dicts()):
+        found = adapted(trial.another(), row, number)
+        made += [found] if isinstance(found, str) else map(_filled, found)
+    return as_json(made)
+
+
+def _filled(row: Any) -> Any:
+    """Return a row without nulls, which a table has where a row has nothing."""
+    if not isinstance(row, dict):
+        return row
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def _check_files(trial: Trial) -> None:
+    for path in trial.files:
+        first, second = (_read(each, path) for each in (trial.adapter, trial.another()))
+        if first is None or isinstance(first, str):
+            raise LawBroken(f"{path.name} is not read: {first or 'it returned None'}")
+        if as_json(first) != as_json(second):
+            raise LawBroken(f"{path.name} that is read twice is not the same")
+
+
+def _read(adapter: Any, path: Path) -> list[Any] | str | None:
+    try:
+        found = adapter.read_file(path)
+        if isinstance(found, pl.DataFrame):
+            return found.to_dicts()
+        return None if found is None else [*found]
+    except AdapterError as error:
+        return str(error) or "an error without a text"
+    except PluginError as error:
+        raise LawBroken(
+            f"{error}; raise evalkit.AdapterError for a file that is broken"
+        ) from error
+
+
+def _check_cut_files(trial: Trial) -> None:
+    for path in trial.files:
+        if not path.is_file():
+            continue
+        content = path.read_bytes()
+        with tempfile.TemporaryDirectory() as folder:
+            cut = Path(folder) / path.name
+            for share in (0.0, 0.5, 0.9):
+                cut.write_bytes(content[: int(len(content) * share)])
+                _read(trial.adapter, cut)
+
+
+LAWS: tuple[Law[Trial], ...] = (
+    Law("works", "each row becomes rows of JSON.", _check_works),
+    Law("inputs", "the row that it is given is not changed.", _check_inputs),
+    Law(
+        "strange",
+        "of whatever JSON has it makes rows, or it raises an AdapterError.",
+        _check_strange,
+    ),
+    Law("broken", "what it cannot use is refused, and said why.", _check_broken),
+    Law(
+        "stateless",
+        "what becomes of a row does not depend on those before it.",
+        _check_stateless,
+    ),
+    Law("another", "another instance makes the same of it.", _check_another),
+    Law("blocks", "adapt_rows makes what adapt_row makes.", _check_blocks),
+    Law("frame", "adapt_frame makes what adapt_row makes, or None.", _check_frame),
+    Law("files", "the files that are its own are read, and alike twice.", _check_files),
+    Law(
+        "cut-files",
+        "a file that is cut off is refused, or read as far as it goes.",
+        _check_cut_files,
+    ),
+)
+"""What holds of every adapter of rows."""

@@ -1,0 +1,165 @@
+"""`pytest --evalkit-conformance`, in processes of its own, and its fixtures."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CODE = '''
+import evalkit
+
+
+class Share(evalkit.Metric):
+    """The share that is right."""
+
+    bounds = (0, 1)
+    higher_is_better = True
+    answer_kinds = ("one",)
+    worst_value = 0.0
+
+    def score_example(self, prediction, target):
+        return float(prediction == target)
+
+
+class Beyond(Share):
+    """Scores beyond the bounds."""
+
+    def score_example(self, prediction, target):
+        return 2.0 * (prediction == target)
+
+
+class Asks(Share):
+    """Asks for a column of its own."""
+
+    columns = ("mood",)
+
+    def score_example(self, prediction, target, fields):
+        return float(fields["mood"] == "glad")
+
+
+class Small:
+    """Makes small letters."""
+
+    version = "1"
+
+    def adapt_row(self, row):
+        if not isinstance(row, dict) or not isinstance(row.get("label"), str):
+            raise evalkit.AdapterError("'label' must be a text", field="label")
+        yield {**row, "label": row["label"].lower()}
+
+
+class Counts:
+    """Counts what is scored."""
+
+    def after_scoring(self, overall):
+        self.count = len(overall)
+'''
+NAMES = {
+    "evalkit.metrics": {"share": "Share", "beyond": "Beyond", "asks": "Asks"},
+    "evalkit.adapters": {"small": "Small"},
+    "evalkit.observers": {"counts": "Counts"},
+}
+ONE = ("--evalkit-examples", "1")
+CONFTEST = """
+def pytest_evalkit_options(kind, name):
+    if name == "small":
+        return {"rows": [{"label": "Yes"}], "broken": [3]}
+    if name == "asks":
+        return {"examples": [("a", "a", {"mood": "glad"})], "perfect": None}
+"""
+
+
+def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
+        cwd=folder,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=200,
+    )
+
+
+def test_all_components_are_checked_and_what_is_broken_is_told(
+    evalkit_distribution: Callable[..., Any], tmp_path: Path
+) -> None:
+    evalkit_distribution(CODE, NAMES, name="evalkit-thrown")
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    (folder / "test_mine.py").write_text("def test_mine(): pass\n")
+    done = run_pytest(folder, "-v", *ONE, "--evalkit-conformance", "evalkit-thrown")
+    assert "metrics/share-values PASSED" in done.stdout
+    assert "metrics/beyond-values FAILED" in done.stdout
+    assert "metrics/beyond (evalkit-thrown) breaks the law 'values'" in done.stdout
+    assert "outside of the bounds 0 to 1" in done.stdout.replace(".0", "")
+    assert "observers/counts-laws PASSED" in done.stdout
+    assert "metrics/asks-loading PASSED" in done.stdout
+    assert "metrics/asks: metrics/asks (evalkit-thrown) needs the columns mood" in (
+        done.stdout
+    )
+    assert (
+        "adapters/small: adapters/small (evalkit-thrown 1.2.3): give check_adapter"
+        in (done.stdout)
+    )
+    assert "4 of the laws' groups were not checked" in done.stdout
+    assert "test_mine" not in done.stdout
+    assert done.returncode == 1
+
+    (folder / "conftest.py").write_text(CONFTEST)
+    chosen = ["-v", "-k", "asks or small or mine", "test_mine.py"]
+    chosen += [*ONE, "--evalkit-conformance", "evalkit-thrown"]
+    done = run_pytest(folder, *chosen)
+    assert "adapters/small-laws PASSED" in done.stdout
+    assert "metrics/asks-values PASSED" in done.stdout
+    assert "test_mine.py::test_mine PASSED" in done.stdout
+    assert done.returncode == 0
+
+
+def test_a_distribution_that_is_not_installed_is_an_error(tmp_path: Path) -> None:
+    done = run_pytest(tmp_path, "--evalkit-conformance", "no-such")
+    assert "no distribution 'no-such' with components of evalkit is" in done.stdout
+    assert done.returncode == 2
+
+
+def test_pytest_without_the_option_imports_nothing_of_evalkit(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "import sys\n\n\ndef test_it():\n"
+        "    assert 'evalkit_testing.pytest_plugin' in sys.modules\n"
+        "    assert not {'evalkit', 'polars', 'pydantic'} & {*sys.modules}\n"
+    )
+    done = run_pytest(tmp_path, "-q", "-p", "no:hypothesispytest")
+    assert done.returncode == 0, done.stdout
+
+
+def test_what_is_thrown_away_is_found_and_run(
+    evalkit_distribution: Callable[..., Any], evalkit_run: Callable[..., Any]
+) -> None:
+    made = evalkit_distribution(CODE, NAMES, name="evalkit-thrown", version="7")
+    found = evalkit_run("show", "metrics/share", "--json").ok().json
+    assert found["distribution"] == "evalkit-thrown"
+    assert __import__(made.module).Share.bounds == (0, 1)
+    evalkit_run("list", "metrics").ok().says("share", "beyond")
+    refused = evalkit_run("show", "metrics/shore").ends_with(1)
+    refused.warns("share").says_nothing_of("Traceback")
+    assert refused.lines == []
+
+
+def test_a_run_that_is_otherwise_is_shown_whole(
+    evalkit_run: Callable[..., Any],
+) -> None:
+    run = evalkit_run("--version").ok()
+    for check in (
+        lambda: run.ends_with(3),
+        lambda: run.says("no such text"),
+        lambda: run.warns("no such text"),
+        lambda: run.says_nothing_of("evalkit"),
+        lambda: run.json,
+    ):
+        with pytest.raises(AssertionError, match="evalkit --version") as caught:
+            check()
+        assert "exit code: 0" in str(caught.value)

@@ -68,6 +68,7 @@ from evalkit_cli.printing.streams import (
     echo_json,
     plugin_output_to_stderr,
 )
+from evalkit_cli.printing.unread_answers import warn_of_unread
 
 if TYPE_CHECKING:
     from evalkit import Registry, Result
@@ -240,6 +241,7 @@ def eval_command(
             shared = Shared(registry, scored, task, copies, out, progress)
             _refuse_nonsense(least, work, shared)
             results, failed = evaluate_all(work, shared, folder)
+    warn_of_unread(results)
     if as_json:
         records = [result.to_dict() for result in results]
         is_one = len(work) == 1 and predictions_dir is None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -119,23 +121,53 @@ def jobs_of_models(
     """
     if name is not None and len(models) > 1:
         raise click.UsageError("--model-name names a single model.")
+    _refuse_same_names(models)
     jobs: list[Job] = []
     for chosen in several:
-        names: list[str] = []
         for model in models:
             predicted = _ask(model, chosen)
             own = name or predicted.model
             if chosen is several[0] and name is None:
                 _say_other_name(predicted)
-            if own in names:
-                raise click.UsageError(
-                    f"two models are called {own!r}; evaluate one at a time, and name "
-                    "it with --model-name."
-                )
-            names.append(own)
             file = _kept(predicted, folder / str(len(jobs)))
             jobs.append(Job(chosen.dataset, own, file))
     return jobs
+
+
+def _refuse_same_names(models: Sequence[str]) -> None:
+    """Refuse models that runs would not tell apart, before the first is asked."""
+    from evalkit.asking import name_in_runs
+
+    if len(models) < 2:
+        return
+    names: dict[str, str] = {}
+    for model in models:
+        with _as_a_model():
+            name = name_in_runs(model)
+        if name in names:
+            # a key may stand there in place of the name of a variable
+            both = re.sub("(_variable=)[^,]*", r"\1…", f"{names[name]} and {model}")
+            raise click.UsageError(
+                f"two models are called {name!r}: {both}; evaluate one at a time, and "
+                "name it with --model-name."
+            )
+        names[name] = model
+
+
+@contextmanager
+def _as_a_model() -> Iterator[None]:
+    """Say of an unknown model what else `--model` could have been meant for."""
+    from evalkit.errors import UnknownPluginError
+
+    try:
+        yield
+    except UnknownPluginError as error:
+        if not str(error).startswith("there is no model "):  # but no data set, say
+            raise
+        raise UnknownPluginError(
+            f"{error}. Without predictions --model is the model to ask; to name the "
+            "model of a file, add -p FILE"
+        ) from error
 
 
 def _say_other_name(predicted: Predicted) -> None:
@@ -208,10 +240,9 @@ def _ask(
     model: str, chosen: Chosen, copies_of: Mapping[str, Any] | None = None
 ) -> Predicted:
     from evalkit.asking import predict
-    from evalkit.errors import UnknownPluginError
     from evalkit.reporting import count_of
 
-    try:
+    with _as_a_model():
         predicted = predict(
             model=model,
             progress=chosen.progress,
@@ -219,13 +250,6 @@ def _ask(
             **chosen.rows,
             **chosen.asking,
         )
-    except UnknownPluginError as error:
-        if not str(error).startswith("there is no model "):  # but no data set, say
-            raise
-        raise UnknownPluginError(
-            f"{error}. Without predictions --model is the model to ask; to name the "
-            "model of a file, add -p FILE"
-        ) from error
     for notice in predicted.notices:
         echo(f"evalkit: notice: {notice}", err=True)
     for reason, count in predicted.errors.items():

@@ -49,6 +49,7 @@ def read_parameters(
                 if "are forbidden" in violation.rule
                 else violation.rule
                 if violation.rule == REQUIRED
+                or model.model_config.get("hide_input_in_errors")
                 else f"{violation.rule}, got {violation.value!r}"
             )
             for violation in found

@@ -35,6 +35,13 @@ PROB = {"positive": 0.2, "neutral": 0.5, "negative": 0.3}
 """
 
 
+MARKS = """
+def marks(inputs):
+    Path("asked.txt").touch()
+    return answer(inputs)
+"""
+
+
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -98,12 +105,33 @@ def test_several_models_are_asked_side_by_side(folder: Path) -> None:
     names = [line.split()[0] for line in done.stdout.splitlines()]
     assert names == ["model", "mine", "mine", "constant", "constant"]
     twice = call("eval", "sample-sentiment", *["--model", "mine.py:answer"] * 2)
-    assert "two models are called 'mine'" in twice.stderr
+    both = "two models are called 'mine': mine.py:answer and mine.py:answer"
+    assert both in " ".join(twice.stderr.split())
     named = call(
         *("eval", "sample-sentiment", "--model", "mine.py:answer"),
         *("--model-name", "best", "--json"),
     )
     assert json.loads(named.stdout)["model"] == "best"
+
+
+def test_models_of_one_name_are_refused_before_any_is_asked(folder: Path) -> None:
+    for name in ("asked", "other"):
+        Path(f"{name}.py").write_text(f"{CODE}\n{MARKS}")
+        Path(name).mkdir()
+        Path(name, "mine.py").write_text(f"{CODE}\n{MARKS}")
+    models = ("--model", "asked/mine.py:marks", "--model", "other/mine.py:marks")
+    refused = call("eval", "sample-sentiment", *models)
+    assert refused.exit_code == 2
+    said = " ".join(refused.stderr.split())
+    assert "asked/mine.py:marks and other/mine.py:marks" in said
+    assert "--model-name" in said
+    assert not Path("asked.txt").exists()
+    secret = ("--model", "openai:model=m,api_key_variable=AKIA01")
+    shown = call("eval", "sample-sentiment", *secret, *secret)
+    assert "two models are called 'm'" in shown.stderr
+    assert "AKIA01" not in shown.stderr
+    once = call("eval", "sample-sentiment", "--model", "asked.py:marks", "-q")
+    assert (once.exit_code, Path("asked.txt").exists()) == (0, True)
 
 
 def test_several_data_sets_are_asked_about(folder: Path) -> None:

@@ -250,9 +250,7 @@ def test_a_variable_that_is_not_set_is_named_before_anything_is_asked(
 
 
 @pytest.mark.parametrize("model", ["openai", "openai-batch"])
-@pytest.mark.parametrize(
-    "key", ["sk-0123-abcDEF-9", "sk0123abcDEF9", "AKIA0123ABCDEFGHIJ"]
-)
+@pytest.mark.parametrize("key", ["sk-0123-abcDEF", "sk0123abcDEF", "AKIA0123ABCDEF"])
 def test_a_key_that_is_given_as_a_name_is_never_shown(
     model: str,
     key: str,

@@ -30,6 +30,7 @@ from evalkit_cli.printing.comparison_report import (
 )
 from evalkit_cli.printing.drop_lines import adjusted as adjusted_drop
 from evalkit_cli.printing.escapes import for_terminal
+from evalkit_cli.printing.planned_requests import print_plans
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.score_cells import (
     score_label,
@@ -72,6 +73,7 @@ __all__ = [
     "format_option",
     "json_option",
     "plugin_output_to_stderr",
+    "print_plans",
     "quiet_option",
     "quiet_with",
     "read_asked",

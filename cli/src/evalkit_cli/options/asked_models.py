@@ -119,9 +119,7 @@ def jobs_of_models(
         EvalkitError: A model cannot be asked, or asking ended early.
         UsageError: Names do not tell the models apart.
     """
-    if name is not None and len(models) > 1:
-        raise click.UsageError("--model-name names a single model.")
-    _refuse_same_names(models)
+    _refuse_names(models, name)
     jobs: list[Job] = []
     for chosen in several:
         for model in models:
@@ -134,24 +132,25 @@ def jobs_of_models(
     return jobs
 
 
-def _refuse_same_names(models: Sequence[str]) -> None:
+def _refuse_names(models: Sequence[str], name: str | None) -> None:
     """Refuse models that runs would not tell apart, before the first is asked."""
     from evalkit.asking import name_in_runs
 
     if len(models) < 2:
         return
+    if name is not None:
+        raise click.UsageError("--model-name names a single model.")
     names: dict[str, str] = {}
     for model in models:
         with _as_a_model():
-            name = name_in_runs(model)
-        if name in names:
-            # a key may stand there in place of the name of a variable
-            both = re.sub("(_variable=)[^,]*", r"\1…", f"{names[name]} and {model}")
+            own = name_in_runs(model)
+        if own in names:
+            both = f"{_shown(names[own])} and {_shown(model)}"
             raise click.UsageError(
-                f"two models are called {name!r}: {both}; evaluate one at a time, and "
+                f"two models are called {own!r}: {both}; evaluate one at a time, and "
                 "name it with --model-name."
             )
-        names[name] = model
+        names[own] = model
 
 
 @contextmanager
@@ -210,19 +209,87 @@ def ask_about_copies(
         options["perturbed_predictions"] = tuple(found)
 
 
+def plans_of_models(
+    models: Sequence[str],
+    name: str | None,
+    copies: Sequence[str],
+    several: Sequence[Chosen],
+    runs: Path,
+) -> list[dict[str, Any]]:
+    """Say what models would be asked about data sets, and ask nothing.
+
+    Args:
+        models: The models.
+        name: What a single model is called in its run.
+        copies: What `--perturbed` names.
+        several: Which examples would be asked about, and how, of each data set.
+        runs: Folder in which a name may be that of a run.
+
+    Returns:
+        What `evalkit.asking.plan_requests` says, with `title`, `model` and `dataset`.
+
+    Raises:
+        EvalkitError: A model could not be asked so.
+        UsageError: Names do not tell the models apart.
+    """
+    from evalkit.reporting import find_stored
+
+    _refuse_names(models, name)
+    files = [each for each in copies if find_stored(each, runs) is None]
+    plans = [_plan(model, chosen) for chosen in several for model in models]
+    if files:
+        originals = several[0].rows
+        plans += [
+            _plan(models[0], each, originals) for each in _copies(files, several[0])
+        ]
+    return plans
+
+
+def _plan(
+    model: str, chosen: Chosen, copies_of: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    from evalkit.asking import plan_requests
+
+    asking = {key: each for key, each in chosen.asking.items() if key != "asked"}
+    price = chosen.asking["asked"].price
+    with _as_a_model():
+        planned = plan_requests(
+            model=model, price=price, copies_of=copies_of, **chosen.rows, **asking
+        )
+    title = f"{_shown(model)} on {chosen.dataset}"
+    return {
+        "title": title,
+        "model": _shown(model),
+        "dataset": chosen.dataset,
+        **planned,
+    }
+
+
+def _shown(model: str) -> str:
+    """Return a model as it was named, without a key in place of a variable's name."""
+    return re.sub("(_variable=)[^,]*", r"\1…", model)
+
+
 def _answers_to_copies(
     model: str, files: Sequence[str], chosen: Chosen, folder: Path
 ) -> list[str]:
     """Return a file of predictions for each file of copies."""
+    return [
+        _kept(_ask(model, copies, chosen.rows), folder / f"copies-{number}")
+        for number, copies in enumerate(_copies(files, chosen))
+    ]
+
+
+def _copies(files: Sequence[str], chosen: Chosen) -> list[Chosen]:
+    """Return which copies are asked about: those of the examples that are."""
     from evalkit import load_inputs
 
     originals = load_inputs(**chosen.rows)
     is_part = len(originals) < originals.examples
     ids = [str(row["uid"]) for row in originals.rows]
     adapted = chosen.adapters.get("perturbed")
-    found = []
-    for number, file in enumerate(files):
-        of_copies = chosen._replace(
+    return [
+        chosen._replace(
             dataset=file,
             task=originals.task,
             split=None,
@@ -231,9 +298,8 @@ def _answers_to_copies(
             adapters={} if adapted is None else {"data": adapted},
             map={},
         )
-        predicted = _ask(model, of_copies, chosen.rows)
-        found.append(_kept(predicted, folder / f"copies-{number}"))
-    return found
+        for file in files
+    ]
 
 
 def _ask(

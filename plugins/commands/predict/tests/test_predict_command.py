@@ -208,6 +208,42 @@ def test_a_dry_run_asks_nothing(folder: Path) -> None:
     assert json.loads(found.stdout)["requests"] == 90
 
 
+def test_a_dry_run_of_an_evaluation_asks_and_scores_nothing(folder: Path) -> None:
+    Path("mine.py").write_text(f"{CODE}\n{MARKS}")
+    both = ("--model", "echo", "--model", "mine.py:marks", "--fail-under", "accuracy=1")
+    sets = ("sample-nli", "sample-sentiment")
+    found = call("eval", *sets, *both, "--limit", "5", "--dry-run", "--json")
+    assert found.exit_code == 0, found.stderr
+    plans = json.loads(found.stdout)
+    assert [each["title"] for each in plans] == [
+        f"{model} on {name}" for name in sets for model in ("echo", "mine.py:marks")
+    ]
+    one = call(
+        "predict", "sample-nli", *both[:2], "--limit", "5", "--dry-run", "--json"
+    )
+    assert json.loads(one.stdout).items() <= plans[0].items()
+    shown = call("eval", *sets, *both, "--limit", "5", "--dry-run")
+    assert "echo on sample-nli:\nrequest 1:" in shown.stdout
+    assert shown.stderr.endswith("20 requests in all; nothing was asked\n")
+    assert not {"asked.txt", "runs", "cache"} & {each.name for each in folder.iterdir()}
+    refused = call("eval", "sample-nli", "--dry-run")
+    assert "give --model" in refused.stderr
+
+
+def test_a_dry_run_counts_copies_too(folder: Path) -> None:
+    made = call(
+        "perturb", "sample-nli", "--perturbation", "lowercase", "-o", "copies.jsonl"
+    )
+    assert made.exit_code == 0, made.stderr
+    words = ("eval", "sample-nli", "--model", "echo", "--perturbed", "copies.jsonl")
+    found = call(*words, "--limit", "4", "--dry-run", "--json")
+    assert found.exit_code == 0, found.stderr
+    originals, copies = json.loads(found.stdout)
+    assert originals["requests"] == 4
+    assert 0 < copies["requests"] <= 4
+    assert copies["dataset"] == "copies.jsonl"
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
@@ -558,6 +594,47 @@ def test_what_answers_inputs_goes_on_where_it_was(
     done = call(*words, "--overwrite")
     assert "135 from the cache" in done.stderr
     assert asked.read_text() == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("predict", "-o", "x.jsonl"), "are kept: the same command goes on where"),
+        (("eval",), "are kept: the same command goes on where this stopped"),
+        (("eval", "--no-cache"), "the replies so far are not kept"),
+    ],
+)
+def test_an_interrupt_says_what_became_of_the_replies(
+    folder: Path, words: tuple[str, ...], said: str
+) -> None:
+    Path("slow.py").write_text(CODE_OF_SLOW)
+    command = [sys.executable, "-m", "evalkit_cli", words[0], "sample-sentiment"]
+    process = subprocess.Popen(
+        [*command, "--model", "slow.py:answer", *words[1:]],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not Path("asked.txt").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert told.startswith("evalkit: interrupted; what was not finished")
+    assert said in told.splitlines()[1]
+    assert not Path("x.jsonl").exists()
+
+
+CODE_OF_SLOW = """
+import time
+from pathlib import Path
+
+def answer(inputs):
+    Path("asked.txt").touch()
+    time.sleep(0.5)
+    return ["neutral"] * len(inputs)
+"""
 
 
 def test_what_is_unknown_beside_the_model_is_not_called_a_model(folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +15,7 @@ from evalkit_cli.commanding import (
     example_options,
     json_option,
     plugin_output_to_stderr,
+    print_plans,
     quiet_option,
     read_asked,
     read_example_options,
@@ -111,7 +111,7 @@ def predict_command(
 
         with plugin_output_to_stderr():
             planned = plan_requests(name, model, **chosen, price=asked["asked"].price)
-        _show_plan(planned, as_json)
+        print_plans([planned], as_json=as_json)
         return
     assert out is not None
     refuse_present(out, overwrite=overwrite)
@@ -121,39 +121,6 @@ def predict_command(
         )
         predicted.save(out, overwrite=overwrite)
     _report(predicted, out, as_json, quiet)
-
-
-def _show_plan(planned: dict[str, Any], as_json: bool) -> None:
-    from evalkit_cli.commanding import echo_json
-
-    if as_json:
-        echo_json(planned)
-        return
-    for number, request in enumerate(planned["first"], 1):
-        echo(f"request {number}:")
-        for line in json.dumps(request, ensure_ascii=False, indent=2).split("\n"):
-            echo(line)
-    echo(_takes(planned), err=True)
-
-
-def _takes(planned: dict[str, Any]) -> str:
-    """Say what is estimated, as far as anything is known."""
-    from evalkit.reporting import count_of
-
-    about, most = planned["input_tokens_about"], planned["output_tokens_most"]
-    found = [count_of(planned["requests"], "request")]
-    if about is not None:
-        found.append(f"about {about:,} tokens of input")
-    if most:
-        found.append(f"at most {most:,} of output")
-    if "currency" in planned:
-        costs = f"about {planned['input_cost_about']:,.4g} for the input"
-        if planned["output_cost_most"] is None:
-            costs += ", and replies of any length"
-        else:
-            costs += f", at most {planned['output_cost_most']:,.4g} for the output"
-        found.append(f"{costs} ({planned['currency']})")
-    return ", ".join(found)
 
 
 def _report(predicted: Predicted, out: str, as_json: bool, quiet: bool) -> None:

@@ -35,6 +35,7 @@ def plan_requests(
     trials: int = 1,
     replications: int = 1,
     count_tokens: Callable[[str], int] | None = None,
+    copies_of: Mapping[str, Any] | None = None,
     price: str | Path | Mapping[str, Any] | None = None,
     registry: Registry | None = None,
     **chosen: Any,
@@ -50,6 +51,7 @@ def plan_requests(
         trials: How often, with other shots.
         replications: How often the same is asked anew.
         count_tokens: Says how many tokens a text has.
+        copies_of: What the examples are copies of.
         price: What tokens cost.
         registry: Where plugins are found.
         **chosen: Which examples.
@@ -74,7 +76,7 @@ def plan_requests(
     names = ("data", "task", "adapters", "map")
     named = {name: chosen.get(name) for name in names}
     origin = Origin(dataset, **named, registry=registry)
-    plan = prepare(bound, inputs, wording, origin)
+    plan = prepare(bound, inputs, wording, origin, copies_of)
     called = names_of(bound, model, identity_of(bound, model)) if price else []
     first: list[dict[str, Any]] = []
     characters = 0

@@ -32,6 +32,8 @@ def print_plans(plans: Sequence[Planned], *, as_json: bool) -> None:
                 echo(line)
     for plan in plans:
         title = f"{plan['title']}: " if len(plans) > 1 else ""
+        for notice in plan["notices"]:
+            echo(f"evalkit: notice: {title}{notice}", err=True)
         echo(f"{title}{_takes(plan)}", err=True)
     if len(plans) > 1:
         whole = sum(plan["requests"] for plan in plans)

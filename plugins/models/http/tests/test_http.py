@@ -364,3 +364,13 @@ def test_a_secret_that_is_given_as_a_name_is_never_shown(
     with pytest.raises(evalkit.EvalkitError) as caught:
         predict(["a"], **url, **{name: secret})
     assert secret not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_service_that_is_not_there_is_named_without_its_password(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SERVICE_URL", "http://user:pAssW0rd@127.0.0.1:1/answer")
+    asked = Asked(retries=0, max_errors=1)
+    found = predict(["a"], asked, url_variable="SERVICE_URL")
+    (error,) = found.errors
+    assert error.startswith("no connection to http://127.0.0.1:1/answer: ")

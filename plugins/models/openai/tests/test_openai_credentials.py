@@ -265,3 +265,22 @@ def test_a_key_that_is_given_as_a_name_is_never_shown(
     assert "api_key_variable" in str(caught.value)
     assert key not in told
     assert key not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("url", "status", "advice"),
+    [
+        ("http://127.0.0.1:8080", 404, "lack /v1 at its end: http://127.0.0.1:8080/v1"),
+        ("http://127.0.0.1/api/", 405, "lack /v1 at its end: http://127.0.0.1/api/v1"),
+        ("http://127.0.0.1:8080/v1", 404, ""),
+        ("http://127.0.0.1:8080/v1beta/openai", 404, ""),
+        ("http://127.0.0.1:8080", 400, ""),
+    ],
+)
+def test_an_address_without_a_version_is_told_where_nothing_is_found(
+    url: str, status: int, advice: str
+) -> None:
+    asked = Asked(url, "m", None, False, Cleaner([]))
+    error = str(status_reply(Failure(status, "Not Found"), asked).error)
+    assert error.endswith(advice)
+    assert ("/v1 at its end" in error) == bool(advice)

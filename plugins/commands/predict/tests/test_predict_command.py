@@ -798,3 +798,33 @@ def test_adapters_of_copies_are_those_that_are_scored(folder: Path) -> None:
     first, second = (json.loads(each.stdout) for each in (plain, adapted))
     assert first["scores"] == second["scores"]
     assert first["perturbed"][0]["counts"] == second["perturbed"][0]["counts"]
+
+
+@pytest.mark.parametrize(
+    ("model", "meant"),
+    [
+        ("mine:answer", "did you mean mine.py:answer?"),
+        ("sub.mine:answer", "did you mean sub/mine.py:answer?"),
+        ("./sub/mine:answer", "did you mean sub/mine.py:answer?"),
+        ("other:answer", "FILE.py:FUNCTION, as other.py:answer"),
+        ("ekho:x", "there is no model 'ekho'; did you mean echo?"),
+        ("openai:tiny", "did you mean openai:model=tiny?"),
+        ("openai:a,base_url=b", "did you mean openai:model=a,base_url=b?"),
+        ("constant:neutral", "did you mean constant:answer=neutral?"),
+        ("openai:model=a,base_ur=b", "did you mean base_url?"),
+    ],
+)
+def test_what_may_be_meant_by_a_model_is_said(
+    folder: Path, model: str, meant: str
+) -> None:
+    (folder / "sub").mkdir()
+    (folder / "sub" / "mine.py").write_text(CODE)
+    done = call("predict", "sample-nli", "--model", model, "-o", "x.jsonl")
+    assert (done.exit_code, meant in done.stderr) == (1, True), done.stderr
+
+
+def test_nothing_is_suggested_where_nothing_is_near(folder: Path) -> None:
+    for model in ("echo:x", "openai:model=a,b"):
+        done = call("predict", "sample-nli", "--model", model, "-o", "x.jsonl")
+        assert "is not of the form KEY=VALUE" in done.stderr
+        assert "did you mean" not in done.stderr

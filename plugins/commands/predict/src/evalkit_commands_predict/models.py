@@ -15,6 +15,7 @@ from evalkit.storage import is_offline
 from evalkit_commands_predict.code_digests import digest_of, digests_of_imported
 from evalkit_commands_predict.limits import AskingEnded
 from evalkit_commands_predict.loops import run
+from evalkit_commands_predict.meant_models import told_what_is_meant
 from evalkit_commands_predict.settings import Asked
 
 _hands_on_calls = True  # what fails here is in a user's function
@@ -46,7 +47,12 @@ def bind_model(given: Any, registry: Registry | None = None) -> BoundModel:
     Raises:
         PluginError: It is unknown, broken, or cannot be imported.
     """
-    resolver = Resolver(registry or Registry())
+    registry = registry or Registry()
+    with told_what_is_meant(given, registry):
+        return _bound(given, Resolver(registry))
+
+
+def _bound(given: Any, resolver: Resolver) -> BoundModel:
     if isinstance(given, str):
         file, _, name = given.rpartition(":")
         if file.endswith(".py"):

@@ -43,7 +43,7 @@ def _meant(given: str, registry: Registry) -> str | None:
     try:
         component = registry.select("models", name).component
     except EvalkitError as error:
-        if ";" in str(error):  # it says what may be meant
+        if any(word in str(error) for word in ("did you mean", "distribution")):
             return str(error)
         return f"{error}; a function in a file is FILE.py:FUNCTION, as {module}:{rest}"
     first = _first_parameter(component)

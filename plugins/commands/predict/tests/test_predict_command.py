@@ -828,3 +828,27 @@ def test_nothing_is_suggested_where_nothing_is_near(folder: Path) -> None:
         done = call("predict", "sample-nli", "--model", model, "-o", "x.jsonl")
         assert "is not of the form KEY=VALUE" in done.stderr
         assert "did you mean" not in done.stderr
+
+
+def test_a_run_is_the_same_by_whatever_name_its_prompt_has(folder: Path) -> None:
+    shot = {"uid": "shot", "statement": "Fine!", "label": "positive"}
+    ids = []
+    for name in ("a", "b"):
+        prompt = {
+            "query": "{statement}",
+            "cue": "Is it?",
+            "shots": {"source": f"{name}-shots.jsonl", "count": 1},
+        }
+        Path(f"{name}-shots.jsonl").write_text(json.dumps(shot))
+        Path(f"{name}.json").write_text(json.dumps(prompt))
+        words = ("eval", "sample-sentiment", "--model", "echo", "--limit", "3")
+        done = call(*words, "--prompt", f"{name}.json", "--extract", "labels", "--json")
+        assert done.exit_code == 0, done.stderr
+        found = json.loads(done.stdout)
+        ids.append(found["run_id"])
+    assert found["predictions"]["system"]["prompt"]["name"] == "b.json"
+    assert ids[0] == ids[1]
+    text = Path("b.json").read_text().replace("Is it?", "It is?")
+    Path("b.json").write_text(text)
+    changed = call(*words, "--prompt", "b.json", "--extract", "labels", "--json")
+    assert json.loads(changed.stdout)["run_id"] != ids[0]

@@ -10,8 +10,10 @@ from evalkit_cli.options.asking import asking_options, read_asked, refuse_given
 from evalkit_cli.options.choices import (
     InputFile,
     chosen_dataset,
+    chosen_datasets,
     data_options,
     read_filters,
+    several_data_options,
 )
 from evalkit_cli.options.completion import complete_names, complete_runs
 from evalkit_cli.options.example_changes import example_options, read_example_options
@@ -57,6 +59,7 @@ __all__ = [
     "adjusted_drop",
     "asking_options",
     "chosen_dataset",
+    "chosen_datasets",
     "complete_names",
     "complete_runs",
     "crossing_of",
@@ -82,6 +85,7 @@ __all__ = [
     "refuse_given",
     "run_paths",
     "score_label",
+    "several_data_options",
     "show_compared",
     "show_compared_interval",
     "show_coverage",

@@ -852,3 +852,42 @@ def test_a_run_is_the_same_by_whatever_name_its_prompt_has(folder: Path) -> None
     Path("b.json").write_text(text)
     changed = call(*words, "--prompt", "b.json", "--extract", "labels", "--json")
     assert json.loads(changed.stdout)["run_id"] != ids[0]
+
+
+def test_several_data_sets_and_models_are_asked_at_once(folder: Path) -> None:
+    sets = ("sample-nli", "sample-sentiment")
+    one = ("--model", "constant:answer=neutral")
+    done = call("predict", *sets, *one, "-o", "constant")
+    assert done.exit_code == 0, done.stderr
+    assert "135 rows written to constant/sample-sentiment.jsonl\n" in done.stderr
+    scored = call("eval", "--predictions-dir", "constant", "--json")
+    assert [each["dataset"] for each in json.loads(scored.stdout)] == [*sets]
+    again = call("predict", *sets, *one, "-o", "constant")
+    assert "constant/sample-nli.jsonl is there already" in again.stderr
+    both = ("--model", "echo", *one, "--limit", "2", "-o", "both", "--json")
+    found = json.loads(call("predict", *sets, *both).stdout)
+    assert [(each["file"], each["rows"]) for each in found] == [
+        (f"both/{model}/{name}.jsonl", 2)
+        for model in ("echo", "constant")
+        for name in sets
+    ]
+    alone = call("predict", sets[0], *one, "-o", "alone.jsonl", "-q")
+    assert alone.exit_code == 0
+    same = Path("alone.jsonl").read_bytes()
+    assert Path("constant/sample-nli.jsonl").read_bytes() == same
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--model", "echo", "-o", "x.jsonl"), "x.jsonl is called like a file"),
+        (("--model", "echo", "-o", "mine.py"), "mine.py is no folder"),
+        (("--model", "echo", "--model", "echo", "-o", "x"), "both echo on sample-nli"),
+    ],
+)
+def test_places_that_do_not_do_are_refused_before_asking(
+    folder: Path, words: tuple[str, ...], said: str
+) -> None:
+    done = call("predict", "sample-nli", "sample-sentiment", *words)
+    assert (done.exit_code, said in done.stderr) == (1, True), done.stderr
+    assert not (folder / "x").exists()

@@ -99,3 +99,25 @@ def test_wrong_use_names_the_stage() -> None:
         found = _run("eval", *_DATA, "--extract", extract)
         assert found.exit_code == 1
         assert message in f"{found.output}{found.exception or ''}"
+
+
+@pytest.mark.usefixtures("files")
+def test_a_user_is_warned_first_where_most_responses_were_not_read() -> None:
+    found = _run("eval", *_DATA, "--extract", "after:Anwer:|labels", "-q")
+    lines = found.stderr.splitlines()
+    assert found.exit_code == 0
+    assert "4 of 4 responses by after:Anwer:|labels" in lines[0]
+    assert "after: the cue is not there; they count as wrong" in lines[0]
+    assert lines[1].endswith("such as that to '0': 'Answer: positive'")
+    assert "rescore" in lines[2]
+    assert "--extract labels, which reads 2 of them" in lines[2]
+    again = _run("rescore", "latest", "--extract", "after:Anser:|labels", "-q")
+    assert "4 of 4 responses by after:Anser:|labels" in again.stderr.splitlines()[0]
+    asked = _run("eval", *_DATA, "--extract", "after:Anwer:|labels", "--no-examples")
+    assert "4 of 4 responses" in asked.stderr
+    assert "Answer: positive" not in asked.stderr
+
+
+@pytest.mark.usefixtures("files")
+def test_nobody_is_warned_where_half_were_read() -> None:
+    assert _run("eval", *_DATA, "--extract", "labels", "-q").stderr == ""

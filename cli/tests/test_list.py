@@ -200,7 +200,7 @@ def test_an_empty_kind_says_so_on_stderr(invoke: Invoke) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(("list", "metric"), "'metric' is not one of"), (("list", "--timeout", "0"), "0")],
+    [(("list", "metrc"), "Did you mean 'metrics'?"), (("list", "--timeout", "0"), "0")],
 )
 def test_wrong_usage_exits_2(
     invoke: Invoke, arguments: tuple[str, ...], said: str

@@ -10,8 +10,10 @@ from evalkit_cli.options.asking import asking_options, read_asked, refuse_given
 from evalkit_cli.options.choices import (
     InputFile,
     chosen_dataset,
+    chosen_datasets,
     data_options,
     read_filters,
+    several_data_options,
 )
 from evalkit_cli.options.completion import complete_names, complete_runs
 from evalkit_cli.options.example_changes import example_options, read_example_options
@@ -31,6 +33,7 @@ from evalkit_cli.printing.comparison_report import (
 )
 from evalkit_cli.printing.drop_lines import adjusted as adjusted_drop
 from evalkit_cli.printing.escapes import for_terminal
+from evalkit_cli.printing.planned_requests import print_plans
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.score_cells import (
     score_label,
@@ -57,6 +60,7 @@ __all__ = [
     "adjusted_drop",
     "asking_options",
     "chosen_dataset",
+    "chosen_datasets",
     "complete_names",
     "complete_runs",
     "crossing_of",
@@ -74,6 +78,7 @@ __all__ = [
     "json_option",
     "plugin_option",
     "plugin_output_to_stderr",
+    "print_plans",
     "quiet_option",
     "quiet_with",
     "read_asked",
@@ -82,6 +87,7 @@ __all__ = [
     "refuse_given",
     "run_paths",
     "score_label",
+    "several_data_options",
     "show_compared",
     "show_compared_interval",
     "show_coverage",

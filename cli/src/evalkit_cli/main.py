@@ -95,12 +95,8 @@ class _Group(click.Group):
             ctx.exit(1)
         except Ended as ended:  # what it had begun is cleaned up now
             die_by(ended.number)
-        except KeyboardInterrupt:
-            # a terminal has just shown ^C on the line that it would go to
-            if sys.stderr.isatty():
-                echo(err=True)
-            message = "interrupted; what was not finished was not written"
-            echo(f"evalkit: {message}", err=True)
+        except KeyboardInterrupt as interrupt:
+            _say_interrupted(interrupt)
             ctx.exit(INTERRUPTED)
         except (click.ClickException, click.Abort, click.exceptions.Exit) as error:
             if isinstance(error, click.NoSuchOption):
@@ -213,6 +209,16 @@ class _Group(click.Group):
         near = difflib.get_close_matches(name, self.list_commands(ctx), n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
+
+
+def _say_interrupted(interrupt: KeyboardInterrupt) -> None:
+    """Say that the user ended it, and what that leaves."""
+    # a terminal has just shown ^C on the line that it would go to
+    if sys.stderr.isatty():
+        echo(err=True)
+    message = "interrupted; what was not finished was not written"
+    for said in (message, *dict.fromkeys(getattr(interrupt, "__notes__", ()))):
+        echo(f"evalkit: {said}", err=True)
 
 
 def _show_failure(component: Component, error: BaseException) -> None:

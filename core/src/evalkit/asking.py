@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from evalkit_commands_predict import fields_of as fields_of
     from evalkit_commands_predict import fill as fill
     from evalkit_commands_predict import identity_of as identity_of
+    from evalkit_commands_predict import name_in_runs as name_in_runs
+    from evalkit_commands_predict import plan_requests as plan_requests
     from evalkit_commands_predict import predict as predict
 else:
     __getattr__, __dir__, __all__ = names_of_distribution(
@@ -34,5 +36,5 @@ else:
         "evalkit-commands-predict",
         "plugins/commands/predict",
         "Asked Predicted Prompt Replies ask bind_model fields_of fill identity_of "
-        "predict",
+        "name_in_runs plan_requests predict",
     )

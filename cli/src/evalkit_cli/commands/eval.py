@@ -27,6 +27,7 @@ from evalkit_cli.options.asked_models import (
     ask_about_copies,
     chosen_rows,
     jobs_of_models,
+    plans_of_models,
     refuse_what_is_not_asked,
 )
 from evalkit_cli.options.asking import asking_options, limits_given, read_asked
@@ -63,12 +64,14 @@ from evalkit_cli.options.runs import (
     verbose_option,
 )
 from evalkit_cli.options.scoring import observer_option, scoring_options
+from evalkit_cli.printing.planned_requests import print_plans
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import (
     echo,
     echo_json,
     plugin_output_to_stderr,
 )
+from evalkit_cli.printing.unread_answers import warn_of_unread
 
 if TYPE_CHECKING:
     from evalkit import Registry, Result
@@ -108,6 +111,12 @@ if TYPE_CHECKING:
     "--model-name",
     metavar="NAME",
     help="What the model that is asked is called in its run.",
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Ask and score nothing: show the first requests to each model, and how many "
+    "there would be.",
 )
 @asking_options
 @map_option
@@ -172,6 +181,7 @@ def eval_command(
     predictions_dir: str | None,
     models: tuple[str, ...],
     model_name: str | None,
+    dry_run: bool,
     metrics: tuple[str, ...],
     params: Path | None,
     out: Path,
@@ -211,6 +221,20 @@ def eval_command(
     asking = read_asked(options, is_asked, is_judged=bool(options["annotators"]))
     if model_name is not None and not is_asked:
         raise click.UsageError("--model-name is for a model that is asked (--model).")
+    if dry_run:
+        if not is_asked:
+            raise click.UsageError(
+                "--dry-run shows what a model would be asked: give --model, and no "
+                "predictions."
+            )
+        names = chosen_datasets(datasets, data, task)
+        refuse_what_is_not_asked(names, models, options, asking)
+        several = chosen_rows(names, task, options, asking, _untold, quiet)
+        with plugin_output_to_stderr():
+            copies = options["perturbed"]
+            plans = plans_of_models(models, model_name, copies, several, out)
+        print_plans(plans, as_json=as_json)
+        return
     model = None if is_asked else single_model(models)
     with plugin_output_to_stderr(), spool_folder() as folder:
         # before any model is asked, as a declaration may be wrong
@@ -242,6 +266,7 @@ def eval_command(
             shared = Shared(registry, scored, task, copies, out, progress)
             _refuse_nonsense(least, work, shared)
             results, failed = evaluate_all(work, shared, folder)
+    warn_of_unread(results)
     if as_json:
         records = [result.to_dict() for result in results]
         is_one = len(work) == 1 and predictions_dir is None
@@ -249,6 +274,10 @@ def eval_command(
     elif results:
         _print(results, table_format, quiet=quiet, verbose=verbose)
     _exit_with_code(results, least, failed)
+
+
+def _untold(_what: str, _share: float) -> None:
+    """Tell nobody of progress, where nothing is asked."""
 
 
 def _refuse_nonsense(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evalkit_cli.installed_commands import with_shadowed
+from evalkit_cli.options.kinds import KindOfPlugins
 from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.runs import json_option
 from evalkit_cli.printing.descriptions import component_docstring, describe_component
@@ -118,7 +119,7 @@ KIND_NAMES = (
 
 
 @click.command("list")
-@click.argument("kind", required=False, type=click.Choice(KIND_NAMES))
+@click.argument("kind", required=False, type=KindOfPlugins(KIND_NAMES))
 @click.option(
     "--task",
     metavar="NAME",

@@ -21,6 +21,7 @@ from evalkit_cli.options.runs import (
 from evalkit_cli.options.scoring import jobs_option, observer_option
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import plugin_output_to_stderr
+from evalkit_cli.printing.unread_answers import warn_of_unread
 
 
 @click.command("rescore")
@@ -109,4 +110,6 @@ def rescore_command(
             registry=registry,
             progress=progress,
         )
+    if extract is not None:
+        warn_of_unread([result])
     print_new_run(result, table_format, as_json=as_json, quiet=quiet, verbose=verbose)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -117,25 +119,54 @@ def jobs_of_models(
         EvalkitError: A model cannot be asked, or asking ended early.
         UsageError: Names do not tell the models apart.
     """
-    if name is not None and len(models) > 1:
-        raise click.UsageError("--model-name names a single model.")
+    _refuse_names(models, name)
     jobs: list[Job] = []
     for chosen in several:
-        names: list[str] = []
         for model in models:
             predicted = _ask(model, chosen)
             own = name or predicted.model
             if chosen is several[0] and name is None:
                 _say_other_name(predicted)
-            if own in names:
-                raise click.UsageError(
-                    f"two models are called {own!r}; evaluate one at a time, and name "
-                    "it with --model-name."
-                )
-            names.append(own)
             file = _kept(predicted, folder / str(len(jobs)))
             jobs.append(Job(chosen.dataset, own, file))
     return jobs
+
+
+def _refuse_names(models: Sequence[str], name: str | None) -> None:
+    """Refuse models that runs would not tell apart, before the first is asked."""
+    from evalkit.asking import name_in_runs
+
+    if len(models) < 2:
+        return
+    if name is not None:
+        raise click.UsageError("--model-name names a single model.")
+    names: dict[str, str] = {}
+    for model in models:
+        with _as_a_model():
+            own = name_in_runs(model)
+        if own in names:
+            both = f"{_shown(names[own])} and {_shown(model)}"
+            raise click.UsageError(
+                f"two models are called {own!r}: {both}; evaluate one at a time, and "
+                "name it with --model-name."
+            )
+        names[own] = model
+
+
+@contextmanager
+def _as_a_model() -> Iterator[None]:
+    """Say of an unknown model what else `--model` could have been meant for."""
+    from evalkit.errors import UnknownPluginError
+
+    try:
+        yield
+    except UnknownPluginError as error:
+        if not str(error).startswith("there is no model "):  # but no data set, say
+            raise
+        raise UnknownPluginError(
+            f"{error}. Without predictions --model is the model to ask; to name the "
+            "model of a file, add -p FILE"
+        ) from error
 
 
 def _say_other_name(predicted: Predicted) -> None:
@@ -178,19 +209,87 @@ def ask_about_copies(
         options["perturbed_predictions"] = tuple(found)
 
 
+def plans_of_models(
+    models: Sequence[str],
+    name: str | None,
+    copies: Sequence[str],
+    several: Sequence[Chosen],
+    runs: Path,
+) -> list[dict[str, Any]]:
+    """Say what models would be asked about data sets, and ask nothing.
+
+    Args:
+        models: The models.
+        name: What a single model is called in its run.
+        copies: What `--perturbed` names.
+        several: Which examples would be asked about, and how, of each data set.
+        runs: Folder in which a name may be that of a run.
+
+    Returns:
+        What `evalkit.asking.plan_requests` says, with `title`, `model` and `dataset`.
+
+    Raises:
+        EvalkitError: A model could not be asked so.
+        UsageError: Names do not tell the models apart.
+    """
+    from evalkit.reporting import find_stored
+
+    _refuse_names(models, name)
+    files = [each for each in copies if find_stored(each, runs) is None]
+    plans = [_plan(model, chosen) for chosen in several for model in models]
+    if files:
+        originals = several[0].rows
+        plans += [
+            _plan(models[0], each, originals) for each in _copies(files, several[0])
+        ]
+    return plans
+
+
+def _plan(
+    model: str, chosen: Chosen, copies_of: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    from evalkit.asking import plan_requests
+
+    asking = {key: each for key, each in chosen.asking.items() if key != "asked"}
+    price = chosen.asking["asked"].price
+    with _as_a_model():
+        planned = plan_requests(
+            model=model, price=price, copies_of=copies_of, **chosen.rows, **asking
+        )
+    title = f"{_shown(model)} on {chosen.dataset}"
+    return {
+        "title": title,
+        "model": _shown(model),
+        "dataset": chosen.dataset,
+        **planned,
+    }
+
+
+def _shown(model: str) -> str:
+    """Return a model as it was named, without a key in place of a variable's name."""
+    return re.sub("(_variable=)[^,]*", r"\1…", model)
+
+
 def _answers_to_copies(
     model: str, files: Sequence[str], chosen: Chosen, folder: Path
 ) -> list[str]:
     """Return a file of predictions for each file of copies."""
+    return [
+        _kept(_ask(model, copies, chosen.rows), folder / f"copies-{number}")
+        for number, copies in enumerate(_copies(files, chosen))
+    ]
+
+
+def _copies(files: Sequence[str], chosen: Chosen) -> list[Chosen]:
+    """Return which copies are asked about: those of the examples that are."""
     from evalkit import load_inputs
 
     originals = load_inputs(**chosen.rows)
     is_part = len(originals) < originals.examples
     ids = [str(row["uid"]) for row in originals.rows]
     adapted = chosen.adapters.get("perturbed")
-    found = []
-    for number, file in enumerate(files):
-        of_copies = chosen._replace(
+    return [
+        chosen._replace(
             dataset=file,
             task=originals.task,
             split=None,
@@ -199,19 +298,17 @@ def _answers_to_copies(
             adapters={} if adapted is None else {"data": adapted},
             map={},
         )
-        predicted = _ask(model, of_copies, chosen.rows)
-        found.append(_kept(predicted, folder / f"copies-{number}"))
-    return found
+        for file in files
+    ]
 
 
 def _ask(
     model: str, chosen: Chosen, copies_of: Mapping[str, Any] | None = None
 ) -> Predicted:
     from evalkit.asking import predict
-    from evalkit.errors import UnknownPluginError
     from evalkit.reporting import count_of
 
-    try:
+    with _as_a_model():
         predicted = predict(
             model=model,
             progress=chosen.progress,
@@ -219,13 +316,6 @@ def _ask(
             **chosen.rows,
             **chosen.asking,
         )
-    except UnknownPluginError as error:
-        if not str(error).startswith("there is no model "):  # but no data set, say
-            raise
-        raise UnknownPluginError(
-            f"{error}. Without predictions --model is the model to ask; to name the "
-            "model of a file, add -p FILE"
-        ) from error
     for notice in predicted.notices:
         echo(f"evalkit: notice: {notice}", err=True)
     for reason, count in predicted.errors.items():

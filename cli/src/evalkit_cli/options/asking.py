@@ -95,7 +95,8 @@ def asking_options(function: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             metavar="COUNT|SHARE%",
             envvar="EVALKIT_MAX_ERRORS",
-            help="Asking ends when more requests have failed for good.",
+            help="Asking ends when more requests have failed for good; a share of "
+            "several is one at least.",
         ),
         click.option(
             "--requests-per-minute",

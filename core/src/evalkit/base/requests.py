@@ -121,9 +121,11 @@ class Completion(_Frozen):
 class Continuation(_Frozen):
     """The log-probability of a text that was given."""
 
-    logprob: Annotated[Finite, Field(le=0)]
+    model_config = ConfigDict(ser_json_inf_nan="constants")
+
+    logprob: Annotated[float, Field(le=0)]
     """Natural logarithm of its probability after the prompt: the sum over its
-    tokens."""
+    tokens; negative infinity where the model says that it is 0."""
     tokens: Annotated[int, Field(ge=1)]
     """Into how many tokens the model takes it apart."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
@@ -46,9 +46,11 @@ def read_parameters(
             f"{violation.field} "
             + (
                 f"is unknown (it takes: {', '.join(model.model_fields) or 'none'})"
+                f"{_meant(violation.field, model.model_fields)}"
                 if "are forbidden" in violation.rule
                 else violation.rule
                 if violation.rule == REQUIRED
+                or model.model_config.get("hide_input_in_errors")
                 else f"{violation.rule}, got {violation.value!r}"
             )
             for violation in found
@@ -61,6 +63,13 @@ def read_parameters(
             f"{component.origin}: its parameters must be finite: {parameters!r}"
         ) from error
     return parameters
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def takes_path(model: Any, name: str) -> bool:

@@ -55,9 +55,16 @@ class System(BaseModel):
 
     @property
     def recorded(self) -> dict[str, Any]:
-        """What a run records of it; of the predictions it has another digest."""
+        """What a run records of it; of the predictions it has another digest.
+
+        What a prompt and the file of its shots are called is no part of the digest.
+        """
         said = self.model_dump(mode="json", exclude={"predictions_sha256"})
-        text = json.dumps(said, sort_keys=True, ensure_ascii=False)
+        told = {k: each for k, each in (said["prompt"] or {}).items() if k != "name"}
+        if "shown" in told and isinstance(told.get("shots"), dict):
+            told["shots"] = {k: v for k, v in told["shots"].items() if k != "source"}
+        identity = {**said, "prompt": None if said["prompt"] is None else told}
+        text = json.dumps(identity, sort_keys=True, ensure_ascii=False)
         sha256 = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         return {"sha256": sha256, **said}
 

@@ -12,7 +12,7 @@ class System(Part):
     """What made predictions, and how it was asked."""
 
     sha256: Sha256
-    """Of the rest."""
+    """Of the rest, but for the names of the prompt and of the file of its shots."""
     model: Mapping[Text, Any]
     """The model: its id, parameters and version, and what it says of itself."""
     prompt: Mapping[Text, Any] | None = None

@@ -117,6 +117,8 @@ def test_a_kind_is_named_in_the_singular_too(word: str, kind: str) -> None:
             ("metrik", "a"),
             "there is no kind of plugins called 'metrik': metrics, tasks",
         ),
+        (("metrc", "a"), "did you mean metric?"),
+        (("data-st", "a"), "did you mean dataset?"),
         (("metric", "accuracy"), "metrics/accuracy (evalkit-metrics-classification"),
         (("command", "eval"), "evalkit has a command called 'eval' already"),
         (("command", "cite"), "a command called 'cite' already"),

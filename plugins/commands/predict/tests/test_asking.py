@@ -123,7 +123,7 @@ def test_asking_ends_when_too_many_fail(rows: Rows, scripted: Any) -> None:
     with pytest.raises(AskingEnded, match=r"2 requests failed, and 1 may .*: no"):
         ask(rows, model, max_errors=1, concurrency=1)
     assert len(model.asked) == 2
-    with pytest.raises(AskingEnded, match="1 requests failed, and 0 may"):
+    with pytest.raises(AskingEnded, match="2 requests failed, and 1 may"):
         ask(rows, scripted(lambda text: evalkit.NotAnswered("no")))
 
 
@@ -428,7 +428,10 @@ def test_limits_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
 
 def test_errors_are_allowed_by_share_or_count() -> None:
     assert Asked(max_errors=0.05).errors_allowed(100) == 5
-    assert Asked(max_errors=0.05).errors_allowed(19) == 0
+    assert Asked(max_errors=0.05).errors_allowed(19) == 1
+    assert Asked(max_errors=0.05).errors_allowed(2) == 1
+    assert Asked(max_errors=0.05).errors_allowed(1) == 0
+    assert Asked(max_errors=0.0).errors_allowed(1000) == 0
     assert Asked(max_errors=7).errors_allowed(10) == 7
 
 

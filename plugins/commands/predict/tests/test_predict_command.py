@@ -35,6 +35,13 @@ PROB = {"positive": 0.2, "neutral": 0.5, "negative": 0.3}
 """
 
 
+MARKS = """
+def marks(inputs):
+    Path("asked.txt").touch()
+    return answer(inputs)
+"""
+
+
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -98,12 +105,33 @@ def test_several_models_are_asked_side_by_side(folder: Path) -> None:
     names = [line.split()[0] for line in done.stdout.splitlines()]
     assert names == ["model", "mine", "mine", "constant", "constant"]
     twice = call("eval", "sample-sentiment", *["--model", "mine.py:answer"] * 2)
-    assert "two models are called 'mine'" in twice.stderr
+    both = "two models are called 'mine': mine.py:answer and mine.py:answer"
+    assert both in " ".join(twice.stderr.split())
     named = call(
         *("eval", "sample-sentiment", "--model", "mine.py:answer"),
         *("--model-name", "best", "--json"),
     )
     assert json.loads(named.stdout)["model"] == "best"
+
+
+def test_models_of_one_name_are_refused_before_any_is_asked(folder: Path) -> None:
+    for name in ("asked", "other"):
+        Path(f"{name}.py").write_text(f"{CODE}\n{MARKS}")
+        Path(name).mkdir()
+        Path(name, "mine.py").write_text(f"{CODE}\n{MARKS}")
+    models = ("--model", "asked/mine.py:marks", "--model", "other/mine.py:marks")
+    refused = call("eval", "sample-sentiment", *models)
+    assert refused.exit_code == 2
+    said = " ".join(refused.stderr.split())
+    assert "asked/mine.py:marks and other/mine.py:marks" in said
+    assert "--model-name" in said
+    assert not Path("asked.txt").exists()
+    secret = ("--model", "openai:model=m,api_key_variable=AKIA01")
+    shown = call("eval", "sample-sentiment", *secret, *secret)
+    assert "two models are called 'm'" in shown.stderr
+    assert "AKIA01" not in shown.stderr
+    once = call("eval", "sample-sentiment", "--model", "asked.py:marks", "-q")
+    assert (once.exit_code, Path("asked.txt").exists()) == (0, True)
 
 
 def test_several_data_sets_are_asked_about(folder: Path) -> None:
@@ -178,6 +206,42 @@ def test_a_dry_run_asks_nothing(folder: Path) -> None:
     assert not (folder / "cache").exists()
     found = call("predict", "sample-nli", "--model", "echo", "--dry-run", "--json")
     assert json.loads(found.stdout)["requests"] == 90
+
+
+def test_a_dry_run_of_an_evaluation_asks_and_scores_nothing(folder: Path) -> None:
+    Path("mine.py").write_text(f"{CODE}\n{MARKS}")
+    both = ("--model", "echo", "--model", "mine.py:marks", "--fail-under", "accuracy=1")
+    sets = ("sample-nli", "sample-sentiment")
+    found = call("eval", *sets, *both, "--limit", "5", "--dry-run", "--json")
+    assert found.exit_code == 0, found.stderr
+    plans = json.loads(found.stdout)
+    assert [each["title"] for each in plans] == [
+        f"{model} on {name}" for name in sets for model in ("echo", "mine.py:marks")
+    ]
+    one = call(
+        "predict", "sample-nli", *both[:2], "--limit", "5", "--dry-run", "--json"
+    )
+    assert json.loads(one.stdout).items() <= plans[0].items()
+    shown = call("eval", *sets, *both, "--limit", "5", "--dry-run")
+    assert "echo on sample-nli:\nrequest 1:" in shown.stdout
+    assert shown.stderr.endswith("20 requests in all; nothing was asked\n")
+    assert not {"asked.txt", "runs", "cache"} & {each.name for each in folder.iterdir()}
+    refused = call("eval", "sample-nli", "--dry-run")
+    assert "give --model" in refused.stderr
+
+
+def test_a_dry_run_counts_copies_too(folder: Path) -> None:
+    made = call(
+        "perturb", "sample-nli", "--perturbation", "lowercase", "-o", "copies.jsonl"
+    )
+    assert made.exit_code == 0, made.stderr
+    words = ("eval", "sample-nli", "--model", "echo", "--perturbed", "copies.jsonl")
+    found = call(*words, "--limit", "4", "--dry-run", "--json")
+    assert found.exit_code == 0, found.stderr
+    originals, copies = json.loads(found.stdout)
+    assert originals["requests"] == 4
+    assert 0 < copies["requests"] <= 4
+    assert copies["dataset"] == "copies.jsonl"
 
 
 @pytest.mark.parametrize(
@@ -532,6 +596,47 @@ def test_what_answers_inputs_goes_on_where_it_was(
     assert asked.read_text() == ""
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("predict", "-o", "x.jsonl"), "are kept: the same command goes on where"),
+        (("eval",), "are kept: the same command goes on where this stopped"),
+        (("eval", "--no-cache"), "the replies so far are not kept"),
+    ],
+)
+def test_an_interrupt_says_what_became_of_the_replies(
+    folder: Path, words: tuple[str, ...], said: str
+) -> None:
+    Path("slow.py").write_text(CODE_OF_SLOW)
+    command = [sys.executable, "-m", "evalkit_cli", words[0], "sample-sentiment"]
+    process = subprocess.Popen(
+        [*command, "--model", "slow.py:answer", *words[1:]],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not Path("asked.txt").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert told.startswith("evalkit: interrupted; what was not finished")
+    assert said in told.splitlines()[1]
+    assert not Path("x.jsonl").exists()
+
+
+CODE_OF_SLOW = """
+import time
+from pathlib import Path
+
+def answer(inputs):
+    Path("asked.txt").touch()
+    time.sleep(0.5)
+    return ["neutral"] * len(inputs)
+"""
+
+
 def test_what_is_unknown_beside_the_model_is_not_called_a_model(folder: Path) -> None:
     done = call("eval", "no-model-set", "--model", "echo")
     assert done.exit_code == 1
@@ -693,3 +798,96 @@ def test_adapters_of_copies_are_those_that_are_scored(folder: Path) -> None:
     first, second = (json.loads(each.stdout) for each in (plain, adapted))
     assert first["scores"] == second["scores"]
     assert first["perturbed"][0]["counts"] == second["perturbed"][0]["counts"]
+
+
+@pytest.mark.parametrize(
+    ("model", "meant"),
+    [
+        ("mine:answer", "did you mean mine.py:answer?"),
+        ("sub.mine:answer", "did you mean sub/mine.py:answer?"),
+        ("./sub/mine:answer", "did you mean sub/mine.py:answer?"),
+        ("other:answer", "FILE.py:FUNCTION, as other.py:answer"),
+        ("ekho:x", "there is no model 'ekho'; did you mean echo?"),
+        ("openai:tiny", "did you mean openai:model=tiny?"),
+        ("openai:a,base_url=b", "did you mean openai:model=a,base_url=b?"),
+        ("constant:neutral", "did you mean constant:answer=neutral?"),
+        ("openai:model=a,base_ur=b", "did you mean base_url?"),
+    ],
+)
+def test_what_may_be_meant_by_a_model_is_said(
+    folder: Path, model: str, meant: str
+) -> None:
+    (folder / "sub").mkdir()
+    (folder / "sub" / "mine.py").write_text(CODE)
+    done = call("predict", "sample-nli", "--model", model, "-o", "x.jsonl")
+    assert (done.exit_code, meant in done.stderr) == (1, True), done.stderr
+
+
+def test_nothing_is_suggested_where_nothing_is_near(folder: Path) -> None:
+    for model in ("echo:x", "openai:model=a,b"):
+        done = call("predict", "sample-nli", "--model", model, "-o", "x.jsonl")
+        assert "is not of the form KEY=VALUE" in done.stderr
+        assert "did you mean" not in done.stderr
+
+
+def test_a_run_is_the_same_by_whatever_name_its_prompt_has(folder: Path) -> None:
+    shot = {"uid": "shot", "statement": "Fine!", "label": "positive"}
+    ids = []
+    for name in ("a", "b"):
+        prompt = {
+            "query": "{statement}",
+            "cue": "Is it?",
+            "shots": {"source": f"{name}-shots.jsonl", "count": 1},
+        }
+        Path(f"{name}-shots.jsonl").write_text(json.dumps(shot))
+        Path(f"{name}.json").write_text(json.dumps(prompt))
+        words = ("eval", "sample-sentiment", "--model", "echo", "--limit", "3")
+        done = call(*words, "--prompt", f"{name}.json", "--extract", "labels", "--json")
+        assert done.exit_code == 0, done.stderr
+        found = json.loads(done.stdout)
+        ids.append(found["run_id"])
+    assert found["predictions"]["system"]["prompt"]["name"] == "b.json"
+    assert ids[0] == ids[1]
+    text = Path("b.json").read_text().replace("Is it?", "It is?")
+    Path("b.json").write_text(text)
+    changed = call(*words, "--prompt", "b.json", "--extract", "labels", "--json")
+    assert json.loads(changed.stdout)["run_id"] != ids[0]
+
+
+def test_several_data_sets_and_models_are_asked_at_once(folder: Path) -> None:
+    sets = ("sample-nli", "sample-sentiment")
+    one = ("--model", "constant:answer=neutral")
+    done = call("predict", *sets, *one, "-o", "constant")
+    assert done.exit_code == 0, done.stderr
+    assert "135 rows written to constant/sample-sentiment.jsonl\n" in done.stderr
+    scored = call("eval", "--predictions-dir", "constant", "--json")
+    assert [each["dataset"] for each in json.loads(scored.stdout)] == [*sets]
+    again = call("predict", *sets, *one, "-o", "constant")
+    assert "constant/sample-nli.jsonl is there already" in again.stderr
+    both = ("--model", "echo", *one, "--limit", "2", "-o", "both", "--json")
+    found = json.loads(call("predict", *sets, *both).stdout)
+    assert [(each["file"], each["rows"]) for each in found] == [
+        (f"both/{model}/{name}.jsonl", 2)
+        for model in ("echo", "constant")
+        for name in sets
+    ]
+    alone = call("predict", sets[0], *one, "-o", "alone.jsonl", "-q")
+    assert alone.exit_code == 0
+    same = Path("alone.jsonl").read_bytes()
+    assert Path("constant/sample-nli.jsonl").read_bytes() == same
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--model", "echo", "-o", "x.jsonl"), "x.jsonl is called like a file"),
+        (("--model", "echo", "-o", "mine.py"), "mine.py is no folder"),
+        (("--model", "echo", "--model", "echo", "-o", "x"), "both echo on sample-nli"),
+    ],
+)
+def test_places_that_do_not_do_are_refused_before_asking(
+    folder: Path, words: tuple[str, ...], said: str
+) -> None:
+    done = call("predict", "sample-nli", "sample-sentiment", *words)
+    assert (done.exit_code, said in done.stderr) == (1, True), done.stderr
+    assert not (folder / "x").exists()

@@ -164,7 +164,7 @@ class Slow(evalkit.Model):
     [
         (PAID, {"token_limit": 900}, "1,000 tokens were taken"),
         (PAID, {"cost_limit": 0.001, "price": PRICE}, "USD were spent"),
-        (evalkit.Reply(error="no"), {"max_errors": 0}, "1 requests failed"),
+        (evalkit.Reply(error="no"), {"max_errors": 0}, "1 request failed"),
         (evalkit.Reply(error="no key", is_fatal=True), {}, "answers nothing: no key"),
         (ValueError("a bug"), {}, "ask failed with ValueError: a bug"),
     ],

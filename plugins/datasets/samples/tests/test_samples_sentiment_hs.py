@@ -136,6 +136,25 @@ def test_tags_match_the_text(name: str) -> None:
         assert (tags["length"], tags["negation"]) == (length, negation), row["uid"]
 
 
+def test_statements_to_be_shown_are_no_others_and_balanced() -> None:
+    """The split ``train`` is as the other, in tags, and repeats nothing of it."""
+    rows = read_data("sample-sentiment-train")
+    asked = [row["statement"].casefold() for row in read_data("sample-sentiment")]
+    assert Counter(row["label"] for row in rows) == dict.fromkeys(
+        LABELS["sample-sentiment"], 7
+    )
+    for number, row in enumerate(rows, start=1):
+        text, tags = row["statement"], facets(row)
+        assert row["uid"] == f"sent-train-{number:02d}"
+        assert set(tags) == FACETS["sample-sentiment"]
+        words = len(text.split())
+        length = "short" if words <= 8 else "medium" if words <= 14 else "long"
+        negation = "yes" if NEGATION.search(text) else "no"
+        assert (tags["length"], tags["negation"]) == (length, negation), row["uid"]
+        near = difflib.get_close_matches(text.casefold(), asked, n=1, cutoff=0.8)
+        assert not near
+
+
 @each_dataset
 def test_no_two_statements_are_alike(name: str) -> None:
     """No statement equals or nearly equals another one."""

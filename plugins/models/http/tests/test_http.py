@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -352,3 +353,24 @@ def test_requests_are_under_way_together_but_no_more_than_allowed(serve: Serve) 
     server = serve(lambda got: Answer({"label": "positive"}, after=0.05))
     predict([str(n) for n in range(24)], url=server.url, concurrency=6)
     assert 3 <= server.most_at_once <= 6
+
+
+@pytest.mark.parametrize("name", ["url_variable", "headers_variable"])
+@pytest.mark.parametrize("secret", ["Bearer sk-0123", "sk0123abcDEF9"])
+def test_a_secret_that_is_given_as_a_name_is_never_shown(
+    name: str, secret: str
+) -> None:
+    url = {} if name == "url_variable" else {"url": "http://127.0.0.1:1"}
+    with pytest.raises(evalkit.EvalkitError) as caught:
+        predict(["a"], **url, **{name: secret})
+    assert secret not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_service_that_is_not_there_is_named_without_its_password(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SERVICE_URL", "http://user:pAssW0rd@127.0.0.1:1/answer")
+    asked = Asked(retries=0, max_errors=1)
+    found = predict(["a"], asked, url_variable="SERVICE_URL")
+    (error,) = found.errors
+    assert error.startswith("no connection to http://127.0.0.1:1/answer: ")

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evalkit
-from evalkit.asking import Asked
+from evalkit.asking import Asked, name_in_runs
 
 ROWS = [
     {"uid": f"é-{n}", "statement": f"text {n}", "label": "neutral"} for n in range(300)
@@ -163,3 +163,23 @@ def test_each_answer_of_a_program_may_take_its_time(tmp_path: Path) -> None:
     slowly = f"import time\n{EACH}    time.sleep(0.25)\n    print('3', flush=True)\n"
     found = predict(program(tmp_path, slowly), ROWS[:8], seconds=1.5, retries=0)
     assert found.failed == 0
+
+
+@pytest.mark.parametrize(
+    ("run", "name"),
+    [
+        ("python mine.py", "mine"),
+        ("/usr/bin/env python3 -u mine.py --weights weights.bin", "mine"),
+        ("python3 -m my_package.answers --fast", "my_package.answers"),
+        ("./start.sh mine.py", "start"),
+        ("my-program weights.bin", "my-program"),
+        ("my-program no-such-file.py", "my-program"),
+    ],
+)
+def test_a_program_is_called_by_its_script(
+    run: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for file in ("mine.py", "weights.bin"):
+        Path(file).touch()
+    assert name_in_runs(f"command:run={run}") == name

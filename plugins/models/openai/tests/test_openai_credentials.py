@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import traceback
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -235,3 +236,51 @@ def test_a_key_is_not_sent_to_openai_without_encryption(
         read_key(variable, "http://api.openai.com/v1")
     assert told.value.is_fatal
     assert read_key(variable, "https://api.openai.com/v1").value == "sk-0123456789abc"
+
+
+@pytest.mark.parametrize("model", ["openai", "openai-batch"])
+def test_a_variable_that_is_not_set_is_named_before_anything_is_asked(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MY_KEY", raising=False)
+    monkeypatch.setitem(sys.modules, "keyring", None)
+    nobody = f"{model}:model=m,base_url=http://127.0.0.1:9/v1,api_key_variable=MY_KEY"
+    with pytest.raises(EvalkitError, match="variable MY_KEY is not set: put the key"):
+        evalkit.predict("sample-nli", nobody, limit=2)
+
+
+@pytest.mark.parametrize("model", ["openai", "openai-batch"])
+@pytest.mark.parametrize("key", ["sk-0123-abcDEF", "sk0123abcDEF", "AKIA0123ABCDEF"])
+def test_a_key_that_is_given_as_a_name_is_never_shown(
+    model: str,
+    key: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setitem(sys.modules, "keyring", None)
+    given = {"model": f"{model}:model=m,api_key_variable={key}"}
+    with caplog.at_level(logging.DEBUG), pytest.raises(EvalkitError) as caught:
+        evalkit.predict("sample-nli", limit=2, **given)
+    told = "".join(traceback.format_exception(caught.value))
+    assert "api_key_variable" in str(caught.value)
+    assert key not in told
+    assert key not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("url", "status", "advice"),
+    [
+        ("http://127.0.0.1:8080", 404, "lack /v1 at its end: http://127.0.0.1:8080/v1"),
+        ("http://127.0.0.1/api/", 405, "lack /v1 at its end: http://127.0.0.1/api/v1"),
+        ("http://127.0.0.1:8080/v1", 404, ""),
+        ("http://127.0.0.1:8080/v1beta/openai", 404, ""),
+        ("http://127.0.0.1:8080", 400, ""),
+    ],
+)
+def test_an_address_without_a_version_is_told_where_nothing_is_found(
+    url: str, status: int, advice: str
+) -> None:
+    asked = Asked(url, "m", None, False, Cleaner([]))
+    error = str(status_reply(Failure(status, "Not Found"), asked).error)
+    assert error.endswith(advice)
+    assert ("/v1 at its end" in error) == bool(advice)

@@ -368,9 +368,13 @@ def test_local_servers_need_no_key_and_hosted_ones_do(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     server = serve(lambda got: GOOD)
-    assert not predict(server.url, ["a"]).failed
+    assert not predict(server.url, ["a"], with_key="api=chat").failed
     with pytest.raises(EvalkitError, match="put it into the environment variable"):
-        predict("https://api.openai.com", ["a"])
+        predict("https://api.openai.com", ["a"], with_key="api=chat")
+    asked = len(server.got)
+    with pytest.raises(EvalkitError, match="variable OPENAI_API_KEY is not set"):
+        predict(server.url, ["b"])
+    assert len(server.got) == asked
 
 
 def test_an_address_with_credentials_is_read_from_the_environment_only(
@@ -398,7 +402,8 @@ def test_an_address_with_credentials_is_read_from_the_environment_only(
 
 def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
     predicted = predict("http://127.0.0.1:1", ["a"], asked={"retries": 1})
-    assert predicted.rows[0]["error"].startswith("no connection: ")
+    named = "no connection to http://127.0.0.1:1/v1: "
+    assert predicted.rows[0]["error"].startswith(named)
 
 
 def test_requests_are_under_way_together_but_no_more_than_allowed(

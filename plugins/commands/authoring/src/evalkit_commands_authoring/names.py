@@ -5,6 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from evalkit import Registry, UnknownPluginError
 from evalkit.catalog import is_component_name
@@ -70,8 +71,11 @@ def kind_of(word: str) -> str:
         for name in (kind, singular)
     }
     if plain not in known:
+        near = get_close_matches(plain, known, n=1)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        kinds = ", ".join(SINGULARS)
         raise UnknownPluginError(
-            f"there is no kind of plugins called {word!r}: {', '.join(SINGULARS)}"
+            f"there is no kind of plugins called {word!r}: {kinds}{meant}"
         )
     return known[plain]
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from evalkit_commands_predict.estimating import plan_requests as plan_requests
     from evalkit_commands_predict.models import bind_model as bind_model
     from evalkit_commands_predict.models import identity_of as identity_of
+    from evalkit_commands_predict.models import name_in_runs as name_in_runs
     from evalkit_commands_predict.predicting import Predicted as Predicted
     from evalkit_commands_predict.predicting import predict as predict
     from evalkit_commands_predict.prompts import Prompt as Prompt
@@ -26,6 +28,8 @@ _HOMES = {
     "fields_of": "templates",
     "fill": "templates",
     "identity_of": "models",
+    "name_in_runs": "models",
+    "plan_requests": "estimating",
     "predict": "predicting",
 }
 
@@ -39,6 +43,8 @@ __all__ = [
     "fields_of",
     "fill",
     "identity_of",
+    "name_in_runs",
+    "plan_requests",
     "predict",
 ]
 

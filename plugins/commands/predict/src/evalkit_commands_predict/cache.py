@@ -8,8 +8,8 @@ import math
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -226,3 +226,23 @@ class ReplyCache:
 def cache_folder() -> Path:
     """Return the folder of `EVALKIT_CACHE_DIR`."""
     return ObjectCache().root
+
+
+@contextmanager
+def closed_after(cache: ReplyCache | None) -> Iterator[None]:
+    """Close a cache; and say of an interrupt what became of the replies so far.
+
+    Args:
+        cache: The cache; None where replies are not kept.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        kept = (
+            "the replies so far are kept: the same command goes on where this stopped"
+        )
+        error.add_note("the replies so far are not kept" if cache is None else kept)
+        raise
+    finally:
+        if cache is not None:
+            cache.close()

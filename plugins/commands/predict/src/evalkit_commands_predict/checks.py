@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from evalkit import ModelInputs, Registry
 from evalkit.errors import DataError
 from evalkit_commands_predict.choosing import Shown, choices_name
+from evalkit_commands_predict.empty_fields import refuse_fields_of_nobody
 from evalkit_commands_predict.prompts import OWN_FIELDS, Form, Prompt
 from evalkit_commands_predict.reading import NO_EXTRACTOR
 from evalkit_commands_predict.rendering import Renderer
@@ -22,6 +23,7 @@ def renderer(
     inputs: ModelInputs,
     abilities: Sequence[str],
     registry: Registry | None = None,
+    mapped: Mapping[str, str] | None = None,
 ) -> Renderer:
     """Check that a prompt fits a data set, and return what makes requests.
 
@@ -31,6 +33,7 @@ def renderer(
         inputs: The inputs.
         abilities: What the model can be asked.
         registry: Where extractors are found.
+        mapped: Columns that are read as other fields, by these.
 
     Raises:
         DataError: It does not fit; the message names prompt and key.
@@ -42,6 +45,7 @@ def renderer(
         _check_parts(prompt, inputs, form)
         _check_cue(prompt, form)
         _check_extractor(prompt, inputs, registry)
+        refuse_fields_of_nobody(prompt.fields(), inputs.rows, mapped)
     except DataError as error:
         raise DataError(f"{name}: {error}") from error
     made = Renderer(prompt, name, form, inputs)

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from evalkit_cli.commanding import (
     asking_options,
-    chosen_dataset,
+    chosen_datasets,
     complete_names,
-    data_options,
     echo,
+    echo_json,
     example_options,
     json_option,
     plugin_option,
     plugin_output_to_stderr,
+    print_plans,
     quiet_option,
     read_asked,
     read_example_options,
     read_filters,
     refuse_given,
+    several_data_options,
     watched,
 )
 
@@ -32,17 +33,21 @@ LIMITS = (
 """Parameters that say nothing of what is asked."""
 
 if TYPE_CHECKING:
+    from evalkit_commands_predict.places import Place
     from evalkit_commands_predict.predicting import Predicted
 
 
 @click.command("predict")
-@data_options
+@several_data_options
 @click.option(
     "--model",
+    "models",
     required=True,
+    multiple=True,
     metavar="NAME[:KEY=VALUE,…]|FILE.py:FUNCTION",
     shell_complete=complete_names("models"),
-    help="The model to ask; `evalkit list models` shows those that are installed.",
+    help="The model to ask; `evalkit list models` shows those that are installed; "
+    "repeat it for several.",
 )
 @asking_options
 @example_options
@@ -54,22 +59,23 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--out",
-    metavar="FILE",
+    metavar="FILE|FOLDER",
     help="File of JSON lines to write; beside it NAME.system.json says what made it, "
-    "and NAME.job.json what that took.",
+    "and NAME.job.json what that took. Of several data sets a folder, with a file for "
+    "each; of several models one with such a folder for each.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
 @json_option
 @quiet_option
 @plugin_option
 def predict_command(
-    dataset: str | None,
+    datasets: tuple[str, ...],
     data: str | None,
     task: str | None,
     split: str | None,
     limit: int | None,
     filters: tuple[str, ...],
-    model: str,
+    models: tuple[str, ...],
     dry_run: bool,
     out: str | None,
     overwrite: bool,
@@ -84,6 +90,8 @@ def predict_command(
       evalkit predict sample-sentiment --model constant:answer=neutral -o constant.jsonl
       evalkit predict --data mine.jsonl --task nli --model mine.py:predict -o mine-nli.jsonl
       evalkit predict sample-nli --model echo --dry-run
+      evalkit predict sample-nli sample-sentiment --model mine.py:predict -o mine
+      evalkit eval --predictions-dir mine
       evalkit eval sample-sentiment -p constant.jsonl
 
     Replies are kept, also answers of functions in files and of programs, so that a
@@ -95,7 +103,7 @@ def predict_command(
         raise click.UsageError("give either -o FILE or --dry-run.")
     if dry_run:
         refuse_given(LIMITS, "means nothing with --dry-run, which asks nothing.")
-    name = chosen_dataset(dataset, data, task)
+    names = chosen_datasets(datasets, data, task)
     asked = read_asked(options)
     chosen: dict[str, Any] = {
         "task": task,
@@ -105,81 +113,76 @@ def predict_command(
         **read_example_options(options),
         **{name: value for name, value in asked.items() if name != "asked"},
     }
-    from evalkit_commands_predict.predicting import predict
-    from evalkit_commands_predict.saving import refuse_present
-
     if dry_run:
-        from evalkit_commands_predict.estimating import plan_requests
-
         with plugin_output_to_stderr():
-            planned = plan_requests(name, model, **chosen, price=asked["asked"].price)
-        _show_plan(planned, as_json)
+            plans = _plans(models, names, chosen, asked["asked"].price)
+        print_plans(plans, as_json=as_json)
         return
     assert out is not None
-    refuse_present(out, overwrite=overwrite)
+    from evalkit_commands_predict.places import places_of_answers
+    from evalkit_commands_predict.predicting import predict
+
+    found = []
     with plugin_output_to_stderr(), watched(quiet) as progress:
-        predicted = predict(
-            name, model, **chosen, asked=asked["asked"], progress=progress
-        )
-        predicted.save(out, overwrite=overwrite)
-    _report(predicted, out, as_json, quiet)
-
-
-def _show_plan(planned: dict[str, Any], as_json: bool) -> None:
-    from evalkit_cli.commanding import echo_json
-
+        places = places_of_answers(models, names, out, overwrite=overwrite)
+        for place in places:
+            limits = {"asked": asked["asked"], "progress": progress}
+            found.append(predict(place.dataset, place.model, **chosen, **limits))
+        for place, predicted in zip(places, found, strict=True):
+            if len(places) > 1:
+                place.file.parent.mkdir(parents=True, exist_ok=True)
+            predicted.save(place.file, overwrite=overwrite)
+    said = [
+        _report(predicted, place, len(places) > 1, quiet or as_json)
+        for place, predicted in zip(places, found, strict=True)
+    ]
     if as_json:
-        echo_json(planned)
-        return
-    for number, request in enumerate(planned["first"], 1):
-        echo(f"request {number}:")
-        for line in json.dumps(request, ensure_ascii=False, indent=2).split("\n"):
-            echo(line)
-    echo(_takes(planned), err=True)
+        echo_json(said[0] if len(said) == 1 else said)
 
 
-def _takes(planned: dict[str, Any]) -> str:
-    """Say what is estimated, as far as anything is known."""
+def _plans(
+    models: tuple[str, ...],
+    names: list[str],
+    chosen: dict[str, Any],
+    price: Any,
+) -> list[dict[str, Any]]:
+    """Say what would be asked of each model about each data set."""
+    from evalkit_commands_predict.estimating import plan_requests
+
+    return [
+        {
+            "title": f"{model} on {name}",
+            "model": model,
+            "dataset": name,
+            **plan_requests(name, model, **chosen, price=price),
+        }
+        for name in names
+        for model in models
+    ]
+
+
+def _report(
+    predicted: Predicted, place: Place, is_one_of_several: bool, quiet: bool
+) -> dict[str, Any]:
+    """Say what came of a model on a data set, and return it as JSON has it."""
     from evalkit.reporting import count_of
 
-    about, most = planned["input_tokens_about"], planned["output_tokens_most"]
-    found = [count_of(planned["requests"], "request")]
-    if about is not None:
-        found.append(f"about {about:,} tokens of input")
-    if most:
-        found.append(f"at most {most:,} of output")
-    if "currency" in planned:
-        costs = f"about {planned['input_cost_about']:,.4g} for the input"
-        if planned["output_cost_most"] is None:
-            costs += ", and replies of any length"
-        else:
-            costs += f", at most {planned['output_cost_most']:,.4g} for the output"
-        found.append(f"{costs} ({planned['currency']})")
-    return ", ".join(found)
-
-
-def _report(predicted: Predicted, out: str, as_json: bool, quiet: bool) -> None:
-    from evalkit.reporting import count_of
-    from evalkit_cli.commanding import echo_json
-
-    if as_json:
-        echo_json(
-            {
-                "file": out,
-                "rows": len(predicted.rows),
-                "failed": predicted.failed,
-                "from_cache": predicted.from_cache,
-                "system": predicted.system,
-                "job": predicted.usage,
-            }
-        )
+    title = f"{place.title}: " if is_one_of_several else ""
     for notice in predicted.notices:
-        echo(f"evalkit: notice: {notice}", err=True)
+        echo(f"evalkit: notice: {title}{notice}", err=True)
     for reason, count in predicted.errors.items():
-        echo(
-            f"evalkit: notice: {count_of(count, 'request')} failed: {reason}", err=True
-        )
-    if not quiet and not as_json:
+        failed = count_of(count, "request")
+        echo(f"evalkit: notice: {title}{failed} failed: {reason}", err=True)
+    if not quiet:
         cached = f", {predicted.from_cache:,} from the cache"
         kept = cached if predicted.from_cache else ""
-        echo(f"{count_of(len(predicted.rows), 'row')} written to {out}{kept}", err=True)
+        rows = count_of(len(predicted.rows), "row")
+        echo(f"{rows} written to {place.file}{kept}", err=True)
+    return {
+        "file": str(place.file),
+        "rows": len(predicted.rows),
+        "failed": predicted.failed,
+        "from_cache": predicted.from_cache,
+        "system": predicted.system,
+        "job": predicted.usage,
+    }

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit import Registry, Request, load_inputs
+from evalkit_commands_predict.input_plans import InputPlan
 from evalkit_commands_predict.models import (
     bind_model,
     identity_of,
@@ -35,6 +36,7 @@ def plan_requests(
     trials: int = 1,
     replications: int = 1,
     count_tokens: Callable[[str], int] | None = None,
+    copies_of: Mapping[str, Any] | None = None,
     price: str | Path | Mapping[str, Any] | None = None,
     registry: Registry | None = None,
     **chosen: Any,
@@ -50,6 +52,7 @@ def plan_requests(
         trials: How often, with other shots.
         replications: How often the same is asked anew.
         count_tokens: Says how many tokens a text has.
+        copies_of: What the examples are copies of.
         price: What tokens cost.
         registry: Where plugins are found.
         **chosen: Which examples.
@@ -58,7 +61,8 @@ def plan_requests(
         `first`, the first requests; `requests`, how many there would be;
         `input_tokens_about`, an estimate at four characters a token;
         `output_tokens_most`, None where replies may have any length; and, where there
-        is a price, `input_cost_about`, `output_cost_most` and `currency`.
+        is a price, `input_cost_about`, `output_cost_most` and `currency`; `notices`,
+        what a user should know.
 
     Raises:
         EvalkitError: As for `predict`.
@@ -69,12 +73,14 @@ def plan_requests(
     if bound.way == "predict":
         refuse_wording(bound, wording)
         rows = [dict(row) for row in inputs.rows[:SHOWN]]
-        total = len(inputs) * replications
-        return {"first": rows, "requests": total, **_figures(None, None, None)}
+        sent = InputPlan(inputs, replications)
+        told = [*inputs.notices, *sent.notices]
+        figures = _figures(None, None, None)
+        return {"first": rows, "requests": sent.total, **figures, "notices": told}
     names = ("data", "task", "adapters", "map")
     named = {name: chosen.get(name) for name in names}
     origin = Origin(dataset, **named, registry=registry)
-    plan = prepare(bound, inputs, wording, origin)
+    plan = prepare(bound, inputs, wording, origin, copies_of)
     called = names_of(bound, model, identity_of(bound, model)) if price else []
     first: list[dict[str, Any]] = []
     characters = 0
@@ -93,7 +99,8 @@ def plan_requests(
         if len(first) < SHOWN:
             first.append(request.model_dump(mode="json", exclude_defaults=True))
     figures = _figures(-(-characters // _CHARACTERS), output, price_of(price, called))
-    return {"first": first, "requests": plan.total, **figures}
+    told = [*inputs.notices, *plan.notices]
+    return {"first": first, "requests": plan.total, **figures, "notices": told}
 
 
 def _most(request: Request) -> int | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from evalkit import ModelInputs
 from evalkit_commands_predict.asking import Answer, Question
+from evalkit_commands_predict.empty_fields import notices_of_empty
 from evalkit_commands_predict.responses import InputReply
 
 
@@ -25,8 +26,9 @@ class InputPlan:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Nothing: an input is asked as it is."""
-        return ()
+        """What a user should know of the inputs."""
+        keys = self._inputs.keys
+        return notices_of_empty(keys, self._inputs.rows, "the model is sent")
 
     @property
     def said(self) -> dict[str, Any]:

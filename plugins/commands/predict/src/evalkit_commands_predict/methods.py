@@ -24,6 +24,7 @@ from evalkit_commands_predict.probabilities import (
     log_sum,
     logprob_of,
     of_letter,
+    refuse_unbounded,
     softmax,
     tokens_of,
 )
@@ -279,12 +280,15 @@ class Methods:
         self, known: Sequence[tuple[str, float]], scores: Sequence[float]
     ) -> Row:
         """Make a response of options that have a score each, the best one first."""
+        refuse_unbounded(scores)
         order = sorted(range(len(known)), key=lambda n: -scores[n])
+        if any(logprob == -math.inf for _, logprob in known):
+            self.counts["had options of probability 0, which have no logprob"] += 1
         if len(order) > 1 and scores[order[0]] == scores[order[1]]:
             self.counts["had several best options, of which the first counts"] += 1
         name = str(self.answer_field)
         found: Row = {
-            "responses": [{name: known[n][0], "logprob": known[n][1]} for n in order]
+            "responses": [{name: known[n][0], **_logprob(known[n][1])} for n in order]
         }
         labels = self.makes.inputs.labels
         if labels is None or choices_name(self.makes.prompt, self.makes.inputs):
@@ -325,8 +329,10 @@ class Methods:
 
         def read(replies: Sequence[Reply]) -> Row:
             found = [reply.continuations[0] for reply in replies]
+            logprob = math.fsum(each.logprob for each in found)
+            refuse_unbounded([logprob])
             return {
-                "logprob": math.fsum(each.logprob for each in found),
+                "logprob": logprob,
                 "num_tokens": sum(each.tokens for each in found),
                 "num_bytes": len(text.encode()),
                 "num_characters": len(text),
@@ -368,6 +374,11 @@ class Methods:
             *self._pieces(word[:middle], room),
             *self._pieces(word[middle:], room),
         ]
+
+
+def _logprob(logprob: float) -> Row:
+    """Return a log-probability, which no file holds where it is infinite."""
+    return {} if logprob == -math.inf else {"logprob": logprob}
 
 
 def _filled(sizes: Sequence[int], place: int, limit: int | None) -> int:

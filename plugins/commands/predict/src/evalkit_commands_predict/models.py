@@ -14,6 +14,8 @@ from evalkit.catalog import BoundModel, Resolver, object_in_file, parse_referenc
 from evalkit.storage import is_offline
 from evalkit_commands_predict.code_digests import digest_of, digests_of_imported
 from evalkit_commands_predict.limits import AskingEnded
+from evalkit_commands_predict.loops import run
+from evalkit_commands_predict.meant_models import told_what_is_meant
 from evalkit_commands_predict.settings import Asked
 
 _hands_on_calls = True  # what fails here is in a user's function
@@ -45,7 +47,12 @@ def bind_model(given: Any, registry: Registry | None = None) -> BoundModel:
     Raises:
         PluginError: It is unknown, broken, or cannot be imported.
     """
-    resolver = Resolver(registry or Registry())
+    registry = registry or Registry()
+    with told_what_is_meant(given, registry):
+        return _bound(given, Resolver(registry))
+
+
+def _bound(given: Any, resolver: Resolver) -> BoundModel:
     if isinstance(given, str):
         file, _, name = given.rpartition(":")
         if file.endswith(".py"):
@@ -158,6 +165,23 @@ def run_name(model: BoundModel, identity: Mapping[str, Any]) -> str:
     """
     said = str(identity["describes"].get("name") or model.component.name)
     return re.sub("[:=@]+", "-", re.sub(r"^[a-z]+://", "", said))
+
+
+def name_in_runs(given: Any, registry: Registry | None = None) -> str:
+    """Return what a model would be called in runs, without asking it anything.
+
+    Args:
+        given: What it is named by, as for `bind_model`.
+        registry: Where plugins are found.
+
+    Raises:
+        PluginError: It is unknown, broken, or cannot say what it is.
+    """
+    model = bind_model(given, registry)
+    try:
+        return run_name(model, {"describes": model.describe()})
+    finally:
+        run(lambda: close(model))
 
 
 def places_of(model: BoundModel, asked: Asked) -> int:

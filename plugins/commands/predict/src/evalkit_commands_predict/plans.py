@@ -13,6 +13,7 @@ from evalkit.catalog import is_file_name
 from evalkit.errors import EvalkitError
 from evalkit_commands_predict.asking import Answer, Question
 from evalkit_commands_predict.checks import check_rows
+from evalkit_commands_predict.empty_fields import notices_of_empty
 from evalkit_commands_predict.fitting import CountTokens, Fitter
 from evalkit_commands_predict.methods import Methods, Read
 from evalkit_commands_predict.probabilities import NoAnswer
@@ -99,7 +100,10 @@ class Plan:
                 "and later trials are those of an earlier one, their shots having been "
                 "left out; the trials do not differ in them",
             )
+        makes = self.makes
+        fields, rows = makes.prompt.fields(), makes.inputs.rows
         return (
+            *notices_of_empty(fields, rows, f"the prompt {makes.name} names"),
             *self._drawn.notices,
             *self._fitter.notices,
             *alike,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from evalkit import ModelInputs, Registry, Reply, load_inputs
 from evalkit.catalog import BoundModel
 from evalkit_commands_predict.asking import Asker
-from evalkit_commands_predict.cache import ReplyCache, cache_folder
+from evalkit_commands_predict.cache import ReplyCache, cache_folder, closed_after
 from evalkit_commands_predict.input_plans import InputPlan
 from evalkit_commands_predict.loops import run
 from evalkit_commands_predict.models import (
@@ -222,11 +222,8 @@ def _asked(
         finally:  # in the loop in which it was asked
             await close(model)
 
-    try:
+    with closed_after(cache):
         run(ask_all)
-    finally:
-        if cache is not None:
-            cache.close()
     system: dict[str, Any] = {"model": identity}
     said = plan.said
     extract = said.pop("extract", None)

@@ -110,7 +110,7 @@ def prepare(
         of_originals = Origin(**named, registry=origin.registry)
         return prepare(model, originals, wording, of_originals).of_copies(inputs)
     name, prompt = wording.chosen(inputs)
-    makes = renderer(prompt, name, inputs, model.abilities, origin.registry)
+    makes = renderer(prompt, name, inputs, model.abilities, origin.registry, origin.map)
     _refuse_unable(model, makes)
     drawn = draw_shots(makes, origin, wording.trials)
     return Plan(

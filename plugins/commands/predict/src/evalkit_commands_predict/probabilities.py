@@ -98,9 +98,29 @@ def softmax(scores: Sequence[float]) -> list[float]:
     """Return shares of 1 that are as the exponentials of scores.
 
     Args:
-        scores: The scores.
+        scores: The scores; negative infinity for a share of 0.
+
+    Raises:
+        NoAnswer: All are, or one is no number or positive infinity.
     """
+    refuse_unbounded(scores)
     most = max(scores)
     shares = [math.exp(score - most) for score in scores]
     total = math.fsum(shares)
     return [share / total for share in shares]
+
+
+def refuse_unbounded(scores: Sequence[float]) -> None:
+    """Refuse scores by which nothing is ranked: those of texts of probability 0.
+
+    Args:
+        scores: The scores, negative infinity for a probability of 0.
+
+    Raises:
+        NoAnswer: All are, or one is no number or positive infinity, as where what is
+            divided by has the probability 0.
+    """
+    if any(math.isnan(score) or score == math.inf for score in scores):
+        raise NoAnswer("a text has the probability 0 where it is calibrated")
+    if max(scores, default=0.0) == -math.inf:
+        raise NoAnswer("all texts that were asked about have the probability 0")

@@ -13,7 +13,12 @@ from evalkit import Registry, Reply, Request
 from evalkit.errors import PluginError
 from evalkit.storage import is_offline
 from evalkit_commands_predict.asking import Asker, AskingEnded, Question, close
-from evalkit_commands_predict.cache import ReplyCache, cache_folder, reply_key
+from evalkit_commands_predict.cache import (
+    ReplyCache,
+    cache_folder,
+    closed_after,
+    reply_key,
+)
 from evalkit_commands_predict.loops import run
 from evalkit_commands_predict.models import (
     bind_model,
@@ -99,7 +104,7 @@ def ask(
         finally:
             await close(bound)
 
-    try:
+    with closed_after(cache):
         try:
             run(ask_all)
         except AskingEnded as error:
@@ -112,9 +117,6 @@ def ask(
             for request in requests[len(found) :]:
                 key = reply_key(identity, request, replication)
                 found.append(_kept_or_not(cache, key, ended))
-    finally:
-        if cache is not None:
-            cache.close()
     replies, cached = zip(*found, strict=True) if found else ((), ())
     return Replies(replies, cached, usage.figures, ended)
 

@@ -28,8 +28,8 @@ class Asked:
     tokens_per_minute: float | None = None
     """Counted when a reply has come, from what it took."""
     max_errors: float = 0.05
-    """Share of the requests that may fail before asking ends; a whole number of 1 or
-    more is how many."""
+    """Share of the requests that may fail before asking ends, but one of several at
+    least; a whole number of 1 or more is how many."""
     token_limit: int | None = None
     """Tokens after which nothing more is asked; what is under way is waited for."""
     cost_limit: float | None = None
@@ -66,4 +66,5 @@ class Asked:
         """
         if self.max_errors >= 1:
             return int(self.max_errors)
-        return int(self.max_errors * requests)
+        least = int(requests > 1 and self.max_errors > 0)
+        return max(least, int(self.max_errors * requests))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evalkit import Reply
+from evalkit.reporting import count_of
 from evalkit_commands_predict.limits import AskingEnded
 from evalkit_commands_predict.prices import Price
 from evalkit_commands_predict.settings import Asked
@@ -89,6 +90,7 @@ class Budget:
             raise AskingEnded(f"the model answers nothing: {reply.error}")
         if self._failed > self._errors_allowed:
             raise AskingEnded(
-                f"{self._failed:,} requests failed, and {self._errors_allowed:,} may "
-                f"(--max-errors); the last one: {reply.error}"
+                f"{count_of(self._failed, 'request')} failed, and "
+                f"{self._errors_allowed:,} may (--max-errors); the last one: "
+                f"{reply.error}"
             )

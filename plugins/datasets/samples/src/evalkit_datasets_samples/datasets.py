@@ -22,8 +22,9 @@ class _Sample(Dataset):
     version = "1"
 
     def load(self, split: str) -> Path:
-        """Return the packaged file."""
-        return _PACKAGE / "data" / f"{self.name}.jsonl"
+        """Return the packaged file of the split; that of `test` has no more name."""
+        part = "" if split == "test" else f"-{split}"
+        return _PACKAGE / "data" / f"{self.name}{part}.jsonl"
 
 
 class SampleNli(_Sample):
@@ -50,6 +51,7 @@ class SampleSentiment(_Sample):
 
     name = "sample-sentiment"
     task = "sentiment"
+    splits = ("test", "train")
     description = "Sentiment of short English statements"
     example_predictions = _predictions("sample-sentiment", "vader", "afinn")
 

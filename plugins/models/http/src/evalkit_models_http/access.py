@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import NamedTuple
 
 from evalkit.errors import EvalkitError
@@ -29,6 +30,11 @@ class Access(NamedTuple):
         return [*secrets_of_url(self.url), *headers]
 
 
+def is_variable(name: str) -> bool:
+    """Tell whether a text may be the name of a variable of the environment."""
+    return re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is not None
+
+
 def read_access(
     url: str | None, url_variable: str | None, headers_variable: str | None
 ) -> Access:
@@ -45,7 +51,8 @@ def read_access(
     address = url or _read(url_variable or "")
     if not is_address(address):
         # it may hold a password, and is not quoted
-        raise EvalkitError(f"{url_variable or 'url'} is no address of http or https")
+        name = "url" if url_variable is None else _quotable(url_variable)
+        raise EvalkitError(f"{name} is no address of http or https")
     headers = {} if headers_variable is None else _headers(headers_variable)
     return Access(address, headers)
 
@@ -63,8 +70,8 @@ def _headers(variable: str) -> dict[str, str]:
     if not is_object:
         # what it holds is not quoted
         raise EvalkitError(
-            f"the environment variable {variable} must hold headers as an object of "
-            'JSON, such as {"Authorization": "Bearer …"}'
+            f"the environment variable {_quotable(variable)} must hold headers as an "
+            'object of JSON, such as {"Authorization": "Bearer …"}'
         )
     return dict(found)
 
@@ -72,5 +79,14 @@ def _headers(variable: str) -> dict[str, str]:
 def _read(variable: str) -> str:
     value = os.environ.get(variable, "").strip()
     if not value:
-        raise EvalkitError(f"the environment variable {variable} is not set")
+        raise EvalkitError(f"the environment variable {_quotable(variable)} is not set")
     return value
+
+
+def _quotable(name: str) -> str:
+    """Return the name of a variable, unless it looks as if it were a secret itself."""
+    is_usual = re.fullmatch(r"_?[A-Z][A-Z0-9]*(_[A-Z0-9]+)+|[A-Z_]{1,16}", name)
+    is_words = re.fullmatch(r"[a-z]{1,12}(_[a-z]{1,12})*", name)
+    if is_usual or (is_words and not name.startswith("sk_")):
+        return name
+    return "whose name was given (not shown, as it may be a secret itself)"

@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
 import evalkit
 from evalkit.adapters import Pipeline, as_pipeline, read_stages
@@ -18,13 +18,11 @@ from evalkit.errors import (
     RequiredParameterError,
 )
 from evalkit.services import is_public, public_url
-from evalkit_models_http.access import read_access
+from evalkit_models_http.access import is_variable, read_access
 from evalkit_models_http.refusals import Refused
 
 if TYPE_CHECKING:
     from evalkit_models_http.service import Service
-
-_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
 
 
 class Http(evalkit.Model):
@@ -42,19 +40,20 @@ class Http(evalkit.Model):
     class Parameters(evalkit.Parameters):
         """Where the service is, and how it is spoken to."""
 
+        # a secret that is given in place of a name stands in no message
+        model_config = ConfigDict(hide_input_in_errors=True)
+
         url: str | None = Field(
             default=None, exclude=True, description="Address of the service."
         )
         url_variable: str | None = Field(
             default=None,
-            pattern=_NAME,
             exclude=True,
             description="NAME of the environment variable that holds the address, "
             "where a part of it is secret.",
         )
         headers_variable: str | None = Field(
             default=None,
-            pattern=_NAME,
             exclude=True,
             description="NAME of the environment variable that holds headers, as an "
             "object of JSON.",
@@ -73,6 +72,16 @@ class Http(evalkit.Model):
         concurrency: int = Field(
             default=16, ge=1, exclude=True, description="Most requests at once."
         )
+
+        @field_validator("url_variable", "headers_variable")
+        @classmethod
+        def _is_a_name(cls, given: str | None) -> str | None:
+            if given is not None and not is_variable(given):
+                raise ValueError(
+                    "takes the NAME of an environment variable, such as MY_HEADERS, "
+                    "and this is none; a secret itself belongs into the variable"
+                )
+            return given
 
         @model_validator(mode="after")
         def _has_one_address(self) -> Self:

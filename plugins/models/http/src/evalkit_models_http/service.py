@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 from pydantic_core import from_json
 
-from evalkit.services import Cleaner, Redacts
+from evalkit.services import Cleaner, Redacts, public_url
 from evalkit_models_http.access import Access
 from evalkit_models_http.refusals import Refused, status_refusal
 
@@ -60,7 +60,10 @@ class Service:
             raise self._too_slow() from error
         except httpx2.RequestError as error:
             reason = self._clean(str(error)) or type(error).__name__
-            raise Refused(f"no connection: {reason}", is_retriable=True) from None
+            url = public_url(self._access.url)
+            raise Refused(
+                f"no connection to {url}: {reason}", is_retriable=True
+            ) from None
         if response.status_code >= 300:
             said = self._clean(content.decode(errors="replace"))
             raise status_refusal(

@@ -25,6 +25,14 @@ _SHOWN = 5
 _MOST_BYTES = 64 * 2**20
 """Of a larger file that the command names, such as weights, the size is said alone."""
 
+_SCRIPTS = frozenset(
+    {
+        *(".py", ".pyz", ".sh", ".bash", ".js", ".mjs", ".ts", ".rb", ".pl", ".php"),
+        *(".r", ".R", ".jl", ".lua", ".jar"),
+    }
+)
+"""Endings of files that another program runs."""
+
 
 class Command(evalkit.Model):
     """Asks a program: it is fed inputs as JSON lines, and writes a line for each.
@@ -56,7 +64,7 @@ class Command(evalkit.Model):
         self._threads: list[threading.Thread] = []
 
     def describe(self) -> dict[str, Any]:
-        """Return the name of the program, and which files the command names."""
+        """Return the name of the script or program, and which files are named."""
         words = self._words()
         files = {
             Path(word).name: _digest(Path(word))
@@ -66,7 +74,7 @@ class Command(evalkit.Model):
         program = Path(words[0])
         if not files and program.is_file():  # else it is what runs them
             files[program.name] = _digest(program)
-        return {"name": program.name, **({"files": files} if files else {})}
+        return {"name": _name_of(words), **({"files": files} if files else {})}
 
     def predict(self, inputs: Sequence[Mapping[str, Any]], seconds: float) -> list[Any]:
         """Have the program answer inputs."""
@@ -163,6 +171,25 @@ class Command(evalkit.Model):
         if isinstance(found, dict) and found.get("error") is not None:
             return evalkit.NotAnswered(str(found["error"]))
         return found
+
+
+def _name_of(words: Sequence[str]) -> str:
+    """Return what a command is called: by the script or module that is run, if any.
+
+    Args:
+        words: The command, taken apart.
+    """
+    program = Path(words[0])
+    if program.suffix in _SCRIPTS:
+        return program.stem
+    before = ""
+    for word in words[1:]:
+        if before == "-m" and program.name.startswith("python"):
+            return word
+        if Path(word).suffix in _SCRIPTS and Path(word).is_file():
+            return Path(word).stem
+        before = word
+    return program.name
 
 
 def _digest(path: Path) -> str:

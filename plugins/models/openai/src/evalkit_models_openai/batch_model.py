@@ -111,7 +111,7 @@ class OpenAIBatch(evalkit.Model):
         except APIStatusError as error:
             reply = status_reply(failure_of(error), self._asked(access))
         except APIConnectionError as error:
-            reply = connection_reply(error, access.clean)
+            reply = connection_reply(error, public_url(access.url), access.clean)
         return [reply] * len(requests)
 
     def describe(self) -> dict[str, Any]:

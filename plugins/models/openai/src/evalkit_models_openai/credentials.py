@@ -68,6 +68,13 @@ def read_key(variable: str | None, url: str) -> Secret:
     name = variable or KEY_VARIABLE
     found = read_secret(name)
     key = found.value
+    if not key and variable is not None:
+        raise Unusable(
+            f"{found.origin} is not set: put the key into it, or under this name into "
+            "the key ring, or name another with api_key_variable; a server that wants "
+            "no key needs none",
+            is_fatal=True,
+        )
     if not key:
         if is_hosted(url):
             raise Unusable(

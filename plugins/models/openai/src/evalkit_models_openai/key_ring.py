@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import NamedTuple
 
 from evalkit_models_openai.unusable import Unusable
@@ -23,6 +24,24 @@ class Secret(NamedTuple):
     origin: str
 
 
+def is_variable(name: str) -> bool:
+    """Tell whether a text may be the name of a variable of the environment."""
+    return re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is not None
+
+
+def quotable(name: str) -> str:
+    """Return the name of a variable, unless it looks as if it were a key itself.
+
+    Args:
+        name: What a user gave as the name.
+    """
+    is_usual = re.fullmatch(r"_?[A-Z][A-Z0-9]*(_[A-Z0-9]+)+|[A-Z_]{1,16}", name)
+    is_words = re.fullmatch(r"[a-z]{1,12}(_[a-z]{1,12})*", name)
+    if is_usual or (is_words and not name.startswith("sk_")):
+        return name
+    return "that api_key_variable names (not shown, as it may be a key itself)"
+
+
 def read_secret(name: str) -> Secret:
     """Return a secret: of the environment, else of the key ring, where one is used.
 
@@ -32,7 +51,7 @@ def read_secret(name: str) -> Secret:
     Raises:
         Unusable: The key ring cannot be read, as where it is locked.
     """
-    origin = f"the environment variable {name}"
+    origin = f"the environment variable {quotable(name)}"
     value = os.environ.get(name, "").strip()
     if value:
         return Secret(value, origin)
@@ -47,11 +66,12 @@ def read_secret(name: str) -> Secret:
         return Secret("", origin)
     except KeyringError as error:
         raise Unusable(
-            f"{_ring()} cannot be read for {name} (service {KEY_RING}): {error}; "
-            f"unlock it, or put the key into {origin}",
+            f"{_ring()} cannot be read for {quotable(name)} (service {KEY_RING}): "
+            f"{error}; unlock it, or put the key into {origin}",
             is_fatal=True,
         ) from error
-    return Secret(value, f"{_ring()} ({KEY_RING}, {name})" if value else origin)
+    of_ring = f"{_ring()} ({KEY_RING}, {quotable(name)})"
+    return Secret(value, of_ring if value else origin)
 
 
 def _ring() -> str:

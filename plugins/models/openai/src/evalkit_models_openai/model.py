@@ -71,20 +71,19 @@ class OpenAI(evalkit.Model):
         except Unusable as error:
             return error.as_reply()
         except APIStatusError as error:
-            url = public_url(endpoint(self.parameters.base_url))
-            asked = Asked(
-                url, self.parameters.model, key_from, self._has_answered, clean
-            )
+            name, has_answered = self.parameters.model, self._has_answered
+            asked = Asked(self._url(), name, key_from, has_answered, clean)
             return status_reply(failure_of(error), asked)
         except APITimeoutError:
-            return evalkit.Reply(error="no connection in time", is_retriable=True)
+            return evalkit.Reply(
+                error=f"no connection to {self._url()} in time", is_retriable=True
+            )
         except APIConnectionError as error:
-            return connection_reply(error, clean)
+            return connection_reply(error, self._url(), clean)
 
     def describe(self) -> dict[str, Any]:
         """Say which model is asked, and where."""
-        url = public_url(endpoint(self.parameters.base_url)).rstrip("/")
-        return {"name": self.parameters.model, "base_url": url}
+        return {"name": self.parameters.model, "base_url": self._url().rstrip("/")}
 
     async def close(self) -> None:
         """Close the connections."""
@@ -93,6 +92,10 @@ class OpenAI(evalkit.Model):
             await client.close()
         if self._access is not None:
             self._access.redacts.end()
+
+    def _url(self) -> str:
+        """Return the address without credentials."""
+        return public_url(endpoint(self.parameters.base_url))
 
     def _connected(self) -> tuple[AsyncOpenAI, Access]:
         """Return the client; made when it is asked first, as it reads the key."""

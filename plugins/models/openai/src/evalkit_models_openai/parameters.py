@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import ConfigDict, Field, field_validator
 
 import evalkit
 from evalkit.errors import PluginContractError
 from evalkit.services import is_address, is_public
 from evalkit_models_openai.calls import OWN_FIELDS, LimitField
 from evalkit_models_openai.extras import read_extra_body
+from evalkit_models_openai.key_ring import is_variable
 
 Api = Literal["chat", "completions"]
 
 
 class ServerParameters(evalkit.Parameters):
     """Which model, where, and how it is called."""
+
+    # a key that is given in place of a name stands in no message
+    model_config = ConfigDict(hide_input_in_errors=True)
 
     model: str = Field(min_length=1, description="Name of the model.")
     base_url: str | None = Field(
@@ -31,7 +35,6 @@ class ServerParameters(evalkit.Parameters):
     )
     api_key_variable: str | None = Field(
         default=None,
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
         exclude=True,
         description="NAME of the environment variable that holds the key; by "
         "default OPENAI_API_KEY for OpenAI's own servers and that of "
@@ -56,6 +59,16 @@ class ServerParameters(evalkit.Parameters):
         default={},
         description="Further fields of each request: JSON, or a file of it.",
     )
+
+    @field_validator("api_key_variable")
+    @classmethod
+    def _is_a_name(cls, given: str | None) -> str | None:
+        if given is not None and not is_variable(given):
+            raise ValueError(
+                "takes the NAME of an environment variable, such as MY_KEY, and this "
+                "is none; a key itself belongs into the variable"
+            )
+        return given
 
     @field_validator("extra_body", mode="before")
     @classmethod

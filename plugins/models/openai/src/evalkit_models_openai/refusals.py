@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
 from evalkit import Reply
 from evalkit.services import retry_after
@@ -103,12 +105,13 @@ def status_reply(failure: Failure, asked: Asked) -> Reply:
     if status == 404:
         return _fatal(
             f"{url} has no model {model!r}, or no such service: {said}; see model, "
-            "base_url and api"
+            f"base_url and api{_versioned(url)}"
         )
     is_unsupported = failure.said("code") in {*_UNSUPPORTED, "model_not_found"}
     is_setting = status in (400, 422) and param in _SETTINGS
     if status in _NEVER or is_unsupported or is_setting:
-        return _fatal(f"{url} cannot be asked so: {said}{_advice(param)}")
+        advice = _versioned(url) if status in _NEVER else _advice(param)
+        return _fatal(f"{url} cannot be asked so: {said}{advice}")
     if status == 429 and _WITHOUT_MONEY in (failure.said("code"), failure.said("type")):
         return _fatal(f"{url} has no quota left for this key: {said}")
     if status in _LATER or status >= 500:
@@ -120,15 +123,18 @@ def status_reply(failure: Failure, asked: Asked) -> Reply:
     return Reply(error=f"the server refuses the request: {said}")
 
 
-def connection_reply(error: APIConnectionError, clean: Callable[[Any], str]) -> Reply:
+def connection_reply(
+    error: APIConnectionError, url: str, clean: Callable[[Any], str]
+) -> Reply:
     """Return the reply that stands for a connection that failed.
 
     Args:
         error: What the client raised.
+        url: Where to, without credentials.
         clean: Takes secrets out of a text.
     """
     reason = clean(error.__cause__ or error.message) or type(error.__cause__).__name__
-    return Reply(error=f"no connection: {reason}", is_retriable=True)
+    return Reply(error=f"no connection to {url}: {reason}", is_retriable=True)
 
 
 def is_of_content(body: Any) -> bool:
@@ -143,6 +149,14 @@ def is_of_content(body: Any) -> bool:
 
 def _fatal(reason: str) -> Reply:
     return Reply(error=reason, is_fatal=True)
+
+
+def _versioned(url: str) -> str:
+    """Say of an address without a version that servers have most at `/v1`."""
+    parts = urlsplit(url).path.split("/")
+    if any(re.fullmatch(r"v\d+\w*", part) for part in parts):
+        return ""
+    return f"; base_url may lack /v1 at its end: {url.rstrip('/')}/v1"
 
 
 def _advice(parameter: str) -> str:

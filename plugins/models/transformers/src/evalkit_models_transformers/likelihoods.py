@@ -50,6 +50,6 @@ def _scored(logits: Any, given: Given) -> Continuation | None:
     expected = torch.log_softmax(logits[given.start - 1 : end - 1].float(), dim=-1)
     own = torch.tensor(given.tokens[given.start :], device=logits.device)
     found = expected.gather(1, own[:, None]).double().sum().item()
-    if not math.isfinite(found):
+    if math.isnan(found):  # negative infinity is a probability of 0
         return None
     return Continuation(logprob=min(found, 0.0), tokens=end - given.start)

@@ -1,0 +1,60 @@
+"""Prints what would be asked, and what that may take."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalkit_cli.printing.streams import echo, echo_json
+
+Planned = Mapping[str, Any]
+"""What `evalkit.asking.plan_requests` returns, with `title` where there are several:
+who would be asked about what."""
+
+
+def print_plans(plans: Sequence[Planned], *, as_json: bool) -> None:
+    """Print the first requests of each plan on stdout, and estimates on stderr.
+
+    Args:
+        plans: The plans.
+        as_json: Print them as JSON instead, a list of them where they are several.
+    """
+    if as_json:
+        echo_json(plans[0] if len(plans) == 1 else [*plans])
+        return
+    for plan in plans:
+        if len(plans) > 1:
+            echo(f"{plan['title']}:")
+        for number, request in enumerate(plan["first"], 1):
+            echo(f"request {number}:")
+            for line in json.dumps(request, ensure_ascii=False, indent=2).split("\n"):
+                echo(line)
+    for plan in plans:
+        title = f"{plan['title']}: " if len(plans) > 1 else ""
+        for notice in plan["notices"]:
+            echo(f"evalkit: notice: {title}{notice}", err=True)
+        echo(f"{title}{_takes(plan)}", err=True)
+    if len(plans) > 1:
+        whole = sum(plan["requests"] for plan in plans)
+        echo(f"{whole:,} requests in all; nothing was asked", err=True)
+
+
+def _takes(plan: Planned) -> str:
+    """Say what is estimated, as far as anything is known."""
+    from evalkit.reporting import count_of
+
+    about, most = plan["input_tokens_about"], plan["output_tokens_most"]
+    found = [count_of(plan["requests"], "request")]
+    if about is not None:
+        found.append(f"about {about:,} tokens of input")
+    if most:
+        found.append(f"at most {most:,} of output")
+    if "currency" in plan:
+        costs = f"about {plan['input_cost_about']:,.4g} for the input"
+        if plan["output_cost_most"] is None:
+            costs += ", and replies of any length"
+        else:
+            costs += f", at most {plan['output_cost_most']:,.4g} for the output"
+        found.append(f"{costs} ({plan['currency']})")
+    return ", ".join(found)

@@ -325,6 +325,8 @@ class Annotations(Part):
     """How long these answers took, added up."""
     cost: Number | None
     """What they cost, in the annotator's own unit; null where it does not say."""
+    conclusions: Texts = ()
+    """What the annotator says of all of them together."""
 
 
 class Core(Part):

@@ -127,6 +127,32 @@ def test_what_is_wrong_is_named_with_its_file(old: str, new: str, message: str) 
     assert not Path("runs").exists()
 
 
+def test_a_judge_that_cannot_be_asked_is_named_with_its_file_and_model() -> None:
+    dead = 'model = "openai:model=m,base_url=http://127.0.0.1:9/v1"'
+    Path("fits.toml").write_text(JUDGE.replace('model = "echo"', dead))
+    for more in ((), ("-q",)):
+        done = call(
+            "-p", "said.jsonl", "--annotate", "fits.toml", "--retries", "0", *more
+        )
+        assert done.exit_code == 1
+        start = "evalkit: error: fits.toml: the judge openai:model=m,base_url="
+        assert done.stderr.startswith(start)
+        assert "no connection" in done.stderr
+    assert not Path("runs").exists()
+
+
+def test_the_closing_lines_say_what_happened() -> None:
+    Path("fits.toml").write_text(JUDGE.replace("positive = 1, ", ""))
+    # 45 of 135 say a label that is not declared
+    done = call("-p", "said.jsonl", "--annotate", "fits.toml")
+    assert "fits: asked about 135 responses; 90 judged, 45 unparsed" in done.stdout
+    assert "every row accounted for" not in done.stdout
+    assert "135 of 135 examples scored; 45 without judge-rate:of=fits" in done.stdout
+    again = call("-p", "said.jsonl", "--annotate", "fits.toml")
+    said = "asked about 0 responses, 135 answered from the cache; 90 judged, 45 unpar"
+    assert said in again.stdout
+
+
 def test_two_files_of_one_name_are_refused() -> None:
     done = call(
         "-p", "said.jsonl", "--annotate", "fits.toml", "--annotate", "fits.toml"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evalkit_cli.printing.interval_lines import interval_lines
 from evalkit_cli.printing.printed_results import PrintedResult, labelled
@@ -12,7 +12,6 @@ from evalkit_cli.printing.streams import fitting
 
 if TYPE_CHECKING:
     from evalkit import Result, Score
-    from evalkit.runs.recorded import Annotations
 
 
 def closing_lines(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
@@ -241,7 +240,7 @@ def _annotated(result: Result, _verbose: bool) -> list[str]:
     return lines
 
 
-def _how_many(told: Annotations) -> str:
+def _how_many(told: Any) -> str:
     """Say of how many responses an annotator was asked that does not say it itself."""
     without = sum(told.without_value.values())
     left = f", without a value for {without:,} of them" if without else ""

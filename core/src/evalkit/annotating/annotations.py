@@ -14,6 +14,7 @@ from evalkit.annotating.answers import Answer, of_one_kind, without_value
 from evalkit.annotating.asking import Row, ask_rows
 from evalkit.annotating.cache import AnswerCache
 from evalkit.annotating.wanted import Wanted
+from evalkit.base.violations import shorten
 from evalkit.base.wording import absent_field, count_of
 from evalkit.errors import AnnotatorError, EvalkitError, PluginError
 from evalkit.parallel.workers import NotPortable, Workers
@@ -144,7 +145,9 @@ def _conclusions(
     ):
         warnings.simplefilter("always")
         said = annotator.row_function("conclude")(values=values)
-        texts = tuple(str(each) for each in said or ())
+        texts = tuple(said or ())
+        if isinstance(said, str) or not all(isinstance(each, str) for each in texts):
+            raise TypeError(f"it must return texts, returned {shorten(said)}")
     return texts, [f"{annotator.name}: {each.message}" for each in caught]
 
 

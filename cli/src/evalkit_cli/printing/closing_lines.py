@@ -189,7 +189,8 @@ def _scored(result: Result, _verbose: bool) -> list[str]:
     said = f"; not scored: {', '.join(kinds)}" if kinds else ""
     said += f"; {', '.join(lacking)}" if lacking else ""
     where = f"; see {result.path / 'problems.jsonl'}" if result.path else ""
-    return [f"{scored}{said}{where}"]
+    partial = "; the run is partial" if result.status == "partial" else ""
+    return [f"{scored}{said}{partial}{where}"]
 
 
 def _copies(result: Result, _verbose: bool) -> list[str]:

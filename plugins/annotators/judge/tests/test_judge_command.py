@@ -153,6 +153,19 @@ def test_the_closing_lines_say_what_happened() -> None:
     assert said in again.stdout
 
 
+def test_a_run_that_lacks_a_verdict_is_found_by_its_name_and_said_so() -> None:
+    Path("fits.toml").write_text(JUDGE.replace("positive = 1, ", ""))
+    done = call("-p", "said.jsonl", "--annotate", "fits.toml")
+    assert "45 without judge-rate:of=fits; the run is partial" in done.stdout
+    shown = CliRunner().invoke(cli, ["show", "said"])
+    assert "partial: a metric did not score all responses" in shown.stderr
+    assert "judge-rate:of=fits" in shown.stdout
+    board = CliRunner().invoke(cli, ["leaderboard"])
+    assert "said on sample-sentiment (test): partial, as a metric" in board.output
+    call("-p", "other=said.jsonl", "--limit", "5")
+    assert CliRunner().invoke(cli, ["show", "other"]).exit_code == 1
+
+
 def test_two_files_of_one_name_are_refused() -> None:
     done = call(
         "-p", "said.jsonl", "--annotate", "fits.toml", "--annotate", "fits.toml"

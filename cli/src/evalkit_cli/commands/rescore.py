@@ -6,7 +6,12 @@ from pathlib import Path
 
 import click
 
-from evalkit_cli.options.annotators import annotate_option, declared_annotators
+from evalkit_cli.options.annotators import (
+    against_option,
+    annotate_option,
+    declared_annotators,
+    run_against,
+)
 from evalkit_cli.options.completion import complete_names, complete_runs
 from evalkit_cli.options.metrics import chosen_metrics, params_option
 from evalkit_cli.options.run_names import run_paths
@@ -42,6 +47,13 @@ from evalkit_cli.printing.streams import plugin_output_to_stderr
     "RUN of these.",
 )
 @annotate_option
+@against_option
+@click.option(
+    "--data",
+    metavar="FILE",
+    help="The file of examples that RUN was made from, where that was no installed "
+    "data set and a metric or judge reads a field of the input.",
+)
 @params_option
 @jobs_option
 @observer_option
@@ -55,6 +67,8 @@ def rescore_command(
     metrics: tuple[str, ...],
     extract: str | None,
     annotators: tuple[str, ...],
+    against: str | None,
+    data: str | None,
     params: Path | None,
     jobs: int,
     observers: tuple[str, ...],
@@ -75,6 +89,7 @@ def rescore_command(
       evalkit rescore 3f2a -m macro-f1:labels=seen -m accuracy
       evalkit rescore 3f2a --extract "after:Answer:|choice"
       evalkit rescore 3f2a --annotate judge.toml
+      evalkit rescore 3f2a --annotate pairs.toml --against 77c1 --data my-set.jsonl
       evalkit rescore runs/hatecheck/3f2a90c1d5e6b7f8 -m my-metric -o runs --json
 
     The predictions are not needed any more, and the data only by metrics that ask for
@@ -100,6 +115,8 @@ def rescore_command(
             chosen_metrics(registry, metrics, params) or (),
             extract=extract,
             annotators=declared_annotators(registry, annotators, {}),
+            against=run_against(against, folder),
+            data=data,
             folder=folder,
             out=folder,
             jobs=jobs,

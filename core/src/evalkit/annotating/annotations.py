@@ -83,21 +83,6 @@ def annotate(
     Raises:
         AnnotatorError: It cannot be asked.
     """
-    try:
-        return _annotated(wanted, table, jobs, tell, offered)
-    except AnnotatorError as error:
-        annotator = wanted.annotator
-        where = annotator.source or annotator.component.origin
-        raise AnnotatorError(f"{where}: {error}") from error
-
-
-def _annotated(
-    wanted: Wanted,
-    table: pl.DataFrame,
-    jobs: int,
-    tell: Tell,
-    offered: Sequence[str],
-) -> Annotated:
     annotator = wanted.annotator
     rows, positions = _rows(annotator, table)
     cache = AnswerCache(annotator)
@@ -142,6 +127,7 @@ def _conclusions(
     with (
         warnings.catch_warnings(record=True) as caught,
         annotator.guard("conclude", passes=(AnnotatorError,)),
+        annotator.named(),
     ):
         warnings.simplefilter("always")
         said = annotator.row_function("conclude")(values=values)

@@ -45,7 +45,8 @@ def _ask(
     started = time.monotonic()
     for attempt in range(tries):
         try:
-            entries = annotator.ask(rows)
+            with annotator.named():
+                entries = annotator.ask(rows)
         except AnnotatorError:
             raise
         except NotScored as outcome:

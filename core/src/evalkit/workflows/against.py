@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import polars as pl
 
 from evalkit.base.wording import count_of
@@ -28,16 +30,37 @@ def beside(run: Result | None, prepared: Prepared) -> Prepared:
     if run is None:
         return prepared
     examples, alignment = prepared.examples, prepared.alignment
-    where = f"--against: the run {run.run_id}"
-    if not run.record.includes_examples:
-        raise DataError(f"{where} holds no answers, as it was made with --no-examples")
-    if AGAINST in (*alignment.fields, *examples.data_columns):
-        raise DataError(
-            f"{where}: data or responses have a field {AGAINST!r}; rename it"
-        )
-    theirs = examples_of(run).select("id", "replication", "pred", right="answer")
+    _refuse(run, (*alignment.fields, *examples.data_columns))
     replications = replication_column(alignment, examples.frame.height)
     ours = examples.frame.select("id", "answer").with_columns(replication=replications)
+    fields = {**alignment.fields, AGAINST: _answers(run, ours)}
+    return prepared._replace(alignment=alignment._replace(fields=fields))
+
+
+def run_beside(run: Result, judged: Result) -> Result:
+    """Put the answers of a run beside those of another, as `beside` does."""
+    if judged.record.against == run.run_id:
+        return judged
+    examples = examples_of(judged)
+    _refuse(run, examples.columns)
+    place, column = examples.columns.index("pred") + 1, _answers(run, examples)
+    found = Result(
+        judged.record.changed(against=run.run_id),
+        judged.scores,
+        judged.problems,
+        examples.clone().insert_column(place, column),
+        judged.statistics,
+        judged.perturbed_examples,
+        judged.annotations,
+    )
+    found.path = judged.path
+    return found
+
+
+def _answers(run: Result, rows: pl.DataFrame) -> pl.Series:
+    """Return the answers of a run to the same examples."""
+    theirs = examples_of(run).select("id", "replication", "pred", right="answer")
+    ours = rows.select("id", "answer", "replication")
     keys = ["id", "replication"] if run.record.replications else ["id"]
     theirs = theirs.with_columns(pl.lit(True).alias("known"))
     joined = ours.join(theirs, keys, "left", nulls_equal=True, maintain_order="left")
@@ -45,10 +68,19 @@ def beside(run: Result | None, prepared: Prepared) -> Prepared:
     is_same = pl.Series([a == b for a, b in right], dtype=pl.Boolean)
     wrong = joined.filter(~is_same | joined["known"].is_null())
     if wrong.height:
-        rows = count_of(wrong.height, "answer")
+        count = count_of(wrong.height, "answer")
         raise DataError(
-            f"{where} is of other data: it lacks {rows} of {joined.height}, or another "
-            f"one is right, as of {wrong['id'][0]!r}"
+            f"--against: the run {run.run_id} is of other data: it lacks {count} of "
+            f"{joined.height}, or another one is right, as of {wrong['id'][0]!r}"
         )
-    fields = {**alignment.fields, AGAINST: joined["pred"].alias(AGAINST)}
-    return prepared._replace(alignment=alignment._replace(fields=fields))
+    return joined["pred"].alias(AGAINST)
+
+
+def _refuse(run: Result, fields: Collection[str]) -> None:
+    where = f"--against: the run {run.run_id}"
+    if not run.record.includes_examples:
+        raise DataError(f"{where} holds no answers, as it was made with --no-examples")
+    if AGAINST in fields:
+        raise DataError(
+            f"{where}: data or responses have a field {AGAINST!r}; rename it"
+        )

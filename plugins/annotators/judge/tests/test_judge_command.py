@@ -99,6 +99,38 @@ def test_a_run_is_judged_that_is_there() -> None:
     assert "fits.toml: prompt.user reads the field 'statemnt'" in done.stderr
 
 
+def test_a_run_of_ones_own_data_is_judged_with_the_file_and_another_run() -> None:
+    rows = [{"uid": f"q{n}", "source": f"Ask {n}?", "text": "x"} for n in range(5)]
+    said = [{"id": row["uid"], "text": f"Answer to {row['uid']}"} for row in rows]
+    for name, lines in {"own": rows, "mine": said, "theirs": said[::-1]}.items():
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        Path(f"{name}.jsonl").write_text(text)
+    own = ["eval", "--data", "own.jsonl", "--task", "text-generation", "--json", "-p"]
+    runs = {}
+    for name in ("mine", "theirs"):
+        done = CliRunner().invoke(cli, [*own, f"{name}.jsonl"])
+        runs[name] = json.loads(done.stdout)["run_id"]
+    Path("pair.yaml").write_text(PAIR.replace("{statement}", "{source}"))
+    judge = (runs["mine"], "--annotate", "pair.yaml", "--json")
+    lacking = rescore(*judge)
+    assert "does not hold the field 'source'" in lacking.stderr
+    assert "own.jsonl (SHA-256 " in lacking.stderr
+    assert "name it with `evalkit rescore --data`" in lacking.stderr
+    Path("own.jsonl").rename("moved.jsonl")
+    given = ("--data", "moved.jsonl")
+    assert "--against RUN gives it" in rescore(*judge, *given).stderr
+    done = rescore(*judge, *given, "--against", runs["theirs"])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["against"] == runs["theirs"]
+    assert score(found, "judge-order:of=pair") == 1
+    checked = CliRunner().invoke(cli, ["verify", found["run_id"]])
+    assert checked.exit_code == 0, checked.output
+    Path("moved.jsonl").write_text(Path("moved.jsonl").read_text() + "\n")
+    again = rescore(*judge, *given, "--against", runs["theirs"])
+    assert "has changed since the run" in again.stderr
+
+
 def test_thresholds_may_name_a_judge() -> None:
     arguments = ("-p", "said.jsonl", "--annotate", "fits.toml", "--fail-under")
     assert call(*arguments, "judge-rate:of=fits=0.4").exit_code == 0
@@ -161,7 +193,7 @@ def test_a_run_that_lacks_a_verdict_is_found_by_its_name_and_said_so() -> None:
     assert "partial: a metric did not score all responses" in shown.stderr
     assert "judge-rate:of=fits" in shown.stdout
     board = CliRunner().invoke(cli, ["leaderboard"])
-    assert "said on sample-sentiment (test): partial, as a metric" in board.output
+    assert "partial, as a metric did not score all responses" in board.output
     call("-p", "other=said.jsonl", "--limit", "5")
     assert CliRunner().invoke(cli, ["show", "other"]).exit_code == 1
 

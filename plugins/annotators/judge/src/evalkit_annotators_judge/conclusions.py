@@ -13,6 +13,8 @@ from evalkit.reporting import count_of
 from evalkit_annotators_judge.columns import JUDGED, ORDER, orders_of
 from evalkit_annotators_judge.combining import FIRST_BETTER, SAME
 from evalkit_annotators_judge.declaration import Declaration
+from evalkit_annotators_judge.defaults import has_labels
+from evalkit_annotators_judge.doubts import unsaid_words
 from evalkit_annotators_judge.parsing import LOSS, TIE, WIN
 from evalkit_annotators_judge.people import COUNT, FOUND
 from evalkit_annotators_judge.sittings import described
@@ -45,6 +47,7 @@ def conclude(said: Declaration, values: Values, asked: int) -> list[str]:
         of_all = f"{count:,} of {len(statuses):,}"
         raise AnnotatorError(f"{who}: no response could be judged: {why} ({of_all})")
     _warn_of_people(values)
+    _warn_of_labels(said, values)
     known = len(statuses) - asked
     where = f", {known:,} answered from the cache" if known else ""
     found = [f"asked about {count_of(asked, 'response')}{where}; {_counts(kinds)}"]
@@ -88,6 +91,19 @@ def _of_pairs(said: Declaration, values: Values) -> Iterator[str]:
                 f"{text}: such verdicts tell more of the judge than of the answers",
                 stacklevel=2,
             )
+
+
+def _warn_of_labels(said: Declaration, values: Values) -> None:
+    """Warn of labels that no verdict has, and that the judge was not told of."""
+    labels = said.verdict.values or {}
+    unsaid = [each for each in unsaid_words(said) if each in labels]
+    never = [repr(each) for each in unsaid if each not in values["label"]]
+    if never and has_labels(said):
+        warnings.warn(
+            f"no verdict is {' or '.join(never)}, of which neither the prompt nor a "
+            "rubric tells the judge",
+            stacklevel=2,
+        )
 
 
 def _warn_of_people(values: Values) -> None:

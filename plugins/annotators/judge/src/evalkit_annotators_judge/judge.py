@@ -20,6 +20,7 @@ from evalkit_annotators_judge.combining import of_both_orders, order_of
 from evalkit_annotators_judge.conclusions import conclude
 from evalkit_annotators_judge.declaration import Declaration
 from evalkit_annotators_judge.defaults import default_metrics
+from evalkit_annotators_judge.doubts import doubts_of
 from evalkit_annotators_judge.labels import UnknownVerdict, peoples_verdict
 from evalkit_annotators_judge.parsing import Verdict, is_closed, read_verdict
 from evalkit_annotators_judge.people import COLUMN, COUNT, FOUND, WHY, read_people
@@ -91,6 +92,11 @@ class Judge(Annotator):
             )
         self._chats[name] = "chat" in bound.abilities
         return identity_of(bound, model)
+
+    @property
+    def doubts(self) -> Sequence[str]:
+        """What a user should know of the declaration before anything is asked."""
+        return [*doubts_of(self._said)]
 
     @property
     def reads(self) -> Sequence[str]:  # type: ignore[override]

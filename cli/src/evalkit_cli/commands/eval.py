@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +46,11 @@ from evalkit_cli.options.choices import (
 )
 from evalkit_cli.options.completion import complete_names
 from evalkit_cli.options.evaluation import evaluation_options
+from evalkit_cli.options.judge_plans import (
+    Plan,
+    plans_of_judges,
+    print_judge_plans,
+)
 from evalkit_cli.options.metrics import chosen_metrics, metric_options
 from evalkit_cli.options.perturbations import find_copies, perturbed_options
 from evalkit_cli.options.places import RunsFolder
@@ -71,6 +78,7 @@ from evalkit_cli.printing.streams import (
 
 if TYPE_CHECKING:
     from evalkit import Registry, Result
+    from evalkit.catalog import BoundAnnotator
 
 
 @click.command("eval")
@@ -107,6 +115,12 @@ if TYPE_CHECKING:
     "--model-name",
     metavar="NAME",
     help="What the model that is asked is called in its run.",
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Ask and score nothing: show the first requests to each judge (--annotate), "
+    "and how many there would be.",
 )
 @asking_options
 @map_option
@@ -170,6 +184,7 @@ def eval_command(
     predictions_dir: str | None,
     models: tuple[str, ...],
     model_name: str | None,
+    dry_run: bool,
     metrics: tuple[str, ...],
     params: Path | None,
     out: Path,
@@ -209,11 +224,15 @@ def eval_command(
     asking = read_asked(options, is_asked, is_judged=bool(options["annotators"]))
     if model_name is not None and not is_asked:
         raise click.UsageError("--model-name is for a model that is asked (--model).")
+    if dry_run:
+        _refuse_what_is_not_planned(is_asked, options)
     model = None if is_asked else single_model(models)
     with plugin_output_to_stderr(), spool_folder() as folder:
         # before any model is asked, as a declaration may be wrong
+        limits = limits_given(click.get_current_context())
+        limits |= {"dry_run": True} if dry_run else {}
         options["annotators"] = declared_annotators(
-            registry, options["annotators"], limits_given(click.get_current_context())
+            registry, options["annotators"], limits
         )
         options["against"] = run_against(options["against"], out)
         if predictions_dir is not None:
@@ -239,7 +258,11 @@ def eval_command(
         with watched(quiet) as progress:
             shared = Shared(registry, scored, task, copies, out, progress)
             _refuse_nonsense(least, work, shared)
-            results, failed = evaluate_all(work, shared, folder)
+            plans = _plans(work, shared) if dry_run else []
+            results, failed = evaluate_all([] if dry_run else work, shared, folder)
+    if dry_run:
+        print_judge_plans(plans, as_json=as_json)
+        return
     if as_json:
         records = [result.to_dict() for result in results]
         is_one = len(work) == 1 and predictions_dir is None
@@ -247,6 +270,42 @@ def eval_command(
     elif results:
         _print(results, table_format, quiet=quiet, verbose=verbose)
     _exit_with_code(results, least, failed)
+
+
+def _refuse_what_is_not_planned(is_asked: bool, options: dict[str, Any]) -> None:
+    """Refuse a dry run of what no judge is asked about, or is not counted."""
+    if is_asked or not options["annotators"]:
+        raise click.UsageError(
+            "--dry-run shows what judges would be asked: give --annotate, and "
+            "predictions."
+        )
+    if options["perturbed"]:
+        raise click.UsageError("--dry-run counts no copies: leave out --perturbed.")
+
+
+def _plans(work: list[Job], shared: Shared) -> list[Plan]:
+    """Find out what judges would be asked about the responses of each model."""
+    from evalkit import evaluate_with
+
+    found: list[Plan] = []
+    for job in work:
+
+        def judge(chosen: Mapping[str, BoundAnnotator], job: Job = job) -> Result:
+            options = options_of(job.dataset, shared)
+            return evaluate_with(
+                job.dataset,
+                job.path,
+                replace(options, annotators=chosen, observers=()),
+                model=job.model,
+                task=shared.task,
+                registry=shared.registry,
+                progress=shared.progress,
+            )
+
+        plans = plans_of_judges(shared.options.annotators or {}, judge)
+        model = f" on {job.model or Path(job.path).stem}" if len(work) > 1 else ""
+        found += [{**plan, "title": f"{plan['title']}{model}"} for plan in plans]
+    return found
 
 
 def _refuse_nonsense(

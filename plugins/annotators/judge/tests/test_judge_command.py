@@ -226,6 +226,32 @@ def test_what_a_judge_will_hardly_say_is_warned_of_before_it_is_asked() -> None:
     assert "verdict.marks: '[[A]]', '[[B]]', '[[C]]' stand neither" in done.stderr
 
 
+def test_a_dry_run_shows_what_would_be_asked_and_asks_nothing() -> None:
+    dead = """prices = { input = 2, output = 4 }
+model = "openai:model=m,base_url=http://127.0.0.1:9/v1"
+generate = { max_tokens = 10 }"""
+    Path("fits.toml").write_text(JUDGE.replace('model = "echo"', dead))
+    arguments = ("-p", "said.jsonl", "--annotate", "fits.toml", "--dry-run")
+    done = call(*arguments)
+    assert done.exit_code == 0, done.output
+    assert "Does the label fit?" in done.stdout
+    assert done.stdout.count("request") == 3
+    assert "fits: 135 requests about 135 responses of which no verdict" in done.stderr
+    assert "at most 1,350 of output" in done.stderr
+    assert not Path("runs").exists()
+    plan = json.loads(call(*arguments, "--json").stdout)
+    assert plan["output_cost_most"] == 1350 * 4 / 1e6
+    run = record()["run_id"]
+    same = rescore(run, "--annotate", "fits.toml", "--dry-run", "--json")
+    assert json.loads(same.stdout) == plan
+    assert call("-p", "said.jsonl", "--dry-run").exit_code == 2
+    assert rescore(run, "-m", "accuracy", "--dry-run").exit_code == 2
+    Path("fits.toml").write_text(JUDGE)
+    call("-p", "said.jsonl", "--annotate", "fits.toml")
+    known = json.loads(call(*arguments, "--json").stdout)
+    assert (known["requests"], known["first"]) == (0, [])
+
+
 def test_two_judges_have_no_majority() -> None:
     two = """combine = "majority"
 judges = [{ name = "a", model = "echo" }, { name = "b", model = "echo" }]"""

@@ -128,6 +128,8 @@ class Limits(_Declared):
     """How many requests may fail for good before nothing more is asked; below 1 which
     share of them. By default 20, or 5 % where that is more."""
     cache: bool = True
+    dry_run: bool = False
+    """Whether to say what would be asked, and ask nothing: `--dry-run`."""
 
 
 class Prices(_Declared):

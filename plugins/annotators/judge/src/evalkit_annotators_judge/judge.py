@@ -24,6 +24,7 @@ from evalkit_annotators_judge.doubts import doubts_of
 from evalkit_annotators_judge.labels import UnknownVerdict, peoples_verdict
 from evalkit_annotators_judge.parsing import Verdict, is_closed, read_verdict
 from evalkit_annotators_judge.people import COLUMN, COUNT, FOUND, WHY, read_people
+from evalkit_annotators_judge.plans import Planned, plan_of
 from evalkit_annotators_judge.questions import Asked, Row, criteria_of, questions
 from evalkit_annotators_judge.sittings import Heard, Sitting
 
@@ -54,7 +55,6 @@ class Judge(Annotator):
 
     Parameters = Declaration
     version = "1"
-    batch_rows = 200
     retries = 0
     shares_work = False
 
@@ -92,6 +92,11 @@ class Judge(Annotator):
             )
         self._chats[name] = "chat" in bound.abilities
         return identity_of(bound, model)
+
+    @property
+    def batch_rows(self) -> int:  # type: ignore[override]
+        """How many responses are judged at once; all, where that is only planned."""
+        return 2**31 if self._said.asking.dry_run else 200
 
     @property
     def doubts(self) -> Sequence[str]:
@@ -139,6 +144,8 @@ class Judge(Annotator):
             except DataError as error:
                 problems[number] = f"not asked: {error}"
                 asked.append([])
+        if self._said.asking.dry_run:
+            raise Planned(plan_of(self._said, asked, [*problems.values()]))
         try:
             said = self._ask_all(asked)
         except BaseException:
@@ -158,6 +165,8 @@ class Judge(Annotator):
 
     def conclude(self, values: Mapping[str, Sequence[Any]]) -> list[str]:
         """Say what came of all responses, and let the models go."""
+        if self._said.asking.dry_run:  # all verdicts are known
+            raise Planned(plan_of(self._said, [], []))
         self._close()
         asked, self._asked = self._asked, 0
         return conclude(self._said, values, asked)

@@ -54,7 +54,8 @@ class Sitting:
         found = self._session.ask(requests)
         if found.ended is not None:
             kept = "; what was judged until then is kept" if self._limits.cache else ""
-            raise AnnotatorError(f"{described(self._judge)}: {found.ended}{kept}")
+            why = found.ended.replace("--max-errors", "max_errors")  # of its file, too
+            raise AnnotatorError(f"{described(self._judge)}: {why}{kept}")
         return [Heard(*each) for each in zip(found.replies, found.cached, strict=True)]
 
     def close(self) -> None:

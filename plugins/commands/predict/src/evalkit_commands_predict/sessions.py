@@ -138,6 +138,10 @@ class Session:
         ended: str | None = None
         try:
             run(ask_all, self._runner.run)
+        except KeyboardInterrupt as error:
+            kept = "not kept" if self._cache is None else "kept, and not asked again"
+            error.add_note(f"the replies so far are {kept}")
+            raise
         except AskingEnded as error:
             ended = self._why_ended(error)
             for request in requests[len(found) :]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from copy import copy
 
 import polars as pl
 
@@ -30,10 +31,10 @@ def beside(run: Result | None, prepared: Prepared) -> Prepared:
     if run is None:
         return prepared
     examples, alignment = prepared.examples, prepared.alignment
-    _refuse(run, (*alignment.fields, *examples.data_columns))
+    names = {*alignment.fields, *examples.data_columns}
     replications = replication_column(alignment, examples.frame.height)
     ours = examples.frame.select("id", "answer").with_columns(replication=replications)
-    fields = {**alignment.fields, AGAINST: _answers(run, ours)}
+    fields = {**alignment.fields, AGAINST: _answers(run, ours, names)}
     return prepared._replace(alignment=alignment._replace(fields=fields))
 
 
@@ -41,24 +42,27 @@ def run_beside(run: Result, judged: Result) -> Result:
     """Put the answers of a run beside those of another, as `beside` does."""
     if judged.record.against == run.run_id:
         return judged
-    examples = examples_of(judged)
-    _refuse(run, examples.columns)
-    place, column = examples.columns.index("pred") + 1, _answers(run, examples)
-    found = Result(
-        judged.record.changed(against=run.run_id),
-        judged.scores,
-        judged.problems,
-        examples.clone().insert_column(place, column),
-        judged.statistics,
-        judged.perturbed_examples,
-        judged.annotations,
-    )
-    found.path = judged.path
+    found, examples = copy(judged), examples_of(judged).clone()
+    column = _answers(run, examples, {*examples.columns})
+    examples.insert_column(examples.columns.index("pred") + 1, column)
+    record = judged.record.changed(against=run.run_id)
+    vars(found).update(_record=record, examples=examples)
     return found
 
 
-def _answers(run: Result, rows: pl.DataFrame) -> pl.Series:
-    """Return the answers of a run to the same examples."""
+def _answers(run: Result, rows: pl.DataFrame, names: Collection[str]) -> pl.Series:
+    """Return the answers of a run to the same examples, whose fields have these names.
+
+    Raises:
+        DataError: See `beside`.
+    """
+    where = f"--against: the run {run.run_id}"
+    if not run.record.includes_examples:
+        raise DataError(f"{where} holds no answers, as it was made with --no-examples")
+    if AGAINST in names:
+        raise DataError(
+            f"{where}: data or responses have a field {AGAINST!r}; rename it"
+        )
     theirs = examples_of(run).select("id", "replication", "pred", right="answer")
     ours = rows.select("id", "answer", "replication")
     keys = ["id", "replication"] if run.record.replications else ["id"]
@@ -70,17 +74,7 @@ def _answers(run: Result, rows: pl.DataFrame) -> pl.Series:
     if wrong.height:
         count = count_of(wrong.height, "answer")
         raise DataError(
-            f"--against: the run {run.run_id} is of other data: it lacks {count} of "
-            f"{joined.height}, or another one is right, as of {wrong['id'][0]!r}"
+            f"{where} is of other data: it lacks {count} of {joined.height}, or "
+            f"another one is right, as of {wrong['id'][0]!r}"
         )
     return joined["pred"].alias(AGAINST)
-
-
-def _refuse(run: Result, fields: Collection[str]) -> None:
-    where = f"--against: the run {run.run_id}"
-    if not run.record.includes_examples:
-        raise DataError(f"{where} holds no answers, as it was made with --no-examples")
-    if AGAINST in fields:
-        raise DataError(
-            f"{where}: data or responses have a field {AGAINST!r}; rename it"
-        )

@@ -32,6 +32,7 @@ ERRORS = {
     "PluginLoadError": "PluginError",
     "PluginContractError": "PluginError",
     "RequiredParameterError": "PluginContractError",
+    "AnnotatorError": "PluginError",
     "DataError": "EvalkitError",
     "SchemaError": "DataError",
     "AdapterError": "DataError",

@@ -32,6 +32,7 @@ BESIDE = {
 
 COPIED = ("*.md", "*.json", "*.css")
 
+_ITEM = re.compile(r"(?:-|\d\.) ")
 _FENCE = re.compile(r"(?ms)^( *)```.*?^\1```$")
 _LINK = re.compile(r"\[([^\]\[]*)\]\(([^)\s#:]+)(#[^)\s]*)?\)")
 
@@ -69,7 +70,22 @@ def page_text(text: str, path: Path, places: dict[Path, str]) -> str:
     for fence in _FENCE.finditer(text):
         parts += [_linked(text[end : fence.start()], path, places), fence[0]]
         end = fence.end()
-    return "".join([*parts, _linked(text[end:], path, places)])
+    return _indented("".join([*parts, _linked(text[end:], path, places)]))
+
+
+def _indented(text: str) -> str:
+    """Indent what belongs to an item of a list by four, which the generator needs."""
+    added, is_code, lines = "", False, []
+    for line in text.splitlines():
+        item = _ITEM.match(line)
+        if line.startswith("```"):
+            added, is_code = "", not is_code
+        elif not is_code and item:
+            added = " " * (4 - len(item[0]))
+        elif line and not line.startswith("  "):
+            added = ""
+        lines.append(added + line if line.startswith("  ") else line)
+    return "\n".join(lines) + "\n"
 
 
 def _linked(text: str, path: Path, places: dict[Path, str]) -> str:

@@ -109,6 +109,16 @@ def test_links_lead_to_pages_of_the_site_or_are_plain_text(
     )
 
 
+def test_what_belongs_to_an_item_of_a_list_is_in_it(site: ModuleType) -> None:
+    page = ROOT / "docs" / "it.md"
+    text = "- a\n  b\n\n  c\n  - d\n\n1. e\n\n   f\n\ng\n\n    h\n"
+    assert site.page_text(text, page, {page: "it.md"}) == (
+        "- a\n    b\n\n    c\n    - d\n\n1. e\n\n    f\n\ng\n\n    h\n"
+    )
+    code = "- a\n\n```yaml\n- b:\n  c\n```\n"
+    assert site.page_text(code, page, {page: "it.md"}) == code
+
+
 @pytest.mark.slow
 def test_the_site_is_built_without_a_warning(site: ModuleType, tmp_path: Path) -> None:
     """In a copy, so that nothing of a build stays in the repository."""

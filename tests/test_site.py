@@ -16,6 +16,7 @@ from types import ModuleType
 import pytest
 
 import evalkit
+from evalkit.plugins.contract import CONTRACTS, hook_names
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
@@ -89,6 +90,18 @@ def test_the_reference_has_every_name_of_the_public_modules() -> None:
 def test_the_reference_has_every_class_of_the_contract() -> None:
     found = {name.rpartition(".")[2] for name in described("hooks")}
     assert hooks().keys() <= found
+
+
+def test_every_hook_is_of_a_kind_whose_page_and_failures_are_tested() -> None:
+    """`test_authoring_pages` and `test_hook_failures` go by the contracts of kinds."""
+    written = {
+        (spec, name) for spec, names in hooks().items() for name in names if names
+    }
+    assert written == {
+        (contract.spec.__name__, name)
+        for kind, contract in CONTRACTS.items()
+        for name in hook_names(kind)
+    }
 
 
 def test_links_lead_to_pages_of_the_site_or_are_plain_text(

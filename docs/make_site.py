@@ -34,6 +34,8 @@ COPIED = ("*.md", "*.json", "*.css")
 
 _ITEM = re.compile(r"(?:-|\d\.) ")
 _FENCE = re.compile(r"(?ms)^( *)```.*?^\1```$")
+_ROW_OF_TABLE = re.compile(r"(?m)^\|.*$")
+_CODE = re.compile(r"`[^`\n]+`")
 _LINK = re.compile(r"\[([^\]\[]*)\]\(([^)\s#:]+)(#[^)\s]*)?\)")
 
 
@@ -68,9 +70,17 @@ def page_text(text: str, path: Path, places: dict[Path, str]) -> str:
     """
     parts, end = [], 0
     for fence in _FENCE.finditer(text):
-        parts += [_linked(text[end : fence.start()], path, places), fence[0]]
+        parts += [_prose(text[end : fence.start()], path, places), fence[0]]
         end = fence.end()
-    return _indented("".join([*parts, _linked(text[end:], path, places)]))
+    return _indented("".join([*parts, _prose(text[end:], path, places)]))
+
+
+def _prose(text: str, path: Path, places: dict[Path, str]) -> str:
+    """Change links, and the bars in the code of tables, which need no escape here."""
+    linked = _linked(text, path, places)
+    return _ROW_OF_TABLE.sub(
+        lambda row: _CODE.sub(lambda code: code[0].replace("\\|", "|"), row[0]), linked
+    )
 
 
 def _indented(text: str) -> str:

@@ -132,6 +132,15 @@ def test_what_belongs_to_an_item_of_a_list_is_in_it(site: ModuleType) -> None:
     assert site.page_text(code, page, {page: "it.md"}) == code
 
 
+def test_a_bar_in_the_code_of_a_table_is_shown_without_escape(
+    site: ModuleType,
+) -> None:
+    page = ROOT / "docs" / "it.md"
+    text = "| `a\\|b` | c \\| d |\n\n`e\\|f`\n"
+    moved = site.page_text(text, page, {page: "it.md"})
+    assert moved == "| `a|b` | c \\| d |\n\n`e\\|f`\n"
+
+
 @pytest.mark.slow
 def test_the_site_is_built_without_a_warning(site: ModuleType, tmp_path: Path) -> None:
     """In a copy, so that nothing of a build stays in the repository."""
@@ -144,7 +153,7 @@ def test_the_site_is_built_without_a_warning(site: ModuleType, tmp_path: Path) -
         [sys.executable, tmp_path / "docs" / "make_site.py"],
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -6,7 +6,10 @@ and tried; the page holds what was said.
 
 from __future__ import annotations
 
+import html
 import os
+import random
+import re
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,11 +53,11 @@ class Mistake(NamedTuple):
     """How it is found, one of `WAYS`."""
     code: str
     """The plugin's module."""
-    what: str = ""
+    what: str
     """The part of the message that says what is wrong."""
-    where: str = ""
+    where: str
     """The part that says where: an attribute, a hook, a line, a field."""
-    mend: str = ""
+    mend: str
     """The part that says what to do."""
     name: str = "mine"
     """The component's name."""
@@ -101,7 +104,9 @@ def said_of(mistake: Mistake) -> str:
     Returns:
         The message, "" for none; names that differ each time are made the same.
     """
-    groups = mistake.groups or {f"evalkit.{mistake.kind}": {mistake.name: mistake.object}}
+    groups = mistake.groups or {
+        f"evalkit.{mistake.kind}": {mistake.name: mistake.object}
+    }
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         made = write_distribution(
@@ -116,23 +121,23 @@ def said_of(mistake: Mistake) -> str:
         stack.enter_context(chdir(folder / "empty"))
         stack.enter_context(on_the_path(made))
         stack.enter_context(_alone(mistake))
+        random.seed(0)  # for mistakes that are random
         text = "\n".join(_TRIES[mistake.way](mistake))
     return _same_each_time(text, made, folder)
 
 
 @contextmanager
 def _alone(mistake: Mistake) -> Iterator[None]:
-    allowed = {
-        "EVALKIT_ALLOW_PLUGINS": mistake.distribution,
-        "EVALKIT_STORE_URI": "",
-    }
-    with patch.dict(os.environ, allowed if mistake.way == "list" else {}):
+    needed = "evalkit-tasks-text,evalkit-perturbations-text"
+    own = {"EVALKIT_ALLOW_PLUGINS": f"{mistake.distribution},{needed}"}
+    with patch.dict(os.environ, own if mistake.way == "list" else {}):
         yield
 
 
 def _same_each_time(text: str, made: ThrowAway, folder: Path) -> str:
     text = text.replace(made.module, "my_plugin").replace(str(made.folder), "…")
-    return text.replace(str(folder), "…").strip()
+    text = re.sub(r" at 0x[0-9a-f]+", " at 0x…", text.replace(str(folder), "…"))
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
 
 def _use(mistake: Mistake) -> Iterator[str]:
@@ -195,12 +200,17 @@ def _list(mistake: Mistake) -> Iterator[str]:
 
     from evalkit_cli.main import cli
 
-    kinds = [mistake.kind] if mistake.kind in ("observers", "commands", "schemas") else []
+    kinds = (
+        [mistake.kind] if mistake.kind in ("observers", "commands", "schemas") else []
+    )
     with ExitStack() as stack:
         if not mistake.has_process:
             where = "evalkit_cli.commands.checking.check_components"
             stack.enter_context(patch(where, _check_here))
-        yield CliRunner().invoke(cli, ["list", *kinds, "--check"]).output
+        printed = CliRunner().invoke(cli, ["list", *kinds, "--check"]).output
+    for line in printed.splitlines():
+        if mistake.distribution in line:
+            yield line
 
 
 def _check_here(components: Sequence[Component], timeout: float) -> list[Any]:
@@ -229,17 +239,55 @@ def _check(mistake: Mistake) -> Iterator[str]:
 _TRIES = {"use": _use, "list": _list, "kit": _check}
 
 
+KINDS = {"datasets": "Data sets", "storage": "Stores"}
+"""Kinds that are not called like their group."""
+
+HEAD = """# Mistakes, and what evalkit says of them
+
+{count} mistakes of authors, each with the message as it is printed. Every message names the plugin,
+its distribution, what is wrong, where, and what to do. The plugins are called `mine`, in a
+distribution `evalkit-KIND-mine` whose module is `my_plugin`; a test makes each of them, and their
+sources are in [`tests/author_mistakes`](../../tests/author_mistakes). Many more are tried in the
+tests of each hook.
+
+Some are found by [`evalkit list --check`](../cli.md), some when the plugin is used, as they show in
+what a hook returns, and some by the [conformance kit](../testing.md) alone: run it before you
+publish.
+"""
+
+
+def page(messages: Sequence[tuple[Mistake, str]]) -> str:
+    """Return the page.
+
+    Args:
+        messages: Each mistake, and what is said of it.
+    """
+    lines = [HEAD.format(count=len(messages))]
+    kinds = dict.fromkeys(mistake.kind for mistake, _ in messages)
+    for kind in kinds:
+        lines += [f"## {KINDS.get(kind, kind.capitalize())}", ""]
+        lines += ["| mistake | found by | message |", "|---|---|---|"]
+        for mistake, message in messages:
+            if mistake.kind == kind:
+                cells = (mistake.title, WAYS[mistake.way], _cell(message))
+                lines.append(f"| {' | '.join(cells)} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _cell(message: str) -> str:
+    """Return a message as code that stands in a table, its lines below each other."""
+    return "<br>".join(
+        f"<code>{html.escape(line.strip(), quote=False)}</code>".replace("|", "&#124;")
+        for line in message.splitlines()
+    )
+
+
+def main() -> None:
+    """Write the page."""
+    said = [(mistake, said_of(mistake)) for mistake in read_mistakes()]
+    PAGE.write_text(page(said), encoding="utf-8")
+
+
 if __name__ == "__main__":
-    import sys
-
-    words = sys.argv[1:]
-    for each in read_mistakes():
-        if words and not any(word in each.title + each.origin for word in words):
-            continue
-        print("##", each.origin, each.way, each.title)
-        try:
-            print(said_of(each) or "!!! nothing")
-        except BaseException as error:
-
-
-            print("!!!", type(error), error)
+    main()

@@ -86,9 +86,9 @@ def load_rows(
         identifying, limit = asked.looked_at(dataset)
         loaded = loaded._replace(identifying=identifying, limit=limit)
     if loaded.frame.is_empty():
-        by = "; its adapters left no row" if is_adapted else ""
+        by = "its adapters left no row" if is_adapted else "load must give some"
         raise DataError(
-            f"{loaded.source(dataset)}: split {split!r} has no examples{by}"
+            f"{loaded.source(dataset)}: split {split!r} has no examples; {by}"
         )
     return _with_ids(dataset, task, loaded._replace(needs_answer=needs_answer))
 
@@ -396,5 +396,5 @@ def _repeated(loaded: ExampleRows, ids: Sequence[object]) -> Iterator[str]:
         if earlier != position:
             yield (
                 f"{loaded.where(position)}: uid {uid!r} was given before, at "
-                f"{loaded.where(earlier)}"
+                f"{loaded.where(earlier)}; each example needs an id of its own"
             )

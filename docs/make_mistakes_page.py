@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import evalkit
-from evalkit.catalog import Component, Registry
+from evalkit.catalog import Component
 from evalkit.errors import EvalkitError
 from evalkit_testing.conformance import CHECKS
 from evalkit_testing.throw_away import ThrowAway, on_the_path, write_distribution
@@ -244,15 +244,14 @@ KINDS = {"datasets": "Data sets", "storage": "Stores"}
 
 HEAD = """# Mistakes, and what evalkit says of them
 
-{count} mistakes of authors, each with the message as it is printed. Every message names the plugin,
-its distribution, what is wrong, where, and what to do. The plugins are called `mine`, in a
-distribution `evalkit-KIND-mine` whose module is `my_plugin`; a test makes each of them, and their
-sources are in [`tests/author_mistakes`](../../tests/author_mistakes). Many more are tried in the
-tests of each hook.
+{count} mistakes of authors, each with the message as it is printed: it names the
+plugin, its distribution, what is wrong, where, and what to do. The plugins are called
+`mine`, in a distribution `evalkit-KIND-mine` whose module is `my_plugin`. A test makes each of them;
+their sources are in [`tests/author_mistakes`](../../tests/author_mistakes).
 
-Some are found by [`evalkit list --check`](../cli.md), some when the plugin is used, as they show in
-what a hook returns, and some by the [conformance kit](../testing.md) alone: run it before you
-publish.
+Some are found by [`evalkit list --check`](../cli.md), some when the plugin is used, as
+they show in what a hook returns, and some by the [conformance kit](../testing.md)
+alone: run it before you publish.
 """
 
 

@@ -86,9 +86,9 @@ def load_rows(
         identifying, limit = asked.looked_at(dataset)
         loaded = loaded._replace(identifying=identifying, limit=limit)
     if loaded.frame.is_empty():
-        by = "its adapters left no row" if is_adapted else "load must give some"
+        by = "; its adapters left no row" if is_adapted else ""
         raise DataError(
-            f"{loaded.source(dataset)}: split {split!r} has no examples; {by}"
+            f"{loaded.source(dataset)}: split {split!r} has no examples{by}"
         )
     return _with_ids(dataset, task, loaded._replace(needs_answer=needs_answer))
 
@@ -134,11 +134,16 @@ def _as_rows(dataset: BoundDataset, loaded: Any) -> Rows:
             "must return a polars frame, an Arrow table, a path or an iterable of dicts"
         )
     rows = list(loaded)
+    if not rows and isinstance(loaded, Iterator):
+        raise DataError(
+            f"{dataset.component.origin}: load gave an iterator without examples; one "
+            "that was read before has none left: return a list"
+        )
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, Mapping):
             raise DataError(
                 f"{dataset.component.origin}: example {number} is {shorten(row)}, not "
-                "a dict"
+                "a dict; load must give dicts"
             )
     return rows
 

@@ -241,7 +241,7 @@ class _Search:
         kind = meant.removeprefix(_GROUP_PREFIX)
         declared = Component(kind, name, value, header.name, header.version)
         self._withheld.append(declared._replace(problem=message))
-        return [message]
+        return [f"{declared.id}: {message}"]
 
 
 def _illegal(kind: str, name: str) -> str:

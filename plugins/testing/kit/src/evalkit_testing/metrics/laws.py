@@ -23,14 +23,25 @@ from evalkit_testing.metrics.value_laws import (
 )
 
 LAWS: tuple[Law[Trial], ...] = (
-    Law("values", "a value is null or finite, and within the bounds", check_values),
+    Law(
+        "values",
+        "a value is null or finite, and within the bounds",
+        check_values,
+        mend="correct the formula, or `bounds`.",
+    ),
     Law("counts", "an array of counts gives what finalize gives", check_counts),
-    Law("repeatable", "the same data give the same scores", check_repeatable),
+    Law(
+        "repeatable",
+        "the same data give the same scores",
+        check_repeatable,
+        mend="keep nothing between calls, and seed what is random.",
+    ),
     Law(
         "stateless",
         "other data scored before change nothing",
         check_stateless,
         ("others",),
+        mend="keep nothing between calls.",
     ),
     Law(
         "nothing",
@@ -50,6 +61,7 @@ LAWS: tuple[Law[Trial], ...] = (
         "the order of the examples changes nothing",
         check_order,
         ("order", "clusters"),
+        mend="score each example by itself, or use `compute`.",
     ),
     Law("batches", "the size of batches changes nothing", check_batches, ("cuts",)),
     Law(

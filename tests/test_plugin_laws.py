@@ -148,10 +148,6 @@ def test_a_schema_keeps_the_laws(name: str) -> None:
     check_schema(name, [row], laws=laws)
 
 
-def test_a_command_keeps_the_laws() -> None:
-    check_command("cite", runs=[["no-such-run"]])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", names(COMMANDS))
 def test_every_command_keeps_the_laws(name: str) -> None:

@@ -206,6 +206,21 @@ def test_a_file_that_holds_no_plugin_or_hides_one_is_refused(
     assert invoke("list").exit_code == 0
 
 
+def test_a_class_that_is_nearly_a_plugin_is_told_what_it_lacks(
+    folder: Path, invoke: Invoke
+) -> None:
+    low = "class Low:\n    def adapt_row(self, row):\n        return row\n"
+    own = "def get_one(predictions, targets):\n    return 1\n"
+    Path("f.py").write_text(low + own, encoding="utf-8")
+    done = invoke("list", "--plugin", "f.py")
+    assert "notice: Low has hooks, but lacks version of adapters: it" in done.stderr
+    assert "adapters/low" not in done.stdout
+    low = low.replace(":\n", ":\n    version = '1'\n", 1)
+    Path("f.py").write_text(low, encoding="utf-8")
+    done = invoke("list", "--plugin", "f.py")
+    assert ("adapters/low" in done.stdout, done.stderr) == (True, "")
+
+
 def test_two_files_with_one_name_are_refused_and_both_are_named(
     folder: Path, invoke: Invoke
 ) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from evalkit_cli.printing.streams import plugin_output_to_stderr
+from evalkit_cli.printing.streams import echo, plugin_output_to_stderr
 
 if TYPE_CHECKING:
     from evalkit import Component
@@ -111,24 +111,49 @@ def _kind_of(what: object) -> str | None:
     by_base = (
         kind for kind, each in CONTRACTS.items() if issubclass(written, each.base)
     )
-    by_hooks = (kind for kind in CONTRACTS if _looks_like(kind, written))
-    return next(by_base, None) or next(by_hooks, None)
+    kind = next(by_base, None)
+    if kind is None:
+        lacking = {kind: _lacking(kind, written) for kind in _kinds_by_hooks(written)}
+        kind = next((each for each, names in lacking.items() if not names), None)
+        if lacking and kind is None:
+            _tell_of_nearly(written, lacking)
+    return kind
 
 
-def _looks_like(kind: str, written: type) -> bool:
+def _kinds_by_hooks(written: type) -> Iterator[str]:
+    """Find the kinds that a class has enough hooks for."""
+    from evalkit.catalog import CONTRACTS
+
+    for kind, contract in CONTRACTS.items():
+        hooks = {
+            name
+            for name in vars(contract.spec)
+            if not name.startswith("_")
+            and inspect.isroutine(inspect.getattr_static(written, name, None))
+        }
+        if any(map(hooks.issuperset, contract.ways or [(name,) for name in hooks])):
+            yield kind
+
+
+def _lacking(kind: str, written: type) -> list[str]:
+    """Return the attributes of a kind that a class lacks and that have no default."""
     from evalkit.catalog import CONTRACTS
 
     contract = CONTRACTS[kind]
-    hooks = {
-        name
-        for name in vars(contract.spec)
-        if not name.startswith("_")
-        and inspect.isroutine(inspect.getattr_static(written, name, None))
-    }
-    ways = contract.ways or [(name,) for name in hooks]
-    lacking = [
+    return [
         name
         for name in inspect.get_annotations(contract.attributes)
         if not hasattr(contract.base, name) and not hasattr(written, name)
     ]
-    return not lacking and any(hooks.issuperset(way) for way in ways)
+
+
+def _tell_of_nearly(written: type, lacking: Mapping[str, Sequence[str]]) -> None:
+    """Say of a class that has the hooks of a plugin why it is none."""
+    reasons = " or ".join(
+        f"{', '.join(names)} of {kind}" for kind, names in lacking.items()
+    )
+    echo(
+        f"evalkit: notice: {written.__name__} has hooks, but lacks {reasons}: it is "
+        "not known as a plugin",
+        err=True,
+    )

@@ -82,7 +82,7 @@ def test_where_asking_ends_the_cache_still_answers() -> None:
     model = Counting()
     ask(model, requests("z"))
     found = ask(model, requests("fatal", "z", "y"), asked=Asked(concurrency=1))
-    assert found.ended == "the model answers nothing: no key"
+    assert found.ended == "models/counting answers nothing: no key"
     assert said(found.replies) == ["no key", "z!", found.ended]
     assert "y" not in model.asked[:2]
 

@@ -89,7 +89,18 @@ def test_each_law_is_broken_by_a_command_below() -> None:
 
 
 @pytest.mark.usefixtures("commands")
-@pytest.mark.parametrize(("law", "command", "text"), BROKEN)
+@pytest.mark.parametrize(
+    ("law", "command", "text"),
+    # each runs one or two processes
+    [
+        pytest.param(
+            *each,
+            marks=() if each[0] in ("documented", "light") else pytest.mark.slow,
+            id="-".join(each[:2]),
+        )
+        for each in BROKEN
+    ],
+)
 def test_a_command_that_breaks_a_law_is_told_which(
     law: str, command: str, text: str
 ) -> None:
@@ -100,6 +111,7 @@ def test_a_command_that_breaks_a_law_is_told_which(
     assert text in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("commands")
 def test_a_command_that_keeps_the_laws_passes() -> None:
     check_command("count-words", runs=[["a b", "--json"], []])

@@ -52,7 +52,7 @@ BUILT = GOOD + (
     "        Path('built').mkdir()\n"
 )
 
-QUICK = ("metadata", "names", "licence", "writes", "attributes", "cost")
+QUICK = ("metadata", "names", "licence", "writes", "attributes")
 
 BROKEN: list[tuple[str, str, Mapping[str, Any], str]] = [
     ("metadata", GOOD, {"metadata": {"Requires-Dist": None}}, "evalkit-core>=0.1"),

@@ -81,7 +81,7 @@ def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
         capture_output=True,
         encoding="utf-8",
         check=False,
-        timeout=200,
+        timeout=280,
     )
 
 
@@ -92,7 +92,8 @@ def test_all_components_are_checked_and_what_is_broken_is_told(
     folder = tmp_path / "empty"
     folder.mkdir()
     (folder / "test_mine.py").write_text("def test_mine(): pass\n")
-    done = run_pytest(folder, "-v", *ONE, "--evalkit-conformance", "evalkit-thrown")
+    first = ["-v", "-k", "values or loading or laws"]
+    done = run_pytest(folder, *first, *ONE, "--evalkit-conformance", "evalkit-thrown")
     assert "metrics/share-values PASSED" in done.stdout
     assert "metrics/beyond-values FAILED" in done.stdout
     assert "metrics/beyond (evalkit-thrown) breaks the law 'values'" in done.stdout
@@ -106,12 +107,12 @@ def test_all_components_are_checked_and_what_is_broken_is_told(
         "adapters/small: adapters/small (evalkit-thrown 1.2.3): give check_adapter"
         in (done.stdout)
     )
-    assert "4 of the laws' groups were not checked" in done.stdout
+    assert "2 of the laws' groups were not checked" in done.stdout
     assert "test_mine" not in done.stdout
     assert done.returncode == 1
 
     (folder / "conftest.py").write_text(CONFTEST)
-    chosen = ["-v", "-k", "asks or small or mine", "test_mine.py"]
+    chosen = ["-v", "-k", "asks-values or small-laws or mine", "test_mine.py"]
     chosen += [*ONE, "--evalkit-conformance", "evalkit-thrown"]
     done = run_pytest(folder, *chosen)
     assert "adapters/small-laws PASSED" in done.stdout
@@ -120,6 +121,7 @@ def test_all_components_are_checked_and_what_is_broken_is_told(
     assert done.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_distribution_that_is_not_installed_is_an_error(tmp_path: Path) -> None:
     done = run_pytest(tmp_path, "--evalkit-conformance", "no-such")
     assert "no distribution 'no-such' with components of evalkit is" in done.stdout

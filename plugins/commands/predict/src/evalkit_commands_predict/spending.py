@@ -87,7 +87,7 @@ class Budget:
             return
         self._failed += 1
         if reply.is_fatal:
-            raise AskingEnded(f"the model answers nothing: {reply.error}")
+            raise AskingEnded(f"{self._model} answers nothing: {reply.error}")
         if self._failed > self._errors_allowed:
             raise AskingEnded(
                 f"{count_of(self._failed, 'request')} failed, and "

@@ -63,9 +63,9 @@ if TYPE_CHECKING:
     from evalkit_testing.schemas import SCHEMA_LAWS as SCHEMA_LAWS
     from evalkit_testing.schemas import SchemaLawError as SchemaLawError
     from evalkit_testing.schemas import check_schema as check_schema
-    from evalkit_testing.storage import STORAGE_LAWS as STORAGE_LAWS
     from evalkit_testing.storage import StorageLawError as StorageLawError
     from evalkit_testing.storage import check_storage as check_storage
+    from evalkit_testing.store_laws import STORAGE_LAWS as STORAGE_LAWS
     from evalkit_testing.tasks import TASK_LAWS as TASK_LAWS
     from evalkit_testing.tasks import TaskLawError as TaskLawError
     from evalkit_testing.tasks import check_task as check_task
@@ -84,7 +84,8 @@ _HOMES = {
     "perturbations.laws": "PERTURBATION_LAWS",
     "recognisers": "RECOGNISER_LAWS RecogniserLawError check_recogniser",
     "schemas": "SCHEMA_LAWS SchemaLawError check_schema",
-    "storage": "STORAGE_LAWS StorageLawError check_storage",
+    "storage": "StorageLawError check_storage",
+    "store_laws": "STORAGE_LAWS",
     "tasks": "TASK_LAWS TaskLawError check_task",
 }
 

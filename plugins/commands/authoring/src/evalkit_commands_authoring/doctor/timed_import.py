@@ -11,6 +11,21 @@ import sys
 import time
 
 
+def _now() -> float:
+    """Return a time that stands still while others have the processor.
+
+    A busy machine makes no plugin slow. Where the kernel does not tell how long this
+    process waited for a processor, that time counts too.
+    """
+    waited = 0
+    try:
+        with open("/proc/self/schedstat") as file:  # noqa: PTH123 - nothing is imported
+            waited = int(file.read().split()[1])
+    except (OSError, ValueError, IndexError):
+        pass
+    return time.perf_counter() - waited / 1e9
+
+
 def _main() -> None:
     report = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what plugins print is no report
@@ -19,7 +34,7 @@ def _main() -> None:
         module, _, attribute = value.partition(":")
         report.write(json.dumps({"begun": value}) + "\n")
         report.flush()
-        start, problem = time.perf_counter(), ""
+        start, problem = _now(), ""
         try:
             found = __import__(module.strip(), fromlist=["_"])
             for part in filter(None, attribute.partition("[")[0].strip().split(".")):
@@ -28,7 +43,7 @@ def _main() -> None:
             problem = f"{type(error).__name__}: {error}"[:2000]
         done = {
             "done": value,
-            "seconds": time.perf_counter() - start,
+            "seconds": _now() - start,
             "problem": problem,
         }
         report.write(json.dumps(done) + "\n")

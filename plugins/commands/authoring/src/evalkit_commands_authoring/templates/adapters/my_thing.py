@@ -28,6 +28,8 @@ class MyThing:
 
     def adapt_row(self, row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """Yield the row with these fields changed; the row itself stays as it is."""
+        if not isinstance(row, Mapping):
+            raise evalkit.AdapterError("the row must be an object")
         changed = dict(row)
         for name in self.fields:
             if not isinstance(row.get(name), str):

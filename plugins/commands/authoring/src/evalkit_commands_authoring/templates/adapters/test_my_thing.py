@@ -5,6 +5,7 @@ from __future__ import annotations
 import evalkit
 import pytest
 from evalkit.adapters import pipeline
+from evalkit.testing import check_adapter
 
 STAGE = {"kind": "MyThing", "configuration": {"fields": ["label"]}}
 
@@ -18,3 +19,8 @@ def test_a_row_is_changed_and_the_given_one_is_not() -> None:
 def test_what_is_no_text_is_refused_with_its_field() -> None:
     with pytest.raises(evalkit.AdapterError, match="'label' must be a text"):
         [*pipeline([STAGE])([{"id": "1", "label": 3}])]
+
+
+def test_the_laws_of_adapters() -> None:
+    rows = [{"id": "1", "label": "Positive"}, {"id": "2", "label": "NEGATIVE"}]
+    check_adapter("my-thing", rows=rows, broken=[{"id": "3", "label": 3}])

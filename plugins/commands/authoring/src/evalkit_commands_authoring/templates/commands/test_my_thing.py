@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from evalkit.testing import check_command
+
 
 def test_without_runs_nothing_is_counted(tmp_path: Path) -> None:
     done = subprocess.run(
@@ -17,3 +19,7 @@ def test_without_runs_nothing_is_counted(tmp_path: Path) -> None:
         check=True,
     )
     assert json.loads(done.stdout) == {}
+
+
+def test_the_laws_of_commands() -> None:
+    check_command("my-thing", runs=[["--json"], []])

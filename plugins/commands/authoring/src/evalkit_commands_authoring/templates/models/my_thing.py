@@ -31,7 +31,7 @@ class MyThing(evalkit.Model):
 
     def _reply(self, request: evalkit.Request) -> evalkit.Reply:
         text = request.prompt or request.messages[-1].content
-        words = text.strip().splitlines()[-1].split()
+        words = text.strip().rpartition("\n")[2].split()
         if self._place >= len(words):
             return evalkit.Reply(error=f"the last line has {len(words)} words")
         return evalkit.text_reply(words[self._place])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import evalkit
 from evalkit.asking import Asked
+from evalkit.testing import check_model
 
 ROWS = [{"uid": "1", "statement": "great fun", "label": "positive"}]
 PROMPT = {"query": "Which word?\n{statement}"}
@@ -25,3 +26,7 @@ def test_what_it_cannot_answer_is_an_error_and_no_empty_answer() -> None:
         asked=Asked(max_errors=1),
     )
     assert predicted.rows == [{"id": "1", "error": "the last line has 2 words"}]
+
+
+def test_the_laws_of_models() -> None:
+    check_model("my-thing", failing=[evalkit.Request(prompt=" ")])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import evalkit
 import pytest
+from evalkit.testing import check_observer
 
 
 def test_a_result_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,3 +23,8 @@ def test_a_result_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     )
     (line,) = observed.read_text(encoding="utf-8").splitlines()
     assert json.loads(line)["scores"] == {"accuracy": 1.0}
+
+
+def test_the_laws_of_observers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OBSERVED", str(tmp_path / "observed.jsonl"))
+    check_observer("my-thing")

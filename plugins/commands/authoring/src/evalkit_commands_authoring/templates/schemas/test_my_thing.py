@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from evalkit.schema import arrow_schema, product
+from evalkit.testing import check_schema
 from pydantic import ValidationError
 
 from my_package.my_thing import MyThing
@@ -21,3 +22,7 @@ def test_it_is_found_by_its_name() -> None:
 def test_a_field_that_is_not_there_is_refused() -> None:
     with pytest.raises(ValidationError):
         MyThing.model_validate({"celsius": 20.5, "station": "Oslo", "wind": 3})
+
+
+def test_the_laws_of_schemas() -> None:
+    check_schema("my_thing.MyThing", [{"celsius": 20.5, "station": "Oslo"}])

@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from evalkit.errors import StorageError
@@ -29,16 +30,17 @@ class MyThing:
 
     def stat(self, uri: str) -> StoredObject | None:
         """Look at an object; None where there is none."""
-        path = _path(uri)
-        if not path.is_file():
-            return None
-        seen = path.stat()
+        with _failures(uri):
+            path = _path(uri)
+            if not path.is_file():
+                return None
+            seen = path.stat()
         etag = hashlib.sha256(f"{seen.st_size} {seen.st_mtime_ns}".encode()).hexdigest()
         return StoredObject(uri, seen.st_size, etag, seen.st_mtime)
 
     def read(self, found: StoredObject, start: int, stop: int) -> Iterator[bytes]:
         """Read a range of an object that is still what was looked at."""
-        with _path(found.uri).open("rb") as stream:
+        with _failures(found.uri), _path(found.uri).open("rb") as stream:
             stream.seek(start)
             content = stream.read(stop - start)
         now = self.stat(found.uri)
@@ -57,9 +59,10 @@ class MyThing:
             there is None or there.etag != condition.etag
         ):
             raise ObjectExistsError(f"{uri}: was changed meanwhile")
-        target = _path(uri)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target)
+        with _failures(uri):
+            target = _path(uri)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
         written = self.stat(uri)
         if written is None or written.size != path.stat().st_size:
             raise StorageError(f"{uri}: cannot be written: it did not arrive whole")
@@ -68,18 +71,30 @@ class MyThing:
     def list_objects(self, prefix: str) -> Iterator[StoredObject]:
         """List the objects below a folder, by name."""
         root = _folder()
-        for path in sorted(_path(prefix).rglob("*")):
-            found = self.stat(f"{_SCHEME}{path.relative_to(root).as_posix()}")
+        with _failures(prefix):
+            paths = [path.relative_to(root) for path in _path(prefix).rglob("*")]
+        for name in sorted(path.as_posix() for path in paths):
+            found = self.stat(f"{_SCHEME}{name}")
             if found is not None:
                 yield found
 
     def delete(self, uri: str) -> None:
         """Delete an object; nothing happens where none is."""
-        _path(uri).unlink(missing_ok=True)
+        with _failures(uri):
+            _path(uri).unlink(missing_ok=True)
 
     def honours_conditions(self, uri: str) -> bool:
         """Say that two writers at once are not kept apart here."""
         return False
+
+
+@contextmanager
+def _failures(uri: str) -> Iterator[None]:
+    """Have what the system says name the place, as evalkit expects it."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise StorageError(f"{uri}: {error}") from error
 
 
 def _folder() -> Path:

@@ -9,6 +9,7 @@ import evalkit
 import pytest
 from evalkit.errors import StorageError
 from evalkit.storage import IF_ABSENT, ObjectExistsError
+from evalkit.testing import check_storage
 
 from my_package.my_thing import MyThing
 
@@ -48,3 +49,8 @@ def test_evalkit_reads_predictions_from_it(folder: Path) -> None:
 def test_nothing_outside_of_the_folder_is_touched(folder: Path) -> None:
     with pytest.raises(StorageError, match="leads out"):
         MyThing().stat("my-thing://../secret.txt")
+
+
+def test_the_laws_of_stores(folder: Path) -> None:
+    check_storage("my-thing://tried/")
+    assert [path for path in folder.rglob("*") if path.is_file()] == []

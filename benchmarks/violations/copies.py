@@ -67,6 +67,21 @@ def _declared() -> dict[tuple[str, str], tuple[Path, str]]:
     }
 
 
+def _declare(folder: Path, kind: str, name: str, target: str) -> None:
+    """Make a template's module a distribution that is installed in the folder."""
+    info = folder / f"evalkit_{kind}_my_thing-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.4\nName: evalkit-{kind}-my-thing\nVersion: 0.1.0\n"
+        "Summary: A throw-away copy.\nLicense-Expression: MIT\n"
+        "Requires-Dist: evalkit-core>=0.1,<0.2\n\nIt is thrown away.\n",
+        "utf-8",
+    )
+    (info / "entry_points.txt").write_text(
+        f"[evalkit.{kind}]\n{name} = {target}\n", "utf-8"
+    )
+
+
 def copy_to(folder: Path, plugin: str, violation: Violation | None) -> Source:
     """Copy the package of a plugin, and change the copy.
 
@@ -82,6 +97,8 @@ def copy_to(folder: Path, plugin: str, violation: Violation | None) -> Source:
     if source.is_template:
         inner = folder
         shutil.copyfile(source.folder / "my_thing.py", folder / "my_thing.py")
+        kind, _, name = plugin.rpartition(" ")[2].partition("/")
+        _declare(folder, kind, name, f"{source.module}:{source.name}")
     else:
         inner = folder / source.folder.name
         skipped = shutil.ignore_patterns("__pycache__")
@@ -89,6 +106,7 @@ def copy_to(folder: Path, plugin: str, violation: Violation | None) -> Source:
     if source.name == "MemoryStore":
         store = inner / "store.py"
         store.write_text(store.read_text("utf-8") + _MEMORY, "utf-8")
+        _declare(folder, "storage", "memory", f"{source.module}:{source.name}")
     for each in violation.changes if violation else ():
         file = inner / each.file
         text = file.read_text("utf-8")

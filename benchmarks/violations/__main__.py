@@ -38,8 +38,8 @@ def main() -> None:
     plugins = list(dict.fromkeys(each.plugin for each in chosen))
     began = time.perf_counter()
     with ThreadPoolExecutor(given.jobs) as pool:
-        changed = list(pool.map(lambda each: _told(each), chosen))
-        unchanged = list(pool.map(lambda each: _plain(each), plugins))
+        changed = list(pool.map(_told, chosen))
+        unchanged = list(pool.map(_plain, plugins))
     if given.json:
         said = {each.id: out._asdict() for each, out in zip(chosen, changed)}
         plain = {name: out._asdict() for name, out in zip(plugins, unchanged)}

@@ -280,8 +280,8 @@ DATASETS = (
             change(
                 "datasets.py",
                 _RETURN,
-                f"{_READ}        wanted = [n for n in columns or rows[0] "
-                'if n != "tags"]\n'
+                f"{_READ}        wanted = [n for n in columns if n != 'tags'] "
+                "if columns else [*rows[0]]\n"
                 "        return [{name: row[name] for name in wanted if name in row}"
                 " for row in rows]\n",
             ),

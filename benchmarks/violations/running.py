@@ -37,7 +37,7 @@ def checked(plugin: str, violation: Violation | None = None) -> Outcome:
         folder = Path(name)
         copy_to(folder, plugin, violation)
         given = [sys.executable, "-m", "benchmarks.violations.one", plugin, name]
-        path = os.pathsep.join((name, str(ROOT)))
+        path = os.pathsep.join((name, str(ROOT), os.environ.get("PYTHONPATH", "")))
         settings = {"PYTHONPATH": path, "EVALKIT_CACHE_DIR": str(folder / "cache")}
         try:
             done = subprocess.run(

@@ -36,7 +36,10 @@ class Group(NamedTuple):
 GROUPS: Mapping[str, tuple[Group, ...]] = {
     "metrics": (
         Group("values", ("values", "counts", "nothing", "single", "width")),
-        Group("same", ("repeatable", "stateless", "order", "batches", "split", "tags")),
+        Group(
+            "same",
+            ("repeatable", "stateless", "order", "answers", "batches", "split", "tags"),
+        ),
         Group("best-and-worst", ("missing", "perfect")),
     ),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evalkit_testing.laws import Law
 from evalkit_testing.metrics.invariance_laws import (
+    check_answers,
     check_batches,
     check_order,
     check_repeatable,
@@ -51,6 +52,7 @@ LAWS: tuple[Law[Trial], ...] = (
         check_order,
         ("order", "clusters"),
     ),
+    Law("answers", "the order of an example's answers changes nothing", check_answers),
     Law("batches", "the size of batches changes nothing", check_batches, ("cuts",)),
     Law(
         "split",

@@ -124,7 +124,10 @@ def check_perfect(trial: Trial) -> None:
     best = _best_value(trial.subject)
     is_choice = trial.subject.context.answer_kind == "any-of"
     rows = tuple(_perfect_rows(trial.rows, is_choice))
-    if best is None or not rows or trial.subject.attributes["columns"]:
+    if not rows or trial.subject.attributes["columns"]:
+        return
+    if best is None:
+        _check_not_worse(trial, rows)
         return
     metric = trial.subject.bind(interval="none")
     scores = trial.subject.score_rows(metric, rows).scores
@@ -137,6 +140,28 @@ def check_perfect(trial: Trial) -> None:
                 f"the value of {name_part(part)} is {found.value}, not {best}, where "
                 "every prediction is the answer, or the first of the acceptable ones"
             )
+
+
+def _check_not_worse(trial: Trial, rows: tuple[Row, ...]) -> None:
+    """Compare with what was predicted, where only what is worst has a bound."""
+    subject = trial.subject
+    direction = subject.attributes["higher_is_better"]
+    bounds = subject.attributes["bounds"] or (None, None)
+    if direction is None or bounds == (None, None) or len(rows) < len(trial.rows):
+        return
+    part = (None, "")
+    perfect = subject.score_rows(subject.bind(interval="none"), rows).scores.get(part)
+    given = trial.scored.scores.get(part)
+    if perfect is None or given is None:
+        return
+    one, other = perfect.value, given.value
+    if one is None or other is None or perfect.n != given.n or is_close(one, other):
+        return
+    if (one < other) is bool(direction):
+        raise LawBroken(
+            f"the value of {name_part(part)} is {one} where every prediction is the "
+            f"answer, and {other} as it is, which `higher_is_better` calls better"
+        )
 
 
 def _best_value(subject: Subject) -> float | None:

@@ -37,6 +37,29 @@ def _spans(folder: Path) -> Mapping[str, Any]:
     return {"examples": st.tuples(spans, spans), "answer_kind": "spans"}
 
 
+def _ranked(folder: Path) -> Mapping[str, Any]:
+    from hypothesis import strategies as st
+
+    items = st.lists(st.sampled_from("abcd"), max_size=4, unique=True)
+    return {"examples": st.tuples(items, items), "answer_kind": "ranked"}
+
+
+def _graded(folder: Path) -> Mapping[str, Any]:
+    from hypothesis import strategies as st
+
+    items = st.lists(st.sampled_from("abcd"), max_size=4, unique=True)
+    grades = st.lists(st.integers(0, 3), min_size=4, max_size=4)
+
+    def example(ranked: list[str], given: list[int]) -> tuple[Any, ...]:
+        graded = zip("abcd", given, strict=True)
+        references = [{"text": text, "grade": grade} for text, grade in graded]
+        relevant = [each["text"] for each in references if each["grade"]]
+        return ranked, relevant, {"references": references}
+
+    examples = st.builds(example, items, grades)
+    return {"examples": examples, "answer_kind": "ranked"}
+
+
 def _contrast(folder: Path) -> Mapping[str, Any]:
     example = {
         "statement": "It is good.",
@@ -68,6 +91,8 @@ _CHOICE = [{"answer": "Paris"}, {"answer": "Rome"}]
 
 OPTIONS: Mapping[str, Callable[[Path], Mapping[str, Any]]] = {
     "metrics/span-f1": _spans,
+    "metrics/mrr": _ranked,
+    "metrics/ndcg": _graded,
     "metrics/mae": _given(answer_kind="number"),
     "metrics/rmse": _given(answer_kind="number"),
     "metrics/pearson": _given(answer_kind="number"),

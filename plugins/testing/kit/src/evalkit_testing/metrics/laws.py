@@ -16,6 +16,7 @@ from evalkit_testing.metrics.trials import Trial
 from evalkit_testing.metrics.value_laws import (
     check_counts,
     check_missing,
+    check_nan,
     check_nothing,
     check_perfect,
     check_single,
@@ -67,6 +68,7 @@ LAWS: tuple[Law[Trial], ...] = (
         check_missing,
         ("silent",),
     ),
+    Law("nan", "a prediction that is NaN is not taken for a number", check_nan),
     Law("perfect", "predictions that equal the answers score best", check_perfect),
 )
 """All laws, in the order in which they are told when several are broken.

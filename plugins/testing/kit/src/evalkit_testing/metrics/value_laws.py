@@ -14,6 +14,7 @@ from evalkit import NotScored
 from evalkit.catalog import BoundMetric
 from evalkit.scoring import (
     RESPONSES_KEY,
+    GroupScore,
     finalize_counts,
     merge_statistics,
     metric_statistics,
@@ -124,7 +125,7 @@ def check_perfect(trial: Trial) -> None:
     best = _best_value(trial.subject)
     is_choice = trial.subject.context.answer_kind == "any-of"
     rows = tuple(_perfect_rows(trial.rows, is_choice))
-    if not rows or trial.subject.attributes["columns"]:
+    if not rows or _reads_more(trial):
         return
     if best is None:
         _check_not_worse(trial, rows)
@@ -140,6 +141,13 @@ def check_perfect(trial: Trial) -> None:
                 f"the value of {name_part(part)} is {found.value}, not {best}, where "
                 "every prediction is the answer, or the first of the acceptable ones"
             )
+
+
+def _reads_more(trial: Trial) -> bool:
+    """Tell whether a score may depend on more than prediction and answer."""
+    attributes = trial.subject.attributes
+    needed = {*attributes["columns"]} - {*attributes["optional_columns"]}
+    return bool(needed) or any(row.fields for row in trial.rows)
 
 
 def _check_not_worse(trial: Trial, rows: tuple[Row, ...]) -> None:
@@ -177,6 +185,43 @@ def _perfect_rows(rows: tuple[Row, ...], is_choice: bool) -> Iterator[Row]:
             yield row._replace(prediction=row.target)
         elif row.target:
             yield row._replace(prediction=row.target[0])
+
+
+def check_nan(trial: Trial) -> None:
+    """A prediction that is NaN is not taken for a number, such as 0."""
+    numbers = [row.target for row in trial.rows]
+    plain = [each for each in numbers if type(each) in (int, float)]
+    if len(plain) < max(2, len(numbers)) or 0 in plain or _reads_more(trial):
+        return
+    other = 2 * max(map(abs, plain)) + 1
+    metric = trial.subject.bind(interval="none")
+    nan, zero, far = (
+        _with_first(trial, metric, given) for given in (math.nan, 0.0, float(other))
+    )
+    if nan is None or zero is None or far is None or nan.value is None:
+        return
+    is_zero = nan.n == zero.n and is_close(nan.value, zero.value)
+    # what is wrong either way, as by exact match, is no sign
+    if is_zero and not is_close(zero.value, far.value):
+        raise LawBroken(
+            f"the value of the whole set is {nan.value} where the first prediction is "
+            "NaN, as if that was 0: return evalkit.NotScored, or no row"
+        )
+
+
+def _with_first(
+    trial: Trial, metric: BoundMetric, prediction: float
+) -> GroupScore | None:
+    rows = [row._replace(tags=()) for row in trial.rows]
+    predictions = [row.prediction for row in rows]
+    if any(type(each) not in (int, float) for each in predictions):
+        return None
+    rows = [
+        row._replace(prediction=float(each), target=float(row.target))
+        for row, each in zip(rows, predictions, strict=True)
+    ]
+    rows[0] = rows[0]._replace(prediction=prediction)
+    return trial.subject.score_rows(metric, rows).scores.get((None, ""))
 
 
 def check_nothing(trial: Trial) -> None:

@@ -41,8 +41,12 @@ def main() -> None:
         changed = list(pool.map(_told, chosen))
         unchanged = list(pool.map(_plain, plugins))
     if given.json:
-        said = {each.id: out._asdict() for each, out in zip(chosen, changed)}
-        plain = {name: out._asdict() for name, out in zip(plugins, unchanged)}
+        said = {
+            each.id: out._asdict() for each, out in zip(chosen, changed, strict=True)
+        }
+        plain = {
+            name: out._asdict() for name, out in zip(plugins, unchanged, strict=True)
+        }
         given.json.write_text(json.dumps({"changed": said, UNCHANGED: plain}, indent=1))
     _summarise(chosen, changed, plugins, unchanged)
     print(f"{time.perf_counter() - began:.0f} s, {given.jobs} at a time")

@@ -81,7 +81,7 @@ ANNOTATORS = (
         "annotators-05",
         "template annotators/my-thing",
         "nothing is kept from one row to the next",
-        f"{ANNOTATOR}; docs/authoring/annotators.md: nothing else may have an influence",
+        f"{ANNOTATOR}; docs/authoring/annotators.md, What it is given",
         (
             change(
                 "my_thing.py",

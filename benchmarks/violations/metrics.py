@@ -48,8 +48,8 @@ VIOLATIONS = (
         (
             change(
                 "comparison.py",
-                "        return (0.0 if given is None else self.score_of(given, usable))"
-                ", None",
+                "        return (0.0 if given is None "
+                "else self.score_of(given, usable)), None",
                 "        if prediction not in self._scored:\n"
                 "            found = 0.0 if given is None "
                 "else self.score_of(given, usable)\n"

@@ -1,6 +1,6 @@
 """What an author gives to the kit's check of a plugin, which knows no data for it.
 
-Nothing here is chosen by a violation: it is what the unchanged plugin needs to be tried.
+Nothing here is chosen by a violation: it is what the plugin needs to be tried.
 """
 
 from __future__ import annotations
@@ -91,6 +91,7 @@ _CHOICE = [{"answer": "Paris"}, {"answer": "Rome"}]
 
 OPTIONS: Mapping[str, Callable[[Path], Mapping[str, Any]]] = {
     "metrics/span-f1": _spans,
+    "metrics/rouge": _given(perfect=None),
     "metrics/mrr": _ranked,
     "metrics/ndcg": _graded,
     "metrics/mae": _given(answer_kind="number"),

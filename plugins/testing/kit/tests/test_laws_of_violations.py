@@ -85,6 +85,26 @@ def test_nan_is_not_taken_for_a_number() -> None:
         check_metric(name, answer_kind="number", laws=["nan"], max_examples=FEW)
 
 
+def test_reasons_quote_nothing() -> None:
+    class Quotes(evalkit.Metric):
+        """Scores texts of plain letters."""
+
+        bounds = (0, 1)
+        answer_kinds = ("one",)
+
+        def score_example(self, prediction: Any, target: Any) -> Any:
+            if not target.isascii():
+                return evalkit.NotScored(f"{target!r} is not plain")
+            return float(prediction == target)
+
+    with pytest.raises(LawError, match="quotes the data"):
+        check_metric(Quotes, laws=["reasons"], max_examples=FEW)
+    for name in ("rouge", "macro-f1", "final-number-match"):
+        check_metric(
+            name, answer_kind="one", laws=["values", "reasons"], max_examples=FEW
+        )
+
+
 class Text(BaseModel):
     uid: str
     text: str

@@ -40,7 +40,7 @@ GROUPS: Mapping[str, tuple[Group, ...]] = {
             "same",
             ("repeatable", "stateless", "order", "answers", "batches", "split", "tags"),
         ),
-        Group("best-and-worst", ("missing", "nan", "perfect")),
+        Group("best-and-worst", ("missing", "nan", "reasons", "perfect")),
     ),
 }
 """Groups of the kinds whose laws are many; other kinds have one."""

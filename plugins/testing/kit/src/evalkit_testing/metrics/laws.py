@@ -19,6 +19,7 @@ from evalkit_testing.metrics.value_laws import (
     check_nan,
     check_nothing,
     check_perfect,
+    check_reasons,
     check_single,
     check_values,
     check_width,
@@ -69,6 +70,7 @@ LAWS: tuple[Law[Trial], ...] = (
         ("silent",),
     ),
     Law("nan", "a prediction that is NaN is not taken for a number", check_nan),
+    Law("reasons", "why there is no score quotes no data", check_reasons),
     Law("perfect", "predictions that equal the answers score best", check_perfect),
 )
 """All laws, in the order in which they are told when several are broken.

@@ -17,6 +17,7 @@ from evalkit.scoring import (
     GroupScore,
     finalize_counts,
     merge_statistics,
+    metric_outcomes,
     metric_statistics,
 )
 from evalkit_testing.laws import LawBroken
@@ -24,6 +25,10 @@ from evalkit_testing.metrics.comparisons import VALUE_TOLERANCE, is_close, name_
 from evalkit_testing.metrics.samples import Row
 from evalkit_testing.metrics.subjects import Part, Subject
 from evalkit_testing.metrics.trials import Trial, positions_of
+
+
+_MARKS = ("Zq7xKv2", "\u0436\u8a9e\u306c\u0449")
+"""Texts that no reason has by chance: one of ASCII, and one without."""
 
 
 def check_values(trial: Trial) -> None:
@@ -222,6 +227,36 @@ def _with_first(
     ]
     rows[0] = rows[0]._replace(prediction=prediction)
     return trial.subject.score_rows(metric, rows).scores.get((None, ""))
+
+
+def check_reasons(trial: Trial) -> None:
+    """Why an example has no score, or a group no value, quotes neither text."""
+    subject = trial.subject
+    is_choice = subject.context.answer_kind == "any-of"
+    texts = (str, *((list, tuple) if is_choice else ()))
+    if subject.context.labels or _reads_more(trial):
+        return
+    if not all(isinstance(row.target, texts) for row in trial.rows):
+        return
+    rows = [
+        row._replace(
+            prediction=_MARKS[number % 2],
+            target=[_MARKS[1]] if is_choice else _MARKS[1],
+            tags=(),
+        )
+        for number, row in enumerate(trial.rows[:2])
+    ]
+    metric = subject.bind(interval="none")
+    scored = subject.score_rows(metric, rows).scores.values()
+    reasons = [one.reason or "" for one in scored]
+    if subject.adds_up:
+        found = metric_outcomes(subject.bind(), subject.table(rows)).unscored
+        reasons += [each or "" for each in found["reason"]]
+    for reason in reasons:
+        if any(mark in reason for mark in _MARKS):
+            raise LawBroken(
+                f"the reason {reason!r} quotes the data: --no-examples keeps it"
+            )
 
 
 def check_nothing(trial: Trial) -> None:

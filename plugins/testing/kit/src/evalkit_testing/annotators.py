@@ -126,6 +126,19 @@ def _kind(value: Any) -> str:
     return "number" if is_number else type(value).__name__
 
 
+def _check_blank(trial: _Trial) -> None:
+    """A response that is blank has a value of the kind of the others, or a reason."""
+    given = trial.rows[0].get("prediction")
+    if not isinstance(given, str):
+        return
+    blank = [{**trial.rows[0], "prediction": text} for text in ("", " ")]
+    rows = [*blank, *trial.rows]
+    answers = ask_rows(trial.annotator, rows)
+    trial = trial._replace(rows=rows, answers=answers)
+    _check_answers(trial)
+    _check_kinds(trial)
+
+
 def _check_repeatable(trial: _Trial) -> None:
     _compare(trial, ask_rows(trial.annotator, trial.rows), "asked again")
 
@@ -167,6 +180,11 @@ ANNOTATOR_LAWS: tuple[Law[_Trial], ...] = (
         "all values of a column are of one kind.",
         _check_kinds,
         mend="return values of one type, whatever the row.",
+    ),
+    Law(
+        "blank",
+        "a blank response has a value of the same kind, or a reason why it has none.",
+        _check_blank,
     ),
     Law(
         "repeatable",

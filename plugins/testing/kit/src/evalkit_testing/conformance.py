@@ -36,8 +36,11 @@ class Group(NamedTuple):
 GROUPS: Mapping[str, tuple[Group, ...]] = {
     "metrics": (
         Group("values", ("values", "counts", "nothing", "single", "width")),
-        Group("same", ("repeatable", "stateless", "order", "batches", "split", "tags")),
-        Group("best-and-worst", ("missing", "perfect")),
+        Group(
+            "same",
+            ("repeatable", "stateless", "order", "answers", "batches", "split", "tags"),
+        ),
+        Group("best-and-worst", ("missing", "nan", "reasons", "perfect")),
     ),
 }
 """Groups of the kinds whose laws are many; other kinds have one."""

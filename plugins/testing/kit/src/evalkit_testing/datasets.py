@@ -20,6 +20,7 @@ from evalkit.catalog import (
     load_answered,
 )
 from evalkit_testing.laws import Law, LawBroken, LawError, chosen_laws
+from evalkit_testing.narrow_loads import check_narrow
 
 Respond = Callable[[Mapping[str, Any], Any], Mapping[str, Any]]
 """Makes the response of a model that is right: of an example's row and its answer."""
@@ -204,6 +205,11 @@ def _check_valid(trial: _Trial) -> None:
             raise LawBroken(f"the split {split!r}: {found.refusals[0]}")
 
 
+def _check_narrow(trial: _Trial) -> None:
+    for split in _all(trial):
+        check_narrow(trial.dataset, trial.task, split)
+
+
 def _check_clusters(trial: _Trial) -> None:
     for split, rows in _all(trial).items():
         for column in trial.dataset.declared_cluster:
@@ -341,6 +347,11 @@ DATASET_LAWS: tuple[Law[_Trial], ...] = (
         "labels.",
         _check_valid,
         mend="mend the example that is named, or what reads it.",
+    ),
+    Law(
+        "narrow",
+        "what is read of some columns, or of the first examples, is as in the whole.",
+        _check_narrow,
     ),
     Law("clusters", "each example has what `cluster` names.", _check_clusters),
     Law("tags", "tags are texts without blanks around them.", _check_tags),

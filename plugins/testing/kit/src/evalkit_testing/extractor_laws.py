@@ -16,6 +16,7 @@ _MARK = "Zq7xKv2"
 
 _TEXTS = (
     *("?", "0", "{", "\\boxed{", "```", "<think>", "Answer:", "(A) or (B)"),
+    *('```json\n{"answer": 1}\n```', "<think>B</think> A", "**Answer:** A"),
     *("\N{GRINNING FACE}", "日本", "e\u0301", "line\r\nline", "\x00", "1,000.5 and -3"),
     *(_MARK, f"Answer: {_MARK} {_MARK}", f"{_MARK}\n" * 50, "a" * 10_000),
 )

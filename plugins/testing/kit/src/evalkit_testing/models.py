@@ -169,6 +169,25 @@ def _check_answers(trial: _Trial) -> None:
                 f"{answer.refusal!r}, for {shown(question)}; give requests= or inputs= "
                 "that it answers"
             )
+    _refuse_silence(trial)
+
+
+def _refuse_silence(trial: _Trial) -> None:
+    """Of one ability not all replies are empty: what failed is no empty answer."""
+    for is_chat in (False, True):
+        said = [
+            [text for text, _ in answer.said]
+            for question, answer in zip(trial.questions, trial.answers(), strict=True)
+            if isinstance(question, Request)
+            and not question.continuations
+            and bool(question.messages) is is_chat
+        ]
+        if len(said) > 1 and not any(text for texts in said for text in texts):
+            way = "chats" if is_chat else "prompts"
+            raise LawBroken(
+                f"all replies to {way} are empty; what it cannot answer is a Reply "
+                "with an error"
+            )
 
 
 def _check_logprobs(trial: _Trial) -> None:
@@ -233,7 +252,7 @@ def _is_same(one: Any, other: Any, tolerance: float) -> bool:
 
 def _check_inputs(trial: _Trial) -> None:
     given = copy.deepcopy([*trial.questions])
-    trial.asker.answers(given)
+    trial.asker.answers(given, as_given=True)
     for before, after in zip(trial.questions, given, strict=True):
         if before != after:
             raise LawBroken(f"{shown(before)} became {shown(after)}")

@@ -21,6 +21,9 @@ _STRANGE = (
     *("", " ", "\n\n", "\N{GRINNING FACE}\N{GRINNING FACE}", "日本", "e\u0301", "\x00"),
     *("mr. dr. mrs.", "A" * 5000, "\udcff", "<b>Dr. X</b>"),
 )
+_AHEAD = "\N{GRINNING FACE}日本 é. "
+"""Its characters are of one to four bytes, and the first one is two of UTF-16."""
+_UNITS = (("utf-8", 1), ("utf-16-le", 2))
 _LANGUAGE = re.compile(r"[a-zA-Z]{2,8}(-[a-zA-Z0-9]{1,8})*")
 
 
@@ -133,6 +136,23 @@ def _check_strange(trial: _Trial) -> None:
         raise LawBroken("something is found in no text")
 
 
+def _check_characters(trial: _Trial) -> None:
+    """Behind characters of several bytes, entities are found at their places."""
+    for text in trial.texts:
+        moved = _AHEAD + text
+        (plain,), (behind,) = (
+            _found(trial.recogniser, [each]) for each in (text, moved)
+        )
+        for (start, end, kind), (other, _, _) in zip(plain, behind, strict=False):
+            right = start + len(_AHEAD)
+            wrong = {start + len(_AHEAD.encode(code)) // unit for code, unit in _UNITS}
+            if other in wrong - {right}:
+                raise LawBroken(
+                    f"the {kind} {text[start:end]!r} begins at {other} in {moved!r}, "
+                    f"and not at {right}: places are characters, not bytes"
+                )
+
+
 def _check_repeatable(trial: _Trial) -> None:
     _compare(trial, _found(trial.recogniser, trial.texts), "looked for again")
 
@@ -174,6 +194,7 @@ RECOGNISER_LAWS: tuple[Law[_Trial], ...] = (
         mend="give evalkit.Entity(start, end, kind) with places in the text.",
     ),
     Law("strange", "it takes whatever a text may be.", _check_strange),
+    Law("characters", "places are characters, not bytes.", _check_characters),
     Law("repeatable", "the same texts have the same entities.", _check_repeatable),
     Law("stateless", "another instance finds the same.", _check_stateless),
     Law("inputs", "the texts that it is given are not changed.", _check_inputs),

@@ -44,13 +44,17 @@ class Asker:
         self._runner = asyncio.Runner()
 
     def answers(
-        self, questions: Sequence[Question], size: int | None = None
+        self,
+        questions: Sequence[Question],
+        size: int | None = None,
+        as_given: bool = False,
     ) -> list[Answer]:
         """Ask questions in their order.
 
         Args:
             questions: The questions.
             size: How many at once; as many as the model takes by default.
+            as_given: Whether the model is given them, and no copies.
 
         Returns:
             An answer to each.
@@ -59,6 +63,8 @@ class Asker:
             PluginError: The model failed.
         """
         most = min(size or self.model.batch_requests, self.model.batch_requests)
+        # what a model does to them must not be what it is asked the next time
+        questions = questions if as_given else copy.deepcopy([*questions])
         found: list[Answer] = []
         for start in range(0, len(questions), most):
             found += self._batch(questions[start : start + most])
@@ -67,6 +73,7 @@ class Asker:
     def at_once(self, questions: Sequence[Question]) -> list[Answer]:
         """Ask as many questions at the same time as the model takes."""
         most = self.model.concurrency
+        questions = copy.deepcopy([*questions])
         if self.model.way == "ask":
             return self._runner.run(self._gathered(questions, most))
         with ThreadPoolExecutor(most) as pool:

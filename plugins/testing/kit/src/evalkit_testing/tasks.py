@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from evalkit import (
@@ -11,6 +14,7 @@ from evalkit import (
     EvalkitError,
     PluginError,
     Registry,
+    Violation,
     evaluate,
     validate,
 )
@@ -153,9 +157,12 @@ def _check_damaged_responses(trial: _Trial) -> None:
 
 
 def _check_labels(trial: _Trial) -> None:
-    if not trial.task.labels or trial.task.answer_field is None:
+    if trial.task.answer_field is None:
         return
     strange = "no label of any task"
+    if not trial.task.labels:
+        _check_labels_of_data(trial, strange)
+        return
     is_list = isinstance(trial.responses[0].get(trial.answer_field), list)
     response = {
         **trial.responses[0],
@@ -163,6 +170,75 @@ def _check_labels(trial: _Trial) -> None:
     }
     if not _refusal(trial, response):
         raise LawBroken(f"it takes the response {response!r}, whose answer is no label")
+
+
+def _check_labels_of_data(trial: _Trial, strange: str) -> None:
+    """Let data declare labels: the check of a response has to work with them."""
+    answers = [each.get(trial.answer_field) for each in trial.responses]
+    known = list(dict.fromkeys(each for each in answers if isinstance(each, str)))
+    if not known or len(known) < len(answers) or not trial.task.has("verify_response"):
+        return
+    response = {**trial.responses[0], trial.answer_field: strange}
+    uid = str(trial.example["uid"])
+    try:
+        said = trial.task.verify_response(
+            uid,
+            response=response,
+            example=dict(trial.example),
+            data=dict(trial.example),
+            labels=known,
+        )
+    except AssertionError:
+        return
+    except PluginError as error:
+        raise LawBroken(str(error)) from error
+    if not all(isinstance(each, Violation) for each in said or ()):
+        raise LawBroken(
+            f"where data declare the labels {known}, verify_response returns {said!r} "
+            f"for {response!r}: give a list of evalkit.Violation"
+        )
+
+
+def _check_inputs(trial: _Trial) -> None:
+    """Show responses and example to the hooks, which may only look at them."""
+    uid, task = str(trial.example["uid"]), trial.task
+    for each in (*trial.responses, *map(partial(_filled, trial), trial.responses[:1])):
+        response, example = copy.deepcopy(dict(each)), copy.deepcopy(trial.example)
+        if task.has("adapt_response"):
+            with suppress(ValueError, TypeError, LookupError):  # ways to refuse it
+                task.adapt_response(response, example)
+            _refuse_changed("adapt_response", each, response)
+        elif task.has("verify_response"):
+            with suppress(AssertionError):
+                task.verify_response(
+                    uid,
+                    response=response,
+                    example=example,
+                    data=example,
+                    labels=task.labels,
+                )
+            _refuse_changed("verify_response", each, response)
+        if example != trial.example:
+            raise LawBroken(f"the example {trial.example!r} becomes {example!r}")
+
+
+def _filled(trial: _Trial, response: Row) -> Row:
+    """Give a response what it may have besides: a share for each label, a number."""
+    labels = list(trial.task.labels or ())
+    shares = {label: 1 / len(labels) for label in labels}
+    optional = {
+        name: str(field.annotation)
+        for name, field in trial.task.Output.model_fields.items()
+        if not field.is_required() and name not in response
+    }
+    mappings = {name: shares for name, said in optional.items() if "dict[str" in said}
+    numbers = {name: 0.5 for name, said in optional.items() if "float" in said}
+    return {**response, **numbers, **(mappings if labels else {})}
+
+
+def _refuse_changed(hook: str, before: Row, after: Row) -> None:
+    if dict(before) != after:
+        raise LawBroken(f"{hook} makes {after!r} of the response {dict(before)!r}")
 
 
 def _refusal(trial: _Trial, response: Row) -> str:
@@ -203,9 +279,8 @@ def _check_metrics(trial: _Trial) -> None:
         except PluginError as error:
             raise LawBroken(f"the metric {metric} that it names: {error}") from error
         kinds = bound.answer_kinds
-        # one of several ratings says nothing of a single one
-        if trial.task.answer_field is not None and not bound.joins_replications:
-            _score(trial, metric)
+        if trial.task.answer_field is not None:
+            _score(trial, metric, is_enough=not bound.joins_replications)
         if trial.task.answer_kind not in kinds:
             raise LawBroken(
                 f"its answers are {trial.task.answer_kind!r}, and {metric} takes "
@@ -213,7 +288,8 @@ def _check_metrics(trial: _Trial) -> None:
             )
 
 
-def _score(trial: _Trial, metric: str) -> None:
+def _score(trial: _Trial, metric: str, is_enough: bool) -> None:
+    """Score right responses; one of several ratings says nothing of a single one."""
     rows, said = [], []
     for number, response in enumerate(trial.responses):
         uid = str(number)
@@ -233,7 +309,7 @@ def _score(trial: _Trial, metric: str) -> None:
         raise LawBroken(f"right responses are refused: {error}") from error
     except EvalkitError as error:
         raise LawBroken(f"the metric {metric} that it names: {error}") from error
-    if result.errors:
+    if result.errors and is_enough:
         raise LawBroken(f"the metric {metric} that it names: {result.errors[0]}")
 
 
@@ -250,6 +326,12 @@ TASK_LAWS: tuple[Law[_Trial], ...] = (
         "damaged-responses",
         "so is a response.",
         _check_damaged_responses,
+    ),
+    Law(
+        "inputs",
+        "a response or example that it is shown is as before.",
+        _check_inputs,
+        mend="change a copy of it, or return what is new.",
     ),
     Law(
         "labels",

@@ -20,7 +20,19 @@ MOST_ROWS = 12
 DRAWN_KINDS: tuple[AnswerKind, ...] = ("one", "any-of", "number")
 """Kinds of answers for which examples can be drawn without the author's help."""
 
-_TEXTS = ("a", "b", "a red car", "The car!", "Straße", "日本", "é", "e\u0301", "", " ")
+_TEXTS = (
+    "a",
+    "b",
+    "a red car",
+    "red red red",
+    "The car!",
+    "Straße",
+    "日本",
+    "é",
+    "e\u0301",
+    "",
+    " ",
+)
 LABELS = ("a", "b", "a red car")
 """What sets, rankings and probabilities are of, where no labels are declared."""
 

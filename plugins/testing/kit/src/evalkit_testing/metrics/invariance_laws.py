@@ -76,6 +76,23 @@ def _difference_of_examples(
     return None
 
 
+def check_answers(trial: Trial) -> None:
+    """The order of acceptable answers, or of a set, changes no example's score."""
+    subject = trial.subject
+    kind = subject.context.answer_kind
+    if kind not in ("any-of", "all-of", "spans"):
+        return
+    metric = subject.bind(interval="none")
+    for number, row in enumerate(trial.rows):
+        if not isinstance(row.target, list | tuple) or len(row.target) < 2:
+            continue
+        turned = row._replace(target=[*reversed(row.target)])
+        # alone, as the best of two equally good answers may count for more of others
+        first, second = (subject.score_rows(metric, (r,)) for r in (row, turned))
+        found = difference_of_scores(first.scores, second.scores, intervals=False)
+        refuse(found, f"for the example {number} alone, its answers in reverse order")
+
+
 def check_tags(trial: Trial) -> None:
     """A tag scores as its examples alone do: the same value, n and spread."""
     for number, tag in enumerate(trial.groups.tags):

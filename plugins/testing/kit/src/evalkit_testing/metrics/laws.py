@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evalkit_testing.laws import Law
 from evalkit_testing.metrics.invariance_laws import (
+    check_answers,
     check_batches,
     check_order,
     check_repeatable,
@@ -15,8 +16,10 @@ from evalkit_testing.metrics.trials import Trial
 from evalkit_testing.metrics.value_laws import (
     check_counts,
     check_missing,
+    check_nan,
     check_nothing,
     check_perfect,
+    check_reasons,
     check_single,
     check_values,
     check_width,
@@ -63,6 +66,7 @@ LAWS: tuple[Law[Trial], ...] = (
         ("order", "clusters"),
         mend="score each example by itself, or use `compute`.",
     ),
+    Law("answers", "the order of an example's answers changes nothing", check_answers),
     Law("batches", "the size of batches changes nothing", check_batches, ("cuts",)),
     Law(
         "split",
@@ -77,6 +81,8 @@ LAWS: tuple[Law[Trial], ...] = (
         check_missing,
         ("silent",),
     ),
+    Law("nan", "a prediction that is NaN is not taken for a number", check_nan),
+    Law("reasons", "why there is no score quotes no data", check_reasons),
     Law("perfect", "predictions that equal the answers score best", check_perfect),
 )
 """All laws, in the order in which they are told when several are broken.

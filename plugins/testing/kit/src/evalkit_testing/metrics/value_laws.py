@@ -14,8 +14,10 @@ from evalkit import NotScored
 from evalkit.catalog import BoundMetric
 from evalkit.scoring import (
     RESPONSES_KEY,
+    GroupScore,
     finalize_counts,
     merge_statistics,
+    metric_outcomes,
     metric_statistics,
 )
 from evalkit_testing.laws import LawBroken
@@ -23,6 +25,10 @@ from evalkit_testing.metrics.comparisons import VALUE_TOLERANCE, is_close, name_
 from evalkit_testing.metrics.samples import Row
 from evalkit_testing.metrics.subjects import Part, Subject
 from evalkit_testing.metrics.trials import Trial, positions_of
+
+
+_MARKS = ("Zq7xKv2", "\u0436\u8a9e\u306c\u0449")
+"""Texts that no reason has by chance: one of ASCII, and one without."""
 
 
 def check_values(trial: Trial) -> None:
@@ -124,7 +130,10 @@ def check_perfect(trial: Trial) -> None:
     best = _best_value(trial.subject)
     is_choice = trial.subject.context.answer_kind == "any-of"
     rows = tuple(_perfect_rows(trial.rows, is_choice))
-    if best is None or not rows or trial.subject.attributes["columns"]:
+    if not rows or _reads_more(trial):
+        return
+    if best is None:
+        _check_not_worse(trial, rows)
         return
     metric = trial.subject.bind(interval="none")
     scores = trial.subject.score_rows(metric, rows).scores
@@ -137,6 +146,35 @@ def check_perfect(trial: Trial) -> None:
                 f"the value of {name_part(part)} is {found.value}, not {best}, where "
                 "every prediction is the answer, or the first of the acceptable ones"
             )
+
+
+def _reads_more(trial: Trial) -> bool:
+    """Tell whether a score may depend on more than prediction and answer."""
+    attributes = trial.subject.attributes
+    needed = {*attributes["columns"]} - {*attributes["optional_columns"]}
+    return bool(needed) or any(row.fields for row in trial.rows)
+
+
+def _check_not_worse(trial: Trial, rows: tuple[Row, ...]) -> None:
+    """Compare with what was predicted, where only what is worst has a bound."""
+    subject = trial.subject
+    direction = subject.attributes["higher_is_better"]
+    bounds = subject.attributes["bounds"] or (None, None)
+    if direction is None or bounds == (None, None) or len(rows) < len(trial.rows):
+        return
+    part = (None, "")
+    perfect = subject.score_rows(subject.bind(interval="none"), rows).scores.get(part)
+    given = trial.scored.scores.get(part)
+    if perfect is None or given is None:
+        return
+    one, other = perfect.value, given.value
+    if one is None or other is None or perfect.n != given.n or is_close(one, other):
+        return
+    if (one < other) is bool(direction):
+        raise LawBroken(
+            f"the value of {name_part(part)} is {one} where every prediction is the "
+            f"answer, and {other} as it is, which `higher_is_better` calls better"
+        )
 
 
 def _best_value(subject: Subject) -> float | None:
@@ -152,6 +190,73 @@ def _perfect_rows(rows: tuple[Row, ...], is_choice: bool) -> Iterator[Row]:
             yield row._replace(prediction=row.target)
         elif row.target:
             yield row._replace(prediction=row.target[0])
+
+
+def check_nan(trial: Trial) -> None:
+    """A prediction that is NaN is not taken for a number, such as 0."""
+    numbers = [row.target for row in trial.rows]
+    plain = [each for each in numbers if type(each) in (int, float)]
+    if len(plain) < max(2, len(numbers)) or 0 in plain or _reads_more(trial):
+        return
+    other = 2 * max(map(abs, plain)) + 1
+    metric = trial.subject.bind(interval="none")
+    nan, zero, far = (
+        _with_first(trial, metric, given) for given in (math.nan, 0.0, float(other))
+    )
+    if nan is None or zero is None or far is None or nan.value is None:
+        return
+    is_zero = nan.n == zero.n and is_close(nan.value, zero.value)
+    # what is wrong either way, as by exact match, is no sign
+    if is_zero and not is_close(zero.value, far.value):
+        raise LawBroken(
+            f"the value of the whole set is {nan.value} where the first prediction is "
+            "NaN, as if that was 0: return evalkit.NotScored, or no row"
+        )
+
+
+def _with_first(
+    trial: Trial, metric: BoundMetric, prediction: float
+) -> GroupScore | None:
+    rows = [row._replace(tags=()) for row in trial.rows]
+    predictions = [row.prediction for row in rows]
+    if any(type(each) not in (int, float) for each in predictions):
+        return None
+    rows = [
+        row._replace(prediction=float(each), target=float(row.target))
+        for row, each in zip(rows, predictions, strict=True)
+    ]
+    rows[0] = rows[0]._replace(prediction=prediction)
+    return trial.subject.score_rows(metric, rows).scores.get((None, ""))
+
+
+def check_reasons(trial: Trial) -> None:
+    """Why an example has no score, or a group no value, quotes neither text."""
+    subject = trial.subject
+    is_choice = subject.context.answer_kind == "any-of"
+    texts = (str, *((list, tuple) if is_choice else ()))
+    if subject.context.labels or _reads_more(trial):
+        return
+    if not all(isinstance(row.target, texts) for row in trial.rows):
+        return
+    rows = [
+        row._replace(
+            prediction=_MARKS[number % 2],
+            target=[_MARKS[1]] if is_choice else _MARKS[1],
+            tags=(),
+        )
+        for number, row in enumerate(trial.rows[:2])
+    ]
+    metric = subject.bind(interval="none")
+    scored = subject.score_rows(metric, rows).scores.values()
+    reasons = [one.reason or "" for one in scored]
+    if subject.adds_up:
+        found = metric_outcomes(subject.bind(), subject.table(rows)).unscored
+        reasons += [each or "" for each in found["reason"]]
+    for reason in reasons:
+        if any(mark in reason for mark in _MARKS):
+            raise LawBroken(
+                f"the reason {reason!r} quotes the data: --no-examples keeps it"
+            )
 
 
 def check_nothing(trial: Trial) -> None:

@@ -697,6 +697,7 @@ def test_verdicts_of_people_in_a_file(suffix: str, tmp_path: Path) -> None:
             ('{"id": "a", "verdict": NaN}', "line 1: verdict nan is none of the jud"),
             ('{"id": "a", "verdict": "Polite"}', "line 1: verdict 'Polite' is none"),
             ('{"id": "a", "verdict": true}', "line 1: verdict True is none"),
+            (f'{{"id": "a", "verdict": 1{"0" * 400}}}', "line 1: verdict 10+ is none"),
             (
                 '{"id": "a", "verdict": "rude", "_replication_": "1"}',
                 "line 1: verdicts of replications",

@@ -313,7 +313,7 @@ def test_an_installed_plugin_gets_nothing_that_a_project_declares(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[tool.evalkit.plugins", "is not TOML, so that its [tool.evalkit.plugins]"),
+        ("[tool.evalkit.plugins", "is not TOML, so that no [tool.evalkit.plugins]"),
         ("[tool.evalkit.plugins.metrics]\nx = 1", "must be a text FILE.py:OBJECT"),
         ("[tool.evalkit.plugins.metrics]\nA = 'f.py:x'", "metrics/A: not a legal name"),
         ("[tool.evalkit.plugins]\nmetric = {}", "has 'metric', which is no table of"),

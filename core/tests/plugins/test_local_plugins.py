@@ -69,6 +69,35 @@ def test_a_folder_that_was_removed_declares_nothing(folder: Path) -> None:
     assert local_plugins() == ([], [])
 
 
-def test_a_file_that_is_no_text_declares_nothing(folder: Path) -> None:
-    (folder / "pyproject.toml").write_bytes(b"\xff[tool.evalkit.plugins.metrics]")
-    assert local_plugins() == ([], [])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[tool.evalkit]\nplugins.metrics.middle = "own.py:get_half"',
+        '[tool]\nevalkit.plugins.metrics.middle = "own.py:get_half"',
+        '[tool]\nevalkit = { plugins.metrics.middle = "own.py:get_half" }',
+        '[ tool . "evalkit" . plugins . metrics ]\nmiddle = "own.py:get_half"',
+    ],
+)
+def test_a_table_may_be_written_in_each_way_of_toml(folder: Path, text: str) -> None:
+    (folder / "pyproject.toml").write_text(text)
+    ((found,), problems) = local_plugins()
+    assert (found.name, found.value, problems) == ("middle", "own.py:get_half", [])
+
+
+@pytest.mark.parametrize(
+    ("content", "rule"),
+    [
+        (b"\xff[tool.evalkit.plugins.metrics]", "is not TOML, so that no"),
+        (b"[tool.evalkit.plugins", "is not TOML, so that no"),
+        (b"[tool.evalkit]\nplugins = 'own.py'", "is no table, but 'own.py'"),
+        (b"[[tool.evalkit.plugins]]\nname = 'a'", r"is no table, but \[{'name'"),
+        (b"[tool]\nevalkit = 3", "is no table, but 3"),
+    ],
+)
+def test_what_cannot_be_read_is_told(folder: Path, content: bytes, rule: str) -> None:
+    (folder / "pyproject.toml").write_bytes(content)
+    components, (problem,) = local_plugins()
+    assert not components
+    assert re.search(rule, str(problem)), problem
+    (folder / "pyproject.toml").write_bytes(b"\xff[project]\nname = 'evalkit'")
+    assert local_plugins() == ([], [])  # it is for others to say so

@@ -7,6 +7,7 @@ names it, or one of its plugins.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +31,8 @@ DECLARED = "declared in"
 """How the summary of a plugin begins that a `pyproject.toml` declares."""
 
 _TABLE = "tool.evalkit.plugins"
+_MAY_DECLARE = re.compile(rb"\bevalkit[\"']?\s*(?:\]|=|\.\s*[\"']?plugins)")
+"""As in the ways to write the table; most files need not be read as TOML."""
 
 _given: list[Component] = []
 
@@ -141,21 +144,24 @@ def _project_file() -> Path | None:
 def _declared_in(path: Path) -> Iterator[Component | str]:
     """Yield what a project declares, and what is wrong with that."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        text = ""  # it is for others to say so
-    if _TABLE not in text:
+        content = path.read_bytes()
+    except OSError:
+        return  # it is for others to say so
+    if not _MAY_DECLARE.search(content):
         return
     import tomllib
 
     try:
-        tables: object = tomllib.loads(text)
+        tables: object = tomllib.loads(content.decode())
     except (ValueError, RecursionError) as error:
-        yield f"is not TOML, so that its [{_TABLE}] is not read: {error}"
+        yield f"is not TOML, so that no [{_TABLE}] of it is read: {error}"
         return
     for key in _TABLE.split("."):
-        tables = tables.get(key, {}) if isinstance(tables, dict) else {}
-    for kind, names in tables.items() if isinstance(tables, dict) else ():
+        tables = tables.get(key, {}) if isinstance(tables, dict) else tables
+    if not isinstance(tables, dict):
+        yield f"[{_TABLE}] is no table, but {tables!r}"
+        return
+    for kind, names in tables.items():
         if kind not in LOCAL_KINDS or not isinstance(names, dict):
             kinds = ", ".join(LOCAL_KINDS)
             yield f"[{_TABLE}] has {kind!r}, which is no table of one of {kinds}"

@@ -697,13 +697,22 @@ def test_verdicts_of_people_in_a_file(suffix: str, tmp_path: Path) -> None:
             ('{"id": "a", "verdict": NaN}', "line 1: verdict nan is none of the jud"),
             ('{"id": "a", "verdict": "Polite"}', "line 1: verdict 'Polite' is none"),
             ('{"id": "a", "verdict": true}', "line 1: verdict True is none"),
+            (f'{{"id": "a", "verdict": 1{"0" * 400}}}', "line 1: verdict 10+ is none"),
             (
                 '{"id": "a", "verdict": "rude", "_replication_": "1"}',
                 "line 1: verdicts of replications",
             ),
+            (
+                '{"id": "a", "verdict": "polite", "verdict": "rude"}',
+                "line 1: it is no JSON: a key stands there twice",
+            ),
             ("", "has no rows"),
+            ("id,verdict\na,polite,rude\n", "line 2: it has more cells"),
+            ("id,verdict,verdict\na,polite,rude\n", "line 1: two columns have one"),
+            (f"id,verdict\na,{'x' * 200_000}\n", "line 2: field larger than"),
         ):
-            wrong = tmp_path / "wrong.jsonl"
+            is_table = text.startswith("id,")
+            wrong = tmp_path / f"wrong.{'csv' if is_table else 'jsonl'}"
             wrong.write_text(text)
             with pytest.raises(PluginError, match=f"human_file: .*{why}"):
                 judged({**said, "human_file": str(wrong)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import process_time
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit_annotators_judge.combining import of_criteria, of_judges
-from evalkit_annotators_judge.declaration import VerdictRule
+from evalkit_annotators_judge.declaration import Declaration, VerdictRule
+from evalkit_annotators_judge.labels import UnknownVerdict, peoples_verdict
 from evalkit_annotators_judge.parsing import Verdict, read_verdict, tagged
 from evalkit_annotators_judge.scales import mirrored
 
@@ -153,6 +155,16 @@ def test_correct_as_a_whole_word(text: str, expected: Any) -> None:
         ('{"s": 4}', {"key": "s", "range": [1, 5]}, (4.0, None)),
         ('{"s": 6}', {"key": "s", "range": [1, 5]}, "a number out of the range"),
         ('{"s": true}', {"key": "s", "range": [1, 5]}, "s is of another kind"),
+        ('{"s": 1, "s": 5}', {"key": "s", "range": [1, 5]}, "several verdicts"),
+        ('{"s": 4, "s": 4}', {"key": "s", "range": [1, 5]}, (4.0, None)),
+        ('{"s": NaN}', {"key": "s", "range": [1, 5]}, "a number out of the range"),
+        ('{"s": 1e400}', {"key": "s", "range": [1, 5]}, "a number out of the range"),
+        (
+            f'{{"s": {"9" * 400}}}',
+            {"key": "s", "range": [1, 5]},
+            "a number out of the range",
+        ),
+        ('{"criteria_met": false, "criteria_met": true}', {}, "several verdicts"),
         ('{"s": "BAD"}', {"key": "s", "values": GOOD}, (0.0, "BAD")),
         ('{"s": "MEH"}', {"key": "s", "values": GOOD}, "a label that is not declared"),
     ],
@@ -162,6 +174,18 @@ def test_objects_of_json(text: str, rule: Any, expected: Any) -> None:
         expected if isinstance(expected, tuple) else (None, f"unparsed: {expected}")
     )
     assert read(text, kind="json", **rule) == wanted
+
+
+@pytest.mark.parametrize("piece", ["{", '{"', '{"criteria_met":', '{"a": [1'])
+def test_a_long_reply_of_braces_is_read_in_a_moment(piece: str) -> None:
+    begun = process_time()
+    assert read(piece * 200_000, kind="json")[0] is None
+    assert process_time() - begun < 5  # was hours for some megabytes
+
+
+def test_a_verdict_after_many_braces_counts() -> None:
+    text = "\\frac{1}{2} " * 2000 + '{"criteria_met": true}'
+    assert read(text, kind="json") == (1.0, "met")
 
 
 @pytest.mark.parametrize(
@@ -243,3 +267,10 @@ def test_a_majority_is_of_all_judges(values: list[float | None]) -> None:
     more = [Verdict(1.0, "1.0"), *verdicts[1:]]
     if values[0] != 1.0:
         assert of_judges(more, names, "majority").value == 1.0
+
+
+def test_a_number_of_people_that_no_float_holds_is_refused() -> None:
+    rule = {"kind": "number", "range": [1, 5]}
+    said = {"model": "echo", "rubric": "r", "prompt": {"user": "p"}, "verdict": rule}
+    with pytest.raises(UnknownVerdict, match="is no number"):
+        peoples_verdict(10**400, Declaration.model_validate(said))

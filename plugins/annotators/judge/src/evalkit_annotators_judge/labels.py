@@ -58,7 +58,7 @@ def peoples_verdict(given: Any, said: Declaration) -> str | float | None:
     if isinstance(text, bool) and labels == (MET, NOT_MET):
         return MET if text else NOT_MET
     if isinstance(text, int | float) and not isinstance(text, bool):
-        text = f"{text:.17g}"
+        text = str(text) if isinstance(text, int) else f"{text:.17g}"
     if text not in labels:
         known = ", ".join(map(repr, labels))
         raise UnknownVerdict(f"{given!r} is none of the judge's, which are {known}")
@@ -68,7 +68,7 @@ def peoples_verdict(given: Any, said: Declaration) -> str | float | None:
 def _number(given: Any, said: Declaration) -> float:
     try:
         number = math.nan if isinstance(given, bool) else float(given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
         raise UnknownVerdict(f"{given!r} is no number, which the judge gives")

@@ -18,7 +18,12 @@ WIN, LOSS = "win", "loss"
 WORTH = {WIN: 1.0, TIE: 0.5, LOSS: 0.0}
 """What a response is worth that is better than another, as good, or worse."""
 
+SEVERAL = object()
+"""What stands in an object of JSON for a key that it has with several values."""
+
 _NEGATED = "a negated verdict"
+_MOST_BROKEN = 1000
+"""After so many braces that begin no object a text is given up, as each takes time."""
 
 
 class Verdict(NamedTuple):
@@ -178,11 +183,21 @@ def last_object(text: str) -> dict[str, Any] | None:
     found = re.findall(r"\{[^{}]*\}", text)
     for written in (found[-1], found[-1].replace('\\"', '"')) if found else ():
         try:
-            loaded = json.loads(written)
+            loaded = json.loads(written, object_pairs_hook=_without_choice)
         except (ValueError, RecursionError):
             continue
         return loaded if isinstance(loaded, dict) else None
     return None
+
+
+def _without_choice(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object in which no value of a key hides another one."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        same = found.setdefault(key, value)
+        if same is not value and (type(same) is not type(value) or same != value):
+            found[key] = SEVERAL
+    return found
 
 
 def object_with(text: str, key: str) -> dict[str, Any] | None:
@@ -210,20 +225,24 @@ def object_with(text: str, key: str) -> dict[str, Any] | None:
 
 def _pieces(text: str) -> Iterator[str | dict[str, Any]]:
     """Split a text into objects of JSON and what is between them."""
-    decoder = json.JSONDecoder()
-    done = 0
-    start = text.find("{")
-    while start >= 0:
+    decoder = json.JSONDecoder(object_pairs_hook=_without_choice)
+    done = broken = 0
+    begin = _BEGINS.search(text)
+    while begin is not None and broken < _MOST_BROKEN:
         try:
-            loaded, end = decoder.raw_decode(text, start)
+            loaded, end = decoder.raw_decode(text, begin.start())
         except (ValueError, RecursionError):
-            end = start + 1
+            end = begin.start() + 1
+            broken += 1
         else:
-            yield text[done:start]
+            yield text[done : begin.start()]
             yield loaded
             done = end
-        start = text.find("{", end)
+        begin = _BEGINS.search(text, end)
     yield text[done:]
+
+
+_BEGINS = re.compile(r"\{(?=\s*[\"}])")
 
 
 def _seems_an_object(text: str, key: str) -> bool:
@@ -298,10 +317,10 @@ def _read_number(found: Sequence[str], rule: VerdictRule) -> Verdict:
     return _within(float(match[1]), rule)
 
 
-def _within(number: float, rule: VerdictRule) -> Verdict:
+def _within(number: int | float, rule: VerdictRule) -> Verdict:
     if rule.range is None or not rule.range[0] <= number <= rule.range[1]:
         return unparsed("a number out of the range")
-    return Verdict(number)
+    return Verdict(float(number))
 
 
 def _read_json(text: str, rule: VerdictRule) -> Verdict:
@@ -309,12 +328,14 @@ def _read_json(text: str, rule: VerdictRule) -> Verdict:
     if found is None:
         return unparsed("no object of JSON")
     value = found.get(rule.key)
+    if value is SEVERAL:
+        return unparsed("several verdicts")
     if isinstance(value, bool):
         if rule.values or rule.range:
             return unparsed(f"{rule.key} is of another kind")
         return Verdict(float(value), MET if value else NOT_MET)
     if isinstance(value, int | float) and rule.range:
-        return _within(float(value), rule)
+        return _within(value, rule)
     if isinstance(value, str) and rule.values:
         return _read_label([value.strip()], rule.values, "only")
     absent = value is None

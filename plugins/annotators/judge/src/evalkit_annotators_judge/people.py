@@ -86,20 +86,40 @@ def _id_of(row: Mapping[str, Any], where: str) -> str:
     return str(uid)
 
 
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        raise ValueError("a key stands there twice")
+    return row
+
+
 def _rows(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     if path.suffix == ".csv":
         import csv
 
         reader = csv.DictReader(StringIO(text, newline=""))
-        for row in reader:
-            yield reader.line_num, row
+        where = f"human_file: {path}, line"
+        try:
+            names = reader.fieldnames or ()
+            if len({*names}) < len(names):
+                raise PluginContractError(f"{where} 1: two columns have one name")
+            for row in reader:
+                if None in row:
+                    raise PluginContractError(
+                        f"{where} {reader.line_num}: it has more cells than the header"
+                    )
+                yield reader.line_num, row
+        except csv.Error as error:  # a line counts when it has been read
+            raise PluginContractError(
+                f"{where} {reader.line_num + 1}: {error}"
+            ) from error
         return
     # other ends of lines may stand in texts
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = json.loads(line, object_pairs_hook=_object)
         except (ValueError, RecursionError) as error:
             where = f"human_file: {path}, line {number}"
             raise PluginContractError(f"{where}: it is no JSON: {error}") from error

@@ -405,7 +405,10 @@ def test_a_variable_that_names_nothing_is_told_with_its_neighbour() -> None:
     given |= {"EVALKIT_TEST_DATA": "x", "EVALKIT_QXZ_QXZ_QXZ": "1"}
     near, far = settings.check_variables(Environment(variables=given))
     assert near.message.endswith("did you mean EVALKIT_CACHE_DIR?")
-    assert near.mend == "export EVALKIT_CACHE_DIR='/tmp/a b'; unset EVALKIT_CACHEDIR"
+    assert (
+        near.mend
+        == 'export EVALKIT_CACHE_DIR="$EVALKIT_CACHEDIR"; unset EVALKIT_CACHEDIR'
+    )
     assert far.mend == "unset EVALKIT_QXZ_QXZ_QXZ"
 
 

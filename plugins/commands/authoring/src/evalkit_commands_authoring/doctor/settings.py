@@ -41,14 +41,13 @@ def check_variables(environment: Environment) -> Iterator[Finding]:
             continue
         near = difflib.get_close_matches(name, sorted(known), n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        value = shlex.quote(environment.variables[name])
         yield Finding(
             WARNING,
             "variables",
             name,
             f"is read by nothing that is installed{hint}",
             "setting it does nothing",
-            f"export {near[0]}={value}; unset {name}" if near else f"unset {name}",
+            f'export {near[0]}="${name}"; unset {name}' if near else f"unset {name}",
         )
 
 

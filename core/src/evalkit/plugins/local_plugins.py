@@ -7,6 +7,7 @@ names it, or one of its plugins.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from evalkit.plugins.components import (
     Catalog,
     Component,
     DiscoveryProblem,
+    is_same_object,
 )
 
 LOCAL_KINDS = (
@@ -30,6 +32,10 @@ DECLARED = "declared in"
 """How the summary of a plugin begins that a `pyproject.toml` declares."""
 
 _TABLE = "tool.evalkit.plugins"
+_MAY_DECLARE = re.compile(
+    r"""^\s*\[?\s*["']?tool["']?\s*([]=]|\.\s*["']?evalkit\b)""", re.MULTILINE
+)
+"""What a file has in whatever way it writes that table; others are not parsed."""
 
 _given: list[Component] = []
 
@@ -107,6 +113,8 @@ def with_local_plugins(
         if owner is each:
             added.append(each)
             continue
+        if is_same_object(owner, each.value):  # declared, and given as well
+            continue
         rule = f"{owner.origin} is called so: give it another name"
         withheld.append(each._replace(problem=rule))
         place = each.summary.removeprefix(f"{DECLARED} ")
@@ -144,7 +152,7 @@ def _declared_in(path: Path) -> Iterator[Component | str]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         text = ""  # it is for others to say so
-    if _TABLE not in text:
+    if _MAY_DECLARE.search(text) is None:
         return
     import tomllib
 
@@ -155,7 +163,10 @@ def _declared_in(path: Path) -> Iterator[Component | str]:
         return
     for key in _TABLE.split("."):
         tables = tables.get(key, {}) if isinstance(tables, dict) else {}
-    for kind, names in tables.items() if isinstance(tables, dict) else ():
+    if not isinstance(tables, dict):
+        yield f"[{_TABLE}] must be a table, is {tables!r}"
+        return
+    for kind, names in tables.items():
         if kind not in LOCAL_KINDS or not isinstance(names, dict):
             kinds = ", ".join(LOCAL_KINDS)
             yield f"[{_TABLE}] has {kind!r}, which is no table of one of {kinds}"

@@ -284,6 +284,37 @@ def test_parents_are_looked_into_up_to_the_root_of_the_repository(
     assert "metrics/cheer" not in invoke("list").stdout
 
 
+def test_what_is_declared_may_be_given_as_well(
+    folder: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declare(GLAD)
+    done = invoke("list", "metrics", "--plugin", "own.py")
+    assert done.stderr == ""
+    assert done.stdout.count("metrics/cheer") == 1
+    (folder / ".git").mkdir()
+    (folder / "below").mkdir()
+    monkeypatch.chdir(folder / "below")
+    done = invoke("list", "metrics", "--plugin", "../own.py")
+    assert done.stderr == ""
+    assert "(local: ../own.py:get_glad" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[tool.evalkit]\nplugins = { metrics = { cheer = "own.py:get_glad" } }',
+        '[tool]\nevalkit.plugins.metrics.cheer = "own.py:get_glad"',
+        'tool.evalkit.plugins.metrics.cheer = "own.py:get_glad"',
+        '[ "tool" . "evalkit" . plugins.metrics ]\ncheer = "own.py:get_glad"',
+    ],
+)
+def test_a_table_is_read_in_whatever_way_it_is_written(
+    folder: Path, invoke: Invoke, text: str
+) -> None:
+    declare(text)
+    assert "metrics/cheer" in invoke("list", "metrics").stdout
+
+
 def test_a_declared_name_hides_no_installed_one(folder: Path, invoke: Invoke) -> None:
     declare('[tool.evalkit.plugins.metrics]\naccuracy = "own.py:get_sad"\n')
     done = invoke("list", "metrics")
@@ -317,6 +348,7 @@ def test_an_installed_plugin_gets_nothing_that_a_project_declares(
         ("[tool.evalkit.plugins.metrics]\nx = 1", "must be a text FILE.py:OBJECT"),
         ("[tool.evalkit.plugins.metrics]\nA = 'f.py:x'", "metrics/A: not a legal name"),
         ("[tool.evalkit.plugins]\nmetric = {}", "has 'metric', which is no table of"),
+        ("[tool.evalkit]\nplugins = 'own.py'", "must be a table, is 'own.py'"),
     ],
 )
 def test_a_wrong_declaration_is_told(

@@ -37,11 +37,18 @@ def plans_of_jobs(work: list[Job], shared: Shared) -> list[Plan]:
     for job in work:
 
         def judge(chosen: Mapping[str, BoundAnnotator], job: Job = job) -> Result:
-            options = options_of(job.dataset, shared)
+            options = replace(
+                options_of(job.dataset, shared),
+                annotators=chosen,
+                observers=(),
+                # by others no other annotator is asked: of the task, or installed
+                metrics=(),
+                extra_metrics=(),
+            )
             return evaluate_with(
                 job.dataset,
                 job.path,
-                replace(options, annotators=chosen, observers=()),
+                options,
                 model=job.model,
                 task=shared.task,
                 registry=shared.registry,

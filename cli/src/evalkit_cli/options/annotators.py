@@ -71,7 +71,8 @@ def declared_annotators(
     Raises:
         DataError: A file cannot be read.
         PluginError: An annotator is unknown or broken, or a declaration is wrong.
-        UsageError: Two have the same name.
+        UsageError: Two have the same name, or one cannot say in a dry run what it would
+            ask.
     """
     found: dict[str, BoundAnnotator] = {}
     for text in given:
@@ -97,6 +98,11 @@ def _load(
     kind = str(said.pop("annotator", _USUAL))
     if kind == _USUAL and limits:
         said["asking"] = {**(said.get("asking") or {}), **limits}
+    elif limits.get("dry_run"):  # it would be asked
+        raise click.UsageError(
+            f"--dry-run shows what judges would be asked; {file} declares the "
+            f"annotator {kind!r}, which cannot say so."
+        )
     try:
         bound = BoundAnnotator.of(registry.load("annotators", kind, said))
     except PluginError as error:

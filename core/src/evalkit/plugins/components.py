@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from evalkit.base.names import normalise_distribution
@@ -61,6 +62,18 @@ class Component(NamedTuple):
         """Id, distribution and version, as error messages give them."""
         version = "" if self.version == NO_VERSION else f" {self.version}"
         return f"{self.id} ({self.distribution}{version})"
+
+
+def is_same_object(component: Component, value: str) -> bool:
+    """Tell whether a plugin in a file is an object in a file, however that is named.
+
+    Args:
+        component: The plugin.
+        value: `FILE.py:OBJECT`.
+    """
+    return component.is_local and (
+        Path(component.value).resolve() == Path(value).resolve()
+    )
 
 
 class DiscoveryProblem(NamedTuple):

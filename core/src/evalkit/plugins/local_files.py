@@ -9,7 +9,13 @@ from types import ModuleType
 
 from evalkit.base.failures import hook_failures, located
 from evalkit.errors import PluginContractError, PluginLoadError
-from evalkit.plugins.components import AS_PYTHON, NO_VERSION, Catalog, Component
+from evalkit.plugins.components import (
+    AS_PYTHON,
+    NO_VERSION,
+    Catalog,
+    Component,
+    is_same_object,
+)
 from evalkit.plugins.object_names import name_of
 
 
@@ -32,7 +38,7 @@ def component_of_file(kind: str, name: str, catalog: Catalog) -> Component:
     own = name_of(object_in_file(name))
     component = Component(kind, own, name, AS_PYTHON, NO_VERSION)
     for each in catalog.of_kind(kind):
-        if each.name != own or Path(each.value) == Path(name):
+        if each.name != own or is_same_object(each, name):
             continue
         other = each.origin + (f", in {each.value}" if each.is_local else "")
         raise PluginContractError(

@@ -223,21 +223,20 @@ def bound_component(component: recorded.Component, resolver: Resolver) -> Bound:
         PluginError: It is not installed (from the same distribution) any more, was
             given as an object, or takes other parameters now.
     """
-    if component.distribution == AS_PYTHON:
-        catalog = resolver.registry.catalog
-        for each in filter(is_given, catalog.of_kind(component.kind)):
-            if each.name == component.name:
-                return resolver.bind(each.kind, each.name, component.parameters)
-    if component.distribution in (GIVEN, AS_PYTHON):
+    offered = resolver.registry.catalog.of_kind(component.kind)
+    named = {each.name: each.value for each in filter(is_given, offered)}
+    is_named = component.distribution == AS_PYTHON and component.name in named
+    if component.distribution in (GIVEN, AS_PYTHON) and not is_named:
         hint = "; name its file (--plugin)" if component.distribution != GIVEN else ""
         raise PluginError(
             f"{component.id} was {component.distribution} when the run was made; only "
             f"installed plugins can be loaded again{hint}"
         )
+    reference = named[component.name] if is_named else component.reference
     if component.kind == "adapters":
-        stage = {"kind": component.reference, **component.parameters}
+        stage = {"kind": reference, **component.parameters}
         return next(bind_stages([stage], resolver.registry)).adapter
-    return resolver.bind(component.kind, component.reference, component.parameters)
+    return resolver.bind(component.kind, reference, component.parameters)
 
 
 def mixed_clusters(first: Result, second: Result) -> str | None:

@@ -589,6 +589,8 @@ def test_rows_may_have_criteria_of_their_own() -> None:
     assert column(found, "polite.status")["e"] == (
         "not asked: rubrics holds no list of rubrics"
     )
+    (counted,) = found.record.annotations[0].conclusions
+    assert counted == "asked about 4 responses; 4 judged, 1 not asked"
 
 
 def panel(server: ModelServer, combine: str = "majority", **said: Any) -> Any:

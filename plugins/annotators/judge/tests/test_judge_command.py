@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -250,6 +251,40 @@ generate = { max_tokens = 10 }"""
     call("-p", "said.jsonl", "--annotate", "fits.toml")
     known = json.loads(call(*arguments, "--json").stdout)
     assert (known["requests"], known["first"]) == (0, [])
+
+
+def test_a_dry_run_asks_no_annotator_that_is_no_judge(
+    fake_distribution: Callable[..., Any],
+) -> None:
+    code = """
+import evalkit, pathlib
+class Asks(evalkit.Annotator):
+    version = "1"
+    columns = ("seen",)
+    metrics = ()
+    def annotate_example(self, prediction):
+        pathlib.Path("asked").touch()
+        return evalkit.Annotation({"seen": prediction})
+class Seen(evalkit.Metric):
+    columns = ("asks.seen",)
+    bounds = (0, 1)
+    def score_example(self, fields):
+        return 1.0
+"""
+    points = {"evalkit.annotators": {"asks": "Asks"}, "evalkit.metrics": {"sn": "Seen"}}
+    fake_distribution(code, points, name="asking")
+    Path("asks.toml").write_text('annotator = "asks"')
+    given = ("-p", "said.jsonl", "--annotate", "fits.toml", "--dry-run")
+    done = call(*given, "-m", "sn")
+    assert "fits: 135 requests about 135 responses" in done.stderr, done.output
+    run = record()["run_id"]
+    for refused in (
+        call(*given, "--annotate", "asks.toml"),
+        rescore(run, "--annotate", "asks.toml", "--dry-run"),
+    ):
+        assert refused.exit_code == 2
+        assert "asks.toml declares the annotator 'asks'" in refused.stderr
+    assert not Path("asked").exists()
 
 
 def test_two_judges_have_no_majority() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from evalkit import UnknownPluginError
+from evalkit import PluginError, UnknownPluginError
 from evalkit_testing import (
     DISTRIBUTION_LAWS,
     DistributionLawError,
@@ -118,6 +118,45 @@ def test_a_distribution_that_keeps_the_laws_passes(
 ) -> None:
     evalkit_distribution(GOOD, NAMES, name="Thrown.Away")
     check_distribution("thrown_away")
+
+
+def test_what_is_hidden_does_not_pass(
+    evalkit_distribution: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evalkit_distribution(GOOD, NAMES, name="thrown")
+    monkeypatch.setenv("EVALKIT_DISABLE_PLUGINS", "metrics/share")
+    with pytest.raises(PluginError, match="nothing of it can be .* metrics/share"):
+        check_distribution("thrown")
+    two = {"evalkit.metrics": {"share": "Share", "other": "Share"}}
+    evalkit_distribution(GOOD, two, name="thrown-two")
+    monkeypatch.setenv("EVALKIT_DISABLE_PLUGINS", "metrics/other")
+    with pytest.raises(DistributionLawError, match="metrics/other cannot be checked"):
+        check_distribution("thrown-two", laws=["metadata"])
+
+
+def test_what_only_this_process_finds_is_told(
+    evalkit_distribution: Callable[..., Any],
+) -> None:
+    evalkit_distribution(GOOD, NAMES, name="thrown")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", "")
+        with pytest.raises(DistributionLawError, match="does not find metrics/share"):
+            check_distribution("thrown", laws=["contract"])
+
+
+def test_of_two_distributions_none_hides_the_other(
+    evalkit_distribution: Callable[..., Any],
+) -> None:
+    made = [
+        evalkit_distribution(GOOD, {"evalkit.metrics": {name: "Share"}})
+        for name in ("one", "two")
+    ]
+    assert [each.name for each in made] == [
+        "evalkit-thrown-away",
+        "evalkit-thrown-away-2",
+    ]
+    for each in made:
+        check_distribution(each.name, laws=["metadata"])
 
 
 def test_one_without_components_is_unknown() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
@@ -269,6 +270,44 @@ def test_a_store_that_keeps_the_laws_passes_and_is_empty_afterwards() -> None:
     check_storage("memory://bucket/", store=store)
     assert store.objects == {}
     check_storage("memory://bucket/", store=ReadsOnly, known=KNOWN)
+
+
+def test_nothing_outside_of_the_place_is_touched() -> None:
+    class Resolves(Memory):
+        """Takes two dots for the folder above, as file systems do."""
+
+        def write(self, uri: str, content: bytes) -> StoredObject:
+            return super().write(_resolved(uri), content)
+
+        def delete(self, uri: str) -> None:
+            super().delete(_resolved(uri))
+
+    store = Resolves()
+    names = ["memory://bucket/b", "memory://bucket/in/b", "memory://bucket/c"]
+    for uri in names:
+        store.write(uri, b"somebody's")
+    check_storage("memory://bucket/in/", store=store, laws=["errors"])
+    assert sorted(store.objects) == sorted(names)
+
+
+def _resolved(uri: str) -> str:
+    scheme, _, path = uri.partition("://")
+    return f"{scheme}://{posixpath.normpath(path)}"
+
+
+def test_known_objects_may_be_empty() -> None:
+    class Holds(ReadsOnly):
+        def __init__(self) -> None:
+            super().__init__()
+            self.write("memory://bucket/empty", b"")
+            self.write("memory://bucket/byte", b"1")
+
+        def read(self, found: StoredObject, start: int, stop: int) -> Iterator[bytes]:
+            assert 0 <= start <= stop <= found.size
+            return super().read(found, start, stop)
+
+    known = {"memory://bucket/empty": b"", "memory://bucket/byte": b"1"}
+    check_storage(PLACE, store=Holds, known=known, laws=["ranges"])
 
 
 def test_a_place_is_a_folder() -> None:

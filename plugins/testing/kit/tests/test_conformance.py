@@ -33,6 +33,15 @@ class Beyond(Share):
         return 2.0 * (prediction == target)
 
 
+class Texts(Share):
+    """Says that it takes numbers as well, and fails for texts."""
+
+    answer_kinds = ("one", "number")
+
+    def score_example(self, prediction, target):
+        return float(prediction + 0 == target + 0)
+
+
 class Asks(Share):
     """Asks for a column of its own."""
 
@@ -60,7 +69,9 @@ class Counts:
         self.count = len(overall)
 '''
 NAMES = {
-    "evalkit.metrics": {"share": "Share", "beyond": "Beyond", "asks": "Asks"},
+    "evalkit.metrics": {
+        **{"share": "Share", "beyond": "Beyond", "asks": "Asks", "texts": "Texts"}
+    },
     "evalkit.adapters": {"small": "Small"},
     "evalkit.observers": {"counts": "Counts"},
 }
@@ -97,6 +108,7 @@ def test_all_components_are_checked_and_what_is_broken_is_told(
     assert "metrics/share-values PASSED" in done.stdout
     assert "metrics/beyond-values FAILED" in done.stdout
     assert "metrics/beyond (evalkit-thrown) breaks the law 'values'" in done.stdout
+    assert "metrics/texts-values FAILED" in done.stdout
     assert "outside of the bounds 0 to 1" in done.stdout.replace(".0", "")
     assert "observers/counts-laws PASSED" in done.stdout
     assert "metrics/asks-loading PASSED" in done.stdout

@@ -48,7 +48,7 @@ def conclude(said: Declaration, values: Values, asked: int) -> list[str]:
         raise AnnotatorError(f"{who}: no response could be judged: {why} ({of_all})")
     _warn_of_people(values)
     _warn_of_labels(said, values)
-    known = len(statuses) - asked
+    known = len(statuses) - asked - kinds["not asked"]
     where = f", {known:,} answered from the cache" if known else ""
     found = [f"asked about {count_of(asked, 'response')}{where}; {_counts(kinds)}"]
     if said.pair is not None:

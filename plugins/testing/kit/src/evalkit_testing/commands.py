@@ -51,22 +51,31 @@ class _Trial:
 
 
 def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in an empty folder, with this process' path.
+    """Run Python in an empty folder, with the variables of this process.
 
     Args:
         arguments: What follows the name of the program.
+
+    Raises:
+        LawBroken: It does not end.
     """
     with tempfile.TemporaryDirectory() as folder:
-        return subprocess.run(
-            [sys.executable, *arguments],
-            cwd=folder,
-            env={**os.environ, "NO_COLOR": "1"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=_SECONDS,
-            check=False,
-        )
+        try:
+            return subprocess.run(
+                [sys.executable, *arguments],
+                cwd=folder,
+                env={**os.environ, "NO_COLOR": "1"},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                encoding="utf-8",
+                timeout=_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            words = " ".join(arguments)[:200]
+            raise LawBroken(
+                f"python {words} has not ended after {_SECONDS} seconds"
+            ) from error
 
 
 def check_command(

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from evalkit import Registry, UnknownPluginError
+from evalkit import PluginError, Registry, UnknownPluginError
 from evalkit.catalog import Catalog, Component
 from evalkit_testing.commands import run_python
 from evalkit_testing.laws import Law, LawBroken, LawError, check_laws, chosen_laws
@@ -70,7 +70,13 @@ class Surveyed:
     def loaded(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield each component's id, and what loading it did."""
         for component in self.components:
-            yield component.id, self._survey["components"][component.id]
+            found = self._survey["components"].get(component.id)
+            if found is None:
+                raise LawBroken(
+                    f"a process of its own does not find {component.id}: install the "
+                    "distribution, or have PYTHONPATH name its folder"
+                )
+            yield component.id, found
 
     def of(self, component: Component) -> Surveyed:
         """Return the same with one component alone."""
@@ -87,6 +93,7 @@ def surveyed(distribution: str, registry: Registry | None = None) -> Surveyed:
         registry: Where plugins are found; all that are installed by default.
 
     Raises:
+        PluginError: All that it has is hidden, or has a name that is not legal.
         UnknownPluginError: It is not installed, or has none.
     """
     wanted = _normalised(distribution)
@@ -99,6 +106,11 @@ def surveyed(distribution: str, registry: Registry | None = None) -> Surveyed:
             "installed; `evalkit list` says which are"
         )
     loadable = tuple(each for each in catalog.components if each in found)
+    if not loadable:
+        raise PluginError(
+            f"{found[0].distribution}: nothing of it can be checked; {found[0].id}: "
+            f"{found[0].problem}"
+        )
     return Surveyed(found[0].distribution, catalog, loadable)
 
 
@@ -125,6 +137,7 @@ def check_distribution(
         DistributionLawError: It breaks a law; the message has the law and the
             component. It is an AssertionError.
         EvalkitError: There is no such law.
+        PluginError: All its components are hidden, or have names that are not legal.
         UnknownPluginError: It is not installed, or has no components.
     """
     check_surveyed(surveyed(distribution, registry), laws)
@@ -149,6 +162,9 @@ def _check_metadata(found: Surveyed) -> None:
     for problem in (*found.catalog.problems, *found.catalog.notices):
         if _normalised(problem.distribution) == _normalised(found.distribution):
             raise LawBroken(problem.message)
+    for hidden in found.catalog.withheld:
+        if hidden.distribution == found.distribution:
+            raise LawBroken(f"{hidden.id} cannot be checked: {hidden.problem}")
     requires = found.metadata.get_all("Requires-Dist") or ()
     if not any(each.startswith("evalkit") for each in requires):
         raise LawBroken(

@@ -115,7 +115,11 @@ def evalkit_distribution(tmp_path: Path) -> Iterator[Callable[..., ThrowAway]]:
     with the arguments of `evalkit_testing.throw_away.write_distribution`. They are
     found by this process and by `evalkit_run`.
     """
-    from evalkit_testing.throw_away import on_the_path, write_distribution
+    from evalkit_testing.throw_away import (
+        USUAL_NAME,
+        on_the_path,
+        write_distribution,
+    )
 
     with ExitStack() as stack:
         count = 0
@@ -126,6 +130,8 @@ def evalkit_distribution(tmp_path: Path) -> Iterator[Callable[..., ThrowAway]]:
             nonlocal count
             count += 1
             folder = tmp_path / "distributions" / str(count)
+            if count > 1:  # of two with one name, one would hide the other
+                more.setdefault("name", f"{USUAL_NAME}-{count}")
             made = write_distribution(folder, code, entry_points, **more)
             return stack.enter_context(on_the_path(made))
 

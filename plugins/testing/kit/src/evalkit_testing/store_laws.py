@@ -119,6 +119,8 @@ def _check_ranges(trial: Trial) -> None:
             found, size = trial.found(uri), len(content)
             ranges = [(0, 1), (size // 3, 2 * size // 3), (size - 1, size), (0, size)]
             for start, stop in ranges:
+                if not 0 <= start < stop <= size:  # of an object of a byte, or none
+                    continue
                 read = b"".join(trial.store.read(found, start, stop))
                 if read != content[start:stop]:
                     raise LawBroken(
@@ -223,7 +225,7 @@ def _check_listed(trial: Trial) -> None:
         for folder in folders:
             listed = [each.uri for each in trial.store.list_objects(folder)]
             below = {uri for uri in trial.known if uri.startswith(folder)}
-            _refuse_list(folder, listed, sorted(below & {*listed} | below))
+            _refuse_list(folder, listed, sorted(below))
         return
     with trial.folder() as folder:
         uris = [f"{folder}in/{name}" for name in _NAMES]
@@ -270,7 +272,8 @@ def _check_deleted(trial: Trial) -> None:
 
 def _check_errors(trial: Trial) -> None:
     with trial.folder() as folder:
-        for name in ("a" * 3000, "a/../../../b", "a//b", "a\x00b", "\udcff"):
+        # none leads out of the folder: what lies there is not the law's
+        for name in ("a" * 3000, "a/b/../../c", "a//b", "a\x00b", "\udcff"):
             uri = f"{folder}{name}"
             try:
                 trial.store.stat(uri)

@@ -13,6 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+USUAL_NAME = "evalkit-thrown-away"
+"""What a distribution is called that is given no name."""
+
 METADATA = {
     "Metadata-Version": "2.4",
     "Summary": "A distribution made by a test",
@@ -36,7 +39,7 @@ def write_distribution(
     code: str,
     entry_points: Mapping[str, Mapping[str, str]],
     *,
-    name: str = "evalkit-thrown-away",
+    name: str = USUAL_NAME,
     version: str = "1.2.3",
     metadata: Mapping[str, str | None] | None = None,
 ) -> ThrowAway:

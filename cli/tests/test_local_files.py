@@ -348,7 +348,7 @@ def test_an_installed_plugin_gets_nothing_that_a_project_declares(
         ("[tool.evalkit.plugins.metrics]\nx = 1", "must be a text FILE.py:OBJECT"),
         ("[tool.evalkit.plugins.metrics]\nA = 'f.py:x'", "metrics/A: not a legal name"),
         ("[tool.evalkit.plugins]\nmetric = {}", "has 'metric', which is no table of"),
-        ("[tool.evalkit]\nplugins = 'own.py'", "must be a table, is 'own.py'"),
+        ("[tool.evalkit]\nplugins = 'own.py'", "is no table, but 'own.py'"),
     ],
 )
 def test_a_wrong_declaration_is_told(

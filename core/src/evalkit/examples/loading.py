@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from evalkit.examples.adapted import adapt_examples
 from evalkit.examples.cells import read_cells
 from evalkit.examples.lacking import lacking_error
 from evalkit.examples.requests import Asked
+from evalkit.examples.returned import as_frame, as_rows
 from evalkit.examples.rows import ExampleRows, Rows
 from evalkit.examples.scored_values import unscorable_kind
 from evalkit.plugins.bound import BoundDataset, BoundTask
@@ -106,7 +107,7 @@ def _named(dataset: BoundDataset, error: DataError) -> DataError:
 def _materialise(
     dataset: BoundDataset, task: BoundTask, loaded: Any, kept: Collection[str] | None
 ) -> ExampleRows:
-    if (frame := _as_frame(loaded)) is not None:
+    if (frame := as_frame(loaded)) is not None:
         return ExampleRows(frame)
     try:
         path = loaded_path(loaded)
@@ -114,38 +115,8 @@ def _materialise(
             return _read_file(dataset, task, path, kept)
     except DataError as error:
         raise _named(dataset, error) from error.__cause__
-    rows = _as_rows(dataset, loaded)
+    rows = as_rows(dataset, loaded)
     return _with_frame(dataset, task, ExampleRows(pl.DataFrame(), rows))
-
-
-def _as_frame(loaded: Any) -> pl.DataFrame | None:
-    """Return a table that a data set loaded; None where it loaded another thing."""
-    if isinstance(loaded, pl.LazyFrame):
-        return loaded.collect()
-    if isinstance(loaded, pl.DataFrame):
-        return loaded
-    return pl.DataFrame(loaded) if hasattr(loaded, "__arrow_c_stream__") else None
-
-
-def _as_rows(dataset: BoundDataset, loaded: Any) -> Rows:
-    if not isinstance(loaded, Iterable):
-        raise DataError(
-            f"{dataset.component.origin}: load returned {type(loaded).__name__}; it "
-            "must return a polars frame, an Arrow table, a path or an iterable of dicts"
-        )
-    rows = list(loaded)
-    if not rows and isinstance(loaded, Iterator):
-        raise DataError(
-            f"{dataset.component.origin}: load gave an iterator without examples; one "
-            "that was read before has none left: return a list"
-        )
-    for number, row in enumerate(rows, start=1):
-        if not isinstance(row, Mapping):
-            raise DataError(
-                f"{dataset.component.origin}: example {number} is {shorten(row)}, not "
-                "a dict; load must give dicts"
-            )
-    return rows
 
 
 def _load_adapted(
@@ -154,8 +125,8 @@ def _load_adapted(
     """Return rows that went through the data set's adapters."""
     path = loaded_path(loaded)
     given: Any = None
-    if path is None and (given := _as_frame(loaded)) is None:
-        given = _as_rows(dataset, loaded)
+    if path is None and (given := as_frame(loaded)) is None:
+        given = as_rows(dataset, loaded)
     try:
         file = None if path is None else SteadyFile(path)
         hashes = None if file is None else in_background(SteadyFile.hashes, file)

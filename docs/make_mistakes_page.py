@@ -247,7 +247,8 @@ HEAD = """# Mistakes, and what evalkit says of them
 {count} mistakes of authors, each with the message as it is printed: it names the
 plugin, its distribution, what is wrong, where, and what to do. The plugins are called
 `mine`, in a distribution `evalkit-KIND-mine` whose module is `my_plugin`. A test makes
-each of them, of the sources in [`tests/author_mistakes`](../../tests/author_mistakes).
+each of them; their sources are in
+[`tests/author_mistakes`](../../tests/author_mistakes).
 
 Some are found by [`evalkit list --check`](../cli.md), some when the plugin is used, as
 they show in what a hook returns, and some by the [conformance kit](../testing.md)

@@ -567,8 +567,9 @@ def test_a_group_that_is_nearly_one_of_ours_is_reported(
     fake_distribution("", {group: {f"x{n}": "X"} for n, group in enumerate(names)})
     catalog = find_components()
     assert [problem.message for problem in catalog.problems] == [
-        f"there is no group {group}; did you mean {meant}?"
-        for group, meant in near.items()
+        f"{meant.removeprefix('evalkit.')}/x{n}: there is no group {group}; did you "
+        f"mean {meant}?"
+        for n, (group, meant) in enumerate(near.items())
     ]
     with pytest.raises(UnknownPluginError) as caught:
         find_meant(catalog, "metrics", parse_reference("x1"))

@@ -302,10 +302,9 @@ def checked_value(
             f"{where}its value must be a number, is {shorten(value)}"
         ) from error
     if not math.isfinite(number):
-        return None, (
-            f"{where}it returned {number}; return evalkit.NotScored(reason) for an "
-            "example without a score"
-        )
+        is_of_one = " for the example " in step
+        hint = "; return evalkit.NotScored(reason) where there is no score"
+        return None, f"{where}it returned {number}{hint if is_of_one else ''}"
     low, high = metric.bounds or (None, None)
     if (low is not None and number < low - BOUNDS_SLACK) or (
         high is not None and number > high + BOUNDS_SLACK

@@ -80,7 +80,7 @@ def check_answers(trial: Trial) -> None:
     """The order of acceptable answers, or of a set, changes no example's score."""
     subject = trial.subject
     kind = subject.context.answer_kind
-    if kind not in ("any-of", "all-of", "spans"):
+    if trial.scored.failed or kind not in ("any-of", "all-of", "spans"):
         return
     metric = subject.bind(interval="none")
     for number, row in enumerate(trial.rows):

@@ -26,7 +26,6 @@ from evalkit_testing.metrics.samples import Row
 from evalkit_testing.metrics.subjects import Part, Subject
 from evalkit_testing.metrics.trials import Trial, positions_of
 
-
 _MARKS = ("Zq7xKv2", "\u0436\u8a9e\u306c\u0449")
 """Texts that no reason has by chance: one of ASCII, and one without."""
 

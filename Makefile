@@ -19,7 +19,7 @@ ifneq ($(PIP_CERT)$(REQUESTS_CA_BUNDLE),)
 export SSL_CERT_FILE ?= $(or $(PIP_CERT),$(REQUESTS_CA_BUNDLE))
 endif
 
-.PHONY: demo test test-quick test-slow attack lint types contracts coverage constraints build release-check clean
+.PHONY: demo test test-quick test-slow attack lint types contracts coverage docs constraints build release-check clean
 
 $(VENV)/.installed: $(SETTINGS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evalkit needs Python 3.11 or newer; set PYTHON=...")'
@@ -42,8 +42,17 @@ test-quick: $(VENV)/.installed
 coverage: $(VENV)/.installed
 	$(PYTEST) -m "not slow" --numprocesses auto --dist worksteal --cov --cov-report=term --cov-fail-under=95 $(PYTEST_OPTIONS)
 
-test-slow: $(VENV)/.installed
+test-slow: $(VENV)/.docs
 	$(PYTEST) -m slow --numprocesses auto --dist loadgroup --durations=25 $(PYTEST_OPTIONS)
+
+# only who builds the site needs the generator
+$(VENV)/.docs: $(VENV)/.installed
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode --constraint constraints.txt --group docs
+	touch $@
+
+# into build/site; a warning is an error
+docs: $(VENV)/.docs
+	$(BIN)/python docs/make_site.py
 
 # about an hour; what it tries is in benchmarks/attack
 attack: $(VENV)/.installed
@@ -69,7 +78,7 @@ release-check: build
 	$(BIN)/python release_check.py dist
 
 constraints: $(VENV)/.installed
-	$(BIN)/uv pip compile $(filter %.toml,$(SETTINGS)) --group dev --universal --no-header --no-annotate --quiet $(foreach name,$(shell $(BIN)/python -c 'import hatch_build as b; print(*b.MEMBERS, *(n for e in b.EXTRAS.values() for n in e))'),--no-emit-package $(name)) --output-file constraints.txt
+	$(BIN)/uv pip compile $(filter %.toml,$(SETTINGS)) --group dev --group docs --universal --no-header --no-annotate --quiet $(foreach name,$(shell $(BIN)/python -c 'import hatch_build as b; print(*b.MEMBERS, *(n for e in b.EXTRAS.values() for n in e))'),--no-emit-package $(name)) --output-file constraints.txt
 
 clean:
-	rm -rf $(VENV) dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -19,6 +19,15 @@ PAGES = [
 ]
 DOCUMENTS = sorted((ROOT / "docs").rglob("*.md"))
 BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+LINKING = [
+    *DOCUMENTS,
+    *sorted(ROOT.glob("*.md")),
+    *(ROOT / folder / "README.md" for folder in ("core", "cli")),
+    *sorted(ROOT.glob("plugins/*/*/README.md")),
+    *sorted(ROOT.glob("examples/*/README.md")),
+    ROOT / "benchmarks" / "RESULTS.md",
+]
+"""Pages whose links are followed."""
 COMMANDS = (
     *("list", "show", "validate", "inputs", "perturb", "eval", "runs", "compare"),
     *("plan", "rescore", "merge", "verify", "cite", "leaderboard", "new"),
@@ -122,13 +131,14 @@ def test_the_command_line_page_has_every_help_text() -> None:
 
 
 def test_every_local_link_leads_somewhere() -> None:
-    for page in [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]:
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+    for page in LINKING:
+        text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
 def test_every_link_to_a_section_finds_it() -> None:
-    for page in [*DOCUMENTS, ROOT / "README.md", ROOT / "CHANGELOG.md"]:
+    for page in LINKING:
         text = page.read_text(encoding="utf-8")
         for target, section in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", text):
             other = page.parent / target if target else page

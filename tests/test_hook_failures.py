@@ -246,6 +246,9 @@ class Single(evalkit.Annotator):
     def annotate_example(self, prediction):
         return act("annotators", "annotate_example", 1.0)
 
+    def conclude(self, values):
+        return act("annotators", "conclude", ["done"])
+
 
 class Several(evalkit.Annotator):
     version = "1"
@@ -504,6 +507,7 @@ WRONG_VALUES: dict[tuple[str, str], list[Any]] = {
     ("perturbations", "expect"): [None, True, "maybe"],
     ("annotators", "annotate_example"): [{}, float("inf"), b"x", [None], ["a", 1]],
     ("annotators", "annotate_batch"): [None, "text", [], [[[1]]], [{}]],
+    ("annotators", "conclude"): ["text", 3, [1], {1: "a"}],
     ("models", "predict"): [None, "text", [], ["a"]],
     ("models", "generate"): [None, "text", [], ["a"] * 6, [NO_REPLY] * 6],
     ("models", "ask"): [None, "text", [], NO_REPLY],

@@ -21,7 +21,7 @@ THOROUGH = 20
 NEED_A_MODEL = ("bertscore", "comet", "sp-bleu")
 """Those of which a user names the model, which their own tests make."""
 
-OF_JUDGES = ("judge-agreement", "judge-mean", "judge-rate")
+OF_JUDGES = ("judge-agreement", "judge-mean", "judge-order", "judge-rate")
 """Those that need the name of a judge."""
 
 METRICS = sorted(
@@ -103,6 +103,10 @@ judged = st.sampled_from((0.0, 0.25, 0.5, 1.0)).map(
 verdicts = st.tuples(*[st.sampled_from(("fine", "rude"))] * 2).map(
     lambda drawn: ("a", "b", {"one": drawn[0], "other": drawn[1]})
 )
+swapped = st.sampled_from(("same", "first", "second")).map(
+    lambda order: ("a", "b", {"j.status": "judged", "j.order": order})
+)
+SWAPPED: Mapping[str, Any] = {"examples": swapped, "perfect": None}
 JUDGED: Mapping[str, Any] = {"examples": judged, "perfect": None}
 VERDICTS: Mapping[str, Any] = {"examples": verdicts, "perfect": None}
 numbers = st.sampled_from(["3", "-3", "3.0 eggs", "1,000", "no"])
@@ -273,6 +277,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "recall-at-k:k=2": FOUND,
     "judge-agreement:of=one/other": VERDICTS,
     "judge-mean:of=j": JUDGED,
+    "judge-order:of=j": SWAPPED,
     "judge-rate:of=j": JUDGED,
     "above-chance:chance=0.6,metric=squad-f1": {},
     "above-chance:chance=0.25,metric=accuracy": {},

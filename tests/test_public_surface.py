@@ -32,6 +32,7 @@ ERRORS = {
     "PluginLoadError": "PluginError",
     "PluginContractError": "PluginError",
     "RequiredParameterError": "PluginContractError",
+    "AnnotatorError": "PluginError",
     "DataError": "EvalkitError",
     "SchemaError": "DataError",
     "AdapterError": "DataError",
@@ -693,6 +694,7 @@ def test_tools_know_every_member() -> None:
     commands = sorted(name for name in plugins if name.startswith("evalkit_commands_"))
     assert independence["ignore_imports"] == [
         "evalkit.asking -> evalkit_commands_predict",
+        "evalkit.schema -> evalkit_schemas_standard",
         "evalkit_adapters_json.command -> evalkit_cli.commanding",
         *(f"{name}.** -> evalkit_cli.commanding" for name in commands),
         "evalkit_schemas_standard.command -> evalkit_cli.commanding",

@@ -58,7 +58,8 @@ class InstalledCommand(click.Command):
         if not isinstance(loaded, click.Command):
             raise PluginContractError(
                 f"{self.component.origin}: {self.component.value} is of the type "
-                f"{type(loaded).__name__}, not a click command"
+                f"{type(loaded).__name__}, not a click command; decorate "
+                "a function with @click.command('NAME')"
             )
         return loaded
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from evalkit.edits import Edit as Edit
     from evalkit.errors import AdapterError as AdapterError
     from evalkit.errors import AlignmentError as AlignmentError
+    from evalkit.errors import AnnotatorError as AnnotatorError
     from evalkit.errors import DataError as DataError
     from evalkit.errors import EvalkitError as EvalkitError
     from evalkit.errors import MetricError as MetricError
@@ -102,10 +103,9 @@ else:
             "comparing.records": "ComparedScore Comparison",
             "edits": "Edit",
             "errors": (
-                "AdapterError AlignmentError DataError EvalkitError MetricError "
-                "PluginContractError PluginError PluginLoadError "
-                "RequiredParameterError SchemaError StorageError "
-                "UnknownPluginError"
+                "AdapterError AlignmentError AnnotatorError DataError EvalkitError "
+                "MetricError PluginContractError PluginError PluginLoadError "
+                "RequiredParameterError SchemaError StorageError UnknownPluginError"
             ),
             "hookspecs": "hookimpl",
             "perturbing.files": "perturb_dataset",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from evalkit_commands_predict import Predicted as Predicted
     from evalkit_commands_predict import Prompt as Prompt
     from evalkit_commands_predict import Replies as Replies
+    from evalkit_commands_predict import Session as Session
     from evalkit_commands_predict import ask as ask
     from evalkit_commands_predict import bind_model as bind_model
     from evalkit_commands_predict import fields_of as fields_of
@@ -35,6 +36,6 @@ else:
         __name__,
         "evalkit-commands-predict",
         "plugins/commands/predict",
-        "Asked Predicted Prompt Replies ask bind_model fields_of fill identity_of "
-        "name_in_runs plan_requests predict",
+        "Asked Predicted Prompt Replies Session ask bind_model fields_of fill "
+        "identity_of name_in_runs plan_requests predict",
     )

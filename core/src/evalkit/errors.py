@@ -5,8 +5,9 @@ EvalkitError                    printed without a traceback, exit code 1
 ├── PluginError                 about one plugin
 │   ├── UnknownPluginError      no plugin of that name, or several
 │   ├── PluginLoadError         importing or constructing it failed
-│   └── PluginContractError     it does not keep the contract of its kind
-│       └── RequiredParameterError  it needs a parameter that was not given
+│   ├── PluginContractError     it does not keep the contract of its kind
+│   │   └── RequiredParameterError  it needs a parameter that was not given
+│   └── AnnotatorError          an annotator, such as a judge, cannot be asked
 ├── DataError                   about data or prediction files
 │   ├── SchemaError             a row breaks the shape that its task declares
 │   ├── AdapterError            an adapter cannot use its configuration, or a row
@@ -30,6 +31,7 @@ from typing import Any
 __all__ = [
     "AdapterError",
     "AlignmentError",
+    "AnnotatorError",
     "DataError",
     "EvalkitError",
     "MetricError",
@@ -71,6 +73,10 @@ class RequiredParameterError(PluginContractError):
 
     A plugin raises it itself where it depends on the machine what is needed.
     """
+
+
+class AnnotatorError(PluginError):
+    """An annotator will say nothing of any response, which ends the evaluation."""
 
 
 class DataError(EvalkitError):

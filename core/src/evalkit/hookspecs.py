@@ -15,8 +15,7 @@ Hooks that handle a whole batch or data set (`load`, `evaluate`, `compute`,
 row or example (`verify_response`, the converters, `adapt_response`, `score_example`,
 `score_batch`, `example_statistics`, and all of perturbations, adapters, annotators and
 recognisers) are called directly, with those of the spec's arguments that the
-implementation names, as pluggy would, because a call through pluggy costs more than
-most of them.
+implementation names, as pluggy would, which costs less.
 
 What touches a response, in this order: adapters that a user names, `adapt_response` of
 the data set, `adapt_response` of the task, the extractor, the check of `Output` and
@@ -896,6 +895,7 @@ class AnnotatorSpec:
     or raised, which is kept; where `TimeoutError`, `ConnectionError` or
     `evalkit.TryAgain(reason)` is raised more often than `retries` says; and where
     anything else is raised, a failure of the plugin. Other rows are not touched.
+    `evalkit.errors.AnnotatorError` ends the evaluation.
     """
 
     @hookspec(firstresult=True)
@@ -930,6 +930,10 @@ class AnnotatorSpec:
         Returns:
             A list of an entry for each row, as `annotate_example` returns it.
         """
+
+    @hookspec(firstresult=True)
+    def conclude(self, values: Mapping[str, Sequence[Any]]) -> Sequence[str] | None:
+        """Say what the values of all rows show; warnings become those of the run."""
 
 
 class ModelAttributes:
@@ -1278,13 +1282,7 @@ class ObserverSpec:
     def before_perturbing(
         self, dataset: str, split: str, perturbations: Sequence[str]
     ) -> None:
-        """Called before copies of a data set or file are made.
-
-        Args:
-            dataset: Its name.
-            split: Its split.
-            perturbations: What changes the copies, as in the column `perturbation`.
-        """
+        """Called before copies are made; `perturbations` as their column has them."""
 
     @hookspec
     def after_perturbing(

@@ -85,7 +85,9 @@ def problem(kind: str, what: Any) -> str:
         f"{with_article(CONTRACTS[kind].word)} (pkg.mod:Probe): "
     )
     assert message.startswith(head)
-    return message.removeprefix(head)
+    tail = f"; `evalkit show --contract {kind}` shows the contract"
+    assert message.endswith(tail)
+    return message.removeprefix(head).removesuffix(tail)
 
 
 def test_every_kind_has_a_contract() -> None:
@@ -463,7 +465,7 @@ class TestAttributes:
 def test_a_data_sets_own_name_must_be_the_entry_points() -> None:
     assert load("datasets", make("datasets", name="probe")).name == "probe"
     found = problem("datasets", make("datasets", name="other"))
-    assert found == "its name is 'other', the entry point's 'probe'"
+    assert found == "its name is 'other', the entry point's 'probe'; make them the same"
 
 
 def test_batch_hooks_are_called_through_pluggy_by_name() -> None:

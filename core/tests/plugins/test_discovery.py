@@ -243,7 +243,10 @@ def test_a_name_declared_twice_by_one_distribution_is_its_first(
         ("tasks/x", "m:C"),
     ]
     messages = [one.message for one in found.problems]
-    assert messages == ["metrics/x is declared twice; the first counts"]
+    assert messages == [
+        "metrics/x is declared twice; the first counts, so give the other one another "
+        "name"
+    ]
     assert found.ambiguous_ids() == set()
 
 

@@ -77,8 +77,14 @@ def test_each_is_told_values_of_its_own(fake_distribution: Make) -> None:
     ("raised", "shown"),
     [
         ("ValueError('no')", "ValueError: no"),
-        ("SystemExit(4)", "SystemExit: 4"),
-        ("AssertionError()", "AssertionError"),
+        (
+            "SystemExit(4)",
+            "SystemExit: 4; raise an error, as a plugin must not end the process",
+        ),
+        (
+            "AssertionError()",
+            "AssertionError; give the error a message that says what is wrong",
+        ),
     ],
 )
 def test_what_one_raises_becomes_a_warning_and_the_next_is_told(

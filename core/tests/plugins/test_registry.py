@@ -158,8 +158,14 @@ class TestLoading:
         ("body", "cause"),
         [
             ("raise OSError('no disk')", "OSError: no disk"),
-            ("raise SystemExit(3)", "SystemExit: 3"),
-            ("raise GeneratorExit", "GeneratorExit"),
+            (
+                "raise SystemExit(3)",
+                "SystemExit: 3; raise an error, as a plugin must not end the process",
+            ),
+            (
+                "raise GeneratorExit",
+                "GeneratorExit; give the error a message that says what is wrong",
+            ),
         ],
     )
     def test_whatever_goes_wrong_in_the_constructor_is_named_too(

@@ -289,7 +289,7 @@ def test_a_summary_holds_what_the_record_says(
         *(result.path, result.run_id, result.to_dict()["timings"]["started"], "mini"),
         *("mini", "other", "m", "complete", result.headline, None),
         {"hits": (0.0, 1.0)},
-        *(None, result.to_dict()["timings"]["started"], None, None, 0.95),
+        *(None, result.to_dict()["timings"]["started"], None, None, 0.95, True),
     )
     assert run.headline is not None
     assert run.headline.value == 1.0

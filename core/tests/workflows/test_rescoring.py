@@ -269,9 +269,15 @@ def test_it_refuses_where_the_data_cannot_be_read(run: Run, tmp_path: Path) -> N
         f"the run {result.run_id} does not hold the field 'text': own-set was given "
         "as a file, and only installed data sets can be loaded again; what it needs is "
         f"the file own-set.jsonl (SHA-256 {sha256(path.read_bytes()).hexdigest()}): "
-        "evaluate it again with that"
+        "name it with `evalkit rescore --data`"
     )
     assert evalkit.rescore(result, ["closeness"])["closeness"].value is None
+    found = evalkit.rescore(result, ["words"], data=path)
+    whole = evalkit.evaluate(str(path), given, task="posts", metrics=["words"])
+    assert found["words"].value == whole["words"].value is not None
+    path.write_text(path.read_text() + "\n")
+    with pytest.raises(EvalkitError, match="the data of own-set has changed"):
+        evalkit.rescore(result, ["words"], data=path)
 
 
 def test_a_field_that_the_data_lack_is_named(run: Run) -> None:

@@ -440,7 +440,7 @@ def test_data_that_cannot_be_read_are_named(
     assert found.data == (
         "not read: given-set was given as a file, and only installed data sets can be "
         f"loaded again; what it needs is the file given-set.jsonl (SHA-256 {sha256}): "
-        "evaluate it again with that"
+        "name it with `evalkit rescore --data`"
     )
     assert found.agrees
 

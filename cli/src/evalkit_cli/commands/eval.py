@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evalkit_cli.commands.job_evaluation import Shared, evaluate_all, options_of
+from evalkit_cli.commands.judge_plans_of_jobs import (
+    plans_of_jobs,
+    refuse_what_is_not_planned,
+)
 from evalkit_cli.commands.thresholds import (
     FORM,
     NOT_MET,
@@ -45,6 +49,7 @@ from evalkit_cli.options.choices import (
 )
 from evalkit_cli.options.completion import complete_names
 from evalkit_cli.options.evaluation import evaluation_options
+from evalkit_cli.options.judge_plans import print_judge_plans
 from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.metrics import chosen_metrics, metric_options
 from evalkit_cli.options.perturbations import find_copies, perturbed_options
@@ -115,8 +120,8 @@ if TYPE_CHECKING:
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Ask and score nothing: show the first requests to each model, and how many "
-    "there would be.",
+    help="Ask and score nothing: show the first requests to each model, or with "
+    "predictions to each judge (--annotate), and how many there would be.",
 )
 @asking_options
 @map_option
@@ -222,24 +227,23 @@ def eval_command(
     if model_name is not None and not is_asked:
         raise click.UsageError("--model-name is for a model that is asked (--model).")
     if dry_run:
-        if not is_asked:
-            raise click.UsageError(
-                "--dry-run shows what a model would be asked: give --model, and no "
-                "predictions."
-            )
-        names = chosen_datasets(datasets, data, task)
-        refuse_what_is_not_asked(names, models, options, asking)
-        several = chosen_rows(names, task, options, asking, _untold, quiet)
-        with plugin_output_to_stderr():
-            copies = options["perturbed"]
-            plans = plans_of_models(models, model_name, copies, several, out)
-        print_plans(plans, as_json=as_json)
-        return
+        if is_asked:
+            names = chosen_datasets(datasets, data, task)
+            refuse_what_is_not_asked(names, models, options, asking)
+            several = chosen_rows(names, task, options, asking, _untold, quiet)
+            with plugin_output_to_stderr():
+                copies = options["perturbed"]
+                plans = plans_of_models(models, model_name, copies, several, out)
+            print_plans(plans, as_json=as_json)
+            return
+        refuse_what_is_not_planned(options)
     model = None if is_asked else single_model(models)
     with plugin_output_to_stderr(), spool_folder() as folder:
         # before any model is asked, as a declaration may be wrong
+        limits = limits_given(click.get_current_context())
+        limits |= {"dry_run": True} if dry_run else {}
         options["annotators"] = declared_annotators(
-            registry, options["annotators"], limits_given(click.get_current_context())
+            registry, options["annotators"], limits
         )
         options["against"] = run_against(options["against"], out)
         if predictions_dir is not None:
@@ -265,7 +269,11 @@ def eval_command(
         with watched(quiet) as progress:
             shared = Shared(registry, scored, task, copies, out, progress)
             _refuse_nonsense(least, work, shared)
-            results, failed = evaluate_all(work, shared, folder)
+            judged = plans_of_jobs(work, shared) if dry_run else []
+            results, failed = evaluate_all([] if dry_run else work, shared, folder)
+    if dry_run:
+        print_judge_plans(judged, as_json=as_json)
+        return
     warn_of_unread(results)
     if as_json:
         records = [result.to_dict() for result in results]

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from evalkit_cli.options.annotators import annotate_option, declared_annotators
+from evalkit_cli.options.annotators import (
+    against_option,
+    annotate_option,
+    declared_annotators,
+    run_against,
+)
 from evalkit_cli.options.completion import complete_names, complete_runs
+from evalkit_cli.options.judge_plans import plans_of_judges, print_judge_plans
 from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.metrics import chosen_metrics, params_option
 from evalkit_cli.options.run_names import run_paths
@@ -22,6 +30,10 @@ from evalkit_cli.options.scoring import jobs_option, observer_option
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import plugin_output_to_stderr
 from evalkit_cli.printing.unread_answers import warn_of_unread
+
+if TYPE_CHECKING:
+    from evalkit import Result
+    from evalkit.catalog import BoundAnnotator
 
 
 @click.command("rescore")
@@ -44,6 +56,19 @@ from evalkit_cli.printing.unread_answers import warn_of_unread
     "RUN of these.",
 )
 @annotate_option
+@against_option
+@click.option(
+    "--data",
+    metavar="FILE",
+    help="The file of examples that RUN was made from, where that was no installed "
+    "data set and a metric or judge reads a field of the input.",
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Ask and score nothing: show the first requests to each judge, and how many "
+    "there would be.",
+)
 @params_option
 @jobs_option
 @observer_option
@@ -58,6 +83,9 @@ def rescore_command(
     metrics: tuple[str, ...],
     extract: str | None,
     annotators: tuple[str, ...],
+    against: str | None,
+    data: str | None,
+    dry_run: bool,
     params: Path | None,
     jobs: int,
     observers: tuple[str, ...],
@@ -78,6 +106,7 @@ def rescore_command(
       evalkit rescore 3f2a -m macro-f1:labels=seen -m accuracy
       evalkit rescore 3f2a --extract "after:Answer:|choice"
       evalkit rescore 3f2a --annotate judge.toml
+      evalkit rescore 3f2a --annotate pairs.toml --against 77c1 --data my-set.jsonl
       evalkit rescore runs/hatecheck/3f2a90c1d5e6b7f8 -m my-metric -o runs --json
 
     The predictions are not needed any more, and the data only by metrics that ask for
@@ -95,14 +124,40 @@ def rescore_command(
         raise click.UsageError(
             "name a metric (-m NAME), a judge (--annotate) or extractors (--extract)."
         )
+    if dry_run and not annotators:
+        raise click.UsageError(
+            "--dry-run shows what judges would be asked: --annotate."
+        )
     registry = Registry()
+    limits = {"dry_run": True} if dry_run else {}
     with plugin_output_to_stderr(), watched(quiet) as progress:
         [path] = run_paths([run], folder, quiet=quiet)
+        judges = declared_annotators(registry, annotators, limits)
+        other = run_against(against, folder)
+
+        def judge(chosen: Mapping[str, BoundAnnotator]) -> Result:
+            return rescore(
+                *(path, ()),
+                annotators=chosen,
+                extract=extract,
+                against=other,
+                data=data,
+                folder=folder,
+                registry=registry,
+            )
+
+        plans = plans_of_judges(judges, judge) if dry_run else []
+    if dry_run:
+        print_judge_plans(plans, as_json=as_json)
+        return
+    with plugin_output_to_stderr(), watched(quiet) as progress:
         result = rescore(
             path,
             chosen_metrics(registry, metrics, params) or (),
             extract=extract,
-            annotators=declared_annotators(registry, annotators, {}),
+            annotators=judges,
+            against=other,
+            data=data,
             folder=folder,
             out=folder,
             jobs=jobs,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evalkit_cli.options.run_names import run_paths
+from evalkit_cli.printing.streams import echo
 
 if TYPE_CHECKING:
     from evalkit import Registry, Result
@@ -100,6 +101,8 @@ def _load(
         bound = BoundAnnotator.of(registry.load("annotators", kind, said))
     except PluginError as error:
         raise type(error)(f"{file}: {error}") from error
+    for doubt in getattr(bound.plugin, "doubts", ()):
+        echo(f"evalkit: warning: {file}: {doubt}", err=True)
     return bound.called(name, file)
 
 

@@ -86,12 +86,12 @@ def complete_runs(
 
 def _runs_in(folder: Path) -> list[tuple[str, str]]:
     """Return what runs can be called, with a text: models, MODEL@DATASET, and ids."""
-    from evalkit.runs import COMPLETE, LATEST, list_runs
+    from evalkit.runs import LATEST, list_runs
 
     runs = list_runs(folder)
     by_model: dict[str, dict[str, int]] = {}
     for run in runs:
-        if run.status == COMPLETE and run.model and run.dataset:
+        if run.is_named and run.model and run.dataset:
             datasets = by_model.setdefault(run.model, {})
             datasets[run.dataset] = datasets.get(run.dataset, 0) + 1
     named = []

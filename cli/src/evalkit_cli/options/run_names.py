@@ -106,6 +106,9 @@ def _which(run: FoundRun) -> str:
     if run.chosen.evaluated is not None:
         moment = datetime.fromisoformat(run.chosen.evaluated).astimezone(UTC)
         facts.append(f"evaluated {moment:%Y-%m-%d %H:%M} UTC")
+    if run.chosen.status == "partial":
+        facts.append("partial: a metric did not score all responses")
     if run.older:
-        facts.append(f"the newest of {run.older + 1} complete runs")
+        what = "complete runs" if run.chosen.status == "complete" else "runs"
+        facts.append(f"the newest of {run.older + 1} {what}")
     return f"{run.reference} is {run.path} ({', '.join(facts)})"

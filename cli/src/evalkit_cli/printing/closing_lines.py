@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evalkit_cli.printing.interval_lines import interval_lines
 from evalkit_cli.printing.printed_results import PrintedResult, labelled
@@ -182,11 +182,15 @@ def _scored(result: Result, _verbose: bool) -> list[str]:
         if counts[status]
     }
     scored = f"{_of_examples(counts)} scored"
-    if not left:
+    lacking = [f"{n:,} without {name}" for name, n in result.record.not_scored.items()]
+    if not left and not lacking:
         return [f"{scored}, every row accounted for"]
-    kinds = ", ".join(f"{count} {status}" for status, count in left.items())
+    kinds = [f"{count} {status}" for status, count in left.items()]
+    said = f"; not scored: {', '.join(kinds)}" if kinds else ""
+    said += f"; {', '.join(lacking)}" if lacking else ""
     where = f"; see {result.path / 'problems.jsonl'}" if result.path else ""
-    return [f"{scored}; not scored: {kinds}{where}"]
+    partial = "; the run is partial" if result.status == "partial" else ""
+    return [f"{scored}{said}{partial}{where}"]
 
 
 def _copies(result: Result, _verbose: bool) -> list[str]:
@@ -226,17 +230,25 @@ def _asked(result: Result, _verbose: bool) -> list[str]:
 
 
 def _annotated(result: Result, _verbose: bool) -> list[str]:
-    """Say how often annotators were asked, and what that cost."""
+    """Say how often annotators were asked, what that cost, and what they said."""
     lines = []
     for each in result.record.annotations:
-        if each.asked:
-            said = f"asked about {each.asked:,} of {each.rows:,} responses"
-            said += f" in {each.seconds:.3g} s"
-            said += "" if each.cost is None else f", which cost {each.cost:.4g}"
-        else:
-            said = f"nothing asked, as all of {each.rows:,} responses were known"
-        lines.append(f"{each.annotator}: {said}")
+        facts = [f"{each.seconds:.3g} s"] if each.asked else []
+        facts += [] if each.cost is None else [f"cost {each.cost:.4g}"]
+        took = f" ({', '.join(facts)})" if facts else ""
+        first, *rest = each.conclusions or [_how_many(each)]
+        lines += [f"{each.annotator}: {said}" for said in (f"{first}{took}", *rest)]
     return lines
+
+
+def _how_many(told: Any) -> str:
+    """Say of how many responses an annotator was asked that does not say it itself."""
+    without = sum(told.without_value.values())
+    left = f", without a value for {without:,} of them" if without else ""
+    if told.asked:
+        return f"asked about {told.asked:,} of {told.rows:,} responses{left}"
+    known = told.rows - without
+    return f"nothing asked; {known:,} of {told.rows:,} responses were known{left}"
 
 
 def _adapters(result: Result, _verbose: bool) -> list[str]:

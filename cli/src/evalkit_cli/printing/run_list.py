@@ -43,7 +43,7 @@ def print_run_list(
 
 def _as_json(run: RunSummary) -> dict[str, Any]:
     row = run._asdict()
-    del row["problem"], row["bounds"], row["warning"]
+    del row["problem"], row["bounds"], row["warning"], row["is_named"]
     headline = run.headline and run.headline._asdict()
     return {**row, "path": str(run.path), "headline": headline}
 

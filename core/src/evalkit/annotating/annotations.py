@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
@@ -13,8 +14,9 @@ from evalkit.annotating.answers import Answer, of_one_kind, without_value
 from evalkit.annotating.asking import Row, ask_rows
 from evalkit.annotating.cache import AnswerCache
 from evalkit.annotating.wanted import Wanted
+from evalkit.base.violations import shorten
 from evalkit.base.wording import absent_field, count_of
-from evalkit.errors import EvalkitError, PluginError
+from evalkit.errors import AnnotatorError, EvalkitError, PluginError
 from evalkit.parallel.workers import NotPortable, Workers
 from evalkit.plugins.bound import BoundAnnotator
 from evalkit.plugins.registry import load_component
@@ -48,6 +50,8 @@ class Annotated(NamedTuple):
     """Of each row that was asked for: `position`, `text`, `reason` (null where there is
     a value), `failed`, `seconds`, `cost`, and whether it was `kept` from before."""
     warnings: tuple[str, ...] = ()
+    conclusions: tuple[str, ...] = ()
+    """What it says of all of them together."""
 
     @property
     def lacking(self) -> pl.DataFrame:
@@ -75,6 +79,9 @@ def annotate(
 
     Returns:
         What it said.
+
+    Raises:
+        AnnotatorError: It cannot be asked.
     """
     annotator = wanted.annotator
     rows, positions = _rows(annotator, table)
@@ -104,7 +111,30 @@ def annotate(
         for position, answer in zip(positions, answers, strict=True)
     ]
     details = pl.DataFrame(listed, schema=_DETAILS, orient="row")
-    return Annotated(annotator, columns, details, tuple(_warnings(annotator, cache)))
+    concluded, warned = _conclusions(annotator, answers)
+    warned = [*_warnings(annotator, cache), *warned]
+    return Annotated(annotator, columns, details, tuple(warned), concluded)
+
+
+def _conclusions(
+    annotator: BoundAnnotator, answers: Sequence[Answer]
+) -> tuple[tuple[str, ...], list[str]]:
+    """Return what an annotator says of all rows together, and what it warns of."""
+    if not annotator.has("conclude"):
+        return (), []
+    names = annotator.columns or [""]
+    values = {name: [each.values.get(name) for each in answers] for name in names}
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        annotator.guard("conclude", passes=(AnnotatorError,)),
+        annotator.named(),
+    ):
+        warnings.simplefilter("always")
+        said = annotator.row_function("conclude")(values=values)
+        texts = tuple(said or ())
+        if isinstance(said, str) or not all(isinstance(each, str) for each in texts):
+            raise TypeError(f"it must return texts, returned {shorten(said)}")
+    return texts, [f"{annotator.name}: {each.message}" for each in caught]
 
 
 _FIELDS = ("text", "reason", "failed", "seconds", "cost", "is_kept")
@@ -184,6 +214,8 @@ class _Asking:
                 if self._is_given_up:
                     break
                 self._keep(part, ask_rows(self._annotator, [rows[key] for key in part]))
+        except AnnotatorError:
+            raise
         except EvalkitError as error:
             self._leave(keys, str(error), failed=True)
         if self._is_given_up:

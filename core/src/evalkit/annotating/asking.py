@@ -10,7 +10,7 @@ from typing import Any
 from evalkit.annotating.answers import Answer, read_answer, without_value
 from evalkit.base.failures import described, hook_failures, located, text_of
 from evalkit.base.terms import NotScored, TryAgain, storable
-from evalkit.errors import PluginError
+from evalkit.errors import AnnotatorError, PluginError
 from evalkit.plugins.bound import BoundAnnotator
 
 LONGEST_PAUSE = 60.0
@@ -29,6 +29,9 @@ def ask_rows(annotator: BoundAnnotator, rows: Sequence[Row]) -> list[Answer]:
 
     Returns:
         What it said of each, in their order.
+
+    Raises:
+        AnnotatorError: It says that it cannot be asked.
     """
     size, tries = annotator.rows_at_once, annotator.retries + 1
     calls = (rows[start : start + size] for start in range(0, len(rows), size))
@@ -42,7 +45,10 @@ def _ask(
     started = time.monotonic()
     for attempt in range(tries):
         try:
-            entries = annotator.ask(rows)
+            with annotator.named():
+                entries = annotator.ask(rows)
+        except AnnotatorError:
+            raise
         except NotScored as outcome:
             if len(rows) > 1:
                 return _ask_alone(annotator, rows, tries, asked)

@@ -83,7 +83,7 @@ def located(error: BaseException) -> str:
             is_package = file.name == "__init__.py"
             shown = f"{file.parent.name}/{file.name}" if is_package else file.name
             place = f" ({shown}:{line})"
-    return described(error) + place + _advice_on_types(error)
+    return described(error) + place + (_advice_on_types(error) or _advice(error))
 
 
 _TAKEN_FOR_TEXT = (
@@ -103,6 +103,24 @@ def _advice_on_types(error: BaseException) -> str:
         "its JSON text, and a map (dict[str, T]) the list of its entries, "
         "{'key': …, 'value': …}"
     )
+
+
+def _advice(error: BaseException) -> str:
+    """Say what an author does about what fails often."""
+    if isinstance(error, SystemExit):
+        return "; raise an error, as a plugin must not end the process"
+    if isinstance(error, FileNotFoundError) and isinstance(error.filename, str):
+        if PurePath(error.filename).is_absolute():
+            return ""
+        return (
+            "; name a file of a package by importlib.resources.files(__package__), "
+            "as the current folder is the user's"
+        )
+    if isinstance(error, ModuleNotFoundError):
+        return "; install what has it, and name that in the plugin's dependencies"
+    if isinstance(error, ImportError | SyntaxError) or str(error):
+        return ""
+    return "; give the error a message that says what is wrong"
 
 
 def log_failure(error: BaseException) -> None:

@@ -142,7 +142,7 @@ def cluster_column(dataset: BoundDataset, loaded: ExampleRows) -> pl.Series:
         raise DataError(
             f"{loaded.source(dataset) if chosen else dataset.component.origin}: {who} "
             f"names the column {unknown[0]!r}, which the data does not have "
-            f"({', '.join(loaded.columns)})"
+            f"({', '.join(loaded.columns)}); name one of these"
         )
     values = frame.select(all_named(columns))
     distinct = values.unique(maintain_order=True)

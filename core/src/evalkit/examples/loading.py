@@ -134,11 +134,16 @@ def _as_rows(dataset: BoundDataset, loaded: Any) -> Rows:
             "must return a polars frame, an Arrow table, a path or an iterable of dicts"
         )
     rows = list(loaded)
+    if not rows and isinstance(loaded, Iterator):
+        raise DataError(
+            f"{dataset.component.origin}: load gave an iterator without examples; one "
+            "that was read before has none left: return a list"
+        )
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, Mapping):
             raise DataError(
                 f"{dataset.component.origin}: example {number} is {shorten(row)}, not "
-                "a dict"
+                "a dict; load must give dicts"
             )
     return rows
 
@@ -396,5 +401,5 @@ def _repeated(loaded: ExampleRows, ids: Sequence[object]) -> Iterator[str]:
         if earlier != position:
             yield (
                 f"{loaded.where(position)}: uid {uid!r} was given before, at "
-                f"{loaded.where(earlier)}"
+                f"{loaded.where(earlier)}; each example needs an id of its own"
             )

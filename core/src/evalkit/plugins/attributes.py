@@ -273,7 +273,9 @@ def _metric_problems(
     ]
     low, high = attributes["bounds"] or (None, None)
     if low is not None and high is not None and not low < high:
-        problems.append(f"its bounds {low} to {high} are not in order")
+        problems.append(
+            f"its bounds {low} to {high} are not in order; give the lower one first"
+        )
     interval = attributes["interval"]
     scores_examples = {"score_example", "score_batch"} & {*implemented}
     has_mean = scores_examples or (

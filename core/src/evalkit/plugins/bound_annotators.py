@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Self
 
 from evalkit.base.violations import shorten
-from evalkit.errors import PluginError
+from evalkit.errors import AnnotatorError, PluginError
 from evalkit.hookspecs import AnnotatorAttributes
 from evalkit.plugins.binding import Bound
 
@@ -31,6 +32,15 @@ class BoundAnnotator(Bound, AnnotatorAttributes):
         metrics = [each.replace("{name}", name) for each in self.metrics]
         vars(named).update(name=name, source=source, metrics=metrics)
         return named
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Say where it is declared, where it cannot be asked."""
+        try:
+            yield
+        except AnnotatorError as error:
+            where = self.source or self.component.origin
+            raise AnnotatorError(f"{where}: {error}") from error
 
     @property
     def hook(self) -> str:

@@ -169,7 +169,10 @@ def hook_problems(kind: str, plugin: object) -> Iterator[str]:
     needed = {name for way in contract.ways for name in way}
     for name in implemented:
         function = getattr(plugin, name)
-        problems = [*_argument_problems(contract.spec, name, function)]
+        problems = [
+            *_argument_problems(contract.spec, name, function),
+            *_lacks_self(contract.spec, name, plugin),
+        ]
         yield from problems
         if problems and name not in needed:
             yield f"a method of your own is called _{name}"
@@ -258,6 +261,20 @@ def _argument_problems(
                 f"{name}: there is no argument {parameter.name!r}; the hook offers: "
                 f"{', '.join(offered) or 'none'}"
             )
+
+
+def _lacks_self(spec: type, name: str, plugin: object) -> Iterator[str]:
+    function = vars(type(plugin)).get(name)
+    if not inspect.isfunction(function):
+        return
+    first = next(iter(function.__code__.co_varnames), "")
+    is_method = function.__code__.co_argcount > 0
+    offered = [*inspect.signature(getattr(spec, name)).parameters][1:]
+    if is_method and first in offered:
+        yield (
+            f"{name}: its first argument {first!r} would be the object itself; write "
+            "self before it"
+        )
 
 
 def _misspelt(kind: str, plugin: object) -> Iterator[str]:

@@ -216,7 +216,10 @@ class _Search:
                 messages.append(f"{shown}: {illegal}")
                 self._withheld.append(component._replace(problem=illegal))
             elif component.id in seen:
-                messages.append(f"{component.id} is declared twice; the first counts")
+                messages.append(
+                    f"{component.id} is declared twice; the first counts, so give "
+                    "the other one another name"
+                )
             else:
                 seen.add(component.id)
                 wrong = value_problem(value)
@@ -238,7 +241,7 @@ class _Search:
         kind = meant.removeprefix(_GROUP_PREFIX)
         declared = Component(kind, name, value, header.name, header.version)
         self._withheld.append(declared._replace(problem=message))
-        return [message]
+        return [f"{declared.id}: {message}"]
 
 
 def _illegal(kind: str, name: str) -> str:

@@ -66,6 +66,7 @@ def import_schema(component: Component) -> type[BaseModel]:
     raise PluginContractError(
         f"{component.origin}: {component.value} is no pydantic model, found "
         f"{'the class' if kind is loaded else 'an object of the type'} {kind.__name__}"
+        "; declare a subclass of pydantic.BaseModel"
     )
 
 
@@ -82,4 +83,10 @@ def load_error(
     Returns:
         An error that names the component; chain it with `from`.
     """
-    return PluginLoadError(f"{component.origin}: {step} failed with {located(error)}")
+    lacks = f"has no attribute '{component.value.rpartition(':')[2]}'"
+    hint = ""
+    if isinstance(error, AttributeError) and lacks in str(error):
+        hint = "; the entry point must name what the module defines"
+    return PluginLoadError(
+        f"{component.origin}: {step} failed with {located(error)}{hint}"
+    )

@@ -178,7 +178,10 @@ def bind(
         raise PluginContractError(_contract_message(component, plugin, problems))
     own_name = getattr(plugin, "name", None)
     if component.kind == "datasets" and own_name not in (None, component.name):
-        problem = f"its name is {own_name!r}, the entry point's {component.name!r}"
+        problem = (
+            f"its name is {own_name!r}, the entry point's {component.name!r}; make "
+            "them the same"
+        )
         raise PluginContractError(_contract_message(component, plugin, [problem]))
     return bound
 
@@ -274,5 +277,6 @@ def _contract_message(
     word = with_article(CONTRACTS[component.kind].word)
     return (
         f"{component.origin} does not keep the contract of {word} "
-        f"({component.value or type(plugin).__name__}): {'; '.join(problems)}"
+        f"({component.value or type(plugin).__name__}): {'; '.join(problems)}; "
+        f"`evalkit show --contract {component.kind}` shows the contract"
     )

@@ -35,6 +35,8 @@ class Resolver:
         registry: The same.
     """
 
+    data: Any = None
+    """Stands for the data of a run that came from no installed data set."""
     declared: Mapping[str, BoundAnnotator] = {}
     """Annotators that a user or a task declares, by the names that they get there."""
 

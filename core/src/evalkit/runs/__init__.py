@@ -11,7 +11,6 @@ from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from evalkit.predictions.problems import Problem as Problem
-    from evalkit.runs.finding import COMPLETE as COMPLETE
     from evalkit.runs.finding import LATEST as LATEST
     from evalkit.runs.finding import FoundRun as FoundRun
     from evalkit.runs.finding import as_result as as_result
@@ -40,7 +39,7 @@ else:
         __name__,
         {
             "predictions.problems": "Problem",
-            "runs.finding": "COMPLETE LATEST FoundRun as_result find_run find_runs",
+            "runs.finding": "LATEST FoundRun as_result find_run find_runs",
             "runs.folders": "find_damage",
             "runs.listing": "list_runs",
             "runs.moments": "is_since read_moment",

@@ -91,6 +91,7 @@ def _recorded(
         asked=asked.height,
         seconds=round(float(asked["seconds"].sum()), 3),
         cost=float(costs.sum()) if len(costs) else None,
+        conclusions=annotated.conclusions,
     )
 
 

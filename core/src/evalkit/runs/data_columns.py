@@ -10,6 +10,7 @@ import polars as pl
 from evalkit.adapting.pipelines import pipeline
 from evalkit.base.columns import all_named
 from evalkit.errors import EvalkitError
+from evalkit.examples.files import bind_dataset
 from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.components import AS_PYTHON, GIVEN, WITHOUT_PLUGIN
@@ -40,7 +41,7 @@ def with_inputs(
         PluginError: The data set is not installed.
     """
     wanted = {name for metric in metrics for name in metric.columns_of_data}
-    return with_columns(measured, result, wanted, resolver)
+    return with_columns(measured, result, sorted(wanted), resolver)
 
 
 def with_columns(
@@ -51,7 +52,8 @@ def with_columns(
     Args:
         measured: As for `with_inputs`, like the other arguments.
         result: The run.
-        wanted: Names of the columns; those that the data lack are left out.
+        wanted: Names of the columns, the first of which is told where there is no
+            data; those that the data lack are left out.
         resolver: Finds the data set.
 
     Returns:
@@ -62,19 +64,20 @@ def with_columns(
         PluginError: See `with_inputs`.
     """
     frame = measured.everything.frame
-    lacking = {*wanted} - set(frame.columns)
+    named = [name for name in wanted if name not in frame.columns]
+    lacking = {*named}
     if not lacking:
         return measured
     try:
         examples = load_data(result, resolver, lacking)
     except EvalkitError as error:
         raise EvalkitError(
-            f"the run {result.run_id} does not hold the field {min(lacking)!r}: {error}"
+            f"the run {result.run_id} does not hold the field {named[0]!r}: {error}"
         ) from error
     if not result.record.data.is_of(examples.identity):
         raise EvalkitError(
             f"the data of {result.dataset} has changed since the run {result.run_id} "
-            f"was made, which does not hold its field {min(lacking)!r}"
+            f"was made, which does not hold its field {named[0]!r}"
         )
     inputs = examples.inputs
     ids = pl.Series("uid", measured.everything.ids, dtype=pl.String)
@@ -96,9 +99,9 @@ def _what_is_needed(result: Result) -> str:
     data = result.record.data
     if data.files:
         files = ", ".join(f"{each.name} (SHA-256 {each.sha256})" for each in data.files)
-        return f"is the file {files}: evaluate it again with that"
+        return f"is the file {files}: name it with `evalkit rescore --data`"
     rows = f"are the rows with the SHA-256 {data.rows_sha256 or data.sha256}"
-    return f"{rows}: evaluate them again"
+    return f"{rows}: hand them to `evalkit.rescore` as data"
 
 
 def load_data(result: Result, resolver: Resolver, columns: set[str]) -> Examples:
@@ -117,14 +120,18 @@ def load_data(result: Result, resolver: Resolver, columns: set[str]) -> Examples
         EvalkitError: It did not come from an installed data set.
         PluginError: The data set is not installed.
     """
-    used = next(c for c in result.record.components if c.kind == "datasets")
-    if used.distribution in (GIVEN, AS_PYTHON, *WITHOUT_PLUGIN):
+    record = result.record
+    used = next(c for c in record.components if c.kind == "datasets")
+    if resolver.data is not None:
+        dataset = bind_dataset(resolver, resolver.data, record.task)
+    elif used.distribution in (GIVEN, AS_PYTHON, *WITHOUT_PLUGIN):
         needed = _what_is_needed(result)
         raise EvalkitError(
             f"{used.name} was {used.distribution}, and only installed data sets can be "
             f"loaded again; what it needs {needed}"
         )
-    dataset, record = resolver.dataset(used.reference), result.record
+    else:
+        dataset = resolver.dataset(used.reference)
     task = resolver.task(dataset)
     if record.data.adapters:
         stages = [each.stage for each in record.data.adapters]

@@ -32,9 +32,6 @@ from evalkit.storage.places import is_remote, parse_place
 LATEST = "latest"
 """Stands for the run that was evaluated last where a run is asked for."""
 
-COMPLETE = "complete"
-"""Status of a run that answers to the name of its model."""
-
 _NEAR = 5
 
 _SHORTEST_START = 4
@@ -243,7 +240,7 @@ def _newest_of_model(name: str, place: _Place) -> FoundRun | None:
     every = [run for run in place.listed if _is_called(run, name)]
     if not every:
         return None
-    complete = [run for run in every if run.status == COMPLETE]
+    complete = [run for run in every if run.is_named]
     parents = {run.parent for run in complete}
     complete = [run for run in complete if run.run_id not in parents]
     if not complete:
@@ -252,7 +249,7 @@ def _newest_of_model(name: str, place: _Place) -> FoundRun | None:
     if not recent:
         raise StorageError(_none_since(name, complete, place))
     newest = recent[0]
-    if every[0].status != COMPLETE:
+    if not every[0].is_named:
         was = "was refused" if every[0].status == "refused" else "is partial"
         warnings.warn(
             f"the last evaluation of {name} {was} (run {every[0].run_id}); an earlier "

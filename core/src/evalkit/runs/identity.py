@@ -68,6 +68,7 @@ def rescored_id(record: RunRecord, new: Iterable[recorded.Component]) -> str:
             "format": record.format,
             "parent": record.parent,
             "metrics": metrics,
+            **({"against": record.against} if record.against else {}),
             **_extractors(record),
             **_code(record, new),
         }

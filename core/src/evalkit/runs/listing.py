@@ -67,6 +67,8 @@ def _summarise(folder: Path) -> RunSummary:
     except StorageError as error:
         return RunSummary(folder, folder.name, problem=str(error))
     result = StoredResult(folder, record, scores)
+    is_cut = record.errors or record.merged or not record.selection.is_whole
+    is_named = record.status == "partial" and record.not_scored and not is_cut
     return RunSummary(
         folder,
         result.run_id,
@@ -81,4 +83,5 @@ def _summarise(folder: Path) -> RunSummary:
         parent=record.parent,
         repeat_of=record.repeat_of,
         confidence=record.confidence,
+        is_named=bool(is_named) or record.status == "complete",
     )

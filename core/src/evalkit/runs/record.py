@@ -43,6 +43,7 @@ FORMAT_VERSION = 3
 class Changes(TypedDict, total=False):
     """The fields that a run may have other than the one that it was made of."""
 
+    against: str | None
     format: int
     run_id: str
     status: Status

@@ -302,7 +302,10 @@ def checked_value(
             f"{where}its value must be a number, is {shorten(value)}"
         ) from error
     if not math.isfinite(number):
-        return None, f"{where}it returned {number}"
+        return None, (
+            f"{where}it returned {number}; return evalkit.NotScored(reason) for an "
+            "example without a score"
+        )
     low, high = metric.bounds or (None, None)
     if (low is not None and number < low - BOUNDS_SLACK) or (
         high is not None and number > high + BOUNDS_SLACK

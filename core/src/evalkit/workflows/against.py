@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from copy import copy
+
 import polars as pl
 
 from evalkit.base.wording import count_of
@@ -28,16 +31,40 @@ def beside(run: Result | None, prepared: Prepared) -> Prepared:
     if run is None:
         return prepared
     examples, alignment = prepared.examples, prepared.alignment
+    names = {*alignment.fields, *examples.data_columns}
+    replications = replication_column(alignment, examples.frame.height)
+    ours = examples.frame.select("id", "answer").with_columns(replication=replications)
+    fields = {**alignment.fields, AGAINST: _answers(run, ours, names)}
+    return prepared._replace(alignment=alignment._replace(fields=fields))
+
+
+def run_beside(run: Result, judged: Result) -> Result:
+    """Put the answers of a run beside those of another, as `beside` does."""
+    if judged.record.against == run.run_id:
+        return judged
+    found, examples = copy(judged), examples_of(judged).clone()
+    column = _answers(run, examples, {*examples.columns})
+    examples.insert_column(examples.columns.index("pred") + 1, column)
+    record = judged.record.changed(against=run.run_id)
+    vars(found).update(_record=record, examples=examples)
+    return found
+
+
+def _answers(run: Result, rows: pl.DataFrame, names: Collection[str]) -> pl.Series:
+    """Return the answers of a run to the same examples, whose fields have these names.
+
+    Raises:
+        DataError: See `beside`.
+    """
     where = f"--against: the run {run.run_id}"
     if not run.record.includes_examples:
         raise DataError(f"{where} holds no answers, as it was made with --no-examples")
-    if AGAINST in (*alignment.fields, *examples.data_columns):
+    if AGAINST in names:
         raise DataError(
             f"{where}: data or responses have a field {AGAINST!r}; rename it"
         )
     theirs = examples_of(run).select("id", "replication", "pred", right="answer")
-    replications = replication_column(alignment, examples.frame.height)
-    ours = examples.frame.select("id", "answer").with_columns(replication=replications)
+    ours = rows.select("id", "answer", "replication")
     keys = ["id", "replication"] if run.record.replications else ["id"]
     theirs = theirs.with_columns(pl.lit(True).alias("known"))
     joined = ours.join(theirs, keys, "left", nulls_equal=True, maintain_order="left")
@@ -45,10 +72,9 @@ def beside(run: Result | None, prepared: Prepared) -> Prepared:
     is_same = pl.Series([a == b for a, b in right], dtype=pl.Boolean)
     wrong = joined.filter(~is_same | joined["known"].is_null())
     if wrong.height:
-        rows = count_of(wrong.height, "answer")
+        count = count_of(wrong.height, "answer")
         raise DataError(
-            f"{where} is of other data: it lacks {rows} of {joined.height}, or another "
-            f"one is right, as of {wrong['id'][0]!r}"
+            f"{where} is of other data: it lacks {count} of {joined.height}, or "
+            f"another one is right, as of {wrong['id'][0]!r}"
         )
-    fields = {**alignment.fields, AGAINST: joined["pred"].alias(AGAINST)}
-    return prepared._replace(alignment=alignment._replace(fields=fields))
+    return joined["pred"].alias(AGAINST)

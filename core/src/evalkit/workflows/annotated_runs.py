@@ -27,6 +27,7 @@ from evalkit.runs.data_columns import with_columns
 from evalkit.runs.results import Result
 from evalkit.runs.stored import examples_of
 from evalkit.scoring.measurement import Measured
+from evalkit.workflows.against import AGAINST
 
 
 class AnnotatedRun(NamedTuple):
@@ -73,7 +74,8 @@ def annotate_run(
     reads = {name for each in wanted for name in each.annotator.reads}
     try:
         # a column of the data is no annotator's
-        measured = with_columns(measured, run, columns | reads, resolver)
+        of_data = sorted(reads, key=lambda name: (name == AGAINST, name))
+        measured = with_columns(measured, run, [*of_data, *columns], resolver)
     except EvalkitError:
         if not reads <= held:
             raise

@@ -42,6 +42,7 @@ from evalkit.scoring.grouping import Groups
 from evalkit.scoring.measurement import measure
 from evalkit.scoring.metric import failed_scores
 from evalkit.scoring.records import MetricScores, notices_of
+from evalkit.workflows.against import run_beside
 from evalkit.workflows.annotated_runs import annotate_run
 from evalkit.workflows.announcing import announce, write
 from evalkit.workflows.extracting_again import extracted_again
@@ -53,6 +54,8 @@ def rescore(
     *,
     extract: Any = None,
     annotators: Mapping[str, Any] | None = None,
+    against: Result | str | Path | None = None,
+    data: Any = None,
     folder: str | Path = "runs",
     out: str | Path | None = None,
     jobs: int = 1,
@@ -74,6 +77,9 @@ def rescore(
             responses again. All metrics of the run are then computed of these, beside
             `metrics`, and the new run holds no scores of its parent.
         annotators: As for `evaluate`; their metrics are computed, too.
+        against: As for `evaluate`.
+        data: The file or rows of examples that the run was made from, where these came
+            from no installed data set and a metric or annotator asks for a field.
         folder: Folder that the run is looked for in.
         out: Folder to write the new run to; nothing is written by default.
         jobs: Processes that metrics written in Python may use.
@@ -97,6 +103,9 @@ def rescore(
         check_place(out)
         parent = as_result(run, folder)
         resolver = Resolver(registry)
+        resolver.data = data
+        if against is not None:
+            parent = run_beside(as_result(against, folder), parent)
         chosen: list[Any] = [metrics] if isinstance(metrics, str) else [*metrics]
         resolver.declared = bind_declared(annotators or {}, resolver)
         chosen += [name for each in resolver.declared.values() for name in each.metrics]

@@ -16,7 +16,7 @@ from model_servers import Answer, Got, ModelServer, serving
 
 import evalkit
 from evalkit import Result
-from evalkit.errors import DataError, PluginError
+from evalkit.errors import AnnotatorError, DataError, PluginError
 from evalkit_annotators_judge.declaration import Declaration
 from evalkit_annotators_judge.judge import Judge
 
@@ -52,14 +52,16 @@ def judging(reply: Callable[[str, Got], Any]) -> Iterator[ModelServer]:
 
     def answer(got: Got) -> Answer:
         said = reply(got.body["messages"][-1]["content"], got)
-        if isinstance(said, Answer):
-            return said
-        choice = said if isinstance(said, Mapping) else spoken(said)
-        usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
-        return Answer({"choices": [choice], "usage": usage})
+        return said if isinstance(said, Answer) else _says(said)
 
     with serving(answer) as server:
         yield server
+
+
+def _says(said: Any) -> Answer:
+    choice = said if isinstance(said, Mapping) else spoken(said)
+    usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+    return Answer({"choices": [choice], "usage": usage})
 
 
 def spoken(text: str, why: str = "stop") -> dict[str, Any]:
@@ -228,12 +230,62 @@ def test_what_was_cut_off_says_nothing_without_an_end(
 def test_offline_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVALKIT_OFFLINE", "1")
     with judging(by_response) as server:
-        found = judged(declared(server))
+        with pytest.raises(AnnotatorError, match="EVALKIT_OFFLINE forbids"):
+            judged(declared(server))
         assert not server.got
-    assert all(
-        s.startswith("not asked: ") for s in column(found, "polite.status").values()
-    )
-    assert found["judge-rate:of=polite"].value is None
+
+
+@pytest.mark.parametrize(
+    ("status", "why"), [(404, "has no model 'm'"), (401, "wants a key")]
+)
+def test_a_judge_that_answers_nothing_ends_the_work(
+    status: int, why: str, tmp_path: Path
+) -> None:
+    is_there = {"yes"}
+
+    def reply(text: str, got: Got) -> Any:
+        if is_there and "Answer 7." not in text:
+            return "<verdict>polite</verdict>"
+        is_there.clear()
+        return Answer({"error": {"message": "none " * 100}}, status=status)
+
+    rows, said_of = many(20)
+    with judging(reply) as server:
+        said = declared(server, asking={"concurrency": 1})
+        with pytest.raises(AnnotatorError, match=why) as raised:
+            judged(said, rows=rows, said_of=said_of, out=tmp_path / "runs")
+        assert len(server.got) == 8
+        server.answers = lambda got: _says("<verdict>polite</verdict>")
+        judged(said, rows=rows, said_of=said_of)
+        assert len(server.got) == 8 + 13  # what was judged is kept
+    text = str(raised.value)
+    assert text.startswith(f"the annotator 'polite': the judge {said['model']}: ")
+    assert status == 401 or "none " * 20 in text
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_judge_of_which_all_requests_fail_ends_the_work() -> None:
+    said = {"model": "openai:model=m,base_url=http://127.0.0.1:9/v1"}
+    with judging(by_response) as server:
+        declaration = declared(server, asking={"retries": 0}, **said)
+    with pytest.raises(AnnotatorError, match=r"no connection.* \(5 of 5\)"):
+        judged(declaration)
+
+
+def test_one_failure_that_stays_ends_nothing_the_next_time() -> None:
+    def reply(text: str, got: Got) -> Any:
+        if "Go away." in text:
+            return Answer({"error": {"message": "too hot"}}, status=400)
+        return "<verdict>polite</verdict>"
+
+    with judging(reply) as server:
+        first, again = judged(declared(server)), judged(declared(server))
+    assert first.run_id == again.run_id
+    told = [each.record.annotations[0].conclusions for each in (first, again)]
+    assert told == [
+        ("asked about 5 responses; 4 judged, 1 failed",),
+        ("asked about 1 response, 4 answered from the cache; 4 judged, 1 failed",),
+    ]
 
 
 def many(count: int) -> tuple[list[dict[str, Any]], dict[str, str]]:
@@ -245,12 +297,69 @@ def test_asking_ends_once_for_all() -> None:
     rows, said_of = many(450)
     with judging(lambda text, got: Answer({}, status=400)) as server:
         said = declared(server, asking={"concurrency": 1})
-        found = judged(said, rows=rows, said_of=said_of)
-        # 20 may fail; what is under way then is asked, and not one of the next batch
+        with pytest.raises(AnnotatorError, match="21 requests failed, and 20 may"):
+            judged(said, rows=rows, said_of=said_of)
+        # 20 may fail; what is under way then is asked
         assert 20 < len(server.got) <= 25
-    statuses = [*column(found, "polite.status").values()]
-    assert sum(status.startswith("not asked: ") for status in statuses) > 420
-    assert sum(status.startswith("failed: ") for status in statuses) >= 20
+
+
+def test_failures_are_counted_over_all_batches() -> None:
+    rows, said_of = many(450)
+
+    def reply(text: str, got: Got) -> Any:
+        if "5." in text:  # 20 of each 200
+            return Answer({}, status=400)
+        return "<verdict>polite</verdict>"
+
+    with judging(reply) as server:
+        said = declared(server, asking={"concurrency": 1})
+        with pytest.raises(AnnotatorError, match="21 requests failed, and 20 may"):
+            judged(said, rows=rows, said_of=said_of)
+        assert 205 <= len(server.got) <= 210
+        said["asking"]["max_errors"] = 100
+        found = judged(said, rows=rows, said_of=said_of)
+    assert found["judge-rate:of=polite"].n == 405
+
+
+def test_a_model_is_loaded_once_and_closed(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN)
+    told = tmp_path / "told"
+    rows, said_of = many(450)
+    with judging(by_response) as server:
+        said = declared(server, model=f"{tmp_path}/own.py:Own:told={told}")
+    found = judged(said, rows=rows, said_of=said_of)
+    assert found["judge-rate:of=polite"].value == 1
+    assert told.read_text().split() == ["loaded", "closed"]
+
+
+OWN = """
+from pathlib import Path
+import evalkit
+
+
+class Own(evalkit.Model):
+    version = "1"
+    abilities = ("text",)
+    batch_requests = 64
+    loaded = False
+
+    class Parameters(evalkit.Parameters):
+        told: Path
+
+    def tell(self, what):
+        with self.parameters.told.open("a") as stream:
+            stream.write(what + "\\n")
+
+    def generate(self, requests):
+        if not self.loaded:
+            self.loaded = True
+            self.tell("loaded")
+        said = evalkit.Completion(text="<verdict>polite</verdict>")
+        return [evalkit.Reply(completions=[said])] * len(requests)
+
+    def close(self):
+        self.tell("closed")
+"""
 
 
 def test_a_limit_of_tokens_is_one_for_all_batches() -> None:
@@ -258,7 +367,8 @@ def test_a_limit_of_tokens_is_one_for_all_batches() -> None:
     with judging(lambda text, got: "<verdict>polite</verdict>") as server:
         limits = {"concurrency": 1, "token_limit": 110 * 300}
         said = declared(server, asking=limits)
-        judged(said, rows=rows, said_of=said_of)
+        with pytest.raises(AnnotatorError, match="the limit is 33,000"):
+            judged(said, rows=rows, said_of=said_of)
         assert 300 <= len(server.got) <= 305
         judged(declared(server), rows=rows, said_of=said_of)
         assert len(server.got) == 450
@@ -324,6 +434,47 @@ def test_pairs_are_judged_in_both_orders(ties: bool) -> None:
         "d": (1.0, "win", "judged"),
         "e": (None, None, "unparsed: no verdict"),
     }
+    assert column(found, "polite.order") == {
+        **dict.fromkeys(("a_1", "b_1_turn2"), "same"),
+        **{"c/3": "first", "d": "same", "e": None},
+    }
+    assert found.warnings == ()
+
+
+def test_who_decides_by_the_position_is_warned_of() -> None:
+    with judging(lambda text, got: "[[A]]") as server:
+        found = judged(declared(server, **PAIR), predictions=with_others())
+    assert found["judge-rate:of=polite"].value == 0.5
+    order = found["judge-order:of=polite"]
+    assert (order.value, order.n, order.higher_is_better) == (1.0, 5, False)
+    changed = (
+        "the verdict changed with the order of the answers in 5 of 5 pairs, and "
+        "favoured the first one in 5 of these"
+    )
+    assert found.record.annotations[0].conclusions == (
+        "asked about 5 responses; 5 judged",
+        "0 wins, 5 ties, 0 losses",
+        changed,
+    )
+    (warning,) = found.warnings
+    assert warning.startswith(f"polite: {changed}")
+
+
+def test_positions_of_each_of_several_judges() -> None:
+    def reply(text: str, got: Got) -> str:
+        return "[[A]]" if got.body["model"] == "m2" else longer(text, got)
+
+    with judging(reply) as server:
+        judges = [
+            {"name": n, "model": f"openai:model={m},base_url={server.url}/v1"}
+            for n, m in (("fair", "m1"), ("lazy", "m2"))
+        ]
+        several = {"model": None, "judges": judges, "combine": "mean"}
+        found = judged(declared(server, **PAIR, **several), predictions=with_others())
+    assert found["judge-order:of=polite.lazy"].value == 1
+    assert found["judge-order:of=polite.fair"].n == 4
+    (warning,) = found.warnings
+    assert warning.startswith("polite: lazy: the verdict changed")
 
 
 def test_pairs_with_the_answers_of_another_run(tmp_path: Path) -> None:
@@ -524,14 +675,14 @@ def test_verdicts_of_people_in_a_file(suffix: str, tmp_path: Path) -> None:
     file.write_text("\n".join(lines))
     with judging(opinion) as server:
         said = panel(server, human_file=str(file))
-        with pytest.warns(UserWarning, match="1 of 4 ids of human_file of polite"):
-            found = judged(said)
+        found = judged(said)
+        unknown = "1 of 4 ids of human_file match no example that is scored"
+        assert found.warnings == (f"polite: {unknown}",)
         share = found["judge-agreement:of=polite.label/polite.people"]
         assert (share.value, share.n) == (pytest.approx(2 / 3), 3)
         assert found["krippendorff-alpha:of=polite.label/polite.people"].n == 3
         file.write_text(file.read_text().replace("rude", "polite"))
-        with pytest.warns(UserWarning, match="1 of 4 ids"):
-            assert judged(said).run_id != found.run_id
+        assert judged(said).run_id != found.run_id
         strangers = tmp_path / "strangers.jsonl"
         strangers.write_text('{"id": "x", "verdict": "rude"}')
         none = judged({**said, "human_file": str(strangers)})
@@ -580,10 +731,24 @@ def test_true_and_false_of_people_are_met_and_not_met(tmp_path: Path) -> None:
     file.write_text("\n".join(lines), encoding="utf-8")
     with judging(lambda text, got: '{"criteria_met": true}') as server:
         said = declared(server, verdict={"kind": "json"}, human_file=str(file))
-        with pytest.warns(UserWarning, match="1 of 3 ids"):
-            found = judged(said)
+        found = judged(said)
     share = found["judge-agreement:of=polite.label/polite.people"]
     assert (share.value, share.n) == (1 / 2, 2)
+    assert "1 of 3 ids of human_file" in found.warnings[0]
+
+
+def test_a_verdict_of_people_on_several_responses_is_warned_of(tmp_path: Path) -> None:
+    file = tmp_path / "people.jsonl"
+    file.write_text('{"id": "a_1", "verdict": "polite"}')
+    predictions = [
+        {"id": uid, "text": text, "_replication_": time}
+        for uid, text in SAID.items()
+        for time in ("1", "2")
+    ]
+    with judging(by_response) as server:
+        said = declared(server, human_file=str(file))
+        found = judged(said, predictions=predictions)
+    assert "1 of people's verdicts in human_file are compared" in found.warnings[0]
 
 
 def test_nothing_is_known_by_how_it_is_named(tmp_path: Path) -> None:

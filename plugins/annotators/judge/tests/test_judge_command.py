@@ -99,6 +99,38 @@ def test_a_run_is_judged_that_is_there() -> None:
     assert "fits.toml: prompt.user reads the field 'statemnt'" in done.stderr
 
 
+def test_a_run_of_ones_own_data_is_judged_with_the_file_and_another_run() -> None:
+    rows = [{"uid": f"q{n}", "source": f"Ask {n}?", "text": "x"} for n in range(5)]
+    said = [{"id": row["uid"], "text": f"Answer to {row['uid']}"} for row in rows]
+    for name, lines in {"own": rows, "mine": said, "theirs": said[::-1]}.items():
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        Path(f"{name}.jsonl").write_text(text)
+    own = ["eval", "--data", "own.jsonl", "--task", "text-generation", "--json", "-p"]
+    runs = {}
+    for name in ("mine", "theirs"):
+        done = CliRunner().invoke(cli, [*own, f"{name}.jsonl"])
+        runs[name] = json.loads(done.stdout)["run_id"]
+    Path("pair.yaml").write_text(PAIR.replace("{statement}", "{source}"))
+    judge = (runs["mine"], "--annotate", "pair.yaml", "--json")
+    lacking = rescore(*judge)
+    assert "does not hold the field 'source'" in lacking.stderr
+    assert "own.jsonl (SHA-256 " in lacking.stderr
+    assert "name it with `evalkit rescore --data`" in lacking.stderr
+    Path("own.jsonl").rename("moved.jsonl")
+    given = ("--data", "moved.jsonl")
+    assert "--against RUN gives it" in rescore(*judge, *given).stderr
+    done = rescore(*judge, *given, "--against", runs["theirs"])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["against"] == runs["theirs"]
+    assert score(found, "judge-order:of=pair") == 1
+    checked = CliRunner().invoke(cli, ["verify", found["run_id"]])
+    assert checked.exit_code == 0, checked.output
+    Path("moved.jsonl").write_text(Path("moved.jsonl").read_text() + "\n")
+    again = rescore(*judge, *given, "--against", runs["theirs"])
+    assert "has changed since the run" in again.stderr
+
+
 def test_thresholds_may_name_a_judge() -> None:
     arguments = ("-p", "said.jsonl", "--annotate", "fits.toml", "--fail-under")
     assert call(*arguments, "judge-rate:of=fits=0.4").exit_code == 0
@@ -112,6 +144,20 @@ def test_thresholds_may_name_a_judge() -> None:
         ('model = "echo"', "", "fits.toml: model: name one model"),
         ('"echo"', '"ehco"', "fits.toml: model: there is no model 'ehco'"),
         ("{statement}", "{statemnt}", "fits.toml: prompt.user reads the field"),
+        (
+            '"label"',
+            '"lable"',
+            "toml: verdict.kind: it must be 'label', .*mean 'label'",
+        ),
+        (
+            'kind = "label"',
+            "",
+            "fits.toml: verdict.kind: it is lacking; write 'label',",
+        ),
+        ("negative = 0,", 'negative = "no",', "negative: it must be a number, is 'no'"),
+        ('tag = "v"', 'tag = "a b"', "verdict.tag: it must be letters, digits"),
+        ("[prompt]", "[asking]\nretries = -1\n[prompt]", "retries: it must be 0 or mo"),
+        ("[prompt]", "[asking]\nretires = 1\n[prompt]", "did you mean 'retries'"),
         ("rubric =", "rubic =", "fits.toml: rubic: .* did you mean 'rubric'"),
         ("[prompt]", "[prompt", "fits.toml: it is no TOML"),
         ("[verdict]", "annotator = 3\n[verdict]", "fits.toml: prompt.annotator: "),
@@ -125,6 +171,93 @@ def test_what_is_wrong_is_named_with_its_file(old: str, new: str, message: str) 
     assert done.exit_code == 1
     assert re.search(message, done.stderr), done.stderr
     assert not Path("runs").exists()
+
+
+def test_a_judge_that_cannot_be_asked_is_named_with_its_file_and_model() -> None:
+    dead = 'model = "openai:model=m,base_url=http://127.0.0.1:9/v1"'
+    Path("fits.toml").write_text(JUDGE.replace('model = "echo"', dead))
+    for more in ((), ("-q",)):
+        done = call(
+            "-p", "said.jsonl", "--annotate", "fits.toml", "--retries", "0", *more
+        )
+        assert done.exit_code == 1
+        start = "evalkit: error: fits.toml: the judge openai:model=m,base_url="
+        assert start in done.stderr
+        assert "no connection" in done.stderr
+    assert not Path("runs").exists()
+
+
+def test_the_closing_lines_say_what_happened() -> None:
+    Path("fits.toml").write_text(JUDGE.replace("positive = 1, ", ""))
+    # 45 of 135 say a label that is not declared
+    done = call("-p", "said.jsonl", "--annotate", "fits.toml")
+    assert "fits: asked about 135 responses; 90 judged, 45 unparsed" in done.stdout
+    assert "every row accounted for" not in done.stdout
+    assert "135 of 135 examples scored; 45 without judge-rate:of=fits" in done.stdout
+    again = call("-p", "said.jsonl", "--annotate", "fits.toml")
+    said = "asked about 0 responses, 135 answered from the cache; 90 judged, 45 unpar"
+    assert said in again.stdout
+
+
+def test_a_run_that_lacks_a_verdict_is_found_by_its_name_and_said_so() -> None:
+    Path("fits.toml").write_text(JUDGE.replace("positive = 1, ", ""))
+    done = call("-p", "said.jsonl", "--annotate", "fits.toml")
+    assert "45 without judge-rate:of=fits; the run is partial" in done.stdout
+    shown = CliRunner().invoke(cli, ["show", "said"])
+    assert "partial: a metric did not score all responses" in shown.stderr
+    assert "judge-rate:of=fits" in shown.stdout
+    board = CliRunner().invoke(cli, ["leaderboard"])
+    assert "partial, as a metric did not score all responses" in board.output
+    call("-p", "other=said.jsonl", "--limit", "5")
+    assert CliRunner().invoke(cli, ["show", "other"]).exit_code == 2
+
+
+def test_what_a_judge_will_hardly_say_is_warned_of_before_it_is_asked() -> None:
+    text = JUDGE.replace("{response}</v>", "{response}</v> or <v>negative</v>")
+    Path("fits.toml").write_text(text.replace("neutral = 0.5", "strange = 0.5"))
+    done = call("-p", "said.jsonl", "--annotate", "fits.toml", "--limit", "1")
+    said = (
+        "evalkit: warning: fits.toml: verdict.values: 'positive', 'strange' stand nei"
+    )
+    assert said in done.stderr
+    assert "fits: no verdict is 'strange' or 'positive'" not in done.stdout
+    Path("better.yaml").write_text(PAIR.replace("[[A]]", "A"))
+    done = call("-p", "said.jsonl", "--annotate", "better.yaml")
+    assert "verdict.marks: '[[A]]', '[[B]]', '[[C]]' stand neither" in done.stderr
+
+
+def test_a_dry_run_shows_what_would_be_asked_and_asks_nothing() -> None:
+    dead = """prices = { input = 2, output = 4 }
+model = "openai:model=m,base_url=http://127.0.0.1:9/v1"
+generate = { max_tokens = 10 }"""
+    Path("fits.toml").write_text(JUDGE.replace('model = "echo"', dead))
+    arguments = ("-p", "said.jsonl", "--annotate", "fits.toml", "--dry-run")
+    done = call(*arguments)
+    assert done.exit_code == 0, done.output
+    assert "Does the label fit?" in done.stdout
+    assert done.stdout.count("request") == 3
+    assert "fits: 135 requests about 135 responses of which no verdict" in done.stderr
+    assert "at most 1,350 of output" in done.stderr
+    assert not Path("runs").exists()
+    plan = json.loads(call(*arguments, "--json").stdout)
+    assert plan["output_cost_most"] == 1350 * 4 / 1e6
+    run = record()["run_id"]
+    same = rescore(run, "--annotate", "fits.toml", "--dry-run", "--json")
+    assert json.loads(same.stdout) == plan
+    assert call("-p", "said.jsonl", "--dry-run").exit_code == 2
+    assert rescore(run, "-m", "accuracy", "--dry-run").exit_code == 2
+    Path("fits.toml").write_text(JUDGE)
+    call("-p", "said.jsonl", "--annotate", "fits.toml")
+    known = json.loads(call(*arguments, "--json").stdout)
+    assert (known["requests"], known["first"]) == (0, [])
+
+
+def test_two_judges_have_no_majority() -> None:
+    two = """combine = "majority"
+judges = [{ name = "a", model = "echo" }, { name = "b", model = "echo" }]"""
+    Path("fits.toml").write_text(JUDGE.replace('model = "echo"', two))
+    done = call("-p", "said.jsonl", "--annotate", "fits.toml")
+    assert "fits.toml: combine: two judges have a majority only where" in done.stderr
 
 
 def test_two_files_of_one_name_are_refused() -> None:

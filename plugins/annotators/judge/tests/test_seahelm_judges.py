@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from evalkit import Reply, Request
-from evalkit_annotators_judge.budget import Heard
 from evalkit_annotators_judge.combining import (
     INCONSISTENT,
     NO_POINTS,
@@ -30,6 +29,7 @@ from evalkit_annotators_judge.parsing import (
     tagged,
 )
 from evalkit_annotators_judge.questions import Asked
+from evalkit_annotators_judge.sittings import Heard
 
 pytestmark = pytest.mark.known_result
 
@@ -57,7 +57,7 @@ def check_no_reply() -> None:
             "verdict": {"kind": "correct"},
         }
     )
-    heard = Heard(Reply(error="busy"), is_cached=False, is_asked=True)
+    heard = Heard(Reply(error="busy"), is_cached=False)
     request = Request(prompt="Good? x")
     found = Judge(said)._read(Asked(0, 0, False, request), heard)
     assert found.verdict == Verdict(reason="failed: busy")

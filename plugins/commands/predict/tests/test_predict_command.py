@@ -891,3 +891,29 @@ def test_places_that_do_not_do_are_refused_before_asking(
     done = call("predict", "sample-nli", "sample-sentiment", *words)
     assert (done.exit_code, said in done.stderr) == (1, True), done.stderr
     assert not (folder / "x").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("predict", "--model", "openai:model=m,api_key_variable=SECRET01,tiny"),
+        ("predict", "--model", "openai:model=m,api_key=SECRET01,api_key=SECRET01"),
+        ("predict", "--model", "openai:tiny,api_key_variable=SECRET01"),
+        ("predict", "--model", "openai:model=m,api_key_variable=SECRET01", "--dry-run"),
+        ("eval", "--model", "openai:model=m,api_key_variable=SECRET01", "--dry-run"),
+        ("eval", "--model", "openai:model=m,api_key_variable=SECRET01"),
+    ],
+)
+def test_a_key_in_the_name_of_a_model_is_never_shown(
+    folder: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVALKIT_TRACEBACK", "1")
+    more = () if words[0] == "eval" or "--dry-run" in words else ("-o", "x.jsonl")
+    sets = (
+        ("sample-nli", "sample-sentiment") if "--dry-run" in words else ("sample-nli",)
+    )
+    for shown in ((), ("--json",)):
+        done = call(*words, *sets, *more, *shown)
+        assert done.output
+        assert "SECRET01" not in done.output
+    assert not [p for p in folder.rglob("*.js*") if "SECRET01" in p.read_text()]

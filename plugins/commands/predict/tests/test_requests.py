@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 import evalkit
 from evalkit import Reply, Request
-from evalkit.asking import Asked, ask
+from evalkit.asking import Asked, Session, ask
 from evalkit.errors import PluginError
 
 
@@ -131,3 +132,40 @@ def test_what_failed_by_itself_keeps_its_reason_where_too_much_fails() -> None:
         assert errors[:4] == [None, "no to 1", None, "no to 3"]
         assert "2 requests failed, and 1 may" in str(found.ended)
         assert found.ended == errors[-1]
+
+
+class Closing(Counting):
+    """Tells when it is closed."""
+
+    closed = 0
+
+    async def close(self) -> None:
+        type(self).closed += 1
+
+
+def test_a_session_asks_within_limits_that_hold_for_all() -> None:
+    model = Closing()
+    with Session(model, asked=Asked(max_errors=1)) as session:
+        assert said(session.ask(requests("a")).replies) == ["a!"]
+        assert session.ask(requests("long", "b")).ended is None
+        assert Closing.closed == 0
+        ended = session.ask(requests("long", "c"), replication="2").ended
+        assert "2 requests failed, and 1 may" in str(ended)
+        assert session.ask(requests("a", "d")).ended == ended  # but for what is known
+    assert Closing.closed == 1
+
+
+def test_a_session_where_a_loop_runs_already() -> None:
+    async def whole() -> list[str]:
+        with Session(Counting()) as session:
+            return [
+                *said(session.ask(requests("x")).replies),
+                *said(session.ask(requests("y")).replies),
+            ]
+
+    assert asyncio.run(whole()) == ["x!", "y!"]
+
+
+def test_a_share_that_may_fail_is_of_all_that_is_asked() -> None:
+    asked = Asked(max_errors=0.5, least_errors=2)
+    assert [asked.errors_allowed(count) for count in (0, 4, 10)] == [2, 2, 5]

@@ -725,29 +725,31 @@ def test_what_fails_only_once_is_told_as_such() -> None:
 class Needs(Metric):
     """The mean confidence in what was predicted right."""
 
-    columns = ("prob",)
+    columns = ("confidence",)
     answer_kinds = ("one",)
     worst_value = 0.0
 
     def score_example(
         self, prediction: str, target: str, fields: Mapping[str, Any]
     ) -> float:
-        return float(fields["prob"]) * (prediction == target)
+        return float(fields["confidence"]) * (prediction == target)
 
 
 def test_a_metric_that_needs_columns_needs_examples() -> None:
-    with pytest.raises(EvalkitError, match=r"needs the columns prob.*give .*examples="):
+    with pytest.raises(
+        EvalkitError, match=r"needs the columns confidence.*give .*examples="
+    ):
         check_metric(Needs)
 
 
 @pytest.mark.parametrize(
     "examples",
     [
-        [("a", "a", {"prob": 0.5}), ("a", "b", {"prob": 0.25})],
+        [("a", "a", {"confidence": 0.5}), ("a", "b", {"confidence": 0.25})],
         st.tuples(
             st.sampled_from("ab"),
             st.sampled_from("ab"),
-            st.fixed_dictionaries({"prob": st.floats(0, 1)}),
+            st.fixed_dictionaries({"confidence": st.floats(0, 1)}),
         ),
     ],
     ids=["list", "strategy"],
@@ -758,6 +760,8 @@ def test_fields_come_from_the_examples_given(examples: Any) -> None:
 
 def test_fields_may_be_numbers_for_every_label() -> None:
     class Confidence(Needs):
+        columns = ("prob",)
+
         def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
             prob = pl.col("prob").struct.field("a")
             return batch.select(prob=prob, n=pl.lit(1.0)).with_row_index("row")

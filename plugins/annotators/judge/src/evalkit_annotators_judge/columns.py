@@ -15,6 +15,9 @@ JUDGED = "judged"
 
 PARTS = ("value", "label", "status")
 
+ORDER = "order"
+"""The column that says whether the verdict on a pair changed with the order."""
+
 
 def names_of(said: Declaration) -> list[str]:
     """Return the names of the columns.
@@ -25,9 +28,23 @@ def names_of(said: Declaration) -> list[str]:
     names = [each.name for each in said.judges] if len(said.judges) > 1 else []
     names += [each.name for each in said.criteria]
     found = [*PARTS, *(f"{name}-{part}" for name in names for part in PARTS)]
+    found += orders_of(said)
     return (
         [*found, COLUMN, WHY, COUNT, FOUND] if said.human or said.human_file else found
     )
+
+
+def orders_of(said: Declaration) -> list[str]:
+    """Return the columns that say whether verdicts on pairs changed with the order.
+
+    Args:
+        said: The declaration.
+    """
+    if said.pair is None or not said.pair.swap:
+        return []
+    if len(said.judges) > 1:
+        return [f"{each.name}-{ORDER}" for each in said.judges]
+    return [ORDER]
 
 
 def columns_of(

@@ -11,6 +11,9 @@ from evalkit_annotators_judge.parsing import TIE, WORTH, Verdict
 INCONSISTENT = "inconsistent: the verdict depends on the order"
 NO_MAJORITY = "no majority: judges disagree"
 NO_POINTS = "no criterion has points above 0"
+SAME, FIRST_BETTER, SECOND_BETTER = "same", "first", "second"
+"""How verdicts on both orders of a pair differ: not at all, or in favour of the answer
+that stands first, or second."""
 
 
 def of_both_orders(
@@ -32,6 +35,23 @@ def of_both_orders(
         values = [each.value for each in verdicts if each.value is not None]
         return Verdict(sum(values) / len(values))
     return Verdict(WORTH[TIE], TIE) if ties else Verdict(reason=INCONSISTENT)
+
+
+def order_of(verdicts: Sequence[Verdict]) -> str | None:
+    """Say whether the verdict on a pair changed with the order, and in whose favour.
+
+    Args:
+        verdicts: With the response as the first answer, and as the second.
+
+    Returns:
+        `same`, `first` or `second`; None where a verdict is lacking.
+    """
+    values = [each.value for each in verdicts if each.value is not None]
+    if len(values) < 2:
+        return None
+    if len({(each.label, each.value) for each in verdicts}) == 1:
+        return SAME
+    return FIRST_BETTER if values[0] > values[1] else SECOND_BETTER
 
 
 def of_judges(

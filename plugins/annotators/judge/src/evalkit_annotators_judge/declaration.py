@@ -6,13 +6,15 @@ import json
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    ModelWrapValidatorHandler,
     PrivateAttr,
+    ValidationError,
     computed_field,
     field_serializer,
     field_validator,
@@ -21,6 +23,7 @@ from pydantic import (
 
 from evalkit import Parameters, Sampling
 from evalkit.errors import PluginContractError
+from evalkit_annotators_judge.wrong_values import refusal
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=62)]
@@ -125,6 +128,8 @@ class Limits(_Declared):
     """How many requests may fail for good before nothing more is asked; below 1 which
     share of them. By default 20, or 5 % where that is more."""
     cache: bool = True
+    dry_run: bool = False
+    """Whether to say what would be asked, and ask nothing: `--dry-run`."""
 
 
 class Prices(_Declared):
@@ -221,6 +226,16 @@ class Declaration(Parameters):
             # not a ValueError, of which pydantic would lose the place
             raise PluginContractError(f"{key}: {problem}")
         return said
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _say_what_a_value_may_be(
+        cls, given: Any, handler: ModelWrapValidatorHandler[Self]
+    ) -> Self:
+        try:
+            return handler(given)
+        except ValidationError as error:
+            raise refusal(error) from error
 
     @computed_field
     def identities(self) -> list[dict[str, Any]]:

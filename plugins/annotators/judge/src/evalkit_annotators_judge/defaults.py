@@ -16,6 +16,11 @@ def default_metrics(said: Declaration) -> list[str]:
     found += [f"{kind}:of={{name}}.{each.name}" for each in said.criteria]
     part = "label" if has_labels(said) else "value"
     level = "" if part == "label" else "level=interval,"
+    if said.pair is not None and said.pair.swap:
+        judges = (
+            [f".{each.name}" for each in said.judges] if len(said.judges) > 1 else [""]
+        )
+        found += [f"judge-order:of={{name}}{each}" for each in judges]
     if len(said.judges) > 1:
         found += [f"{kind}:of={{name}}.{each.name}" for each in said.judges]
         columns = "/".join(f"{{name}}.{each.name}-{part}" for each in said.judges)

@@ -8,16 +8,25 @@ from typing import Any, NamedTuple
 
 from evalkit import Annotation, Annotator
 from evalkit.errors import DataError, EvalkitError, PluginContractError
-from evalkit_annotators_judge.budget import Budget, Heard
 from evalkit_annotators_judge.checks import check, fields_read
-from evalkit_annotators_judge.columns import JUDGED, columns_of, names_of, without
-from evalkit_annotators_judge.combining import of_both_orders
+from evalkit_annotators_judge.columns import (
+    JUDGED,
+    columns_of,
+    names_of,
+    orders_of,
+    without,
+)
+from evalkit_annotators_judge.combining import of_both_orders, order_of
+from evalkit_annotators_judge.conclusions import conclude
 from evalkit_annotators_judge.declaration import Declaration
 from evalkit_annotators_judge.defaults import default_metrics
+from evalkit_annotators_judge.doubts import doubts_of
 from evalkit_annotators_judge.labels import UnknownVerdict, peoples_verdict
 from evalkit_annotators_judge.parsing import Verdict, is_closed, read_verdict
 from evalkit_annotators_judge.people import COLUMN, COUNT, FOUND, WHY, read_people
+from evalkit_annotators_judge.plans import Planned, plan_of
 from evalkit_annotators_judge.questions import Asked, Row, criteria_of, questions
+from evalkit_annotators_judge.sittings import Heard, Sitting
 
 _REFUSALS = ("refusal", "content_filter")
 
@@ -31,6 +40,8 @@ class _Said(NamedTuple):
     cost: float | None
     is_final: bool
     """Whether the same would be said if it were asked again."""
+    is_fresh: bool
+    """Whether a model said it now, and no cache did."""
 
 
 class Judge(Annotator):
@@ -44,7 +55,6 @@ class Judge(Annotator):
 
     Parameters = Declaration
     version = "1"
-    batch_rows = 200
     retries = 0
     shares_work = False
 
@@ -55,7 +65,8 @@ class Judge(Annotator):
         file = parameters.human_file
         self._people = None if file is None else read_people(file, parameters)
         self._chats: dict[str, bool] = {}
-        self._budgets = [Budget(parameters.asking) for _ in parameters.panel]
+        self._sittings = [Sitting(each, parameters.asking) for each in parameters.panel]
+        self._asked = 0
         parameters._identities[:] = [
             self._bind(each.name, each.model) for each in parameters.panel
         ]
@@ -81,6 +92,16 @@ class Judge(Annotator):
             )
         self._chats[name] = "chat" in bound.abilities
         return identity_of(bound, model)
+
+    @property
+    def batch_rows(self) -> int:  # type: ignore[override]
+        """How many responses are judged at once; all, where that is only planned."""
+        return 2**31 if self._said.asking.dry_run else 200
+
+    @property
+    def doubts(self) -> Sequence[str]:
+        """What a user should know of the declaration before anything is asked."""
+        return [*doubts_of(self._said)]
 
     @property
     def reads(self) -> Sequence[str]:  # type: ignore[override]
@@ -123,7 +144,14 @@ class Judge(Annotator):
             except DataError as error:
                 problems[number] = f"not asked: {error}"
                 asked.append([])
-        said = self._ask_all(asked)
+        if self._said.asking.dry_run:
+            raise Planned(plan_of(self._said, asked, [*problems.values()]))
+        try:
+            said = self._ask_all(asked)
+        except BaseException:
+            self._close()
+            raise
+        self._asked += sum(any(each.is_fresh for each in row) for row in said)
         found = [
             Annotation(without(self._said, problems[number]))
             if number in problems
@@ -134,6 +162,18 @@ class Judge(Annotator):
             for row, annotation in zip(rows, found, strict=True):
                 annotation.value.update(self._of_people(row))
         return found
+
+    def conclude(self, values: Mapping[str, Sequence[Any]]) -> list[str]:
+        """Say what came of all responses, and let the models go."""
+        if self._said.asking.dry_run:  # all verdicts are known
+            raise Planned(plan_of(self._said, [], []))
+        self._close()
+        asked, self._asked = self._asked, 0
+        return conclude(self._said, values, asked)
+
+    def _close(self) -> None:
+        for each in self._sittings:
+            each.close()
 
     def _of_people(self, row: Row) -> dict[str, Any]:
         """Return what people say of a response, or why that does not count."""
@@ -154,7 +194,7 @@ class Judge(Annotator):
     def _ask_all(self, asked: Sequence[Sequence[Asked]]) -> list[list[_Said]]:
         """Ask each judge all that it is asked, and hand the replies back to rows."""
         found: list[list[_Said]] = [[] for _ in asked]
-        for number, judge in enumerate(self._said.panel):
+        for number, sitting in enumerate(self._sittings):
             places = [
                 (row, each)
                 for row, several in enumerate(asked)
@@ -162,27 +202,25 @@ class Judge(Annotator):
                 if each.judge == number
             ]
             requests = [each.request for _, each in places]
-            heard = self._budgets[number].ask(judge.model, requests)
+            heard = sitting.ask(requests)
             for (row, each), one in zip(places, heard, strict=True):
                 found[row].append(self._read(each, one))
         return found
 
     def _read(self, asked: Asked, heard: Heard) -> _Said:
-        reply = heard.reply
-        cost = self._cost(heard)
+        reply, cost, is_fresh = heard.reply, self._cost(heard), not heard.is_cached
         if reply.error is not None:
-            what = "failed" if heard.is_asked else "not asked"
-            verdict = Verdict(reason=f"{what}: {reply.error}")
-            return _Said(asked, verdict, None, cost, is_final=False)
+            verdict = Verdict(reason=f"failed: {reply.error}")
+            return _Said(asked, verdict, None, cost, False, is_fresh)
         said = reply.completions[0]
         if said.finish_reason in _REFUSALS:
             verdict = Verdict(reason="refused: the judge declines")
-            return _Said(asked, verdict, said.text, cost, is_final=True)
+            return _Said(asked, verdict, said.text, cost, True, is_fresh)
         verdict = read_verdict(said.text, self._said.verdict, asked.is_swapped)
         is_whole = verdict.reason is None and is_closed(said.text, self._said.verdict)
         if said.finish_reason == "length" and not is_whole:
             verdict = Verdict(reason="unparsed: the reply was cut off (max_tokens)")
-        return _Said(asked, verdict, said.text, cost, is_final=True)
+        return _Said(asked, verdict, said.text, cost, True, is_fresh)
 
     def _cost(self, heard: Heard) -> float | None:
         prices, usage = self._said.prices, heard.reply.usage
@@ -203,8 +241,12 @@ class Judge(Annotator):
             for judge in judges
         ]
         costs = [each.cost for each in said]
+        orders = {
+            name: order_of(_verdicts_of(said, judge, 0))
+            for judge, name in enumerate(orders_of(self._said))
+        }
         return Annotation(
-            columns_of(self._said, criteria, verdicts),
+            {**columns_of(self._said, criteria, verdicts), **orders},
             self._text(said, [each.name for each in criteria]),
             None if None in costs else sum(each or 0.0 for each in costs),
             all(each.is_final for each in said),
@@ -212,11 +254,7 @@ class Judge(Annotator):
 
     def _verdict(self, said: Sequence[_Said], judge: int, place: int) -> Verdict:
         """Return what a judge says on a criterion, in both orders together."""
-        verdicts = [
-            each.verdict
-            for each in said
-            if (each.asked.judge, each.asked.criterion) == (judge, place)
-        ]
+        verdicts = _verdicts_of(said, judge, place)
         pair = self._said.pair
         if pair is None:
             return verdicts[0]
@@ -237,3 +275,12 @@ class Judge(Annotator):
             for each in said
         )
         return "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
+
+
+def _verdicts_of(said: Sequence[_Said], judge: int, place: int) -> list[Verdict]:
+    """Return what a judge says on a criterion, of pairs in each order."""
+    return [
+        each.verdict
+        for each in said
+        if (each.asked.judge, each.asked.criterion) == (judge, place)
+    ]

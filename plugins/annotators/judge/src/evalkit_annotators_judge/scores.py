@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,8 @@ from pydantic import Field
 
 from evalkit import Metric, NotScored, Parameters
 from evalkit.hookspecs import AnswerKind
+from evalkit_annotators_judge.columns import ORDER
+from evalkit_annotators_judge.combining import SAME
 from evalkit_annotators_judge.people import COLUMN, COUNT, FOUND, WHY
 
 _KINDS: tuple[AnswerKind, ...] = ("one", "any-of", "all-of", "spans", "number", "none")
@@ -95,6 +96,50 @@ class JudgeMean(_OfVerdicts):
     """
 
 
+class JudgeOrder(Metric):
+    """Share of pairs of which the verdict changed when both answers changed places.
+
+    `judge-order:of=NAME` is of the judge of pairs that `--annotate` declares under this
+    name, `judge-order:of=NAME.JUDGE` of one of several. A judge that decides by the
+    position alone has 1, and a win rate that looks like a tie. A pair that lacks a
+    verdict in one of both orders is not scored, and counted by the reason. A missing
+    prediction that counts is worth 1. Range 0 to 1, in %, lower is better; Wilson's
+    interval.
+
+    Source: L. Zheng and others, Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena
+    (2023), whose consistency is one less this share.
+
+    Example:
+        >>> import evalkit
+        >>> said = {"better.order": ["same", "first"], "better.status": ["judged"] * 2}
+        >>> name = "judge-order:of=better"
+        >>> evalkit.score(name, ["a", "b"], ["", ""], fields=said)[name].value
+        0.5
+    """
+
+    Parameters = OfJudge
+    answer_kinds = _KINDS
+    interval = "wilson"
+    bounds = (0.0, 1.0)
+    higher_is_better = False
+    unit = "%"
+    scale = 100
+    worst_value = 1.0
+
+    @property
+    def columns(self) -> Sequence[str]:  # type: ignore[override]
+        """Whether the verdict changed, and why nobody knows."""
+        parameters = self.parameters
+        assert isinstance(parameters, OfJudge)
+        dot = "-" if "." in parameters.of else "."
+        return tuple(f"{parameters.of}{dot}{part}" for part in (ORDER, "status"))
+
+    def score_example(self, fields: Mapping[str, Any]) -> float | NotScored:
+        """Return 1 where the verdict changed, else 0, or why nobody knows."""
+        order, status = (fields[name] for name in self.columns)
+        return NotScored(str(status)) if order is None else float(order != SAME)
+
+
 class OfColumns(Parameters):
     """Which columns."""
 
@@ -112,7 +157,7 @@ class JudgeAgreement(Metric):
     as numbers, true is 1. A response of which people did not say anything is left out;
     one without a judge's verdict, or of which people say what the judge cannot, is not
     scored, and counted by the reason. So are all where no id of `human_file` matches; a
-    warning counts the ids that do not.
+    warning of the run counts the ids that do not.
     Range 0 to 1, in %, higher is better; Wilson's interval.
 
     Source: evalkit's own; the observed agreement of Cohen's kappa.
@@ -164,9 +209,6 @@ class JudgeAgreement(Metric):
             if total and not found:
                 why = NotScored("no id of human_file is that of an example")
                 return [why] * len(totals)
-            if found < total:
-                said = f"{total - found} of {total} ids of human_file of {judge}"
-                warnings.warn(f"{said} match no example that is scored", stacklevel=2)
         names = self.columns
         rows = zip(*(fields[name] for name in names), strict=True)
         return [self._score(dict(zip(names, row, strict=True))) for row in rows]

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from evalkit_commands_predict.predicting import Predicted as Predicted
     from evalkit_commands_predict.predicting import predict as predict
     from evalkit_commands_predict.prompts import Prompt as Prompt
-    from evalkit_commands_predict.requests import Replies as Replies
     from evalkit_commands_predict.requests import ask as ask
+    from evalkit_commands_predict.sessions import Replies as Replies
+    from evalkit_commands_predict.sessions import Session as Session
     from evalkit_commands_predict.settings import Asked as Asked
     from evalkit_commands_predict.templates import fields_of as fields_of
     from evalkit_commands_predict.templates import fill as fill
@@ -22,7 +23,8 @@ _HOMES = {
     "Asked": "settings",
     "Predicted": "predicting",
     "Prompt": "prompts",
-    "Replies": "requests",
+    "Replies": "sessions",
+    "Session": "sessions",
     "ask": "requests",
     "bind_model": "models",
     "fields_of": "templates",
@@ -38,6 +40,7 @@ __all__ = [
     "Predicted",
     "Prompt",
     "Replies",
+    "Session",
     "ask",
     "bind_model",
     "fields_of",

@@ -148,11 +148,12 @@ def _plans(
 ) -> list[dict[str, Any]]:
     """Say what would be asked of each model about each data set."""
     from evalkit_commands_predict.estimating import plan_requests
+    from evalkit_commands_predict.meant_models import without_keys
 
     return [
         {
-            "title": f"{model} on {name}",
-            "model": model,
+            "title": f"{without_keys(model)} on {name}",
+            "model": without_keys(model),
             "dataset": name,
             **plan_requests(name, model, **chosen, price=price),
         }

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
 
 
-def run(function: Callable[[], Any]) -> None:
+_Start = Callable[[Coroutine[Any, Any, Any]], Any]
+
+
+def run(function: Callable[[], Any], start: _Start = asyncio.run) -> None:
     """Run a coroutine function, also where a loop runs already, as in a notebook.
 
     Args:
         function: The function.
+        start: Runs a coroutine; `run` of a runner, to run several in one loop.
 
     Raises:
         BaseException: Whatever it raised; it is cancelled by an interrupt.
@@ -23,7 +27,7 @@ def run(function: Callable[[], Any]) -> None:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        asyncio.run(function())
+        start(function())
         return
     failures: list[BaseException] = []
     tasks: list[asyncio.Future[Any]] = []
@@ -34,7 +38,7 @@ def run(function: Callable[[], Any]) -> None:
 
     def work() -> None:
         try:
-            asyncio.run(whole())
+            start(whole())
         except BaseException as error:
             failures.append(error)
 
@@ -50,6 +54,17 @@ def run(function: Callable[[], Any]) -> None:
         raise
     if failures:
         raise failures[0]
+
+
+def end(runner: asyncio.Runner) -> None:
+    """Close a runner, also where another loop runs, as in a notebook.
+
+    Args:
+        runner: The runner.
+    """
+    thread = threading.Thread(target=runner.close, daemon=True)
+    thread.start()
+    thread.join()
 
 
 def begin_in_thread(function: Callable[[], _T]) -> asyncio.Future[_T]:

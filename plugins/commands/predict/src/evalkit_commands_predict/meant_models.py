@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,9 +28,20 @@ def told_what_is_meant(given: Any, registry: Registry) -> Iterator[None]:
         yield
     except UnknownPluginError as error:
         meant = _meant(given, registry) if isinstance(given, str) else None
-        if meant is None:
-            raise
-        raise UnknownPluginError(f"{error}; {meant}") from error
+        text = str(error) if meant is None else f"{error}; {meant}"
+        if without_keys(text) != text:  # nor in what it came of
+            raise UnknownPluginError(without_keys(text)) from None
+        raise UnknownPluginError(text) from error
+
+
+def without_keys(text: str) -> str:
+    """Return a text that names a model, without what may be a key in it.
+
+    Args:
+        text: Such as `openai:model=m,api_key_variable=…`, where a user may have given
+            the key itself.
+    """
+    return re.sub(r"((?:key|_variable)=)[^,'\"\s]+", r"\1…", text)
 
 
 def _meant(given: str, registry: Registry) -> str | None:

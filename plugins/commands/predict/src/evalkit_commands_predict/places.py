@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalkit.errors import DataError, StorageError
+from evalkit_commands_predict.meant_models import without_keys
 from evalkit_commands_predict.models import name_in_runs
 from evalkit_commands_predict.saving import refuse_present
 
@@ -21,7 +22,7 @@ class Place(NamedTuple):
     @property
     def title(self) -> str:
         """What it is called beside others."""
-        return f"{self.model} on {self.dataset}"
+        return without_keys(f"{self.model} on {self.dataset}")
 
 
 def places_of_answers(

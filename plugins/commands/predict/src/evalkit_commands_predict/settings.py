@@ -30,6 +30,8 @@ class Asked:
     max_errors: float = 0.05
     """Share of the requests that may fail before asking ends, but one of several at
     least; a whole number of 1 or more is how many."""
+    least_errors: int = 0
+    """How many may fail, where the share is less."""
     token_limit: int | None = None
     """Tokens after which nothing more is asked; what is under way is waited for."""
     cost_limit: float | None = None
@@ -66,5 +68,5 @@ class Asked:
         """
         if self.max_errors >= 1:
             return int(self.max_errors)
-        least = int(requests > 1 and self.max_errors > 0)
+        least = max(self.least_errors, int(requests > 1 and self.max_errors > 0))
         return max(least, int(self.max_errors * requests))

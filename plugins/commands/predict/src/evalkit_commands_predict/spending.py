@@ -24,9 +24,21 @@ class Budget:
     ) -> None:
         self._model, self._asked, self._price = model, asked, price
         self._cost = 0.0
-        self._errors_allowed = asked.errors_allowed(requests)
+        self._requests = requests
         self._failed = 0
         self._tokens = 0
+
+    @property
+    def _errors_allowed(self) -> int:
+        return self._asked.errors_allowed(self._requests)
+
+    def expect(self, requests: int) -> None:
+        """Count in further requests, of which a share may fail.
+
+        Args:
+            requests: How many they are.
+        """
+        self._requests += requests
 
     def spend(self, reply: Reply) -> int:
         """Count what a reply took, whatever becomes of it.

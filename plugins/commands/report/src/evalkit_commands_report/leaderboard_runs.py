@@ -65,7 +65,7 @@ def choose_runs(folders: Sequence[Path], since: datetime | None) -> Chosen:
     """
     from evalkit import read_run
     from evalkit.errors import StorageError
-    from evalkit.runs import COMPLETE, is_since, list_runs
+    from evalkit.runs import is_since, list_runs
     from evalkit.storage import is_offline, is_remote, missing, uri_of
 
     listed: list[RunSummary] = []
@@ -81,7 +81,7 @@ def choose_runs(folders: Sequence[Path], since: datetime | None) -> Chosen:
         notices += [run.problem for run in found if run.problem is not None]
         listed += [run for run in found if run.problem is None]
     recent = [run for run in listed if is_since(run.evaluated, since)]
-    complete = [run for run in recent if run.status == COMPLETE and run.model]
+    complete = [run for run in recent if run.is_named and run.model]
     parents = {run.parent for run in complete}
     complete = [run for run in complete if run.run_id not in parents]
     complete.sort(key=_moment, reverse=True)
@@ -90,6 +90,7 @@ def choose_runs(folders: Sequence[Path], since: datetime | None) -> Chosen:
         data = DataSet(str(run.dataset), str(run.split))
         newest.setdefault(data, {}).setdefault(str(run.model), run)
     notices += _only_incomplete(recent, newest)
+    notices += _partly_scored(newest)
     runs = {
         data: {model: read_run(newest[data][model].path) for model in newest[data]}
         for data in sorted(newest)
@@ -116,6 +117,17 @@ def _only_incomplete(
     return [
         f"{model} on {dataset} ({split}): only a {status} run, which does not count"
         for model, dataset, split, status in left
+    ]
+
+
+def _partly_scored(newest: dict[DataSet, dict[str, RunSummary]]) -> list[str]:
+    """Name the runs of which a metric, such as a judge's, did not score all."""
+    return [
+        f"{run.model} on {run.dataset} ({run.split}): partial, as a metric did not "
+        f"score all responses (run {run.run_id})"
+        for runs in newest.values()
+        for run in runs.values()
+        if run.status == "partial"
     ]
 
 

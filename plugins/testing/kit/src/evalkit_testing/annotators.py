@@ -68,8 +68,7 @@ def check_annotator(
             law.check(trial)
         except LawBroken as error:
             raise AnnotatorLawError(
-                f"{first.component.origin} breaks the law {law.name!r}: "
-                f"{law.statement}\n  found: {error}",
+                "\n".join(law.told(first.component.origin, str(error))),
                 law.name,
             ) from None
 
@@ -97,6 +96,12 @@ def _check_answers(trial: _Trial) -> None:
     for row, answer in zip(trial.rows, trial.answers, strict=True):
         if answer.failed or not answer.is_final:
             raise LawBroken(f"{answer.reason}, for {_shown(row)}")
+    said = [value for answer in trial.answers for value in answer.values.values()]
+    if all(value is None for value in said) and trial.rows:
+        raise LawBroken(
+            "it says None of every row; return what it finds, or "
+            "evalkit.NotScored(reason)"
+        )
 
 
 def _check_kinds(trial: _Trial) -> None:
@@ -172,28 +177,43 @@ ANNOTATOR_LAWS: tuple[Law[_Trial], ...] = (
         "answers",
         "it says something of each example, and does not fail.",
         _check_answers,
+        mend="return a value for each row, or evalkit.NotScored(reason).",
     ),
-    Law("kinds", "all values of a column are of one kind.", _check_kinds),
+    Law(
+        "kinds",
+        "all values of a column are of one kind.",
+        _check_kinds,
+        mend="return values of one type, whatever the row.",
+    ),
     Law(
         "repeatable",
         "it says the same of the same row, as its answers are kept.",
         _check_repeatable,
+        mend="make it depend on the row alone: no clock, no counter.",
     ),
-    Law("stateless", "another instance says the same.", _check_stateless),
+    Law(
+        "stateless",
+        "another instance says the same.",
+        _check_stateless,
+        mend="keep nothing between rows.",
+    ),
     Law(
         "order",
         "what it says of a row does not depend on those before it.",
         _check_order,
+        mend="keep nothing between rows.",
     ),
     Law(
         "alone",
         "what it says of a row does not depend on the others of its batch.",
         _check_alone,
+        mend="judge each row by itself.",
     ),
     Law(
         "blank",
         "a blank response has a value of the same kind, or a reason why it has none.",
         _check_blank,
+        mend="give NotScored, or a value of the same kind.",
     ),
 )
 """What holds of every annotator."""

@@ -165,11 +165,7 @@ class Checks(Generic[SampleT, TrialT]):
         return self._error(text, law.name)
 
     def _law_error(self, law: Law[TrialT], trial: TrialT, found: str) -> LawError:
-        lines = [
-            f"{trial.origin} breaks the law {law.name!r}: {law.statement}",
-            f"  found: {found}",
-            *trial.shown(),
-        ]
+        lines = [*law.told(trial.origin, found), *trial.shown()]
         return self._error("\n".join(lines), law.name)
 
 

@@ -85,8 +85,7 @@ def check_dataset(
             law.check(trial)
         except LawBroken as error:
             raise DatasetLawError(
-                f"{bound.component.origin} breaks the law {law.name!r}: "
-                f"{law.statement}\n  found: {error}",
+                "\n".join(law.told(bound.component.origin, str(error))),
                 law.name,
             ) from None
 
@@ -325,8 +324,18 @@ def _check_version(trial: _Trial) -> None:
 
 
 DATASET_LAWS: tuple[Law[_Trial], ...] = (
-    Law("loads", "each of its splits loads, and has examples.", _check_loads),
-    Law("repeatable", "a split that is loaded twice is the same.", _check_repeatable),
+    Law(
+        "loads",
+        "each of its splits loads, and has examples.",
+        _check_loads,
+        mend="take a split out of `splits`, or have `load` give its examples.",
+    ),
+    Law(
+        "repeatable",
+        "a split that is loaded twice is the same.",
+        _check_repeatable,
+        mend="give examples in a fixed order, and seed what is random.",
+    ),
     Law(
         "offline",
         "once its files are there, it loads without the network.",
@@ -337,19 +346,27 @@ DATASET_LAWS: tuple[Law[_Trial], ...] = (
         "examples keep the task's Input, have ids of their own and answers among the "
         "labels.",
         _check_valid,
+        mend="mend the example that is named, or what reads it.",
     ),
     Law(
         "narrow",
         "what is read of some columns, or of the first examples, is as in the whole.",
         _check_narrow,
+        mend="take the first `limit` rows, and keep the columns that are asked for.",
     ),
     Law("clusters", "each example has what `cluster` names.", _check_clusters),
     Law("tags", "tags are texts without blanks around them.", _check_tags),
-    Law("best", "right answers are taken, and score best.", _check_best),
+    Law(
+        "best",
+        "right answers are taken, and score best.",
+        _check_best,
+        mend="look at the answers and the converters.",
+    ),
     Law(
         "version",
         "the data of a version that is known are those that it had.",
         _check_version,
+        mend="raise `version` where the data were meant to change.",
     ),
 )
 """What holds of every data set."""

@@ -247,17 +247,42 @@ OF_METADATA = ("metadata", "names", "documented", "licence")
 """Laws of which the distribution's metadata are a part."""
 
 DISTRIBUTION_LAWS: tuple[Law[Surveyed], ...] = (
-    Law("metadata", "its metadata are in order.", _check_metadata),
+    Law(
+        "metadata",
+        "its metadata are in order.",
+        _check_metadata,
+        mend="correct [project] in pyproject.toml.",
+    ),
     Law("names", "no other distribution has its components.", _check_names),
-    Law("contract", "each component loads, and keeps its contract.", _check_contract),
+    Law(
+        "contract",
+        "each component loads, and keeps its contract.",
+        _check_contract,
+        mend="correct what the message names.",
+    ),
     Law("network", "loading it asks nobody.", _check_network),
     Law("writes", "loading it writes nothing.", _check_writes),
     Law("processes", "loading it starts no program.", _check_processes),
-    Law("state", "loading it changes nothing that others use.", _check_state),
-    Law("quiet", "loading it prints nothing.", _check_quiet),
+    Law(
+        "state",
+        "loading it changes nothing that others use.",
+        _check_state,
+        mend="change it in a hook, and put it back; have a generator of your own.",
+    ),
+    Law(
+        "quiet",
+        "loading it prints nothing.",
+        _check_quiet,
+        mend="print nothing at import; log in the hooks.",
+    ),
     Law("cost", "loading it takes little time.", _check_cost),
     Law("attributes", "no attribute is misspelt.", _check_attributes),
-    Law("documented", "it says what it and its components are.", _check_documented),
+    Law(
+        "documented",
+        "it says what it and its components are.",
+        _check_documented,
+        mend="write it, in one sentence.",
+    ),
     Law("licence", "it says its licence.", _check_licence),
 )
 """What holds of every distribution."""

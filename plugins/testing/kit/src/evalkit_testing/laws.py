@@ -22,6 +22,21 @@ class Law(NamedTuple, Generic[TrialT]):
     """Raises `LawBroken` where it does not hold."""
     draws: tuple[str, ...] = ()
     """What must be drawn for it beside the examples."""
+    mend: str = ""
+    """What an author usually does where it is broken."""
+
+    def told(self, origin: str, found: str) -> list[str]:
+        """Return what is said where it is broken, as lines.
+
+        Args:
+            origin: The plugin's name with its distribution.
+            found: What was found.
+        """
+        lines = [
+            f"{origin} breaks the law {self.name!r}: {self.statement}",
+            f"  found: {found}",
+        ]
+        return [*lines, f"  mend: {self.mend}"] if self.mend else lines
 
 
 class LawBroken(Exception):
@@ -75,11 +90,8 @@ def check_laws(
         try:
             law.check(trial)
         except LawBroken as broken:
-            raise error(
-                f"{origin} breaks the law {law.name!r}: {law.statement}\n"
-                f"  found: {broken}",
-                law.name,
-            ) from broken.__cause__
+            text = "\n".join(law.told(origin, str(broken)))
+            raise error(text, law.name) from broken.__cause__
 
 
 def two_instances(kind: str, plugin: Any, registry: Registry) -> tuple[Bound, Bound]:

@@ -336,8 +336,14 @@ MODEL_LAWS: tuple[Law[_Trial], ...] = (
         "repeatable",
         "the same question has the same answer, as replies are kept.",
         _check_repeatable,
+        mend="keep nothing between requests, and seed what is random.",
     ),
-    Law("stateless", "another instance answers the same.", _check_stateless),
+    Law(
+        "stateless",
+        "another instance answers the same.",
+        _check_stateless,
+        mend="keep nothing between requests.",
+    ),
     Law("order", "an answer does not depend on what was asked before.", _check_order),
     Law(
         "batches",

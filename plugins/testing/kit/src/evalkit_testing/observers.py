@@ -204,9 +204,24 @@ def _check_state(trial: _Trial) -> None:
 
 
 OBSERVER_LAWS: tuple[Law[_Trial], ...] = (
-    Law("told", "it does not fail, whatever it is told.", _check_told),
+    Law(
+        "told",
+        "it does not fail, whatever it is told.",
+        _check_told,
+        mend="catch what may fail, and read only keys that are there.",
+    ),
     Law("results", "the scores are those without it.", _check_results),
-    Law("quiet", "it prints nothing on the standard output.", _check_quiet),
-    Law("state", "it changes nothing that others use.", _check_state),
+    Law(
+        "quiet",
+        "it prints nothing on the standard output.",
+        _check_quiet,
+        mend="write to the standard error, or log.",
+    ),
+    Law(
+        "state",
+        "it changes nothing that others use.",
+        _check_state,
+        mend="put back what you change.",
+    ),
 )
 """What holds of every observer."""

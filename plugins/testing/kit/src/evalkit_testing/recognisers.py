@@ -181,13 +181,33 @@ def _check_languages(trial: _Trial) -> None:
 
 
 RECOGNISER_LAWS: tuple[Law[_Trial], ...] = (
-    Law("found", "something is found in each text that is given.", _check_found),
-    Law("places", "entities are in the text, in order.", _check_places),
+    Law(
+        "found",
+        "something is found in each text that is given.",
+        _check_found,
+        mend="give a list for each text, in their order.",
+    ),
+    Law(
+        "places",
+        "entities are in the text, in order.",
+        _check_places,
+        mend="give evalkit.Entity(start, end, kind) with places in the text.",
+    ),
     Law("strange", "it takes whatever a text may be.", _check_strange),
-    Law("characters", "places are characters, not bytes.", _check_characters),
+    Law(
+        "characters",
+        "places are characters, not bytes.",
+        _check_characters,
+        mend="count the characters of the text.",
+    ),
     Law("repeatable", "the same texts have the same entities.", _check_repeatable),
     Law("stateless", "another instance finds the same.", _check_stateless),
     Law("inputs", "the texts that it is given are not changed.", _check_inputs),
-    Law("languages", "its languages are codes of BCP 47.", _check_languages),
+    Law(
+        "languages",
+        "its languages are codes of BCP 47.",
+        _check_languages,
+        mend="write codes of BCP 47, such as en.",
+    ),
 )
 """What holds of every recogniser."""

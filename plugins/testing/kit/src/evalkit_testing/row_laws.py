@@ -193,11 +193,17 @@ def _check_cut_files(trial: Trial) -> None:
 
 LAWS: tuple[Law[Trial], ...] = (
     Law("works", "each row becomes rows of JSON.", _check_works),
-    Law("inputs", "the row that it is given is not changed.", _check_inputs),
+    Law(
+        "inputs",
+        "the row that it is given is not changed.",
+        _check_inputs,
+        mend="change a copy: {**row, …}.",
+    ),
     Law(
         "strange",
         "of whatever JSON has it makes rows, or it raises an AdapterError.",
         _check_strange,
+        mend="check the row's type first, and raise evalkit.AdapterError.",
     ),
     Law("broken", "what it cannot use is refused, and said why.", _check_broken),
     Law(

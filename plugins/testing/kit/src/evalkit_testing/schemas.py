@@ -141,10 +141,25 @@ def _check_damaged(trial: _Trial) -> None:
 
 
 SCHEMA_LAWS: tuple[Law[_Trial], ...] = (
-    Law("documented", "it says what it is.", _check_documented),
-    Law("arrow", "it has an Arrow schema, which says the same.", _check_arrow),
+    Law(
+        "documented",
+        "it says what it is.",
+        _check_documented,
+        mend="give the model a docstring.",
+    ),
+    Law(
+        "arrow",
+        "it has an Arrow schema, which says the same.",
+        _check_arrow,
+        mend="give the field a type that has a column: evalkit.schema lists them.",
+    ),
     Law("json", "it has a JSON Schema.", _check_json),
-    Law("rows", "the rows that are given are its own.", _check_rows),
+    Law(
+        "rows",
+        "the rows that are given are its own.",
+        _check_rows,
+        mend="correct the row, or the model.",
+    ),
     Law("table", "rows come out of a table as they went in.", _check_table),
     Law(
         "damaged",

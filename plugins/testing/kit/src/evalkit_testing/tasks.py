@@ -81,8 +81,7 @@ def check_task(
             law.check(trial)
         except LawBroken as error:
             raise TaskLawError(
-                f"{bound.component.origin} breaks the law {law.name!r}: "
-                f"{law.statement}\n  found: {error}",
+                "\n".join(law.told(bound.component.origin, str(error))),
                 law.name,
             ) from None
 
@@ -329,18 +328,28 @@ TASK_LAWS: tuple[Law[_Trial], ...] = (
         _check_damaged_responses,
     ),
     Law(
-        "inputs", "a response or example that it is shown is as before.", _check_inputs
+        "inputs",
+        "a response or example that it is shown is as before.",
+        _check_inputs,
+        mend="change a copy of it.",
     ),
-    Law("labels", "an answer that is no label is refused.", _check_labels),
+    Law(
+        "labels",
+        "an answer that is no label is refused.",
+        _check_labels,
+        mend="make the answer a Literal of the labels, or refuse others.",
+    ),
     Law(
         "columns",
         "`verify_columns` accepts nothing that `verify_response` refuses.",
         _check_columns,
+        mend="say the same in both.",
     ),
     Law(
         "metrics",
         "the metrics that it names are installed, and score its answers.",
         _check_metrics,
+        mend="correct the name, or require the distribution that has it.",
     ),
 )
 """What holds of every task."""

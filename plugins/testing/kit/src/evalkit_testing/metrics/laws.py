@@ -26,14 +26,25 @@ from evalkit_testing.metrics.value_laws import (
 )
 
 LAWS: tuple[Law[Trial], ...] = (
-    Law("values", "a value is null or finite, and within the bounds", check_values),
+    Law(
+        "values",
+        "a value is null or finite, and within the bounds",
+        check_values,
+        mend="correct the formula, or `bounds`.",
+    ),
     Law("counts", "an array of counts gives what finalize gives", check_counts),
-    Law("repeatable", "the same data give the same scores", check_repeatable),
+    Law(
+        "repeatable",
+        "the same data give the same scores",
+        check_repeatable,
+        mend="keep nothing between calls, and seed what is random.",
+    ),
     Law(
         "stateless",
         "other data scored before change nothing",
         check_stateless,
         ("others",),
+        mend="keep nothing between calls.",
     ),
     Law(
         "nothing",
@@ -53,8 +64,14 @@ LAWS: tuple[Law[Trial], ...] = (
         "the order of the examples changes nothing",
         check_order,
         ("order", "clusters"),
+        mend="score each example by itself, or use `compute`.",
     ),
-    Law("answers", "the order of an example's answers changes nothing", check_answers),
+    Law(
+        "answers",
+        "the order of an example's answers changes nothing",
+        check_answers,
+        mend="compare with each, and take the best.",
+    ),
     Law("batches", "the size of batches changes nothing", check_batches, ("cuts",)),
     Law(
         "split",
@@ -69,8 +86,18 @@ LAWS: tuple[Law[Trial], ...] = (
         check_missing,
         ("silent",),
     ),
-    Law("nan", "a prediction that is NaN is not taken for a number", check_nan),
-    Law("reasons", "why there is no score quotes no data", check_reasons),
+    Law(
+        "nan",
+        "a prediction that is NaN is not taken for a number",
+        check_nan,
+        mend="return NotScored, or no row.",
+    ),
+    Law(
+        "reasons",
+        "why there is no score quotes no data",
+        check_reasons,
+        mend="say what is wrong without its text.",
+    ),
     Law("perfect", "predictions that equal the answers score best", check_perfect),
 )
 """All laws, in the order in which they are told when several are broken.

@@ -35,12 +35,30 @@ TRANSFORMS: Law[PerturbationTrial] = Law(
 
 PERTURBATION_LAWS: tuple[Law[PerturbationTrial], ...] = (
     Law(
-        "attributes", "families, version and label_effect can be used", check_attributes
+        "attributes",
+        "families, version and label_effect can be used",
+        check_attributes,
+        mend="write it as the message says.",
     ),
-    Law("works", "any text gives a text, and nothing is raised", check_works),
+    Law(
+        "works",
+        "any text gives a text, and nothing is raised",
+        check_works,
+        mend="return a text for any text, also an empty one.",
+    ),
     Law("inputs", "what a hook is given is not changed", check_inputs),
-    Law("randomness", "all that is random comes from rng", check_randomness),
-    Law("repeatable", "the same seed, uid and variant give the same", check_repeatable),
+    Law(
+        "randomness",
+        "all that is random comes from rng",
+        check_randomness,
+        mend="take the argument `rng`, and draw from it.",
+    ),
+    Law(
+        "repeatable",
+        "the same seed, uid and variant give the same",
+        check_repeatable,
+        mend="draw from `rng` alone.",
+    ),
     Law("stateless", "other examples change nothing", check_stateless, (OTHER,)),
     Law("batch", "other texts of a batch change nothing", check_batch, (OTHER,)),
     Law("edits", "outside of its edits a copy is its original", check_edits),
@@ -48,11 +66,17 @@ PERTURBATION_LAWS: tuple[Law[PerturbationTrial], ...] = (
         "protected",
         "numbers, addresses, code, mark-up and placeholders stay",
         check_protected,
+        mend="leave those parts of a text alone.",
     ),
     Law("invariant", "where the answer is said to stay, it stays", check_invariant),
     TRANSFORMS,
     Law("tags", "the tags of a copy are texts", check_tags),
-    Law("expectation", "expect gives one of its three words", check_expectation),
+    Law(
+        "expectation",
+        "expect gives one of its three words",
+        check_expectation,
+        mend="return 'pass', 'fail' or 'not applicable'.",
+    ),
     Law("identity", "by its copies' name it makes the same copies", check_identity),
 )
 """All laws, in the order in which they are told when several are broken."""

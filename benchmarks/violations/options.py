@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 _PROGRAM = """
 import json, sys
@@ -34,7 +34,37 @@ def _spans(folder: Path) -> Mapping[str, Any]:
         st.sampled_from(["person", "place"]),
     )
     spans = st.lists(span, max_size=3)
-    return {"examples": st.tuples(spans, spans), "answer_kind": "spans"}
+    return {"examples": st.tuples(spans, spans), "task": _span_task()}
+
+
+def _span_task() -> Any:
+    from pydantic import BaseModel
+
+    import evalkit
+
+    class Text(BaseModel):
+        uid: str
+
+    class Span(BaseModel):
+        start: int
+        end: int
+        label: str
+
+    class Spans(BaseModel):
+        id: str
+        spans: list[Span]
+
+    class Found(evalkit.TaskIO):
+        """Spans in texts."""
+
+        Input = Text
+        Output = Spans
+        answer_field = "spans"
+        answer_kind = "spans"
+        perf_metric = "span-f1"
+        example: ClassVar[Any] = {"uid": "1"}
+
+    return Found
 
 
 def _ranked(folder: Path) -> Mapping[str, Any]:
@@ -57,7 +87,7 @@ def _graded(folder: Path) -> Mapping[str, Any]:
         return ranked, relevant, {"references": references}
 
     examples = st.builds(example, items, grades)
-    return {"examples": examples, "answer_kind": "ranked"}
+    return {"examples": examples, "task": "ranking"}
 
 
 def _contrast(folder: Path) -> Mapping[str, Any]:

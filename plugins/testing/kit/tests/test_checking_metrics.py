@@ -980,7 +980,7 @@ def test_only_the_laws_that_are_named_are_checked() -> None:
 
 
 def test_the_laws_have_names_and_statements() -> None:
-    assert len({law.name for law in LAWS}) == len(LAWS) == 13
+    assert len({law.name for law in LAWS}) == len(LAWS) == 16
     assert all(law.statement and law.check.__doc__ for law in LAWS)
 
 
@@ -996,7 +996,7 @@ def test_a_metric_without_direction_or_bound_has_no_best_value() -> None:
 
     @evalkit.metric(bounds=(None, 1), higher_is_better=False)
     def get_without_bound(predictions: list[str], targets: list[str]) -> float:
-        return get_share(predictions, targets)
+        return -get_share(predictions, targets)
 
     for metric in (get_undirected, get_without_bound):
         check_metric(metric, max_examples=FEW)

@@ -42,6 +42,14 @@ class InBytes(Titles):
         return [(found[0], found[0] + 99, found[2]) for found in super().of_text(text)]
 
 
+class Encoded(Titles):
+    def of_text(self, text: str) -> list[Any]:
+        return [
+            (*(len(text[:end].encode("utf-16-le")) // 2 for end in found[:2]), found[2])
+            for found in super().of_text(text)
+        ]
+
+
 class NoKind(Titles):
     def of_text(self, text: str) -> list[Any]:
         return [(*found[:2], "") for found in super().of_text(text)]
@@ -101,6 +109,7 @@ BROKEN: Mapping[str, Sequence[type]] = {
     "found": [FindsFew, Short],
     "places": [Backwards, InBytes, NoKind, Names],
     "strange": [Fails, Blank],
+    "characters": [Encoded],
     "repeatable": [Tires],
     "stateless": [OfInstance],
     "inputs": [Sorts],

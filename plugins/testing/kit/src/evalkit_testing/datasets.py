@@ -352,6 +352,7 @@ DATASET_LAWS: tuple[Law[_Trial], ...] = (
         "narrow",
         "what is read of some columns, or of the first examples, is as in the whole.",
         _check_narrow,
+        mend="take the first `limit` rows, and keep the columns that are asked for.",
     ),
     Law("clusters", "each example has what `cluster` names.", _check_clusters),
     Law("tags", "tags are texts without blanks around them.", _check_tags),

@@ -194,7 +194,12 @@ RECOGNISER_LAWS: tuple[Law[_Trial], ...] = (
         mend="give evalkit.Entity(start, end, kind) with places in the text.",
     ),
     Law("strange", "it takes whatever a text may be.", _check_strange),
-    Law("characters", "places are characters, not bytes.", _check_characters),
+    Law(
+        "characters",
+        "places are characters, not bytes.",
+        _check_characters,
+        mend="count the characters of the text.",
+    ),
     Law("repeatable", "the same texts have the same entities.", _check_repeatable),
     Law("stateless", "another instance finds the same.", _check_stateless),
     Law("inputs", "the texts that it is given are not changed.", _check_inputs),

@@ -37,7 +37,9 @@ from evalkit_testing.metrics.samples import Row, Sample
 from evalkit_testing.metrics.subjects import Subject
 from evalkit_testing.metrics.trials import Trial
 
-OF_THE_SAME = ("repeatable", "stateless", "order", "batches", "split", "tags")
+OF_THE_SAME = (
+    *("repeatable", "stateless", "order", "answers", "batches", "split", "tags"),
+)
 """Laws that compare what a metric gives twice."""
 
 
@@ -145,7 +147,8 @@ def _kinds(
         return ["one"]
     if examples is not None:
         return [declared[0]]
-    return [kind for kind in DRAWN_KINDS if kind in declared] or [declared[0]]
+    drawn: tuple[AnswerKind, ...] = (*DRAWN_KINDS, "all-of")
+    return [kind for kind in drawn if kind in declared] or [declared[0]]
 
 
 def _source(subject: Subject, examples: Any) -> Source:

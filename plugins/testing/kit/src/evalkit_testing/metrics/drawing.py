@@ -33,6 +33,7 @@ _TEXTS = (
     "",
     " ",
 )
+_WORDS = ("red", "car")
 LABELS = ("a", "b", "a red car")
 """What sets, rankings and probabilities are of, where no labels are declared."""
 
@@ -144,6 +145,8 @@ def drawn_source(kind: AnswerKind, labels: Sequence[str] | None, nulls: bool) ->
         values = [
             st.sampled_from(_TEXTS),
             st.sampled_from(_TEXTS) | st.text(max_size=6),
+            # of words that come again, in a text and in others
+            st.lists(st.sampled_from(_WORDS), max_size=4).map(" ".join),
         ]
     pools = [st.lists(value, min_size=1, max_size=4, unique=True) for value in values]
     pool: st.SearchStrategy[list[Any]] = st.sampled_from(pools).flatmap(lambda p: p)
@@ -235,10 +238,10 @@ def source_of_columns(
         )
     if columns[0] == "prob":
         weights = st.lists(
-            st.integers(1, 9),
+            st.integers(0, 9),
             min_size=len(labels or LABELS),
             max_size=len(labels or LABELS),
-        )
+        ).filter(any)
         return st.just(
             st.tuples(weights, chosen, chosen).map(
                 lambda drawn: _probable(*drawn, labels or LABELS)

@@ -66,7 +66,12 @@ LAWS: tuple[Law[Trial], ...] = (
         ("order", "clusters"),
         mend="score each example by itself, or use `compute`.",
     ),
-    Law("answers", "the order of an example's answers changes nothing", check_answers),
+    Law(
+        "answers",
+        "the order of an example's answers changes nothing",
+        check_answers,
+        mend="compare with each, and take the best.",
+    ),
     Law("batches", "the size of batches changes nothing", check_batches, ("cuts",)),
     Law(
         "split",
@@ -81,8 +86,18 @@ LAWS: tuple[Law[Trial], ...] = (
         check_missing,
         ("silent",),
     ),
-    Law("nan", "a prediction that is NaN is not taken for a number", check_nan),
-    Law("reasons", "why there is no score quotes no data", check_reasons),
+    Law(
+        "nan",
+        "a prediction that is NaN is not taken for a number",
+        check_nan,
+        mend="return NotScored, or no row.",
+    ),
+    Law(
+        "reasons",
+        "why there is no score quotes no data",
+        check_reasons,
+        mend="say what is wrong without its text.",
+    ),
     Law("perfect", "predictions that equal the answers score best", check_perfect),
 )
 """All laws, in the order in which they are told when several are broken.

@@ -195,7 +195,9 @@ def check_nan(trial: Trial) -> None:
     """A prediction that is NaN is not taken for a number, such as 0."""
     numbers = [row.target for row in trial.rows]
     plain = [each for each in numbers if type(each) in (int, float)]
-    if len(plain) < max(2, len(numbers)) or 0 in plain or _reads_more(trial):
+    if trial.scored.failed or 0 in plain or _reads_more(trial):
+        return
+    if len(plain) < max(2, len(numbers)):
         return
     other = 2 * max(map(abs, plain)) + 1
     metric = trial.subject.bind(interval="none")
@@ -233,7 +235,7 @@ def check_reasons(trial: Trial) -> None:
     subject = trial.subject
     is_choice = subject.context.answer_kind == "any-of"
     texts = (str, *((list, tuple) if is_choice else ()))
-    if subject.context.labels or _reads_more(trial):
+    if trial.scored.failed or subject.context.labels or _reads_more(trial):
         return
     if not all(isinstance(row.target, texts) for row in trial.rows):
         return

@@ -10,6 +10,7 @@ from types import ModuleType
 from evalkit.base.failures import hook_failures, located
 from evalkit.errors import PluginContractError, PluginLoadError
 from evalkit.plugins.components import AS_PYTHON, NO_VERSION, Catalog, Component
+from evalkit.plugins.libraries import RAN
 from evalkit.plugins.object_names import name_of
 
 
@@ -91,6 +92,7 @@ def run_file(path: Path) -> ModuleType:
         return known
     module = ModuleType(name)
     module.__file__ = str(path.resolve())
+    vars(module)[RAN] = content  # another text may stand there by the end of a run
     sys.modules[name] = module  # where dataclasses and pickle look it up
     try:
         # these bytes, and no byte code that may be of others

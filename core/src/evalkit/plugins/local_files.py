@@ -16,6 +16,7 @@ from evalkit.plugins.components import (
     Component,
     is_same_object,
 )
+from evalkit.plugins.libraries import RAN
 from evalkit.plugins.object_names import name_of
 
 
@@ -97,6 +98,7 @@ def run_file(path: Path) -> ModuleType:
         return known
     module = ModuleType(name)
     module.__file__ = str(path.resolve())
+    vars(module)[RAN] = content  # another text may stand there by the end of a run
     sys.modules[name] = module  # where dataclasses and pickle look it up
     try:
         # these bytes, and no byte code that may be of others

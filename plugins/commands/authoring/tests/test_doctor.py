@@ -387,6 +387,26 @@ def test_a_plugin_that_ends_its_process_or_takes_for_ever_is_told(
     assert found[0].message.endswith(message)
 
 
+@pytest.mark.parametrize(
+    "written", ["5", '"done"', '["done"]', '{"done": []}', '{"done": "x", "begun": 1}']
+)
+def test_what_a_plugin_writes_among_the_reports_is_none(
+    fake_distribution: Make, written: str
+) -> None:
+    code = f"""
+import os
+for number in range(3, 12):
+    try:
+        os.write(number, {(written + chr(10)).encode()!r})
+    except OSError:
+        pass
+1 / 0
+"""
+    fake = fake_distribution(code, {GROUP: {"a": "x"}}, name="brief")
+    (finding,) = check_imports(import_all([Installed(folder_of(fake))]))
+    assert finding.message.endswith("ZeroDivisionError: division by zero")
+
+
 def test_what_is_slow_is_told_with_what_it_is_slow_in(
     fake_distribution: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -353,6 +353,38 @@ def test_an_answer_to_what_was_not_asked_is_refused(server: BatchServer) -> None
     )
     with pytest.raises(EvalkitError, match="answers '0-0123456789abcdef', which was"):
         predict(server, ["a", "b"])
+    server.answers = lambda lines: ([answered(line) for line in lines], [])
+    assert not predict(server, ["a", "b"]).failed  # and not refused for ever
+    assert len(server.batches) == 2
+
+
+def test_an_answer_that_is_no_success_is_an_error(server: BatchServer) -> None:
+    def answers(lines: Lines) -> tuple[Lines, Lines]:
+        found = [answered(line) for line in lines]
+        found[0]["response"]["status_code"] = True
+        found[1]["response"]["status_code"] = 100
+        found[2]["error"] = {"message": "half of it"}
+        return found, []
+
+    server.answers = answers
+    rows = predict(server, ["a", "b", "c", "d"]).rows
+    assert ["error" in row for row in rows] == [True, True, True, False]
+    assert "half of it" in rows[2]["error"]
+
+
+@pytest.mark.parametrize("page", [b"<html>", b"{}", b'"text"'])
+def test_a_page_of_a_proxy_is_no_end_of_a_batch(
+    server: BatchServer, page: bytes
+) -> None:
+    answer, left = server.answer, [page, page]
+
+    def through_a_proxy(method: str, path: str, content: bytes) -> tuple[int, bytes]:
+        is_poll = method == "GET" and path.startswith("/batches")
+        return (200, left.pop()) if is_poll and left else answer(method, path, content)
+
+    vars(server)["answer"] = through_a_proxy
+    assert not predict(server, ["a"]).failed
+    assert len(server.batches) == 1
 
 
 def test_a_batch_that_fails_ends_the_work(server: BatchServer, tmp_path: Path) -> None:

@@ -121,6 +121,7 @@ def _outcome(text: bytes) -> tuple[str, Outcome] | None:
         return None
     response = line.get("response")
     status = response.get("status_code") if isinstance(response, dict) else None
-    if isinstance(response, dict) and isinstance(status, int):
+    is_answer = type(status) is int and not (status < 300 and line.get("error"))
+    if isinstance(response, dict) and is_answer:
         return line["custom_id"], Outcome(status, response.get("body"))
     return line["custom_id"], Outcome(None, line.get("error"))

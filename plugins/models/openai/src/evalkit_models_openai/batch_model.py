@@ -149,6 +149,7 @@ class OpenAIBatch(evalkit.Model):
         try:
             is_new = key in self._collected
             ended = self._batches().run(key, lines, is_new=is_new)
+            self._refuse_strange(key, lines, ended)
             replies = self._replies(requests, lines, ended, access)
             if all(reply.error is not None for reply in replies):
                 self._batches().forget(key)  # the same command asks them anew
@@ -160,6 +161,16 @@ class OpenAIBatch(evalkit.Model):
             del self._under_way[key]
         return mine.result()
 
+    def _refuse_strange(self, key: str, lines: Sequence[Line], ended: Ended) -> None:
+        """Refuse a batch that answers what was not asked, as nothing of it is sure."""
+        strange = ended.outcomes.keys() - {line.name for line in lines}
+        if strange:
+            self._batches().forget(key)
+            raise Unusable(
+                f"the batch {ended.name} answers {min(strange)!r}, which was not "
+                "asked; the same command asks all of it anew"
+            )
+
     def _replies(
         self,
         requests: Sequence[evalkit.Request],
@@ -167,11 +178,6 @@ class OpenAIBatch(evalkit.Model):
         ended: Ended,
         access: Access,
     ) -> list[evalkit.Reply]:
-        strange = ended.outcomes.keys() - {line.name for line in lines}
-        if strange:
-            raise Unusable(
-                f"the batch {ended.name} answers {min(strange)!r}, which was not asked"
-            )
         return [
             self._reply(request, ended.outcomes.get(line.name, []), ended, access)
             for request, line in zip(requests, lines, strict=True)
@@ -197,7 +203,7 @@ class OpenAIBatch(evalkit.Model):
         if outcome.status is None:
             said = access.clean(outcome.body)
             return evalkit.Reply(error=f"{where} did not ask this: {said}")
-        if outcome.status >= 300:
+        if not 200 <= outcome.status < 300:
             body = outcome.body
             told = body.get("error", body) if isinstance(body, dict) else body
             reply = status_reply(Failure(outcome.status, told), self._asked(access))

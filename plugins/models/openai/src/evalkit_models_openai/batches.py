@@ -152,9 +152,13 @@ class Batches:
             if self._patience.stopped.wait(self._patience.poll_seconds):
                 raise Unusable(f"nobody waits for the batch {batch.id} any more")
             try:
-                batch = self._client.batches.retrieve(batch.id)
+                seen = self._client.batches.retrieve(batch.id)
             except (APIConnectionError, InternalServerError, RateLimitError):
                 continue
+            except ValueError:  # no JSON, as of a proxy on the way
+                continue
+            if getattr(seen, "status", None):
+                batch = seen
         return batch
 
 

@@ -127,8 +127,10 @@ def _read(
 ) -> tuple[float, dict[str, str]]:
     reports: list[dict[str, Any]] = []
     for line in lines:
-        with suppress(ValueError):  # the last one may be cut off
-            reports.append(json.loads(line))
+        with suppress(ValueError, RecursionError):  # the last one may be cut off
+            found = json.loads(line)
+            if _is_report(found, values):  # a plugin may write there too
+                reports.append(found)
     done = [each for each in reports if "done" in each]
     problems = {each["done"]: each["problem"] for each in done if each["problem"]}
     finished = {each["done"] for each in done}
@@ -140,6 +142,18 @@ def _read(
             how = f"ended its process with {_ended(code)}"
         problems[begun[-1] if begun and begun[-1] in left else value] = how
     return sum(each["seconds"] for each in done), problems
+
+
+def _is_report(found: object, values: list[str]) -> bool:
+    if not isinstance(found, dict):
+        return False
+    if "begun" in found:
+        return found.keys() == {"begun"} and found["begun"] in values
+    return (
+        found.get("done") in values
+        and isinstance(found.get("seconds"), int | float)
+        and isinstance(found.get("problem"), str)
+    )
 
 
 def _ended(code: int) -> str:

@@ -125,7 +125,7 @@ def test_what_is_hidden_does_not_pass(
 ) -> None:
     evalkit_distribution(GOOD, NAMES, name="thrown")
     monkeypatch.setenv("EVALKIT_DISABLE_PLUGINS", "metrics/share")
-    with pytest.raises(PluginError, match="nothing of it can be .* metrics/share"):
+    with pytest.raises(PluginError, match=r"nothing of it can be .* metrics/share"):
         check_distribution("thrown")
     two = {"evalkit.metrics": {"share": "Share", "other": "Share"}}
     evalkit_distribution(GOOD, two, name="thrown-two")

@@ -284,6 +284,19 @@ def test_parents_are_looked_into_up_to_the_root_of_the_repository(
     assert "metrics/cheer" not in invoke("list").stdout
 
 
+def test_an_adapter_in_a_file_is_compared_with_what_it_was(
+    folder: Path, invoke: Invoke
+) -> None:
+    code = "class Same:\n    version = '1'\n    def adapt_row(self, row): yield row\n"
+    Path("same.py").write_text(code, encoding="utf-8")
+    given = ("--plugin", "same.py")
+    said = ("eval", "own.py:Texts", "-p", "said.jsonl", "-m", "accuracy", "-q")
+    assert not invoke(*said, *given, "--adapter", "predictions=same").exit_code
+    Path("same.py").write_text(f"{code}\n", encoding="utf-8")
+    done = invoke("verify", "latest", *given)
+    assert "changed since: adapters/same source" in done.stdout, done.output
+
+
 def test_what_is_declared_may_be_given_as_well(
     folder: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:

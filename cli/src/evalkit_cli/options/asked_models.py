@@ -266,8 +266,8 @@ def _plan(
 
 
 def _shown(model: str) -> str:
-    """Return a model as it was named, without a key in place of a variable's name."""
-    return re.sub("(_variable=)[^,]*", r"\1…", model)
+    """Return a model as it was named, without what may be a key."""
+    return re.sub(r"((?:key|_variable)=)[^,]*", r"\1…", model)
 
 
 def _answers_to_copies(

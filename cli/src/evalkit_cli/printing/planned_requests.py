@@ -50,6 +50,8 @@ def _takes(plan: Planned) -> str:
         found.append(f"about {about:,} tokens of input")
     if most:
         found.append(f"at most {most:,} of output")
+    elif about is not None and most is None and "currency" not in plan:
+        found.append("replies of any length")
     if "currency" in plan:
         costs = f"about {plan['input_cost_about']:,.4g} for the input"
         if plan["output_cost_most"] is None:

@@ -224,7 +224,7 @@ def bound_component(component: recorded.Component, resolver: Resolver) -> Bound:
             given as an object, or takes other parameters now.
     """
     offered = resolver.registry.catalog.of_kind(component.kind)
-    named = {each.name: each.value for each in filter(is_given, offered)}
+    named = {each.name for each in filter(is_given, offered)}
     is_named = component.distribution == AS_PYTHON and component.name in named
     if component.distribution in (GIVEN, AS_PYTHON) and not is_named:
         hint = "; name its file (--plugin)" if component.distribution != GIVEN else ""
@@ -232,7 +232,7 @@ def bound_component(component: recorded.Component, resolver: Resolver) -> Bound:
             f"{component.id} was {component.distribution} when the run was made; only "
             f"installed plugins can be loaded again{hint}"
         )
-    reference = named[component.name] if is_named else component.reference
+    reference = component.name if is_named else component.reference
     if component.kind == "adapters":
         stage = {"kind": reference, **component.parameters}
         return next(bind_stages([stage], resolver.registry)).adapter

@@ -43,6 +43,12 @@ def run_beside(run: Result, judged: Result) -> Result:
     if judged.record.against == run.run_id:
         return judged
     found, examples = copy(judged), examples_of(judged).clone()
+    if judged.record.against is not None and AGAINST in examples.columns:
+        raise DataError(
+            f"--against: the run {judged.run_id} is compared with the run "
+            f"{judged.record.against}, and holds its answers: evaluate the predictions "
+            "again to compare them with another one"
+        )
     column = _answers(run, examples, {*examples.columns})
     examples.insert_column(examples.columns.index("pred") + 1, column)
     record = judged.record.changed(against=run.run_id)

@@ -287,6 +287,15 @@ class Seen(evalkit.Metric):
     assert not Path("asked").exists()
 
 
+def test_a_run_is_compared_with_one_other_alone() -> None:
+    theirs = [record("--limit", count)["run_id"] for count in ("3", "2")]
+    pairs = ("--annotate", "better.yaml")
+    held = record(*pairs, "--against", theirs[0], "--limit", "2")["run_id"]
+    done = rescore(held, *pairs, "--against", theirs[1])
+    assert done.exit_code == 1
+    assert f"is compared with the run {theirs[0]}, and holds its ans" in done.stderr
+
+
 def test_two_judges_have_no_majority() -> None:
     two = """combine = "majority"
 judges = [{ name = "a", model = "echo" }, { name = "b", model = "echo" }]"""

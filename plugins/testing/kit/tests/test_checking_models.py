@@ -242,3 +242,23 @@ def test_the_message_has_the_question() -> None:
         check_model(Counts, requests=[Request(prompt="one two")])
     assert "{'prompt': 'one two'}" in str(caught.value)
     assert "deterministic=False" in str(caught.value)
+
+
+class Connected(Words):
+    """Answers nothing once it was closed, as its connections are made at first."""
+
+    def __init__(self) -> None:
+        self.is_open = True
+
+    def reply(self, request: Request) -> evalkit.Reply:
+        if not self.is_open:
+            raise RuntimeError("the connections are closed")
+        return super().reply(request)
+
+    def close(self) -> None:
+        self.is_open = False
+
+
+@pytest.mark.parametrize("model", [Connected, Connected()])
+def test_a_model_is_closed_when_all_was_asked(model: Any) -> None:
+    check_model(model, failing=[BAD])

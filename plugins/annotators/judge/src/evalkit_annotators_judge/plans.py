@@ -7,6 +7,7 @@ from typing import Any
 
 from evalkit import Request
 from evalkit.errors import AnnotatorError
+from evalkit.reporting import count_of
 from evalkit_annotators_judge.declaration import Declaration
 from evalkit_annotators_judge.questions import Asked
 
@@ -58,7 +59,7 @@ def plan_of(
         "input_tokens_about": about,
         "output_tokens_most": most,
         "notices": [
-            f"{problems.count(each):,} responses {each}"
+            f"{count_of(problems.count(each), 'response')} {each}"
             for each in dict.fromkeys(problems)
         ],
     }

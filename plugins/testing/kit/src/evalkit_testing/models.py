@@ -48,6 +48,11 @@ class _Trial:
     tolerance: float
     known: list[Answer] = field(default_factory=list)
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether an instance was given: there is no other one that may be closed."""
+        return self.another.plugin is self.model.plugin
+
     def answers(self) -> list[Answer]:
         if not self.known:
             self.known = self.asker.answers(self.questions)
@@ -74,7 +79,7 @@ def check_model(
 
     Args:
         model: Name of an installed model with its parameters (`constant:answer=yes`),
-            or a class or instance.
+            or a class or instance; of an instance there is no other one to compare.
         requests: What a model that takes requests is asked; by default a few short
             prompts of each of its `abilities`.
         inputs: What a model that implements `predict` is asked; by default the
@@ -208,6 +213,8 @@ def _check_repeatable(trial: _Trial) -> None:
 
 
 def _check_stateless(trial: _Trial) -> None:
+    if trial.is_alone:
+        return
     with asked(trial.another) as asker:
         answers = asker.answers(trial.questions)
     _compare(trial, answers, "by another instance")
@@ -312,8 +319,9 @@ def _check_secrets(trial: _Trial) -> None:
 
 def _check_closed(trial: _Trial) -> None:
     try:
-        with asked(trial.another) as asker:
-            asker.close()
+        if not trial.is_alone:
+            with asked(trial.another) as asker:
+                asker.close()
         trial.asker.close()
         trial.asker.close()
     except PluginError as error:

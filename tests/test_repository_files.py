@@ -36,5 +36,5 @@ def test_the_templates_of_issues_say_what_they_are_for() -> None:
 def test_no_link_of_the_pages_at_the_root_leads_nowhere() -> None:
     for name in ("SECURITY.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md"):
         text = (ROOT / name).read_text("utf-8")
-        for target in re.findall(r"\]\(([^)#:]+)", text):
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
             assert (ROOT / target).exists(), f"{name}: {target}"

@@ -131,7 +131,8 @@ ORIGIN = "commands/greet (greeter 4.5)"
             "os",
             1,
             f"evalkit: error: {ORIGIN}: running it failed with FileNotFoundError: "
-            "[Errno 2] No such file: 'x.txt'\n",
+            "[Errno 2] No such file: 'x.txt'; if it is a file of the plugin's package, "
+            "importlib.resources.files(__package__) finds it wherever evalkit runs\n",
         ),
         ("data", 1, "evalkit: error: rows are missing\n"),
         ("exit", 7, ""),

@@ -98,7 +98,7 @@ def test_what_an_observer_raises_becomes_a_warning_in_the_run_file(
         "observers/faulty (tiny-plugins 4.5.6): before_load failed with RuntimeError: "
         "cannot observe tiny",
         "observers/faulty (tiny-plugins 4.5.6): before_writing failed with "
-        "SystemExit: 3",
+        "SystemExit: 3; raise an error, as a plugin must not end the process",
     ]
     [path] = tmp_path.glob("runs/tiny/*/run.json")
     assert json.loads(path.read_text("utf-8"))["warnings"] == record["warnings"]

@@ -20,6 +20,8 @@ from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import Component
 from evalkit.plugins.registry import bind
 
+from ..mends import mend_of
+
 
 class Row(BaseModel):
     uid: str
@@ -264,7 +266,7 @@ def test_a_converter_that_raises_names_the_example(error: BaseException) -> None
         convert(converter)
     assert str(caught.value) == (
         "datasets/rows (rows-dist 1.0): label_field_converter failed for the example "
-        f"'2' with {type(error).__name__}: {error}"
+        f"'2' with {type(error).__name__}: {error}{mend_of(error)}"
     )
     assert caught.value.__cause__ is error
 
@@ -396,8 +398,8 @@ class TestPredictions:
             pred_function(bound, task())(self.RESPONSE)
         assert str(caught.value) == (
             "datasets/rows (rows-dist 1.0): pred_field_converter failed for the "
-            f"response '1' with {type(error).__name__}: {error}; it returns "
-            "evalkit.Unparsed(reason) where a response has no answer, and "
+            f"response '1' with {type(error).__name__}: {error}{mend_of(error)}; it "
+            "returns evalkit.Unparsed(reason) where a response has no answer, and "
             "verify_response is the place to refuse a response"
         )
         assert caught.value.__cause__ is error

@@ -185,7 +185,7 @@ class TestLoading:
         message = refused(DataError, loaded)
         number = 1 if isinstance(loaded, dict) else 2
         assert message.startswith(f"{ORIGIN}: example {number} is ")
-        assert message.endswith("not a dict")
+        assert message.endswith("not a dict; load must give dicts")
 
     def test_every_broken_line_of_a_file_is_named_up_to_five(
         self, tmp_path: Path
@@ -573,7 +573,7 @@ class TestClusters:
         message = refused(DataError, self.ROWS, cluster=["t", "v"])
         assert message == (
             f"{ORIGIN}: its cluster names the column 'v', which the data does not have "
-            "(uid, text, label, t, u)"
+            "(uid, text, label, t, u); name one of these"
         )
 
 

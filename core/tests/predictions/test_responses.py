@@ -17,6 +17,8 @@ from evalkit.plugins.components import Component
 from evalkit.plugins.registry import bind
 from evalkit.predictions.responses import ResponseReader
 
+from ..mends import mend_of
+
 
 class Question(BaseModel):
     uid: str
@@ -189,8 +191,8 @@ class TestAdapter:
             self.adapt(adapter, {"id": "b"})
         assert str(caught.value) == (
             "datasets/questions (data-dist 1.0): adapt_response failed for the "
-            f"response 'b' with {type(error).__name__}: {error}; it refuses a response "
-            "by a ValueError, a TypeError or a LookupError"
+            f"response 'b' with {type(error).__name__}: {error}{mend_of(error)}; it "
+            "refuses a response by a ValueError, a TypeError or a LookupError"
         )
         assert caught.value.__cause__ is error
 
@@ -319,7 +321,7 @@ class TestVerify:
             violations(verifying(verify), {"answer": "x"})
         assert str(caught.value) == (
             "tasks/question (q-dist 2.0): verify_response failed for the response 'b' "
-            f"with {type(error).__name__}: {error}"
+            f"with {type(error).__name__}: {error}{mend_of(error)}"
         )
 
     @pytest.mark.parametrize(
@@ -392,7 +394,7 @@ class TestColumns:
             by_columns(verify).accept(FRAME)
         assert str(caught.value) == (
             "tasks/question (q-dist 2.0): verify_columns failed with "
-            f"{type(error).__name__}: {error}"
+            f"{type(error).__name__}: {error}{mend_of(error)}"
         )
 
     @pytest.mark.parametrize(
@@ -456,8 +458,8 @@ class TestPrediction:
             violations(reader, {"answer": "x"})
         assert str(caught.value) == (
             "datasets/questions (data-dist 1.0): pred_field_converter failed for the "
-            f"response 'b' with {type(error).__name__}: out; it returns "
-            "evalkit.Unparsed(reason) where a response has no answer, and "
+            f"response 'b' with {type(error).__name__}: out{mend_of(error)}; it "
+            "returns evalkit.Unparsed(reason) where a response has no answer, and "
             "verify_response is the place to refuse a response"
         )
 

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from evalkit import Metric, MetricError, Score, score
 from evalkit.scoring import calls
 
+from ..mends import mend_of
+
 PREDICTIONS = ["a", "b", "c", "d", "e"]
 TARGETS = ["a", "b", "x", "d", "y"]
 TAGS = [["u"], ["u"], ["v"], ["u", "v"], []]
@@ -156,8 +158,12 @@ def raising(error: BaseException) -> Callable[[Any], Any]:
     [
         (ValueError("bad value"), "failed with ValueError: bad value"),
         (KeyError("k"), "failed with KeyError: 'k'"),
-        (SystemExit(3), "failed with SystemExit: 3"),
-        (AssertionError(), "failed with AssertionError"),
+        (SystemExit(3), f"failed with SystemExit: 3{mend_of(SystemExit())}"),
+        (
+            AssertionError(),
+            "failed with AssertionError; give the error a message that says what is "
+            "wrong",
+        ),
         (pl.exceptions.PanicException("boom"), "failed with PanicException: boom"),
     ],
 )

@@ -25,6 +25,8 @@ from evalkit.scoring.grouping import UNTAGGED, group_by_tag
 from evalkit.scoring.metric import score_metric
 from evalkit.scoring.records import ScoringSettings
 
+from ..mends import mend_of
+
 numbers = st.floats(-1e6, 1e6).map(lambda x: round(x, 6))
 Row = tuple[float, list[str]]
 rows_with_tags = st.lists(
@@ -267,7 +269,7 @@ def test_an_exception_names_the_example(error: BaseException) -> None:
         score(Probe, ["a", "b", "b"], ["a", "b", "b"])
     assert str(caught.value) == (
         "metrics/probe (given as an object): score_example failed for the example '1' "
-        f"with {type(error).__name__}: no"
+        f"with {type(error).__name__}: no{mend_of(error)}"
     )
     assert caught.value.__cause__ is error
 

@@ -246,7 +246,8 @@ def test_the_first_of_several_failures_is_named() -> None:
 
     message = error_of(bind(score_example), table_of([""] * 900, list(range(900))))
     assert message == (
-        f"{ORIGIN}: score_example for the example 'id-1951': it returned nan"
+        f"{ORIGIN}: score_example for the example 'id-1951': it returned nan; "
+        "return evalkit.NotScored(reason) where there is no score"
     )
 
 

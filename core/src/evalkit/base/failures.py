@@ -113,12 +113,12 @@ def _advice(error: BaseException) -> str:
         if PurePath(error.filename).is_absolute():
             return ""
         return (
-            "; name a file of a package by importlib.resources.files(__package__), "
-            "as the current folder is the user's"
+            "; if it is a file of the plugin's package, "
+            "importlib.resources.files(__package__) finds it wherever evalkit runs"
         )
     if isinstance(error, ModuleNotFoundError):
         return "; install what has it, and name that in the plugin's dependencies"
-    if isinstance(error, ImportError | SyntaxError) or str(error):
+    if isinstance(error, ImportError | SyntaxError) or text_of(error):
         return ""
     return "; give the error a message that says what is wrong"
 

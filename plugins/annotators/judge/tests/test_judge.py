@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shutil
@@ -667,8 +668,18 @@ def test_verdicts_of_people() -> None:
     assert alpha.ci_high is not None
 
 
+@pytest.fixture
+def usual_limit_of_csv() -> Iterator[None]:
+    """Read fields as long as Python does by itself, which a library may change."""
+    before = csv.field_size_limit(131_072)
+    yield
+    csv.field_size_limit(before)
+
+
 @pytest.mark.parametrize("suffix", ["jsonl", "csv"])
-def test_verdicts_of_people_in_a_file(suffix: str, tmp_path: Path) -> None:
+def test_verdicts_of_people_in_a_file(
+    suffix: str, tmp_path: Path, usual_limit_of_csv: None
+) -> None:
     people = {"a_1": "polite", "c/3": "rude", "d": "rude", "unknown": "rude"}
     file = tmp_path / f"people.{suffix}"
     lines = [json.dumps({"id": uid, "verdict": v}) for uid, v in people.items()]

@@ -99,7 +99,7 @@ def test_reasons_quote_nothing() -> None:
 
     with pytest.raises(LawError, match="quotes the data"):
         check_metric(Quotes, laws=["reasons"], max_examples=FEW)
-    for name in ("rouge", "macro-f1", "final-number-match"):
+    for name in ("rouge", "macro-f1", "precision"):
         check_metric(
             name, answer_kind="one", laws=["values", "reasons"], max_examples=FEW
         )

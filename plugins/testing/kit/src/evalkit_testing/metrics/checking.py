@@ -42,6 +42,8 @@ OF_THE_SAME = (
 )
 """Laws that compare what a metric gives twice."""
 
+_MORE = 10
+
 
 class MetricLawError(LawError):
     """A metric breaks a law.
@@ -184,8 +186,12 @@ def _check_laws(
         return samples(source, DRAWS if law is None else law.draws)
 
     make = partial(Trial, subject)
-    Checks(laws, make, drawn, MetricLawError, max_examples).run()
-    if laws and not subject.values_seen:
+    # few of what is drawn may have a value, and then more of it is needed
+    for tried in (max_examples, _MORE * max_examples):
+        Checks(laws, make, drawn, MetricLawError, tried).run()
+        if subject.values_seen:
+            return
+    if laws:
         raise MetricLawError(
             f"{subject.origin}: it gave no value for any data that were drawn with "
             f"answers of the kind {subject.context.answer_kind!r}, so no law was "

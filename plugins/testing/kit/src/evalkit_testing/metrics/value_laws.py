@@ -248,8 +248,9 @@ def check_reasons(trial: Trial) -> None:
         for number, row in enumerate(trial.rows[:2])
     ]
     metric = subject.bind(interval="none")
-    scored = subject.score_rows(metric, rows).scores.values()
-    reasons = [one.reason or "" for one in scored]
+    scored = subject.score_rows(metric, rows).scores
+    # the score of a class is called by it, wherever it is shown
+    reasons = [(one.reason or "").replace(key[1], "") for key, one in scored.items()]
     if subject.adds_up:
         found = metric_outcomes(subject.bind(), subject.table(rows)).unscored
         reasons += [each or "" for each in found["reason"]]

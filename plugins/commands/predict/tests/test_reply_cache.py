@@ -100,8 +100,8 @@ def test_a_cache_of_an_older_form_goes_on(tmp_path: Path) -> None:
             "CREATE TABLE replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL, "
             "used REAL NOT NULL) WITHOUT ROWID"
         )
-        connection.execute("INSERT INTO replies VALUES ('old', 'said', 1)")
     kept = ReplyCache(tmp_path, limit=200_000)
+    kept.put_all({"old": "said"})
     assert kept.get_all(["old"]) == {"old": "said"}
     for n in range(40):
         put(kept, f"new {n}")
@@ -147,3 +147,20 @@ def test_what_cannot_be_kept_may_be_asked_without_a_cache(
         ask(rows, model)
     assert (model.asked, closed) == ([], [model])
     assert ask(rows, model, is_cached=False).failed == 0
+
+
+def test_a_reply_that_was_changed_is_not_taken(tmp_path: Path) -> None:
+    kept = ReplyCache(tmp_path)
+    kept.put_all({"one": '{"a": "yes"}', "two": '{"a": "yes"}'})
+    with sqlite3.connect(kept.path) as connection:
+        connection.execute(
+            "UPDATE replies SET reply = replace(reply, 'yes', 'no') WHERE key = 'one'"
+        )
+    connection.close()
+    assert kept.get_all(["one", "two"]) == {"two": '{"a": "yes"}'}
+    assert kept.changed == 1
+    [notice] = kept.notices
+    assert notice.endswith("not as they were kept, and were asked for anew: 1")
+    kept.put_all({"one": '{"a": "no"}'})
+    assert kept.get("one") == '{"a": "no"}'
+    kept.close()

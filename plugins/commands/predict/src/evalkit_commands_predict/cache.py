@@ -71,13 +71,15 @@ class ReplyCache:
     Attributes:
         path: The file.
         lost: How many replies were removed that were used since it was opened.
+        changed: How many were found that are not as they were kept; they are asked
+            anew.
 
     Raises:
         StorageError: It cannot be opened, or the variable is no number.
     """
 
     def __init__(self, folder: Path, limit: float | None = None) -> None:
-        self.path, self.lost = folder / FILE, 0
+        self.path, self.lost, self.changed = folder / FILE, 0, 0
         self._limit = size_limit("replies") if limit is None else limit
         self._opened = time.time()
         self._unchecked = math.inf
@@ -99,12 +101,18 @@ class ReplyCache:
     @property
     def notices(self) -> tuple[str, ...]:
         """What a user should know of it."""
-        if not self.lost:
-            return ()
-        return (
-            f"the cache of replies is full: {self.lost:,} of these are not kept any "
-            "more (EVALKIT_REPLIES_SIZE)",
-        )
+        found = []
+        if self.lost:
+            found.append(
+                f"the cache of replies is full: {self.lost:,} of these are not kept "
+                "any more (EVALKIT_REPLIES_SIZE)"
+            )
+        if self.changed:
+            found.append(
+                f"{self.path}: replies that are not as they were kept, and were asked "
+                f"for anew: {self.changed:,}"
+            )
+        return tuple(found)
 
     def get(self, key: str) -> str | None:
         """Return what is kept; None where nothing is.
@@ -138,7 +146,11 @@ class ReplyCache:
                     ).fetchone()
                     if row is None:
                         continue
-                    found[key] = str(row[0])
+                    reply = _unsealed(key, str(row[0]))
+                    if reply is None:
+                        self.changed += 1
+                        continue
+                    found[key] = reply
                     if row[1] < self._opened - _USED_SECONDS:
                         self._touched.append(key)
             except sqlite3.Error as error:
@@ -155,7 +167,7 @@ class ReplyCache:
             StorageError: They cannot be written.
         """
         now = time.time()
-        rows = [(key, reply, now) for key, reply in replies.items()]
+        rows = [(key, _sealed(key, reply), now) for key, reply in replies.items()]
         with self._lock:
             try:
                 with self._connection:
@@ -221,6 +233,18 @@ class ReplyCache:
             f"{self.path}: the cache of replies cannot be {what}: {reason}. "
             "EVALKIT_CACHE_DIR names another folder, and --no-cache uses none"
         )
+
+
+def _sealed(key: str, reply: str) -> str:
+    """Put a digest before a reply, so that a later change is seen."""
+    said = f"{key} {reply}".encode("utf-8", "surrogatepass")
+    return f"{hashlib.sha256(said).hexdigest()} {reply}"
+
+
+def _unsealed(key: str, kept: str) -> str | None:
+    """Return the reply as it was kept; None where it was changed since."""
+    reply = kept.partition(" ")[2]
+    return reply if kept == _sealed(key, reply) else None
 
 
 def cache_folder() -> Path:

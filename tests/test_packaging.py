@@ -54,7 +54,8 @@ COMPONENTS = {
     for group, names in project.get("entry-points", {}).items()
     # commands and schemas are listed only when asked for; displays, stores and what is
     # known are no plugins that anybody names
-    if group.removeprefix("evalkit.")
+    if group.startswith("evalkit.")
+    and group.removeprefix("evalkit.")
     not in ("commands", "displays", "known", "schemas", "storage")
     for name in names
 }

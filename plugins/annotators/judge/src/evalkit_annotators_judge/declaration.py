@@ -235,6 +235,8 @@ class Declaration(Parameters):
         try:
             return handler(given)
         except ValidationError as error:
+            if not given:  # evalkit says of a plugin that it needs parameters
+                raise
             raise refusal(error) from error
 
     @computed_field

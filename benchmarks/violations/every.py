@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from benchmarks.violations import asked, inputs, kept, metrics
+from benchmarks.violations import (
+    adapters,
+    asked,
+    datasets,
+    kept,
+    metrics,
+    perturbations,
+    tasks,
+)
 from benchmarks.violations.entry import Violation
 
 EVERY: tuple[Violation, ...] = (
     *metrics.VIOLATIONS,
-    *inputs.TASKS,
-    *inputs.DATASETS,
-    *inputs.PERTURBATIONS,
+    *tasks.VIOLATIONS,
+    *datasets.VIOLATIONS,
+    *perturbations.VIOLATIONS,
     *asked.ANNOTATORS,
-    *inputs.ADAPTERS,
+    *adapters.VIOLATIONS,
     *kept.STORAGE,
     *asked.MODELS,
     *asked.RECOGNISERS,

@@ -224,3 +224,12 @@ def test_what_is_indented_or_a_list_stays_as_it_is(
     assert "```\n  x\n```" in shown
     assert "Raises" not in shown
     assert max(map(len, shown.splitlines())) <= WIDTH
+
+
+def test_a_perturbation_that_draws_has_an_example_each_time(invoke: Invoke) -> None:
+    shown = {
+        invoke("show", "perturbations/synonyms", "--json").stdout for _ in range(12)
+    }
+    examples = [json.loads(each)["example"] for each in shown]
+    assert all(each["before"] != each["after"] for each in examples)
+    assert {each["perturbation"] for each in examples} == {"synonyms:lexicon=words.tsv"}

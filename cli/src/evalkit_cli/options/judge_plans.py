@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evalkit_cli.printing.streams import echo, echo_json
+from evalkit_cli.printing.planned_requests import (
+    costs_of,
+    print_first,
+    print_plans_as_json,
+)
+from evalkit_cli.printing.streams import echo
 
 if TYPE_CHECKING:
     from evalkit.catalog import BoundAnnotator
@@ -49,13 +53,10 @@ def print_judge_plans(plans: Sequence[Plan], *, as_json: bool) -> None:
         as_json: Print them as JSON instead, a list of them where they are several.
     """
     if as_json:
-        echo_json(plans[0] if len(plans) == 1 else [*plans])
+        print_plans_as_json(plans)
         return
     for plan in plans:
-        for number, request in enumerate(plan["first"], 1):
-            echo(f"{plan['title']}, request {number}:")
-            for line in json.dumps(request, ensure_ascii=False, indent=2).split("\n"):
-                echo(line)
+        print_first(plan, f"{plan['title']}, ")
     for plan in plans:
         for notice in plan["notices"]:
             echo(f"evalkit: notice: {plan['title']}: {notice}", err=True)
@@ -75,8 +76,5 @@ def _takes(plan: Plan) -> str:
         "replies of any length" if most is None else f"at most {most:,} of output"
     )
     if "input_cost_about" in plan:
-        costs = f"about {plan['input_cost_about']:,.4g} for the input"
-        if plan["output_cost_most"] is not None:
-            costs += f", at most {plan['output_cost_most']:,.4g} for the output"
-        found.append(costs)
+        found.append(costs_of(plan))
     return ", ".join(found)

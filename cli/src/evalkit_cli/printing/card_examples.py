@@ -21,6 +21,7 @@ _TEXTS = (
     "He said that his friend Carlos would not like the new film, because it is far too "
     "long, and nobody could possibly remember any of its scenes on the day after.",
 )
+_SEEDS = 5
 _CONTRAST = "Emily can't say that she is sad about the color of her apartment."
 
 _DATA = (
@@ -189,7 +190,10 @@ def _example_of_responses(
 def perturbation_example(
     name: str, parameters: Mapping[str, Any], task: str | None
 ) -> dict[str, Any]:
-    """Perturb a short text, with seed 0.
+    """Perturb a short text, with the first of a few seeds that changes it.
+
+    What is drawn depends on parameters too, and the path of an example file is another
+    one each time: with one seed a text may be left as it is.
 
     Args:
         name: The perturbation, with the parameters that the user gave.
@@ -209,14 +213,17 @@ def perturbation_example(
         ]
         if "preset" in parameters and "preset=" not in name:
             names += [_joined(each, "preset=hard") for each in names]
-        for (named, shown), text in product(dict.fromkeys(names), _TEXTS):
+        tries = product(dict.fromkeys(names), range(_SEEDS), _TEXTS)
+        for (named, shown), seed, text in tries:
             row = {
                 **{"uid": "1", "statement": text, "label": "negative"},
                 **{"contrast_inputs": [_CONTRAST], "contrast_answers": ["negative"]},
             }
             fields = None if task else ["statement"]
             try:
-                copies = evalkit.perturb([row], named, task=task, fields=fields)
+                copies = evalkit.perturb(
+                    [row], named, seed=seed, task=task, fields=fields
+                )
                 copy = next(iter(copies), None)
             except evalkit.EvalkitError:
                 continue

@@ -21,15 +21,12 @@ def print_plans(plans: Sequence[Planned], *, as_json: bool) -> None:
         as_json: Print them as JSON instead, a list of them where they are several.
     """
     if as_json:
-        echo_json(plans[0] if len(plans) == 1 else [*plans])
+        print_plans_as_json(plans)
         return
     for plan in plans:
         if len(plans) > 1:
             echo(f"{plan['title']}:")
-        for number, request in enumerate(plan["first"], 1):
-            echo(f"request {number}:")
-            for line in json.dumps(request, ensure_ascii=False, indent=2).split("\n"):
-                echo(line)
+        print_first(plan)
     for plan in plans:
         title = f"{plan['title']}: " if len(plans) > 1 else ""
         for notice in plan["notices"]:
@@ -38,6 +35,31 @@ def print_plans(plans: Sequence[Planned], *, as_json: bool) -> None:
     if len(plans) > 1:
         whole = sum(plan["requests"] for plan in plans)
         echo(f"{whole:,} requests in all; nothing was asked", err=True)
+
+
+def print_plans_as_json(plans: Sequence[Planned]) -> None:
+    """Print one plan, or a list of several."""
+    echo_json(plans[0] if len(plans) == 1 else [*plans])
+
+
+def print_first(plan: Planned, before: str = "") -> None:
+    """Print the requests that a plan shows.
+
+    Args:
+        plan: The plan.
+        before: What stands before the number of each.
+    """
+    for number, request in enumerate(plan["first"], 1):
+        echo(f"{before}request {number}:")
+        for line in json.dumps(request, ensure_ascii=False, indent=2).split("\n"):
+            echo(line)
+
+
+def costs_of(plan: Planned) -> str:
+    """Say what a plan that has costs may cost."""
+    costs = f"about {plan['input_cost_about']:,.4g} for the input"
+    most = plan["output_cost_most"]
+    return costs if most is None else f"{costs}, at most {most:,.4g} for the output"
 
 
 def _takes(plan: Planned) -> str:
@@ -53,10 +75,7 @@ def _takes(plan: Planned) -> str:
     elif about is not None and most is None and "currency" not in plan:
         found.append("replies of any length")
     if "currency" in plan:
-        costs = f"about {plan['input_cost_about']:,.4g} for the input"
-        if plan["output_cost_most"] is None:
-            costs += ", and replies of any length"
-        else:
-            costs += f", at most {plan['output_cost_most']:,.4g} for the output"
-        found.append(f"{costs} ({plan['currency']})")
+        any_length = plan["output_cost_most"] is None
+        more = ", and replies of any length" if any_length else ""
+        found.append(f"{costs_of(plan)}{more} ({plan['currency']})")
     return ", ".join(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,6 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from evalkit import DataError, EvalkitError, StorageError
+from evalkit.catalog import Component
+from evalkit_testing.conformance import _check_or_skip
+from evalkit_testing.laws import MissingOption
 
 CODE = '''
 import evalkit
@@ -134,6 +140,26 @@ def test_all_components_are_checked_and_what_is_broken_is_told(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        (MissingOption("give check_metric examples=…"), pytest.skip.Exception),
+        (StorageError("offline"), pytest.skip.Exception),
+        (DataError("an example must be a pair"), DataError),
+        (EvalkitError("laws: 'x' is no law"), EvalkitError),
+    ],
+)
+def test_only_what_an_author_did_not_give_is_skipped(
+    error: EvalkitError, raised: type[BaseException]
+) -> None:
+    def check(**_: Any) -> None:
+        raise error
+
+    component = Component("tasks", "mine", "mine:Mine", "mine", "1")
+    with pytest.raises(raised, match=re.escape(str(error))):
+        _check_or_skip(component, check, {})
+
+
 def test_a_distribution_that_is_not_installed_is_an_error(tmp_path: Path) -> None:
     done = run_pytest(tmp_path, "--evalkit-conformance", "no-such")
     assert "no distribution 'no-such' with components of evalkit is" in done.stdout

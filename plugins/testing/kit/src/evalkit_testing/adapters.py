@@ -9,7 +9,13 @@ from typing import Any
 from evalkit import EvalkitError, Registry
 from evalkit_testing import extractor_laws, row_laws
 from evalkit_testing.adapter_trials import Trial, makes_adapters
-from evalkit_testing.laws import Law, LawError, check_laws, chosen_laws
+from evalkit_testing.laws import (
+    Law,
+    LawError,
+    MissingOption,
+    check_laws,
+    chosen_laws,
+)
 
 
 class AdapterLawError(LawError):
@@ -63,7 +69,7 @@ def check_adapter(
     first = another()
     needed, given = ("texts", texts) if first.is_extractor else ("rows", rows)
     if not given and not files:
-        raise EvalkitError(
+        raise MissingOption(
             f"{first.component.origin}: give check_adapter {needed}=…, a list of "
             f"{needed} that it can use"
         )

@@ -11,14 +11,14 @@ import pytest
 import evalkit_testing
 from evalkit import EvalkitError, PluginError, Registry
 from evalkit.catalog import Component, FunctionMetric, Resolver
-from evalkit.errors import RequiredParameterError
+from evalkit.errors import RequiredParameterError, StorageError
 from evalkit_testing.distributions import (
     DISTRIBUTION_LAWS,
     Surveyed,
     check_surveyed,
     surveyed,
 )
-from evalkit_testing.laws import LawError
+from evalkit_testing.laws import LawError, MissingOption
 from evalkit_testing.unchecked import MARK
 
 _OF_DISTRIBUTION = ("metadata", "licence", "cost")
@@ -188,11 +188,7 @@ def _check_or_skip(
         if not error.is_untested:
             raise
         _skip(component, str(error))
-    except RequiredParameterError as error:
-        _skip(component, str(error))
-    except PluginError:
-        raise
-    except EvalkitError as error:
+    except (MissingOption, RequiredParameterError, StorageError) as error:
         _skip(component, str(error))
 
 

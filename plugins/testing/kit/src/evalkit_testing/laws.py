@@ -39,6 +39,10 @@ class Law(NamedTuple, Generic[TrialT]):
         return [*lines, f"  mend: {self.mend}"] if self.mend else lines
 
 
+class MissingOption(EvalkitError):
+    """A check needs what only the author has, and was not given."""
+
+
 class LawBroken(Exception):
     """A law does not hold for some data; the text says what was found."""
 

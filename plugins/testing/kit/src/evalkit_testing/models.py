@@ -15,6 +15,7 @@ from evalkit_testing.laws import (
     Law,
     LawBroken,
     LawError,
+    MissingOption,
     check_laws,
     chosen_laws,
     two_instances,
@@ -128,7 +129,7 @@ def _questions(model: BoundModel, task: Any, registry: Registry) -> list[Questio
     if model.way != "predict":
         return [*_requests(model.abilities)]
     if task is None:
-        raise EvalkitError(
+        raise MissingOption(
             f"{model.component.origin} answers the inputs of a task: give check_model "
             "inputs=…, a list of them, or task=…, whose `example` is asked"
         )

@@ -70,6 +70,17 @@ class Trial:
                 for each in [*self.store.list_objects(folder)]:
                     self.store.delete(each.uri)
 
+    @contextmanager
+    def objects(self) -> Iterator[Mapping[str, bytes]]:
+        """Give contents by their URIs: those that are known, or one that is written."""
+        with self.folder() as folder:
+            if self.known:
+                yield self.known
+                return
+            uri = f"{folder}it.bin"
+            self.put(uri, _CONTENT)
+            yield {uri: _CONTENT}
+
 
 def _check_missing(trial: Trial) -> None:
     with trial.folder() as folder:
@@ -109,12 +120,7 @@ def _compare(uri: str, content: bytes, found: StoredObject, read: bytes) -> None
 
 
 def _check_ranges(trial: Trial) -> None:
-    with trial.folder() as folder:
-        objects = dict(trial.known)
-        if not objects:
-            uri = f"{folder}it.bin"
-            trial.put(uri, _CONTENT)
-            objects = {uri: _CONTENT}
+    with trial.objects() as objects:
         for uri, content in objects.items():
             found, size = trial.found(uri), len(content)
             ranges = [(0, 1), (size // 3, 2 * size // 3), (size - 1, size), (0, size)]
@@ -130,12 +136,7 @@ def _check_ranges(trial: Trial) -> None:
 
 
 def _check_digest(trial: Trial) -> None:
-    with trial.folder() as folder:
-        objects = dict(trial.known)
-        if not objects:
-            uri = f"{folder}it.bin"
-            trial.put(uri, _CONTENT)
-            objects = {uri: _CONTENT}
+    with trial.objects() as objects:
         for uri, content in objects.items():
             digest = trial.found(uri).digest
             if digest is None or digest.startswith("maybe-"):

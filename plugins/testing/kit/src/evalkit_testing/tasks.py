@@ -20,7 +20,13 @@ from evalkit import (
 )
 from evalkit.catalog import BoundTask, Resolver, check_agreement
 from evalkit_testing.damage import damaged_rows, names_field
-from evalkit_testing.laws import Law, LawBroken, LawError, chosen_laws
+from evalkit_testing.laws import (
+    Law,
+    LawBroken,
+    LawError,
+    MissingOption,
+    chosen_laws,
+)
 
 _ANSWERS = 40
 """The most labels that are tried as answers."""
@@ -94,7 +100,7 @@ def _responses(
             raise EvalkitError("responses must be a list that is not empty")
         return [{**each, "id": example["uid"]} for each in given]
     if not task.labels or task.answer_field is None:
-        raise EvalkitError(
+        raise MissingOption(
             f"{task.component.origin} has no labels, or a converter of its own: give "
             "responses= with valid responses to its `example`"
         )

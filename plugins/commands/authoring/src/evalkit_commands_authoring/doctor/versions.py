@@ -43,6 +43,8 @@ def check_core(environment: Environment) -> Iterator[Finding]:
         import evalkit.catalog
 
         evalkit.catalog.find_components  # noqa: B018 - it is imported when it is asked for
+    except KeyboardInterrupt:
+        raise
     except BaseException as error:
         yield Finding(
             ERROR,

@@ -19,7 +19,7 @@ from evalkit.catalog import (
 from evalkit.hookspecs import AnswerKind
 from evalkit.scoring import why_not
 from evalkit_testing.checking import MAX_EXAMPLES, Checks
-from evalkit_testing.laws import Law, LawError, chosen_laws
+from evalkit_testing.laws import Law, LawError, MissingOption, chosen_laws
 from evalkit_testing.metrics.drawing import (
     DRAWN_KINDS,
     DRAWS,
@@ -162,7 +162,7 @@ def _source(subject: Subject, examples: Any) -> Source:
         drawn = source_of_columns(kind, columns, subject.context.labels)
         if drawn is not None:
             return drawn
-        raise EvalkitError(
+        raise MissingOption(
             f"{subject.origin} needs the columns {', '.join(columns)}, which cannot be "
             "drawn; give check_metric examples=…, a hypothesis strategy of "
             "(prediction, target, fields), or a list of such"
@@ -170,7 +170,7 @@ def _source(subject: Subject, examples: Any) -> Source:
     if kind == "all-of":
         return source_of_sets(subject.context.labels)
     if kind not in DRAWN_KINDS:
-        raise EvalkitError(
+        raise MissingOption(
             f"{subject.origin}: answers of the kind {kind!r} cannot be drawn; give "
             "check_metric examples=…"
         )

@@ -8,10 +8,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from evalkit import EvalkitError
 from evalkit.catalog import BoundTask, Registry, Resolver
 from evalkit_testing.checking import MAX_EXAMPLES, Checks
-from evalkit_testing.laws import Law, LawError, chosen_laws
+from evalkit_testing.laws import Law, LawError, MissingOption, chosen_laws
 from evalkit_testing.perturbations.drawing import (
     ExampleSource,
     PerturbationSample,
@@ -117,7 +116,7 @@ def _target(
     bound = BoundTask.of(resolver.bind("tasks", task))
     wanted = fields or bound.perturb_fields
     if not wanted:
-        raise EvalkitError(
+        raise MissingOption(
             f"the task {bound.component.name} does not say which fields a perturbation "
             "changes; give check_perturbation fields=…"
         )

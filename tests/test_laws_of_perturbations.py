@@ -129,7 +129,10 @@ def test_perturbations_are_found_and_every_exception_is_of_one() -> None:
 
 @pytest.mark.parametrize(("name", "task"), QUICK_CASES)
 def test_a_perturbation_keeps_the_laws(name: str, task: str, lexicon: str) -> None:
-    check_perturbation(name, max_examples=QUICK, **options(name, task, lexicon))
+    chosen = options(name, task, lexicon)
+    # another process takes a second; that the order of sets plays no part is seen below
+    chosen["laws"] = [law for law in chosen["laws"] if law != "process"]
+    check_perturbation(name, max_examples=QUICK, **chosen)
 
 
 @pytest.mark.parametrize(("name", "task"), CASES)

@@ -72,9 +72,8 @@ MergeKind = Literal["sum", "min", "max", "moments", "values"]
 `<name>_m2` (the centred second moment, the sum of squared distances from the mean), and
 for each pair of such columns, in alphabetical order, `<one>_<other>_comoment` (the sum
 of products of their distances from the means);
-`values` gives the list of all values, whose memory grows with the examples; their order
-depends on what they are and not on the order of the examples, and is the same in all
-columns.
+`values` gives the list of all values, whose memory grows with the examples, in an
+order that is the same in all columns, and on which no score may depend.
 """
 
 

@@ -51,8 +51,17 @@ BUILT = GOOD + (
     "\n    def __init__(self):\n        from pathlib import Path\n\n"
     "        Path('built').mkdir()\n"
 )
+DOCUMENTED = GOOD.replace(
+    "is right.",
+    """is right.
 
-QUICK = ("metadata", "names", "licence", "writes", "attributes")
+    Example:
+        >>> evalkit.score("share", ["a", "b"], ["a", "a"])["share"].value
+        RIGHT
+""",
+)
+
+QUICK = ("metadata", "names", "licence", "writes", "attributes", "examples")
 
 BROKEN: list[tuple[str, str, Mapping[str, Any], str]] = [
     ("metadata", GOOD, {"metadata": {"Requires-Dist": None}}, "evalkit-core>=0.1"),
@@ -77,6 +86,8 @@ BROKEN: list[tuple[str, str, Mapping[str, Any], str]] = [
     ("documented", GOOD.replace('"""', "#"), {}, "has no docstring"),
     ("documented", GOOD, {"metadata": {"Summary": None}}, "no description"),
     ("licence", GOOD, {"metadata": {"License-Expression": None}}, "license ="),
+    ("examples", DOCUMENTED.replace("RIGHT", "0.0"), {}, "Got: 0.5"),
+    ("examples", DOCUMENTED.replace("evalkit.score", "score"), {}, "NameError"),
 ]
 
 
@@ -118,6 +129,21 @@ def test_a_distribution_that_keeps_the_laws_passes(
 ) -> None:
     evalkit_distribution(GOOD, NAMES, name="Thrown.Away")
     check_distribution("thrown_away")
+
+
+@pytest.mark.parametrize("said", ["0.5", "0..."])
+def test_examples_of_docstrings_that_are_right_pass(
+    said: str, evalkit_distribution: Callable[..., Any]
+) -> None:
+    code = DOCUMENTED.replace("RIGHT", said)
+    evalkit_distribution(code, NAMES, name="thrown")
+    check_distribution("thrown", laws=["examples"])
+
+
+def test_an_example_can_be_left_out(evalkit_distribution: Callable[..., Any]) -> None:
+    code = DOCUMENTED.replace("].value", "].value  # doctest: +SKIP")
+    evalkit_distribution(code, NAMES, name="thrown")
+    check_distribution("thrown", laws=["examples"])
 
 
 def test_what_is_hidden_does_not_pass(

@@ -377,7 +377,7 @@ def test_a_broken_law_is_told_with_an_example(
 
 def test_each_law_that_a_plugin_can_break_is_broken_above() -> None:
     rest = {law.name for law in PERTURBATION_LAWS} - {law for _, law, _ in BROKEN}
-    assert rest == {"edits", "identity"}
+    assert rest == {"edits", "identity", "process"}
 
 
 def test_a_field_that_is_a_list_stays_one() -> None:
@@ -455,6 +455,54 @@ def test_the_name_in_the_copies_must_make_the_same_copies(
     with pytest.raises(PerturbationLawError, match="by the name 'secretive") as caught:
         check_perturbation("secretive", **given)
     assert caught.value.law == "identity"
+
+
+ELSEWHERE = """
+import sys
+
+if "another_process" in sys.argv[0]:
+    raise SystemExit("not here")
+"""
+
+OF_A_SET = """
+import evalkit
+
+
+class OfASet(evalkit.Perturbation):
+    families = ("robustness",)
+    label_effect = {}
+    version = "1"
+
+    def perturb(self, text, rng):
+        signs = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}
+        return text + rng.choice(ORDER(signs))
+"""
+
+
+@pytest.mark.parametrize("order", ["list", "sorted"])
+def test_another_process_must_make_the_same_copies(
+    evalkit_distribution: Callable[..., Any], order: str
+) -> None:
+    code = OF_A_SET.replace("ORDER", order)
+    evalkit_distribution(code, {"evalkit.perturbations": {"of-a-set": "OfASet"}})
+    if order == "sorted":
+        check_perturbation("of-a-set", laws=["process"], max_examples=FEW)
+        return
+    with pytest.raises(PerturbationLawError, match="in another process") as caught:
+        check_perturbation("of-a-set", laws=["process"], max_examples=FEW)
+    assert caught.value.law == "process"
+    assert "mend: sort what comes from a set" in str(caught.value)
+
+
+def test_what_another_process_cannot_do_is_told(
+    evalkit_distribution: Callable[..., Any],
+) -> None:
+    code = OF_A_SET.replace("ORDER", "sorted") + ELSEWHERE
+    evalkit_distribution(code, {"evalkit.perturbations": {"of-a-set": "OfASet"}})
+    with pytest.raises(
+        PerturbationLawError, match=r"ended with 1: .*SystemExit: not here"
+    ):
+        check_perturbation("of-a-set", laws=["process"], max_examples=FEW)
 
 
 # strengths, examples, arguments ---------------------------------------------------

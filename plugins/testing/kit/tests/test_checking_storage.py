@@ -147,6 +147,35 @@ class WritesAndRefuses(Memory):
         return super().put(path, uri, condition, sha256=sha256)
 
 
+class HalfConditions(Memory):
+    """One that says that it honours none, and overwrites what is not empty."""
+
+    def honours_conditions(self, uri: str) -> bool:
+        return False
+
+    def put(
+        self, path: Path, uri: str, condition: Condition, *, sha256: str | None = None
+    ) -> StoredObject:
+        is_empty = uri in self.objects and not self.objects[uri][0]
+        if condition.kind == "absent" and not is_empty:
+            condition = ALWAYS
+        return super().put(path, uri, condition, sha256=sha256)
+
+
+class LooksFirst(Memory):
+    """One that refuses what it sees, and keeps no two writers apart."""
+
+    def honours_conditions(self, uri: str) -> bool:
+        return False
+
+
+class IgnoresAll(NoConditions):
+    """One whose server knows no conditions."""
+
+    def honours_conditions(self, uri: str) -> bool:
+        return False
+
+
 class Races(Memory):
     def put(
         self, path: Path, uri: str, condition: Condition, *, sha256: str | None = None
@@ -238,7 +267,7 @@ BROKEN: Mapping[str, Sequence[type[Memory]]] = {
     "ranges": [Inclusive],
     "digest": [WrongDigest],
     "changed": [ReadsTheNew, SameEtag],
-    "conditions": [NoConditions, WritesAndRefuses],
+    "conditions": [NoConditions, WritesAndRefuses, HalfConditions],
     "races": [Races],
     "listed": [OneLevel, ListsMore, Unsorted],
     "deleted": [DeletesMore, KeyErrors],
@@ -270,6 +299,11 @@ def test_a_store_that_keeps_the_laws_passes_and_is_empty_afterwards() -> None:
     check_storage("memory://bucket/", store=store)
     assert store.objects == {}
     check_storage("memory://bucket/", store=ReadsOnly, known=KNOWN)
+
+
+@pytest.mark.parametrize("store", [LooksFirst, IgnoresAll])
+def test_a_store_may_refuse_all_conditions_or_none(store: Any) -> None:
+    check_storage(PLACE, store=store, laws=["conditions", "races"])
 
 
 def test_nothing_outside_of_the_place_is_touched() -> None:

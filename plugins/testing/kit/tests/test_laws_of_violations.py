@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import pytest
 from pydantic import BaseModel
@@ -281,3 +281,144 @@ def test_empty_replies_to_all_chats_are_no_answers() -> None:
 
     with pytest.raises(LawError, match="all replies to chats are empty"):
         check_model(OnlyText)
+
+
+class Longest(evalkit.Metric):
+    """Share of the answer's length that the prediction has."""
+
+    bounds = (0, None)
+    higher_is_better = True
+    answer_kinds = ("one",)
+
+    def score_example(self, prediction: Any, target: Any) -> float:
+        return float(len(str(prediction)))
+
+
+def test_a_missing_prediction_is_not_taken_for_a_text() -> None:
+    class OfNone(Longest):
+        """The same, of nothing too."""
+
+        accepts_no_prediction = True
+
+    with pytest.raises(LawError, match="as for the text 'None'") as caught:
+        check_metric(OfNone, laws=["null"], max_examples=FEW)
+    assert caught.value.law == "null"
+
+    class OfNothing(OfNone):
+        """The same, where nothing has no length."""
+
+        def score_example(self, prediction: Any, target: Any) -> float:
+            return float(len(prediction or ""))
+
+    check_metric(OfNothing, laws=["null"], max_examples=FEW)
+
+
+def test_an_empty_prediction_is_not_left_out_without_a_word() -> None:
+    class OfSome(Longest):
+        """The same, of what is not empty."""
+
+        def score_example(self, prediction: Any, target: Any) -> Any:
+            return float(len(prediction)) if prediction else None
+
+    with pytest.raises(LawError, match="is left out where the prediction is ''"):
+        check_metric(OfSome, laws=["left-out"], max_examples=FEW)
+
+    class WithReason(Longest):
+        """The same, which says why."""
+
+        def score_example(self, prediction: Any, target: Any) -> Any:
+            return float(len(prediction)) or evalkit.NotScored("it is empty")
+
+    check_metric(WithReason, laws=["left-out"], max_examples=FEW)
+    check_metric(Longest, laws=["left-out"], max_examples=FEW)
+
+
+def test_which_acceptable_answer_is_given_changes_nothing() -> None:
+    class AsText(FirstAnswer):
+        """Share of the answers' words that the prediction has."""
+
+        def score_example(self, prediction: Any, target: Any) -> float:
+            words = {*str(target).split()}
+            return len(words & {*str(prediction).split()}) / len(words or " ")
+
+    with pytest.raises(LawError, match="for the prediction 'red car'") as caught:
+        check_metric(AsText, laws=["each-answer"], max_examples=FEW)
+    assert caught.value.law == "each-answer"
+
+    class Best(FirstAnswer):
+        """Share of the words of the answer that fits best."""
+
+        def score_example(self, prediction: Any, target: Any) -> float:
+            given = {*str(prediction).split()}
+            return max((float({*text.split()} == given) for text in target), default=0)
+
+    check_metric(Best, laws=["each-answer"], max_examples=FEW)
+
+
+def test_kept_values_have_no_order_that_counts() -> None:
+    class Kept(evalkit.Metric):
+        """The first of the numbers, or the middle one."""
+
+        answer_kinds = ("number",)
+        interval = "none"
+        merges: ClassVar[Mapping[str, str]] = {"number": "values"}
+        place = 0
+
+        def example_statistics(self, prediction: Any) -> dict[str, float]:
+            return {"number": float(prediction)}
+
+        def finalize(self, sums: Any) -> float:
+            return float(self.value([*sums["number"]]))
+
+        def value(self, numbers: list[float]) -> float:
+            return numbers[0]
+
+    with pytest.raises(LawError, match="kept values in reverse order") as caught:
+        check_metric(Kept, laws=["order"], max_examples=FEW)
+    assert caught.value.law == "order"
+
+    class Middle(Kept):
+        """The middle one."""
+
+        def value(self, numbers: list[float]) -> float:
+            return sorted(numbers)[len(numbers) // 2]
+
+    check_metric(Middle, laws=["order"], max_examples=FEW)
+
+
+def test_a_mapping_names_fields_that_there_are() -> None:
+    class Asked(BaseModel):
+        uid: str
+        text: str
+
+    class Said(BaseModel):
+        id: str
+        label: Literal["a", "b"]
+
+    class Mapped(evalkit.TaskIO):
+        """Is it an a?"""
+
+        Input = Asked
+        Output = Said
+        answer_field = "label"
+        perf_metric = "accuracy"
+        labels = ("a", "b")
+        example: ClassVar[Mapping[str, Any]] = {"uid": "1", "text": "a"}
+        pred_field_converter: ClassVar[Mapping[str, str]] = {
+            "id": "uid",
+            "pred": "label",
+        }
+
+    with pytest.raises(LawError, match="has 'id': 'uid', and the fields") as caught:
+        check_task(Mapped, laws=["mappings"])
+    assert caught.value.law == "mappings"
+
+    class Right(Mapped):
+        """Is it an a, and not a b?"""
+
+        pred_field_converter: ClassVar[Mapping[str, str]] = {
+            "id": "id",
+            "pred": "label",
+        }
+
+    check_task(Right, laws=["mappings"])

@@ -50,11 +50,12 @@ class _Trial:
         return import_component(self.component)
 
 
-def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run_python(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run Python in an empty folder, with the variables of this process.
 
     Args:
         arguments: What follows the name of the program.
+        variables: Variables that are set, or have another value, there.
 
     Raises:
         LawBroken: It does not end.
@@ -64,7 +65,7 @@ def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
             return subprocess.run(
                 [sys.executable, *arguments],
                 cwd=folder,
-                env={**os.environ, "NO_COLOR": "1"},
+                env={**os.environ, "NO_COLOR": "1", **variables},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 encoding="utf-8",

@@ -38,9 +38,15 @@ GROUPS: Mapping[str, tuple[Group, ...]] = {
         Group("values", ("values", "counts", "nothing", "single", "width")),
         Group(
             "same",
-            ("repeatable", "stateless", "order", "answers", "batches", "split", "tags"),
+            (
+                *("repeatable", "stateless", "order", "answers", "each-answer"),
+                *("batches", "split", "tags"),
+            ),
         ),
-        Group("best-and-worst", ("missing", "nan", "reasons", "perfect")),
+        Group(
+            "best-and-worst",
+            ("missing", "null", "left-out", "nan", "reasons", "perfect"),
+        ),
     ),
 }
 """Groups of the kinds whose laws are many; other kinds have one."""

@@ -14,6 +14,7 @@ from typing import Any
 from evalkit import PluginError, Registry, UnknownPluginError
 from evalkit.catalog import Catalog, Component
 from evalkit_testing.commands import run_python
+from evalkit_testing.docstring_examples import wrong_examples
 from evalkit_testing.laws import Law, LawBroken, LawError, check_laws, chosen_laws
 
 MOST_COST = 6.0
@@ -251,6 +252,16 @@ def _check_documented(found: Surveyed) -> None:
             raise LawBroken(f"{name} has no docstring, which `evalkit show` would show")
 
 
+def _check_examples(found: Surveyed) -> None:
+    for component in found.components:
+        try:
+            wrong = next(wrong_examples(component), None)
+        except PluginError:  # which the law `contract` tells
+            continue
+        if wrong:
+            raise LawBroken(f"the docstring of {component.id}: {wrong}")
+
+
 def _check_licence(found: Surveyed) -> None:
     classifiers = found.metadata.get_all("Classifier") or ()
     said = [found.metadata.get("License-Expression"), found.metadata.get("License")]
@@ -300,5 +311,11 @@ DISTRIBUTION_LAWS: tuple[Law[Surveyed], ...] = (
         mend="write it, in one sentence.",
     ),
     Law("licence", "it says its licence.", _check_licence),
+    Law(
+        "examples",
+        "the examples in its docstrings give what they say.",
+        _check_examples,
+        mend="correct the example, or the code; `# doctest: +SKIP` leaves it out.",
+    ),
 )
 """What holds of every distribution."""

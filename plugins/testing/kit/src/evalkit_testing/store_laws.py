@@ -169,6 +169,7 @@ def _check_changed(trial: Trial) -> None:
 def _check_conditions(trial: Trial) -> None:
     with trial.folder() as folder:
         if not trial.store.honours_conditions(f"{folder}probe"):
+            _refuse_half(trial, folder)
             return
         uri = f"{folder}it.txt"
         trial.put(uri, b"one", IF_ABSENT)
@@ -179,6 +180,43 @@ def _check_conditions(trial: Trial) -> None:
             raise LawBroken(f"{uri} was written where it was unchanged, and is not so")
         _refused(trial, uri, if_match(first), "as long as it is unchanged")
         _refused(trial, f"{folder}no.txt", if_match(first), "as long as it is there")
+
+
+def _refuse_half(trial: Trial, folder: str) -> None:
+    """Have a store that honours no conditions refuse all that do not hold, or none.
+
+    It may look before it writes, and not keep writers at once apart.
+    """
+    empty, full = f"{folder}empty.txt", f"{folder}it.txt"
+    trial.put(empty, b"")
+    trial.put(full, b"one")
+    first = trial.found(full)
+    trial.put(full, b"another")
+    tries = {
+        "over an empty object, as long as nothing is there": (empty, IF_ABSENT),
+        "over an object, as long as nothing is there": (full, IF_ABSENT),
+        "over a changed object, as long as it is unchanged": (full, if_match(first)),
+        "where an object was, as long as it is there": (
+            f"{folder}no.txt",
+            if_match(first),
+        ),
+    }
+    refused = {what: _is_refused(trial, *each) for what, each in tries.items()}
+    if len({*refused.values()}) > 1:
+        one = next(what for what, is_so in refused.items() if is_so)
+        other = next(what for what, is_so in refused.items() if not is_so)
+        raise LawBroken(
+            f"it refuses to write {one}, but writes {other}: refuse every condition "
+            "that does not hold, or ignore all"
+        )
+
+
+def _is_refused(trial: Trial, uri: str, condition: Condition) -> bool:
+    try:
+        trial.put(uri, b"overwritten", condition)
+    except (ObjectExistsError, ObjectChangedError):
+        return True
+    return False
 
 
 def _refused(trial: Trial, uri: str, condition: Condition, how: str) -> None:

@@ -277,6 +277,29 @@ def _check_columns(trial: _Trial) -> None:
         raise LawBroken(str(error)) from error
 
 
+def _check_mappings(trial: _Trial) -> None:
+    """A converter that is a mapping names fields that there are."""
+    task = trial.task
+    named = (
+        ("label_field_converter", ("id",), task.Input),
+        ("pred_field_converter", ("id", "pred"), task.Output),
+    )
+    for converter, keys, model in named:
+        mapping = getattr(task.plugin, converter, None)
+        if not isinstance(mapping, Mapping):
+            continue
+        has_more = model.model_config.get("extra") == "allow"
+        known = {*model.model_fields}
+        known |= {each.alias for each in model.model_fields.values() if each.alias}
+        for key in keys:
+            name = mapping.get(key)
+            if isinstance(name, str) and name not in known and not has_more:
+                raise LawBroken(
+                    f"{converter} has {key!r}: {name!r}, and the fields of "
+                    f"{model.__name__} are {', '.join(map(repr, model.model_fields))}"
+                )
+
+
 def _check_metrics(trial: _Trial) -> None:
     named = [trial.task.perf_metric, *trial.task.eval_metrics]
     for metric in named:
@@ -344,6 +367,12 @@ TASK_LAWS: tuple[Law[_Trial], ...] = (
         "an answer that is no label is refused.",
         _check_labels,
         mend="make the answer a Literal of the labels, or refuse others.",
+    ),
+    Law(
+        "mappings",
+        "a converter that is a mapping names fields that there are.",
+        _check_mappings,
+        mend="correct the name.",
     ),
     Law(
         "columns",

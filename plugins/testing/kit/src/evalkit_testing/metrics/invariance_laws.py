@@ -65,6 +65,25 @@ def check_order(trial: Trial) -> None:
         scales = scales_of(subject.bind(), trial.statistics)
         found = difference_of_sums(trial.sums, moved.sums, subject.keys, scales)
         refuse(found, where)
+        _check_kept_values(trial)
+
+
+def _check_kept_values(trial: Trial) -> None:
+    """Kept values come in any order, in which those of one example stay together."""
+    metric = trial.subject.bind()
+    kept = [
+        name
+        for name in trial.sums.columns
+        if metric.merges.get(name) == "values" and name not in trial.subject.keys
+    ]
+    if not kept or trial.sums.is_empty():
+        return
+    turned = trial.sums.with_columns(pl.col(name).list.reverse() for name in kept)
+    found = trial.subject.finalize(metric, turned, trial.groups)
+    refuse(
+        difference_of_values(trial.values, found),
+        "where finalize is given the same kept values in reverse order",
+    )
 
 
 def _difference_of_examples(

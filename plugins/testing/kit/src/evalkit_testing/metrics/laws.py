@@ -12,6 +12,11 @@ from evalkit_testing.metrics.invariance_laws import (
     check_stateless,
     check_tags,
 )
+from evalkit_testing.metrics.text_laws import (
+    check_each_answer,
+    check_left_out,
+    check_null,
+)
 from evalkit_testing.metrics.trials import Trial
 from evalkit_testing.metrics.value_laws import (
     check_counts,
@@ -72,6 +77,12 @@ LAWS: tuple[Law[Trial], ...] = (
         check_answers,
         mend="compare with each, and take the best.",
     ),
+    Law(
+        "each-answer",
+        "which of the acceptable answers is given changes nothing",
+        check_each_answer,
+        mend="compare with each, and take the best.",
+    ),
     Law("batches", "the size of batches changes nothing", check_batches, ("cuts",)),
     Law(
         "split",
@@ -85,6 +96,18 @@ LAWS: tuple[Law[Trial], ...] = (
         "an example without a prediction counts as worst",
         check_missing,
         ("silent",),
+    ),
+    Law(
+        "null",
+        "a missing prediction is not taken for the text 'None'",
+        check_null,
+        mend="look for None before str(prediction), or drop `accepts_no_prediction`.",
+    ),
+    Law(
+        "left-out",
+        "an empty prediction is scored, or has a reason",
+        check_left_out,
+        mend="return a score for any text, also an empty one.",
     ),
     Law(
         "nan",

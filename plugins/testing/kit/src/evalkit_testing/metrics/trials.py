@@ -89,6 +89,13 @@ class Trial(checking.Trial):
         return why_not(self.subject.bind(), self.table) is None
 
     @cached_property
+    def reads_more(self) -> bool:
+        """Whether a score may depend on more than prediction and answer."""
+        attributes = self.subject.attributes
+        needed = {*attributes["columns"]} - {*attributes["optional_columns"]}
+        return bool(needed) or any(row.fields for row in self.rows)
+
+    @cached_property
     def scored(self) -> Scored:
         """The scores without intervals."""
         metric = self.subject.bind(interval="none")

@@ -129,7 +129,7 @@ def check_perfect(trial: Trial) -> None:
     best = _best_value(trial.subject)
     is_choice = trial.subject.context.answer_kind == "any-of"
     rows = tuple(_perfect_rows(trial.rows, is_choice))
-    if not rows or _reads_more(trial):
+    if not rows or trial.reads_more:
         return
     if best is None:
         _check_not_worse(trial, rows)
@@ -145,13 +145,6 @@ def check_perfect(trial: Trial) -> None:
                 f"the value of {name_part(part)} is {found.value}, not {best}, where "
                 "every prediction is the answer, or the first of the acceptable ones"
             )
-
-
-def _reads_more(trial: Trial) -> bool:
-    """Tell whether a score may depend on more than prediction and answer."""
-    attributes = trial.subject.attributes
-    needed = {*attributes["columns"]} - {*attributes["optional_columns"]}
-    return bool(needed) or any(row.fields for row in trial.rows)
 
 
 def _check_not_worse(trial: Trial, rows: tuple[Row, ...]) -> None:
@@ -195,7 +188,7 @@ def check_nan(trial: Trial) -> None:
     """A prediction that is NaN is not taken for a number, such as 0."""
     numbers = [row.target for row in trial.rows]
     plain = [each for each in numbers if type(each) in (int, float)]
-    if trial.scored.failed or 0 in plain or _reads_more(trial):
+    if trial.scored.failed or 0 in plain or trial.reads_more:
         return
     if len(plain) < max(2, len(numbers)):
         return
@@ -237,7 +230,7 @@ def check_reasons(trial: Trial) -> None:
     subject = trial.subject
     is_choice = subject.context.answer_kind == "any-of"
     texts = (str, *((list, tuple) if is_choice else ()))
-    if trial.scored.failed or subject.context.labels or _reads_more(trial):
+    if trial.scored.failed or subject.context.labels or trial.reads_more:
         return
     if not all(isinstance(row.target, texts) for row in trial.rows):
         return

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from evalkit.catalog import BoundTask, Registry, Resolver
 from evalkit_testing.checking import MAX_EXAMPLES, Checks
-from evalkit_testing.laws import Law, LawError, MissingOption, chosen_laws
+from evalkit_testing.laws import (
+    Law,
+    LawBroken,
+    LawError,
+    MissingOption,
+    chosen_laws,
+)
+from evalkit_testing.perturbations.another_process import check_elsewhere
 from evalkit_testing.perturbations.drawing import (
     ExampleSource,
     PerturbationSample,
@@ -18,7 +25,12 @@ from evalkit_testing.perturbations.drawing import (
     listed_samples,
     perturbation_samples,
 )
-from evalkit_testing.perturbations.laws import OTHER, PERTURBATION_LAWS, TRANSFORMS
+from evalkit_testing.perturbations.laws import (
+    OTHER,
+    PERTURBATION_LAWS,
+    PROCESS,
+    TRANSFORMS,
+)
 from evalkit_testing.perturbations.subjects import (
     Example,
     PerturbationSubject,
@@ -103,6 +115,8 @@ def check_perturbation(
     for subject in subjects:
         _check_laws(chosen, subject, source, max_examples)
     _refuse_untested(chosen, subjects)
+    for subject in subjects if PROCESS in chosen else ():
+        _check_elsewhere(subject)
 
 
 def _target(
@@ -137,6 +151,14 @@ def _check_laws(
     make = partial(PerturbationTrial, subject)
     checks = Checks(laws, make, drawn, PerturbationLawError, max_examples)
     checks.run(listed_samples(source.listed))
+
+
+def _check_elsewhere(subject: PerturbationSubject) -> None:
+    try:
+        check_elsewhere(subject.made)
+    except LawBroken as error:
+        text = "\n".join(PROCESS.told(subject.origin, str(error)))
+        raise PerturbationLawError(text, PROCESS.name) from None
 
 
 def _refuse_untested(

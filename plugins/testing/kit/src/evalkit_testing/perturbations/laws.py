@@ -16,6 +16,7 @@ from evalkit_testing.perturbations.state_laws import (
     check_randomness,
     check_repeatable,
     check_stateless,
+    keep_copies,
 )
 from evalkit_testing.perturbations.text_laws import (
     check_edits,
@@ -32,6 +33,14 @@ TRANSFORMS: Law[PerturbationTrial] = Law(
     "transforms", "where the answer is said to change, some answers do", count_answers
 )
 """The one law that is about all examples together."""
+
+PROCESS: Law[PerturbationTrial] = Law(
+    "process",
+    "another process makes the same copies",
+    keep_copies,
+    mend="sort what comes from a set, and hash with hashlib, not with hash().",
+)
+"""Told for all examples together, as a process takes its time."""
 
 PERTURBATION_LAWS: tuple[Law[PerturbationTrial], ...] = (
     Law(
@@ -78,5 +87,6 @@ PERTURBATION_LAWS: tuple[Law[PerturbationTrial], ...] = (
         mend="return 'pass', 'fail' or 'not applicable'.",
     ),
     Law("identity", "by its copies' name it makes the same copies", check_identity),
+    PROCESS,
 )
 """All laws, in the order in which they are told when several are broken."""

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from evalkit_testing.laws import LawBroken, refuse
+from evalkit_testing.perturbations.another_process import MOST, Made
 from evalkit_testing.perturbations.trials import PerturbationTrial
 
 _VARIANTS = 3
@@ -130,3 +131,22 @@ def check_identity(trial: PerturbationTrial) -> None:
         name = made["perturbation"]
         again = trial.subject.copies_by_name(name, trial.example, trial.seed)
         refuse(_difference(trial.copies, again), f"by the name {name!r}")
+
+
+def keep_copies(trial: PerturbationTrial) -> None:
+    """Keep some copies, for another process to make them again."""
+    subject, target = trial.subject, trial.subject.target
+    if not subject.is_installed or not target.is_installed or len(subject.made) >= MOST:
+        return
+    for copy in trial.copies[:1]:
+        made = Made(
+            dict(trial.example),
+            copy["perturbation"],
+            target.task_name or None,
+            target.fields,
+            target.answer_field,
+            trial.seed,
+            trial.copies,
+        )
+        if made.is_plain:
+            subject.made.append(made)

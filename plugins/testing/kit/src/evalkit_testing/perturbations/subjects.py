@@ -20,6 +20,7 @@ from evalkit.catalog import (
 )
 from evalkit.perturbing import effect_of, find_texts, read_path
 from evalkit_testing.laws import LawBroken
+from evalkit_testing.perturbations.another_process import Made
 
 HOOKS = ("perturb_example", "find_edits", "perturb_batch", "perturb")
 """The ways to write a perturbation; the first that it has is called."""
@@ -83,6 +84,11 @@ class Target:
         self.task_name = "" if task is None else task.component.name
         known = None if task is None else task.labels
         self.labels: tuple[str, ...] | None = None if known is None else tuple(known)
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether there is no task, or one that can be named."""
+        return self.task is None or self.task.loaded_with is not None
 
     def copies(
         self,
@@ -223,6 +229,7 @@ class PerturbationSubject:
         hook: The way in which it is written.
         copies_seen: How many copies it made.
         answers_changed: How many of them had another answer.
+        made: Some that another process is to make again.
     """
 
     def __init__(
@@ -238,6 +245,7 @@ class PerturbationSubject:
         self.hook = next(hook for hook in HOOKS if bound.has(hook))
         self.copies_seen = 0
         self.answers_changed = 0
+        self.made: list[Made] = []
 
     @property
     def is_installed(self) -> bool:

@@ -896,6 +896,27 @@ def test_a_task_says_of_which_types_values_are() -> None:
         check_metric(OnlySpans, examples=[([], [{"start": 1, "day": day}])])
 
 
+@pytest.mark.slow
+def test_a_task_says_what_is_drawn() -> None:
+    check_metric(OnlySpans, task=Spans, max_examples=5)
+
+    class Asking(OnlySpans):
+        answer_kinds = ("spans",)
+        columns = ("text",)
+
+        def score_example(self, prediction: Any, target: Any, fields: Any) -> float:
+            assert all(isinstance(span["day"], date) for span in target)
+            return float(len(fields["text"]) < 3)
+
+    check_metric(Asking, task=Spans, max_examples=5, perfect=False)
+
+    class Unknown(OnlySpans):
+        columns = ("no_such_field",)
+
+    with pytest.raises(EvalkitError, match="give check_metric task="):
+        check_metric(Unknown, task=Spans)
+
+
 def drawn_with(
     metric: type[Metric], **options: Any
 ) -> Iterator[tuple[list[Any], list[Any]]]:

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from evalkit_testing.storage import StorageLawError as StorageLawError
     from evalkit_testing.storage import check_storage as check_storage
     from evalkit_testing.store_laws import STORAGE_LAWS as STORAGE_LAWS
-    from evalkit_testing.tasks import TASK_LAWS as TASK_LAWS
+    from evalkit_testing.task_laws import TASK_LAWS as TASK_LAWS
     from evalkit_testing.tasks import TaskLawError as TaskLawError
     from evalkit_testing.tasks import check_task as check_task
 
@@ -86,7 +86,8 @@ _HOMES = {
     "schemas": "SCHEMA_LAWS SchemaLawError check_schema",
     "storage": "StorageLawError check_storage",
     "store_laws": "STORAGE_LAWS",
-    "tasks": "TASK_LAWS TaskLawError check_task",
+    "task_laws": "TASK_LAWS",
+    "tasks": "TaskLawError check_task",
 }
 
 __all__ = sorted(name for names in _HOMES.values() for name in names.split())

@@ -193,6 +193,22 @@ def _run_drawn(
     run()
 
 
+def collect_drawn(drawn: st.SearchStrategy[SampleT], count: int) -> list[SampleT]:
+    """Return what a strategy draws, the same each time.
+
+    Args:
+        drawn: The strategy.
+        count: How much is drawn, at most.
+
+    Returns:
+        What was drawn, with repetitions; nothing from a strategy that is empty.
+    """
+    found: list[SampleT] = []
+    if not drawn.is_empty:
+        _run_drawn(found.append, drawn, count, shrinks=False)
+    return found
+
+
 def given_examples(
     examples: Any, form: str, read: Callable[[Any], SampleT]
 ) -> st.SearchStrategy[SampleT] | list[SampleT]:

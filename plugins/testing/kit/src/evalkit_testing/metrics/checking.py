@@ -31,6 +31,7 @@ from evalkit_testing.metrics.drawing import (
     samples,
     source_of_columns,
     source_of_sets,
+    source_of_task,
 )
 from evalkit_testing.metrics.laws import LAWS
 from evalkit_testing.metrics.samples import Row, Sample
@@ -79,7 +80,8 @@ def check_metric(
             instance or function.
         task: The task, by name or as an object. Its annotations say of which types
             predictions, answers and fields are, as in an evaluation. Needed where
-            `examples` have structs, dates or the like.
+            `examples` have structs, dates or the like. Without `examples`, what no kind
+            of answers says is drawn from its `Output` and `Input`.
         examples: What sets are made of: a hypothesis strategy of
             `(prediction, target)` or `(prediction, target, fields)`, where `fields` is
             a mapping with the metric's `columns`; or a list of such. By default texts
@@ -160,23 +162,36 @@ def _source(subject: Subject, examples: Any) -> Source:
     kind = subject.context.answer_kind
     if columns:
         drawn = source_of_columns(kind, columns, subject.context.labels)
+        drawn = drawn or _source_of_task(subject)
         if drawn is not None:
             return drawn
         raise MissingOption(
             f"{subject.origin} needs the columns {', '.join(columns)}, which cannot be "
-            "drawn; give check_metric examples=…, a hypothesis strategy of "
-            "(prediction, target, fields), or a list of such"
+            "drawn; give check_metric task=…, a task with these fields, or examples=…, "
+            "a hypothesis strategy of (prediction, target, fields), or a list of such"
         )
     if kind == "all-of":
         return source_of_sets(subject.context.labels)
     if kind not in DRAWN_KINDS:
+        drawn = _source_of_task(subject)
+        if drawn is not None:
+            return drawn
         raise MissingOption(
             f"{subject.origin}: answers of the kind {kind!r} cannot be drawn; give "
-            "check_metric examples=…"
+            "check_metric task=…, a task that has such answers, or examples=…"
         )
     nothing = Row("0", None, {"any-of": ["a"], "number": 1}.get(kind, "a"), {}, (), 0)
     nulls = why_not(subject.bind(), subject.table([nothing])) is None
     return drawn_source(kind, subject.context.labels, nulls)
+
+
+def _source_of_task(subject: Subject) -> Source | None:
+    if subject.task is None:
+        return None
+    attributes = subject.attributes
+    columns, optional = attributes["columns"], attributes["optional_columns"]
+    kind = subject.context.answer_kind
+    return source_of_task(subject.task, kind, columns, optional)
 
 
 def _check_laws(

@@ -12,9 +12,12 @@ from typing import Any
 from hypothesis import strategies as st
 
 from evalkit import EvalkitError
+from evalkit.catalog import BoundTask
 from evalkit.hookspecs import AnswerKind
 from evalkit_testing.checking import given_examples
+from evalkit_testing.drawn_responses import answers_of
 from evalkit_testing.metrics.samples import Row, Sample
+from evalkit_testing.model_rows import read_values_of
 
 MOST_ROWS = 12
 DRAWN_KINDS: tuple[AnswerKind, ...] = ("one", "any-of", "number")
@@ -160,15 +163,17 @@ def _pairs(
     targets = st.lists(values, max_size=3) if kind == "any-of" else values
     outcomes = st.sampled_from(_OUTCOMES)
     return st.tuples(outcomes, targets, values).map(
-        lambda drawn: (_prediction(*drawn, nulls), drawn[1])
+        lambda drawn: (_prediction(*drawn, nulls, kind == "any-of"), drawn[1])
     )
 
 
-def _prediction(outcome: str, target: Any, value: Any, nulls: bool) -> Any:
+def _prediction(
+    outcome: str, target: Any, value: Any, nulls: bool, is_choice: bool
+) -> Any:
     if outcome == "none" and nulls:
         return None
     if outcome == "right" and target != []:
-        return target[0] if isinstance(target, list) else target
+        return target[0] if is_choice else target
     return value
 
 
@@ -248,6 +253,44 @@ def source_of_columns(
             )
         )
     return None
+
+
+def source_of_task(
+    task: BoundTask,
+    kind: AnswerKind,
+    columns: Collection[str],
+    optional: Collection[str],
+) -> Source | None:
+    """Draw examples with the answers and the fields that a task declares.
+
+    Args:
+        task: The task.
+        kind: The kind of answers.
+        columns: The columns of the metric.
+        optional: Those that it can do without.
+
+    Returns:
+        Where sets of examples come from; None where the task says nothing of its
+        answers, or of a column that is needed.
+    """
+    answers = answers_of(task)
+    fields = {**task.Output.model_fields, **task.Input.model_fields}
+    known = {name: read_values_of(fields[name]) for name in columns if name in fields}
+    needed = {*columns} - {*optional}
+    if answers is None or not needed <= {*known} or (columns and not known):
+        return None
+    given = st.fixed_dictionaries(
+        {name: known[name] for name in known if name not in optional},
+        optional={name: known[name] for name in known if name in optional},
+    )
+    pool = st.lists(answers, min_size=1, max_size=4)
+    return pool.map(
+        lambda drawn: st.builds(
+            lambda pair, more: (*pair, more),
+            _pairs(drawn, kind, nulls=False),
+            given,
+        )
+    )
 
 
 def _probable(

@@ -53,6 +53,7 @@ class Subject:
     Attributes:
         context: The same.
         allows_errors: The same.
+        task: The same.
         origin: The metric's name with its parameters and its distribution.
         attributes: What it declares.
         keys: The columns that name a cell of its sums.
@@ -67,7 +68,7 @@ class Subject:
         task: BoundTask | None = None,
     ) -> None:
         self._as_given = bound
-        self._task = task
+        self.task = task
         self.context = context
         self.allows_errors = allows_errors
         component = bound.component
@@ -120,7 +121,7 @@ class Subject:
     def table(self, rows: Sequence[Row], clustered: bool = False) -> ScoringTable:
         """Make the table that holds some rows."""
         columns = self.attributes["columns"]
-        return to_table(rows, self.context, columns, clustered, self._task)
+        return to_table(rows, self.context, columns, clustered, self.task)
 
     def score(self, metric: BoundMetric, table: ScoringTable, groups: Groups) -> Scored:
         """Score a table as an evaluation does.

@@ -95,6 +95,11 @@ def test_all_of_an_evaluation_may_be_in_a_file(folder: Path, run_evalkit: Run) -
     for name in ("datasets/texts", "tasks/mood", "metrics/glad"):
         assert used[name]["source_sha256"]
     assert used["metrics/glad"]["distribution"] == "given as a file of Python"
+    said = run_evalkit(*words).stdout.splitlines()
+    start = "of a file of Python, not of an installed package: "
+    (line,) = (each for each in said if each.startswith(start))
+    local = ["datasets/texts", "metrics/glad", "tasks/mood"]
+    assert sorted(line.removeprefix(start).split(", ")) == local
 
 
 def test_the_bytes_of_the_file_are_in_the_id_and_its_folder_is_not(

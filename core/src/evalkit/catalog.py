@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from evalkit.plugins.bound import BoundPerturbation as BoundPerturbation
     from evalkit.plugins.bound import BoundTask as BoundTask
     from evalkit.plugins.commands import find_component as find_component
+    from evalkit.plugins.components import AS_PYTHON as AS_PYTHON
     from evalkit.plugins.components import WITHOUT_PLUGIN as WITHOUT_PLUGIN
     from evalkit.plugins.components import Catalog as Catalog
     from evalkit.plugins.components import Component as Component
@@ -78,7 +79,9 @@ else:
                 "BoundPerturbation BoundTask"
             ),
             "plugins.commands": "find_component",
-            "plugins.components": ("Catalog Component DiscoveryProblem WITHOUT_PLUGIN"),
+            "plugins.components": (
+                "AS_PYTHON Catalog Component DiscoveryProblem WITHOUT_PLUGIN"
+            ),
             "plugins.contract": "CONTRACTS",
             "plugins.discovery": (
                 "COMMANDS KINDS OBSERVERS SCHEMAS find_components iter_kinds"

@@ -193,6 +193,16 @@ def _scored(result: Result, _verbose: bool) -> list[str]:
     return [f"{scored}{said}{partial}{where}"]
 
 
+def _of_files(result: Result, _verbose: bool) -> list[str]:
+    """Say which plugins nobody else has."""
+    from evalkit.catalog import AS_PYTHON
+
+    given = [c.id for c in result.record.components if c.distribution == AS_PYTHON]
+    if not given:
+        return []
+    return [f"of a file of Python, not of an installed package: {', '.join(given)}"]
+
+
 def _copies(result: Result, _verbose: bool) -> list[str]:
     return [
         f"{perturbed.file or 'perturbed rows'}: "
@@ -293,5 +303,8 @@ def _of_examples(counts: Mapping[str, int], noun: str = "examples") -> str:
     return f"{shown} answers to {counts['examples'] // times} {noun}"
 
 
-_SAYING = (*(_warnings, _adapters, _asked, _extraction, _annotated, _scored, _copies),)
+_SAYING = (
+    *(_warnings, _of_files, _adapters, _asked, _extraction, _annotated, _scored),
+    _copies,
+)
 """What is said of a result, in this order."""

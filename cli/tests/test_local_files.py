@@ -98,7 +98,7 @@ def test_all_of_an_evaluation_may_be_in_a_file(folder: Path, run_evalkit: Run) -
     said = run_evalkit(*words).stdout.splitlines()
     start = "of a file of Python, not of an installed package: "
     (line,) = (each for each in said if each.startswith(start))
-    local = ["datasets/texts", "metrics/glad", "tasks/mood"]
+    local = ["datasets/texts", "metrics/glad"]
     assert sorted(line.removeprefix(start).split(", ")) == local
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
@@ -422,3 +423,18 @@ def test_a_mapping_names_fields_that_there_are() -> None:
         }
 
     check_task(Right, laws=["mappings"])
+
+
+def test_an_annotator_draws_from_no_shared_random_numbers() -> None:
+    class Chance:
+        """Is it polite, mostly?"""
+
+        version = "1"
+        kind = "value"
+
+        def annotate_example(self, prediction: Any) -> bool:
+            return random.random() < 1.5
+
+    with pytest.raises(LawError, match="drew from the module random") as caught:
+        check_annotator(Chance, examples=[("a", "b")], laws=["repeatable"])
+    assert caught.value.law == "repeatable"

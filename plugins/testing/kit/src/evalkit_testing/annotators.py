@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from evalkit import EvalkitError
 from evalkit.catalog import Answer, BoundAnnotator, Registry, Resolver, ask_rows
+from evalkit_testing.global_random import global_seed
 from evalkit_testing.laws import Law, LawBroken, LawError, chosen_laws
 
 
@@ -144,7 +145,15 @@ def _check_blank(trial: _Trial) -> None:
 
 
 def _check_repeatable(trial: _Trial) -> None:
-    _compare(trial, ask_rows(trial.annotator, trial.rows), "asked again")
+    for seed in range(2):
+        with global_seed(seed) as was_used:
+            found = ask_rows(trial.annotator, trial.rows)
+            used = was_used()
+        _compare(trial, found, "asked again")
+        if used:
+            raise LawBroken(
+                f"it drew from {used}: what it says of a row may be another each time"
+            )
 
 
 def _check_stateless(trial: _Trial) -> None:
@@ -189,7 +198,7 @@ ANNOTATOR_LAWS: tuple[Law[_Trial], ...] = (
         "repeatable",
         "it says the same of the same row, as its answers are kept.",
         _check_repeatable,
-        mend="make it depend on the row alone: no clock, no counter.",
+        mend="make it depend on the row alone: no chance, no clock, no counter.",
     ),
     Law(
         "stateless",

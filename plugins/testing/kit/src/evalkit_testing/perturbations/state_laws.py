@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import random
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
+from evalkit_testing.global_random import global_seed
 from evalkit_testing.laws import LawBroken, refuse
 from evalkit_testing.perturbations.another_process import MOST, Made
 from evalkit_testing.perturbations.trials import PerturbationTrial
@@ -82,7 +80,7 @@ def check_randomness(trial: PerturbationTrial) -> None:
     """All that is random comes from rng."""
     found = []
     for seed in (1, 2):
-        with _global_seed(seed) as was_used:
+        with global_seed(seed) as was_used:
             found.append(trial.subject.fresh().copies(trial.example, trial.seed))
             used = was_used()
         if used:
@@ -90,37 +88,6 @@ def check_randomness(trial: PerturbationTrial) -> None:
     where = "with another random.seed; it draws from something else than rng"
     refuse(_difference(found[0], found[1]), where)
     trial.subject.copies_seen += len(found[0])
-
-
-@contextmanager
-def _global_seed(seed: int) -> Iterator[Callable[[], str]]:
-    """Seed what all programs share; return a function that names what was used."""
-    numpy: Any = sys.modules.get("numpy")
-    earlier = random.getstate()
-    earlier_numpy = None if numpy is None else numpy.random.get_state()
-    random.seed(seed)
-    fresh = random.getstate()
-    if numpy is not None:
-        numpy.random.seed(seed)
-        fresh_numpy = _comparable(numpy.random.get_state())
-
-    def was_used() -> str:
-        if random.getstate() != fresh:
-            return "the module random"
-        if numpy is not None and _comparable(numpy.random.get_state()) != fresh_numpy:
-            return "numpy.random"
-        return ""
-
-    try:
-        yield was_used
-    finally:
-        random.setstate(earlier)
-        if numpy is not None:
-            numpy.random.set_state(earlier_numpy)
-
-
-def _comparable(state: Any) -> tuple[Any, ...]:
-    return tuple(part.tobytes() if hasattr(part, "tobytes") else part for part in state)
 
 
 def check_identity(trial: PerturbationTrial) -> None:

@@ -12,6 +12,7 @@ import pytest
 import evalkit
 from evalkit import AdapterError, EvalkitError
 from evalkit_testing import ADAPTER_LAWS, AdapterLawError, check_adapter
+from evalkit_testing.laws import MissingOption
 
 ROWS = [{"id": "1", "label": "Yes"}, {"id": "2", "label": "No"}]
 BAD = {"id": "3", "label": 4}
@@ -247,3 +248,11 @@ def test_without_rows_or_texts_nothing_is_checked() -> None:
         check_adapter(LastLine, rows=ROWS)
     with pytest.raises(EvalkitError, match="has these: alone, chosen, found"):
         check_adapter(LastLine, texts=["8"], laws=["frame"])
+
+
+@pytest.mark.parametrize("name", ["regex", "rename"])
+def test_a_configuration_that_is_needed_is_asked_for(name: str) -> None:
+    with pytest.raises(MissingOption, match="give check_adapter configuration="):
+        check_adapter(name, rows=[{"a": 1}], texts=["a"])
+    with pytest.raises(AdapterError, match="configuration"):
+        check_adapter(name, rows=[{"a": 1}], configuration={"strange": 1})

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import itertools
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
 import evalkit
-from evalkit import EvalkitError
+from evalkit import EvalkitError, Source
 from evalkit.testing import (
     DATASET_LAWS,
     DatasetLawError,
     check_dataset,
     dataset_sha256,
 )
+from evalkit_testing.laws import MissingOption
 
 ROWS = [
     {"uid": "1", "statement": "Fun!", "label": "positive", "film": "a", "tags": ["x"]},
@@ -214,3 +216,21 @@ def test_a_task_with_a_converter_needs_to_be_told() -> None:
 def test_an_unknown_law_is_refused() -> None:
     with pytest.raises(EvalkitError, match="'bset' is no law"):
         check_dataset(Films, laws=["bset"])
+
+
+def test_a_file_that_nobody_can_fetch_is_not_the_data_set_s_fault(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Far(Films):
+        """Films from elsewhere."""
+
+        sources: ClassVar[Mapping[str, Any]] = {
+            "far.jsonl": Source(url="http://127.0.0.1:1/far.jsonl", sha256="0" * 64)
+        }
+
+        def load(self, split: str) -> Any:
+            return self.file("far.jsonl")
+
+    monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path))
+    with pytest.raises(MissingOption, match=r"needs the file far\.jsonl"):
+        check_dataset(Far)

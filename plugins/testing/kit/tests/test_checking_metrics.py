@@ -1217,3 +1217,8 @@ def test_each_score_has_the_bounds_that_it_says() -> None:
     check_metric(HasTwoBounds, laws=["values"])
     with pytest.raises(MetricLawError, match=r"'below'.* outside of the bounds"):
         check_metric(HasOneOfTwo, laws=["values"])
+
+
+@pytest.mark.parametrize("name", ["auroc", "top-k-accuracy"])
+def test_columns_that_all_tasks_share_are_drawn(name: str) -> None:
+    check_metric(name, laws=["values"], max_examples=2, allows_errors=True)

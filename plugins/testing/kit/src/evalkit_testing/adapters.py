@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evalkit import EvalkitError, Registry
+from evalkit import AdapterError, EvalkitError, Registry
 from evalkit_testing import extractor_laws, row_laws
 from evalkit_testing.adapter_trials import Trial, makes_adapters
 from evalkit_testing.laws import (
@@ -66,7 +66,7 @@ def check_adapter(
     chosen = chosen_laws(ADAPTER_LAWS, laws)
     registry = registry or Registry()
     another = makes_adapters(adapter, configuration, registry)
-    first = another()
+    first = _first(another, configuration)
     needed, given = ("texts", texts) if first.is_extractor else ("rows", rows)
     if not given and not files:
         raise MissingOption(
@@ -93,6 +93,17 @@ def check_adapter(
     by_name: Mapping[str, Law[Trial]] = {law.name: law for law in own}
     mine = [by_name[law.name] for law in of_kind]
     check_laws(mine, trial, first.component.origin, AdapterLawError)
+
+
+def _first(another: Callable[[], Any], configuration: Any) -> Any:
+    try:
+        return another()
+    except AdapterError as error:
+        if configuration is not None:
+            raise
+        raise MissingOption(
+            f"{error}; give check_adapter configuration=…, what its `Parameters` read"
+        ) from error
 
 
 ADAPTER_LAWS: tuple[Law[Trial], ...] = (

@@ -19,7 +19,8 @@ from evalkit.catalog import (
     Resolver,
     load_answered,
 )
-from evalkit_testing.laws import Law, LawBroken, LawError, chosen_laws
+from evalkit.errors import StorageError
+from evalkit_testing.laws import Law, LawBroken, LawError, MissingOption, chosen_laws
 from evalkit_testing.narrow_loads import check_narrow
 
 Respond = Callable[[Mapping[str, Any], Any], Mapping[str, Any]]
@@ -123,6 +124,10 @@ def _hash_of(examples: Mapping[str, Sequence[Answered]]) -> str:
     return digest.hexdigest()
 
 
+_NOT_THERE = (OSError, StorageError)
+"""What fetching a file fails with where nobody can be asked."""
+
+
 def _check_loads(trial: _Trial) -> None:
     for split in trial.dataset.splits:
         trial.examples[split] = _load(trial, split)
@@ -132,7 +137,11 @@ def _load(trial: _Trial, split: str) -> list[Answered]:
     try:
         return load_answered(trial.dataset, split=split, registry=trial.registry)
     except EvalkitError as error:
-        raise LawBroken(f"the split {split!r} cannot be loaded: {error}") from error
+        said = f"the split {split!r} cannot be loaded: {error}"
+        if trial.dataset.sources and isinstance(error.__cause__, _NOT_THERE):
+            # the place's fault, or the network's, and not the data set's
+            raise MissingOption(f"{trial.dataset.component.origin}: {said}") from error
+        raise LawBroken(said) from error
 
 
 def _all(trial: _Trial) -> dict[str, list[Answered]]:

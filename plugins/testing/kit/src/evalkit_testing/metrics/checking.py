@@ -162,7 +162,8 @@ def _source(subject: Subject, examples: Any) -> Source:
     kind = subject.context.answer_kind
     if columns:
         drawn = source_of_columns(kind, columns, subject.context.labels)
-        drawn = drawn or _source_of_task(subject)
+        if drawn is None:
+            drawn = _source_of_task(subject)
         if drawn is not None:
             return drawn
         raise MissingOption(

@@ -40,7 +40,8 @@ def _check(plugin: str, folder: Path) -> None:
     if kind != "storage":
         options[first] = options.pop("plugin", short)
     check(**options)
-    distribution = f"evalkit-{kind}-my-thing" if of == "template" else None
+    # those of templates and of the example are declared by the copy
+    distribution = f"evalkit-{kind}-my-thing" if of else None
     _check_loading(kind, short, distribution, source.folder)
 
 

@@ -14,8 +14,8 @@ _PROGRAM = """
 import json, sys
 for line in sys.stdin:
     row = json.loads(line)
-    said = "what?" if row.get("statement") == "?" else json.dumps("positive")
-    print(said, flush=True)
+    said = {"error": "what?"} if row.get("statement") == "?" else "positive"
+    print(json.dumps(said), flush=True)
 """
 
 

@@ -12,6 +12,7 @@ import textwrap
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -69,6 +70,13 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """
     is_binary = isinstance(val, bytes) and not (val.isascii() and val.isalnum())
     return argname if is_binary else None
+
+
+def pytest_evalkit_options(kind: str, name: str) -> Mapping[str, Any] | None:
+    """Give `pytest --evalkit-conformance` what our own plugins need."""
+    from metric_options import OPTIONS
+
+    return OPTIONS.get(name) if kind == "metrics" else None
 
 
 def pytest_collection_finish() -> None:

@@ -12,6 +12,7 @@ from evalkit.catalog import BoundTask, Registry, Resolver
 from evalkit_testing.checking import MAX_EXAMPLES, Checks
 from evalkit_testing.laws import Law, LawError, MissingOption, chosen_laws
 from evalkit_testing.perturbations.drawing import (
+    PROTECTED,
     ExampleSource,
     PerturbationSample,
     example_source,
@@ -149,7 +150,8 @@ def _refuse_untested(
     if not copies and any(law.name in _OF_COPIES for law in laws):
         raise PerturbationLawError(
             f"{subject.origin}: it changed no example that was drawn, so no law was "
-            f"tested; give examples=… in which it changes {fields}"
+            f"tested; {_of_protection(subject)}give examples=… in which it changes "
+            f"{fields}"
             + ("" if subject.target.task_name else ", or the task=… that it is for"),
             laws[0].name,
             is_untested=True,
@@ -165,3 +167,13 @@ def _refuse_untested(
             "does change some answers, give examples=… with one that it changes",
             TRANSFORMS.name,
         )
+
+
+def _of_protection(subject: PerturbationSubject) -> str:
+    """Return that it would change what is protected, where that is so."""
+    if not subject.changes_unprotected(" 7, ".join(PROTECTED)):
+        return ""
+    return (
+        "it would change numbers, addresses and the like, which are protected unless "
+        "it says protects = False; or "
+    )

@@ -161,7 +161,7 @@ def test_ours_pass(name: str) -> None:
 
 
 def test_what_cannot_be_known_is_asked_for() -> None:
-    with pytest.raises(EvalkitError, match="give responses="):
+    with pytest.raises(EvalkitError, match="give some as responses="):
         check_task("qa")
     with pytest.raises(EvalkitError, match="not empty"):
         check_task("qa", responses=[])
@@ -185,3 +185,35 @@ def test_a_task_with_a_converter_names_metrics_too() -> None:
     with pytest.raises(TaskLawError, match="no-such-metric") as caught:
         check_task(Converted, responses=[{"mood": "glad"}], laws=["metrics"])
     assert caught.value.law == "metrics"
+
+
+class Count(BaseModel):
+    id: str
+    count: int
+
+
+class Counting(evalkit.TaskIO):
+    """How many there are, in a sentence."""
+
+    Input = Text
+    Output = Count
+    answer_field = "count"
+    perf_metric = "accuracy"
+    extract = "final-number"
+    example = {"uid": "1", "text": "How many?"}
+
+
+class Vague(Counting):
+    extract = "last-number"
+
+
+def test_the_right_answer_of_a_response_is_taken_out_of_its_text() -> None:
+    check_task(Counting, responses=[{"count": "There are 7."}, {"count": 7}])
+    with pytest.raises(TaskLawError, match="`extract` says fails: stage 1: there is n"):
+        check_task(Vague, responses=[{"count": "There are 7."}])
+
+
+def test_what_is_needed_where_there_are_no_labels_is_told() -> None:
+    told = "has no labels, so that nobody knows valid responses .* give some as resp"
+    with pytest.raises(EvalkitError, match=told):
+        check_task(Counting)

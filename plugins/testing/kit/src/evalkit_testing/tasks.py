@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import polars as pl
+
 from evalkit import (
     AlignmentError,
     EvalkitError,
@@ -18,6 +20,7 @@ from evalkit import (
     evaluate,
     validate,
 )
+from evalkit.adapters import extraction
 from evalkit.catalog import BoundTask, Resolver, check_agreement
 from evalkit_testing.damage import damaged_rows, names_field
 from evalkit_testing.laws import (
@@ -53,6 +56,22 @@ class _Trial:
     @property
     def answer_field(self) -> str:
         return str(self.task.answer_field)
+
+    def answer_of(self, response: Row) -> Any:
+        """Return the right answer that a response gives, out of its text."""
+        answer = response.get(self.answer_field)
+        if self.task.extract is None or not isinstance(answer, str):
+            return answer
+        choices = self.task.choices_field and self.example.get(self.task.choices_field)
+        try:
+            found = extraction(self.task.extract, self.registry).extract(
+                pl.Series([answer]),
+                pl.Series([list(choices)]) if choices else None,
+                self.task.labels,
+            )
+        except EvalkitError as error:
+            raise LawBroken(f"what its `extract` says fails: {error}") from error
+        return answer if found.values[0] is None else found.values[0]
 
 
 def check_task(
@@ -101,8 +120,10 @@ def _responses(
         return [{**each, "id": example["uid"]} for each in given]
     if not task.labels or task.answer_field is None:
         raise MissingOption(
-            f"{task.component.origin} has no labels, or a converter of its own: give "
-            "responses= with valid responses to its `example`"
+            f"{task.component.origin} has "
+            + ("no answer_field" if task.labels else "no labels")
+            + ", so that nobody knows valid responses to its `example`: give some as "
+            "responses=[…], such as {'answer': '7'}, without ids"
         )
     is_list = task.answer_kind in ("all-of", "ranked")
     return [
@@ -140,7 +161,7 @@ def _check_damaged_examples(trial: _Trial) -> None:
 def _with_answer(trial: _Trial, example: Row) -> Row:
     if trial.task.answer_field is None:
         return example
-    answer = trial.responses[0].get(trial.answer_field)
+    answer = trial.answer_of(trial.responses[0])
     return {trial.answer_field: answer, **example}
 
 
@@ -299,7 +320,7 @@ def _score(trial: _Trial, metric: str, is_enough: bool) -> None:
     rows, said = [], []
     for number, response in enumerate(trial.responses):
         uid = str(number)
-        answer = response.get(trial.answer_field)
+        answer = trial.answer_of(response)
         rows.append({**trial.example, "uid": uid, trial.answer_field: answer})
         said.append({**response, "id": uid})
     try:

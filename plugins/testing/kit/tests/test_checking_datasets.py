@@ -155,7 +155,8 @@ def test_data_that_changed_under_an_old_version_are_found() -> None:
         def load(self, split: str) -> Any:
             return [{**ROWS[0], "statement": "Fun"}, ROWS[1]]
 
-    with pytest.raises(DatasetLawError, match="raise `version`") as caught:
+    told = "raise `version` .* or, if nobody has that version yet, write the latter in"
+    with pytest.raises(DatasetLawError, match=told) as caught:
         check_dataset(Changed, sha256=known)
     assert caught.value.law == "version"
 
@@ -214,3 +215,27 @@ def test_a_task_with_a_converter_needs_to_be_told() -> None:
 def test_an_unknown_law_is_refused() -> None:
     with pytest.raises(EvalkitError, match="'bset' is no law"):
         check_dataset(Films, laws=["bset"])
+
+
+def test_a_right_answer_that_counts_as_none_is_named() -> None:
+    class Sums(evalkit.Dataset):
+        """Sums, of which one has no number for an answer."""
+
+        name = "sums"
+        task = "math-qa"
+        extract = "final-number"
+
+        def load(self, split: str) -> Any:
+            rows = [("1", "7"), ("2", "seven")]
+            return [{"uid": uid, "question": "?", "answer": text} for uid, text in rows]
+
+    told = "'test' 1 count as none, such as 'seven' of '2': final-number: there is no n"
+    with pytest.raises(DatasetLawError, match=told):
+        check_dataset(Sums)
+
+
+def test_pytest_is_shown_what_was_found_and_none_of_our_lines() -> None:
+    with pytest.raises(DatasetLawError) as caught:
+        check_dataset(Empty)
+    *_, last = caught.traceback.filter(caught)
+    assert last.path.name == "test_checking_datasets.py"

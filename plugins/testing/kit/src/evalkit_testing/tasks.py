@@ -29,6 +29,7 @@ from evalkit_testing.laws import (
     LawError,
     MissingOption,
     chosen_laws,
+    told_alone,
 )
 
 _ANSWERS = 40
@@ -74,6 +75,7 @@ class _Trial:
         return answer if found.values[0] is None else found.values[0]
 
 
+@told_alone
 def check_task(
     task: Any,
     *,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evalkit.catalog import BoundTask, Registry, Resolver
 from evalkit_testing.checking import MAX_EXAMPLES, Checks
-from evalkit_testing.laws import Law, LawError, MissingOption, chosen_laws
+from evalkit_testing.laws import Law, LawError, MissingOption, chosen_laws, told_alone
 from evalkit_testing.perturbations.drawing import (
     PROTECTED,
     ExampleSource,
@@ -49,6 +49,7 @@ class PerturbationLawError(LawError):
     """
 
 
+@told_alone
 def check_perturbation(
     perturbation: Any,
     *,

@@ -236,10 +236,11 @@ class P(evalkit.TaskIO):
     [
         ("accuracy", None, "ok", ""),
         ("acuracy", None, "ok", "there is no metric 'acuracy'; did you mean accuracy"),
+        ("length", None, "ok", "it is disabled by EVALKIT_DISABLE_PLUGINS"),
         ("accuracy", "last-word", "ok", "stage 1: there is no adapter 'last-word'"),
     ],
 )
-def test_what_a_task_names_and_is_not_installed_is_told(
+def test_what_a_task_names_and_cannot_be_used_is_told(
     invoke: Invoke,
     fake_distribution: Make,
     metric: str,
@@ -249,10 +250,11 @@ def test_what_a_task_names_and_is_not_installed_is_told(
 ) -> None:
     code = NAMING.replace("METRIC", metric).replace("None", repr(extract))
     fake_distribution(code, {"evalkit.tasks": {"it": "P"}}, name="checked")
-    done = invoke("list", "tasks", "--check", "--search", "checked")
+    disabled = {"EVALKIT_DISABLE_PLUGINS": "metrics/length"}
+    done = invoke("list", "tasks", "--check", "--search", "checked", **disabled)
     assert done.exit_code == 0
     assert done.stdout.startswith(begins)
-    names = "note: checked: tasks/it names what is not installed: "
+    names = "note: checked: tasks/it names what cannot be used here: "
     assert (names in done.stderr) == bool(told)
     assert told in done.stderr
 

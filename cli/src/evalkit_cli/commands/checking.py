@@ -33,7 +33,7 @@ class Outcome(NamedTuple):
     seconds: float | None = None
     """How long importing it took; None where it was not imported."""
     note: str | None = None
-    """What it names and is not installed; None for nothing."""
+    """What it names and cannot be used here; None for nothing."""
 
     @property
     def remark(self) -> str | None:
@@ -211,18 +211,15 @@ def _load(component: Component) -> tuple[str | None, float | None, str]:
 
 
 def _lacking(bound: BoundDataset | BoundTask) -> str:
-    """Return which metrics or extractors it names and are not installed.
+    """Return which metric or extractor it names and that cannot be used here.
 
     Raises:
-        EvalkitError: What it says of its extractors is wrong.
+        PluginContractError: What it says of its extractors is wrong.
     """
+    from evalkit import PluginError
     from evalkit.adapters import extraction
     from evalkit.catalog import Registry, Resolver
-    from evalkit.errors import (
-        AdapterError,
-        PluginContractError,
-        UnknownPluginError,
-    )
+    from evalkit.errors import AdapterError, PluginContractError
 
     registry = Registry()
     try:
@@ -230,11 +227,11 @@ def _lacking(bound: BoundDataset | BoundTask) -> str:
             extraction(bound.extract, registry)
         for name in filter(None, (bound.perf_metric, *(bound.eval_metrics or ()))):
             Resolver(registry).bind("metrics", name, named_by=bound)
-    except UnknownPluginError as error:
-        return f"{bound.component.id} names what is not installed: {error}"
     except AdapterError as error:
         problem = f"{bound.component.origin}: extract: {error}"
         raise PluginContractError(problem) from error
+    except PluginError as error:
+        return f"{bound.component.id} names what cannot be used here: {error}"
     return ""
 
 

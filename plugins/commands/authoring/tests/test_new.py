@@ -182,6 +182,7 @@ def test_a_file_becomes_a_package_as_it_is() -> None:
         "numpy",
     ]
     tests = (folder / "tests/test_brevity.py").read_text(encoding="utf-8")
+    assert '"brevity"\n\n\ndef test_the_laws_of_metrics()' in tests
     assert 'check_metric("brevity")' in tests
     assert "MIT License" in (folder / "LICENSE").read_text(encoding="utf-8")
 

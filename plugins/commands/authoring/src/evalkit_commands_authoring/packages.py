@@ -176,4 +176,4 @@ def _tests_of(names: Names) -> str:
     """Return tests of what someone wrote: it loads, and keeps the laws of its kind."""
     check = _KIT.get(names.kind)
     text = common_text("test_loaded.py").replace("{{kind}}", names.kind)
-    return text + common_text(f"test_{check}.py") if check else text
+    return f"{text}\n\n{common_text(f'test_{check}.py')}" if check else text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -217,3 +218,45 @@ def test_what_is_needed_where_there_are_no_labels_is_told() -> None:
     told = "has no labels, so that nobody knows valid responses .* give some as resp"
     with pytest.raises(EvalkitError, match=told):
         check_task(Counting)
+
+
+class Prompted(Mood):
+    prompts = {"default": {"query": "{text} {labels}"}}
+
+
+class Misprompted(Mood):
+    prompts = {"default": {"query": "{text}"}, "short": {"query": "{txt}"}}
+
+
+class Free(BaseModel):
+    id: str
+    mood: str
+
+
+class Unlabelled(evalkit.TaskIO):
+    """Any mood."""
+
+    Input = Text
+    Output = Free
+    answer_field = "mood"
+    perf_metric = "accuracy"
+    example = {"uid": "1", "text": "Hooray"}
+    prompts = {"default": {"query": "{text} {labels}", "shots": {"source": "train"}}}
+
+
+def test_a_model_can_be_asked_by_each_prompt() -> None:
+    check_task(Prompted)
+    check_task(Unlabelled, responses=[{"mood": "glad"}])
+    told = "by its prompt 'short': .*{txt}, and there is {text}"
+    with pytest.raises(TaskLawError, match=told) as caught:
+        check_task(Misprompted)
+    assert caught.value.law == "prompts"
+
+
+def test_prompts_that_cannot_be_checked_are_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "evalkit.asking", None)
+    check_task(Mood)
+    with pytest.raises(EvalkitError, match="its prompts were not checked: import of"):
+        check_task(Prompted)

@@ -31,6 +31,7 @@ from evalkit_testing.laws import (
     chosen_laws,
     told_alone,
 )
+from evalkit_testing.prompts import check_prompts
 
 _ANSWERS = 40
 """The most labels that are tried as answers."""
@@ -342,6 +343,10 @@ def _score(trial: _Trial, metric: str, is_enough: bool) -> None:
         raise LawBroken(f"the metric {metric} that it names: {result.errors[0]}")
 
 
+def _check_prompts(trial: _Trial) -> None:
+    check_prompts(trial.task, trial.given, trial.example, trial.registry)
+
+
 TASK_LAWS: tuple[Law[_Trial], ...] = (
     Law("example", "its `example` keeps `Input`.", _check_example),
     Law("responses", "valid responses are taken.", _check_responses),
@@ -379,6 +384,11 @@ TASK_LAWS: tuple[Law[_Trial], ...] = (
         "the metrics that it names are installed, and score its answers.",
         _check_metrics,
         mend="correct the name, or require the distribution that has it.",
+    ),
+    Law(
+        "prompts",
+        "a model can be asked about its `example` by each of its `prompts`.",
+        _check_prompts,
     ),
 )
 """What holds of every task."""

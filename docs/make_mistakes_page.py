@@ -128,7 +128,7 @@ def said_of(mistake: Mistake) -> str:
 
 @contextmanager
 def _alone(mistake: Mistake) -> Iterator[None]:
-    needed = "evalkit-tasks-text,evalkit-perturbations-text"
+    needed = "evalkit-tasks-text,evalkit-perturbations-text,evalkit-adapters-extraction"
     own = {"EVALKIT_ALLOW_PLUGINS": f"{mistake.distribution},{needed}"}
     with patch.dict(os.environ, own if mistake.way == "list" else {}):
         yield

@@ -233,3 +233,24 @@ def test_a_perturbation_that_draws_has_an_example_each_time(invoke: Invoke) -> N
     examples = [json.loads(each)["example"] for each in shown]
     assert all(each["before"] != each["after"] for each in examples)
     assert {each["perturbation"] for each in examples} == {"synonyms:lexicon=words.tsv"}
+
+
+def test_a_perturbation_of_numbers_has_an_example(
+    invoke: Invoke, fake_distribution: Callable[..., object]
+) -> None:
+    code = """
+    import evalkit
+
+
+    class Numbered(evalkit.Perturbation):
+        families = {"robustness"}
+        version = "1"
+        label_effect = {"*": "invariant"}
+        protects = False
+
+        def perturb(self, text):
+            return text.replace("4", "four")
+    """
+    fake_distribution(code, {"evalkit.perturbations": {"numbered": "Numbered"}})
+    shown = json.loads(invoke("show", "perturbations/numbered", "--json").stdout)
+    assert "On four May 2019" in shown["example"]["after"]

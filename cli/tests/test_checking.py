@@ -208,6 +208,95 @@ def test_observers_are_checked_with_all_others(
     assert done.stdout.startswith("broken  observers/it (checked 1.2.3): importing ")
 
 
+NAMING = """
+import evalkit
+from pydantic import BaseModel
+
+
+class Text(BaseModel):
+    uid: str
+
+
+class Said(BaseModel):
+    id: str
+    mood: str
+
+
+class P(evalkit.TaskIO):
+    Input, Output = Text, Said
+    answer_field = "mood"
+    perf_metric = "METRIC"
+    extract = None
+    example = {"uid": "1"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("metric", "extract", "begins", "told"),
+    [
+        ("accuracy", None, "ok", ""),
+        ("acuracy", None, "ok", "there is no metric 'acuracy'; did you mean accuracy"),
+        ("length", None, "ok", "it is disabled by EVALKIT_DISABLE_PLUGINS"),
+        ("accuracy", "last-word", "ok", "stage 1: there is no adapter 'last-word'"),
+    ],
+)
+def test_what_a_task_names_and_cannot_be_used_is_told(
+    invoke: Invoke,
+    fake_distribution: Make,
+    metric: str,
+    extract: str | None,
+    begins: str,
+    told: str,
+) -> None:
+    code = NAMING.replace("METRIC", metric).replace("None", repr(extract))
+    fake_distribution(code, {"evalkit.tasks": {"it": "P"}}, name="checked")
+    disabled = {"EVALKIT_DISABLE_PLUGINS": "metrics/length"}
+    done = invoke("list", "tasks", "--check", "--search", "checked", **disabled)
+    assert done.exit_code == 0
+    assert done.stdout.startswith(begins)
+    names = "note: checked: tasks/it names what cannot be used here: "
+    assert (names in done.stderr) == bool(told)
+    assert told in done.stderr
+
+
+def test_a_task_that_says_its_extractors_wrongly_is_broken(
+    invoke: Invoke, fake_distribution: Make
+) -> None:
+    code = NAMING.replace("METRIC", "accuracy").replace("None", "'final-number:last'")
+    fake_distribution(code, {"evalkit.tasks": {"it": "P"}}, name="checked")
+    done = invoke("list", "tasks", "--check", "--search", "checked")
+    assert done.exit_code == 1
+    assert done.stdout.startswith(
+        "broken  tasks/it (checked 1.2.3): extract: stage 1 (final-number): it takes "
+        "no parameters"
+    )
+
+
+def test_with_a_file_its_plugins_alone_are_checked(
+    invoke: Invoke, fake_distribution: Make
+) -> None:
+    install(fake_distribution, "1 / 0")
+    Path("own.py").write_text(
+        "import evalkit\n\n\nclass Own(evalkit.Metric):\n"
+        "    bounds = 1\n\n    def score_example(self, prediction):\n"
+        "        return 1.0\n"
+    )
+    done = invoke("list", "--plugin", "own.py", "--check")
+    assert done.exit_code == 1
+    (line,) = done.stdout.splitlines()
+    assert line.startswith("broken  metrics/own (given as a file of Python)")
+
+
+def test_the_broken_ones_of_many_are_named_last(
+    invoke: Invoke, fake_distribution: Make
+) -> None:
+    names = {f"it-{number:02}": "Q" if number == 3 else "P" for number in range(11)}
+    fake_distribution(HEALTHY, {"evalkit.observers": names}, name="checked")
+    done = invoke("list", "observers", "--check", EVALKIT_ALLOW_PLUGINS="checked")
+    assert done.exit_code == 1
+    assert done.stdout.splitlines()[-1] == "broken, of 11: observers/it-03"
+
+
 def test_a_slow_import_is_told_with_what_to_do() -> None:
     component = Component("metrics", "it", "m:M", "dist", "1")
     assert Outcome(component, None, SLOW / 2).remark is None

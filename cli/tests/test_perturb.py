@@ -14,6 +14,7 @@ from evalkit.edits import Edit
 from evalkit_cli.printing.edit_marks import marked
 
 CODE = """
+import re
 from pathlib import Path
 
 import evalkit
@@ -31,6 +32,14 @@ class Shout(evalkit.Perturbation):
     def find_edits(self, texts):
         return [
             [(0, 1, text[:1].upper())] if self.parameters.preset != "mild" else []
+            for text in texts
+        ]
+
+
+class Worded(Shout):
+    def find_edits(self, texts):
+        return [
+            [(found.start(), found.end(), "n") for found in re.finditer("[0-9]", text)]
             for text in texts
         ]
 
@@ -59,7 +68,14 @@ ROWS = [
 def _shouting(fake_distribution: Callable[..., Any]) -> None:
     fake_distribution(
         CODE,
-        {"evalkit.perturbations": {"loud": "Shout", "noisy": "Noisy", "slow": "Slow"}},
+        {
+            "evalkit.perturbations": {
+                "loud": "Shout",
+                "noisy": "Noisy",
+                "slow": "Slow",
+                "worded": "Worded",
+            }
+        },
         name="shouting",
         version="1.0",
     )
@@ -128,6 +144,33 @@ def test_a_preset_is_handed_on(invoke: Invoke, data: str) -> None:
     done = perturb(invoke, "--perturbation", "loud", "--preset", "mild")
     assert "loud:preset=mild        0   2   0.0%     0  invariant" in done.stdout
     assert "nothing was changed: loud-data.jsonl is empty" in done.stdout
+
+
+NUMBERS = [
+    {"uid": str(number), "statement": f"{number} films", "label": "positive"}
+    for number in range(30)
+]
+
+
+def test_a_perturbation_of_which_protection_leaves_nothing_is_told(
+    invoke: Invoke, write_rows: Callable[..., str]
+) -> None:
+    write_rows("data.jsonl", NUMBERS)
+    done = perturb(invoke, "--perturbation", "worded", "--perturbation", "lowercase")
+    told = (
+        "notice: worded: all that it would change is protected; --unprotected digits "
+        "lets it change 20 of the first 20 examples, and so does protects = False in "
+        "the perturbation\n"
+    )
+    assert done.stdout.count("notice: ") == 1
+    assert told in done.stdout
+    more = ("--perturbation", "worded", "--limit", "3", "--overwrite")
+    done = perturb(invoke, *more, "--json")
+    (notice,) = json.loads(done.stdout)["notices"]
+    assert "lets it change 3 of the first 3 examples" in notice
+    done = perturb(invoke, *more, "--unprotected", "digits")
+    assert "notice" not in done.stdout
+    assert "worded{unprotected=digits}        3   3  100.0%" in done.stdout
 
 
 def test_json(invoke: Invoke, data: str) -> None:

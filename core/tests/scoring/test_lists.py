@@ -218,7 +218,8 @@ def test_a_function_that_fails_on_what_is_scored_names_itself() -> None:
 def test_a_missing_prediction_makes_a_function_of_lists_null() -> None:
     found = score(get_agreement, ["a", None], ["a", "b"])["agreement"]
     assert found.reason == (
-        "1 example without a prediction, and the metric declares no worst value"
+        "1 example without a prediction, and the metric declares no worst value "
+        "(worst_value, or accepts_no_prediction)"
     )
 
 

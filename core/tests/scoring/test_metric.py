@@ -197,7 +197,8 @@ def test_without_a_worst_value_a_missing_prediction_makes_the_score_null() -> No
     found = score(Strict, ["abcd", None, None], ["x", "y", "z"])["strict"]
     assert found.value is None
     assert found.reason == (
-        "2 examples without a prediction, and the metric declares no worst value"
+        "2 examples without a prediction, and the metric declares no worst value "
+        "(worst_value, or accepts_no_prediction)"
     )
 
 

@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from evalkit import Component
+    from evalkit.catalog import BoundDataset, BoundTask
 
 SLOW = 2.0
 """Seconds of import that are worth a warning."""
@@ -31,6 +32,8 @@ class Outcome(NamedTuple):
     """What is wrong with it; None for nothing."""
     seconds: float | None = None
     """How long importing it took; None where it was not imported."""
+    note: str | None = None
+    """What it names and cannot be used here; None for nothing."""
 
     @property
     def remark(self) -> str | None:
@@ -93,8 +96,9 @@ def _check(
             running.discard(process)
         report = _read(process)
     if code == 0 and report.startswith(f"{nonce}\n"):
-        _, seconds, problem = report.split("\n", 2)
-        return Outcome(component, problem or None, float(seconds) if seconds else None)
+        _, seconds, note, problem = report.split("\n", 3)
+        took = float(seconds) if seconds else None
+        return Outcome(component, problem or None, took, note or None)
     ended = _how_it_ended(code)
     return Outcome(component, f"{component.origin}: {ended} while it was loaded")
 
@@ -152,14 +156,15 @@ def _main() -> None:
     with Path(os.devnull).open("r+b") as nothing:
         for descriptor in (0, 1, 2):
             os.dup2(nothing.fileno(), descriptor)
-    problem, seconds = _load(Component(*fields))
-    text = f"{nonce}\n{'' if seconds is None else seconds}\n{fitting(problem or '')}"
+    problem, seconds, note = _load(Component(*fields))
+    took = "" if seconds is None else seconds
+    text = f"{nonce}\n{took}\n{' '.join(note.split())}\n{fitting(problem or '')}"
     write(report, text.encode(errors="backslashreplace"))
     leave(0)
 
 
-def _load(component: Component) -> tuple[str | None, float | None]:
-    """Return what is wrong with a component, and how long its import took."""
+def _load(component: Component) -> tuple[str | None, float | None, str]:
+    """Return what is wrong with it, its seconds of import, and what it lacks."""
     from evalkit.catalog import (
         COMMANDS,
         SCHEMAS,
@@ -173,6 +178,7 @@ def _load(component: Component) -> tuple[str | None, float | None]:
     from evalkit_cli.installed_commands import InstalledCommand
 
     problem = seconds = None
+    note = ""
     try:
         start = time.perf_counter()
         import_component(component)
@@ -188,16 +194,45 @@ def _load(component: Component) -> tuple[str | None, float | None]:
             if component.kind == "datasets":
                 from evalkit.catalog import BoundDataset
 
-                Resolver(Registry()).task(BoundDataset.of(bound))
+                dataset = BoundDataset.of(bound)
+                Resolver(Registry()).task(dataset)
+                note = _lacking(dataset)
             if component.kind == "tasks":
                 from evalkit.catalog import BoundTask, check_agreement
 
-                check_agreement(BoundTask.of(bound))
+                task = BoundTask.of(bound)
+                check_agreement(task)
+                note = _lacking(task)
     except RequiredParameterError:
         pass  # it can be used, by somebody who gives it what it needs
     except EvalkitError as error:
         problem = str(error)
-    return problem, seconds
+    return problem, seconds, note
+
+
+def _lacking(bound: BoundDataset | BoundTask) -> str:
+    """Return which metric or extractor it names and that cannot be used here.
+
+    Raises:
+        PluginContractError: What it says of its extractors is wrong.
+    """
+    from evalkit import PluginError
+    from evalkit.adapters import extraction
+    from evalkit.catalog import Registry, Resolver
+    from evalkit.errors import AdapterError, PluginContractError
+
+    registry = Registry()
+    try:
+        if bound.extract is not None:
+            extraction(bound.extract, registry)
+        for name in filter(None, (bound.perf_metric, *(bound.eval_metrics or ()))):
+            Resolver(registry).bind("metrics", name, named_by=bound)
+    except AdapterError as error:
+        problem = f"{bound.component.origin}: extract: {error}"
+        raise PluginContractError(problem) from error
+    except PluginError as error:
+        return f"{bound.component.id} names what cannot be used here: {error}"
+    return ""
 
 
 if __name__ == "__main__":

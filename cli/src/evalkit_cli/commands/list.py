@@ -11,7 +11,7 @@ import click
 
 from evalkit_cli.installed_commands import with_shadowed
 from evalkit_cli.options.kinds import KindOfPlugins
-from evalkit_cli.options.local_plugins import plugin_option
+from evalkit_cli.options.local_plugins import of_given_files, plugin_option
 from evalkit_cli.options.runs import json_option
 from evalkit_cli.printing.descriptions import component_docstring, describe_component
 from evalkit_cli.printing.escapes import for_terminal
@@ -112,6 +112,9 @@ class ChosenDatasets:
         return f"{code}-".lower().startswith(f"{self._language}-".lower())
 
 
+_SEEN_AT_ONCE = 10
+"""So many lines of `--check` need no last line that names the broken ones."""
+
 KIND_NAMES = (
     *("tasks", "datasets", "metrics", "perturbations", "annotators", "models"),
     *("adapters", "recognisers", "observers", "commands", "schemas"),
@@ -150,7 +153,7 @@ KIND_NAMES = (
     "--check",
     is_flag=True,
     help="Import each plugin in a process of its own, say which are broken, and how "
-    "long the import took; observers too.",
+    "long the import took; observers too. With --plugin those in its files alone.",
 )
 @click.option(
     "--timeout",
@@ -204,7 +207,7 @@ def list_command(
     if check:
         if kind is None:
             components += iter_kinds(catalog, OBSERVERS)
-        _check(components, catalog, as_json, timeout)
+        _check(of_given_files(components), catalog, as_json, timeout)
     elif as_json:
         echo_json(_as_json(components, catalog))
     else:
@@ -348,8 +351,9 @@ def _check(
     from evalkit_cli.commands.checking import check_components
 
     outcomes = check_components(components, timeout)
+    broken = [each.component.id for each in outcomes if each.problem]
     catalog = catalog._replace(
-        notices=(*catalog.notices, *_without_core(components), *_slow(outcomes))
+        notices=(*catalog.notices, *_without_core(components), *_remarked(outcomes))
     )
     if as_json:
         rows = _rows([(each.component, each.problem) for each in outcomes], catalog)
@@ -360,17 +364,20 @@ def _check(
         for each in outcomes:
             ok = f"ok      {each.component.origin}  {each.seconds or 0:.2f} s"
             echo(fitting(f"broken  {each.problem}") if each.problem else ok)
+        if broken and len(outcomes) > _SEEN_AT_ONCE:
+            echo()
+            echo(f"broken, of {len(outcomes)}: {', '.join(broken)}")
         _print_problems(catalog)
-    if catalog.problems or any(each.problem for each in outcomes):
+    if catalog.problems or broken:
         raise click.exceptions.Exit(1)
 
 
-def _slow(outcomes: Iterable[Outcome]) -> Iterator[DiscoveryProblem]:
+def _remarked(outcomes: Iterable[Outcome]) -> Iterator[DiscoveryProblem]:
     from evalkit.catalog import DiscoveryProblem
 
     for each in outcomes:
-        if each.remark:
-            yield DiscoveryProblem(each.component.distribution, each.remark)
+        for remark in filter(None, (each.note, each.remark)):
+            yield DiscoveryProblem(each.component.distribution, remark)
 
 
 def _without_core(components: Iterable[Component]) -> Iterator[DiscoveryProblem]:

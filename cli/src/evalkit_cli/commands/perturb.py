@@ -196,9 +196,11 @@ def perturb_command(
 
 def _perturb(name: str, where: Any, **options: Any) -> PerturbationSummary:
     from evalkit import perturb_dataset
+    from evalkit_cli.commands.protection import with_protection_told
 
     try:
-        return perturb_dataset(name, where, **options)
+        summary = perturb_dataset(name, where, **options)
+        return with_protection_told(summary, name, options)
     except KeyboardInterrupt:
         if isinstance(where, str):
             echo("evalkit: the same command goes on where this stopped", err=True)

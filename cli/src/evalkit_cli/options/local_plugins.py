@@ -51,6 +51,21 @@ def plugin_words() -> list[str]:
     return [word for file in files for word in ("--plugin", file)]
 
 
+def of_given_files(components: Sequence[Component]) -> list[Component]:
+    """Return those in the files that `--plugin` names; all where it names none.
+
+    Args:
+        components: Plugins that the command knows.
+    """
+    files = {Path(file).resolve() for file in plugin_words()[1::2]}
+    return [
+        each
+        for each in components
+        if not files
+        or (each.is_local and Path(each.value.rpartition(":")[0]).resolve() in files)
+    ]
+
+
 def components_in_files(files: tuple[str, ...]) -> list[Component]:
     """Run files, and return the components that all plugins in them stand for.
 

@@ -20,6 +20,7 @@ _TEXTS = (
     "Mary Smith told her father that it is not a good film.",
     "He said that his friend Carlos would not like the new film, because it is far too "
     "long, and nobody could possibly remember any of its scenes on the day after.",
+    "On 4 May 2019 she paid $12.50 for it (see https://example.org/films)!",
 )
 _SEEDS = 5
 _CONTRAST = "Emily can't say that she is sad about the color of her apartment."

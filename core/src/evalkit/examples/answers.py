@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -181,7 +183,7 @@ def answer_column(
     """
     kind: AnswerKind = task.answer_kind
     if isinstance(answers, pl.Series):
-        if kind in ("one", "any-of"):
+        if kind in ("one", "any-of") and type_of_them.dtype not in _WRITTEN:
             return "one", answers.alias("answer")
         answers = answers.to_list()
     if type_of_them.is_rich:
@@ -213,10 +215,10 @@ def _refuse_misfits(
     column: pl.Series,
     type_of_them: AnswerType,
 ) -> None:
-    """Refuse what no prediction can equal: other than a list, and huge integers."""
+    """Refuse what no prediction can equal: other than a list, number or boolean."""
     wanted = type_of_them.dtype
     is_list = isinstance(wanted, pl.List)
-    if column.dtype == wanted or not (is_list or wanted == pl.Int64):
+    if column.dtype == wanted or not (is_list or wanted in _WRITTEN):
         return
     problems = [
         reporter.problem(
@@ -225,11 +227,22 @@ def _refuse_misfits(
             f"must be what predictions are ({wanted}), found {shorten(answer)}",
         )
         for position, answer in enumerate(answers)
-        if (is_list or isinstance(answer, int))
+        if (is_list or not _is_written(answer, wanted))
         and type_of_them.column([answer]) is None
     ]
     if problems:
         raise reporter.error(problems)
+
+
+_WRITTEN = {pl.Int64: (int,), pl.Float64: (int, float), pl.Boolean: (bool,)}
+"""What a text must be as JSON to equal a value of a type."""
+
+
+def _is_written(answer: Any, wanted: Any) -> bool:
+    """Tell whether a text is a number or boolean, which are compared as texts then."""
+    with suppress(ValueError):
+        return isinstance(answer, str) and type(json.loads(answer)) in _WRITTEN[wanted]
+    return False
 
 
 def refuse_other_answers(
@@ -271,7 +284,10 @@ def _acceptable(
     wrapped = [a if isinstance(a, list) else [a] for a in answers]
     _refuse_nested(reporter, wrapped)
     if all(len(answer) == 1 for answer in wrapped):
-        return "one", _single(type_of_them, [answer[0] for answer in wrapped])
+        only = [answer[0] for answer in wrapped]
+        single = _single(type_of_them, only)
+        _refuse_misfits(reporter, only, single, type_of_them)
+        return "one", single
     column = type_of_them.column(wrapped, are_lists=True)
     if column is None:
         column = to_series("answer", wrapped)

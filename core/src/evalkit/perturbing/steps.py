@@ -194,7 +194,7 @@ class Step:
             changed: list[Changed] = []
             for (place, text), own in zip(found, edits, strict=True):
                 if own:
-                    after, kept = self._kept(text, own)
+                    after, kept = self._kept(text, self._edits_in(own, uid))
                     if kept:
                         self._refuse_half_pairs(text, after, uid)
                         changed.append((place, after, kept))
@@ -263,6 +263,14 @@ class Step:
         if spans := protected_spans(text, self._protected):
             edits = outside(checked_edits(text, edits), spans)
         return make_edits(text, edits)
+
+    def _edits_in(self, given: Any, uid: str) -> list[Edit]:
+        """Return edits, each of two integers and a text, as far as types say it."""
+        edits = [*given]
+        for edit in edits:
+            if len(edit) != len(Edit._fields) or not isinstance(edit[2], str):
+                raise self._wrong("edits of start, end and text", edit, uid)
+        return edits
 
     def _wrong(self, wanted: str, found: Any, uid: str) -> PluginError:
         return _wrong(self._bound, self._hook, wanted, found, uid)

@@ -41,6 +41,9 @@ def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str
             values[name] = adapter.validate_python(value)
         except ValidationError as error:
             rules = sorted({violation.rule for violation in from_pydantic(error)})
+            if rules[0] in _UNTOLD:
+                wanted = re.sub(r"(\w+\.)+", "", str(_hints(contract.attributes)[name]))
+                rules = [f"{rules[0]}, {wanted}"]
             problems.append(
                 f"the attribute {name!r} {' or '.join(rules)}, found {shorten(value)}"
             )
@@ -48,14 +51,20 @@ def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str
 
 
 _MISSING = object()
+_UNTOLD = ("must be a valid tuple", "must be a valid dictionary")
+"""Rules that do not say of what."""
+
+
+def _hints(attributes: type) -> dict[str, Any]:
+    from evalkit.base.terms import Source
+
+    names = {"BaseModel": BaseModel, "Source": Source}
+    return get_type_hints(attributes, localns=names)
 
 
 @cache
 def _adapters(attributes: type) -> dict[str, TypeAdapter[Any]]:
-    from evalkit.base.terms import Source
-
-    names = {"BaseModel": BaseModel, "Source": Source}
-    hints = get_type_hints(attributes, localns=names)
+    hints = _hints(attributes)
     return {name: TypeAdapter(annotation) for name, annotation in hints.items()}
 
 

@@ -177,7 +177,7 @@ class Resolver:
         found: dict[str, BoundMetric] = {}
         given: dict[str, int | None] = {}
         for what, named_by in wanted:
-            bound = BoundMetric.of(self.bind("metrics", what, named_by=named_by))
+            bound = self._metric_named(what, named_by)
             earlier = found.setdefault(bound.name, bound)
             # of two objects nobody knows whether they are the same
             own = None if isinstance(what, str | Bound) else id(what)
@@ -196,6 +196,16 @@ class Resolver:
         ordered = list(found.values())
         ordered.sort(key=partial(_distance_from, parse_reference(headline)))
         return ordered
+
+    def _metric_named(self, what: Any, named_by: Bound | None) -> BoundMetric:
+        try:
+            return BoundMetric.of(self.bind("metrics", what, named_by=named_by))
+        except UnknownPluginError as error:
+            if named_by is None:
+                raise
+            raise UnknownPluginError(
+                f"{named_by.component.origin} names the metric {what!r}: {error}"
+            ) from error
 
 
 def _distance_from(headline: Reference, metric: BoundMetric) -> int:

@@ -159,7 +159,10 @@ def why_not(metric: BoundMetric, table: ScoringTable) -> str | None:
         if kind == "none":
             return "the task has no answers, and the metric needs them"
         if kind == "any-of":
-            return "examples have several acceptable answers"
+            return (
+                "examples have several acceptable answers, which answer_kinds of the "
+                "metric leaves out"
+            )
         return f"the metric does not take answers of the kind {kind!r}"
     if why := _absent_field(metric, table):
         return why
@@ -174,7 +177,8 @@ def why_not(metric: BoundMetric, table: ScoringTable) -> str | None:
     if lacking and not _takes_no_prediction(metric):
         examples = count_of(lacking, "example")
         return (
-            f"{examples} without a prediction, and the metric declares no worst value"
+            f"{examples} without a prediction, and the metric declares no worst value "
+            "(worst_value, or accepts_no_prediction)"
         )
     return None
 

@@ -6,12 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from evalkit.adapting.extraction import Extraction, as_extraction
+from evalkit.adapting.extraction import ChosenBy, Extraction, as_extraction
 from evalkit.adapting.files import check_adapters, with_map
 from evalkit.adapting.normalising import check_normalise
 from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.terms import Weight
-from evalkit.errors import EvalkitError
+from evalkit.errors import (
+    AdapterError,
+    EvalkitError,
+    PluginContractError,
+    UnknownPluginError,
+)
 from evalkit.examples.selection import Selection
 from evalkit.inference.levels import check_confidence
 from evalkit.plugins.bound import BoundDataset, BoundTask
@@ -116,16 +121,22 @@ class EvaluationOptions:
             The extractors; None for none, which a user says as `none`.
 
         Raises:
-            AdapterError: They are written wrongly.
-            PluginError: An extractor is unknown or broken.
+            AdapterError: They are written wrongly by the user.
+            PluginError: They are by a plugin, or an extractor is unknown or broken.
         """
         if self.extract == NO_EXTRACTOR:
             return None
         if self.extract is not None:
             return as_extraction(self.extract, registry)
-        if dataset.extract is not None:
-            return as_extraction(dataset.extract, registry, "data set")
-        return as_extraction(task.extract, registry, "task")
+        bound = task if dataset.extract is None else dataset
+        by: ChosenBy = "task" if dataset.extract is None else "data set"
+        try:
+            return as_extraction(bound.extract, registry, by)
+        except (AdapterError, UnknownPluginError) as error:
+            text = f"{bound.component.origin}: extract: {error}"
+            if isinstance(error, UnknownPluginError):
+                raise UnknownPluginError(text) from error
+            raise PluginContractError(text) from error
 
     def for_split(self, split: str) -> Options:
         """Return the options in the form that an evaluation works with and records.

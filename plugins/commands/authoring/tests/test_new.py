@@ -182,7 +182,10 @@ def test_a_file_becomes_a_package_as_it_is() -> None:
         "numpy",
     ]
     tests = (folder / "tests/test_brevity.py").read_text(encoding="utf-8")
+    assert '"brevity"\n\n\ndef test_the_laws_of_metrics()' in tests
     assert 'check_metric("brevity")' in tests
+    used = "$ evalkit eval DATASET --predictions FILE -m brevity\n"
+    assert used in (folder / "README.md").read_text(encoding="utf-8")
     assert "MIT License" in (folder / "LICENSE").read_text(encoding="utf-8")
 
 

@@ -157,7 +157,8 @@ def test_data_that_changed_under_an_old_version_are_found() -> None:
         def load(self, split: str) -> Any:
             return [{**ROWS[0], "statement": "Fun"}, ROWS[1]]
 
-    with pytest.raises(DatasetLawError, match="raise `version`") as caught:
+    told = "raise `version` .* or, if nobody has that version yet, write the latter in"
+    with pytest.raises(DatasetLawError, match=told) as caught:
         check_dataset(Changed, sha256=known)
     assert caught.value.law == "version"
 
@@ -234,3 +235,27 @@ def test_a_file_that_nobody_can_fetch_is_not_the_data_set_s_fault(
     monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path))
     with pytest.raises(MissingOption, match=r"needs the file far\.jsonl"):
         check_dataset(Far)
+
+
+def test_a_right_answer_that_counts_as_none_is_named() -> None:
+    class Sums(evalkit.Dataset):
+        """Sums, of which one has no number for an answer."""
+
+        name = "sums"
+        task = "math-qa"
+        extract = "final-number"
+
+        def load(self, split: str) -> Any:
+            rows = [("1", "7"), ("2", "seven")]
+            return [{"uid": uid, "question": "?", "answer": text} for uid, text in rows]
+
+    told = "'test' 1 count as none, such as 'seven' of '2': final-number: there is no n"
+    with pytest.raises(DatasetLawError, match=told):
+        check_dataset(Sums)
+
+
+def test_pytest_is_shown_what_was_found_and_none_of_our_lines() -> None:
+    with pytest.raises(DatasetLawError) as caught:
+        check_dataset(Empty)
+    *_, last = caught.traceback.filter(caught)
+    assert last.path.name == "test_checking_datasets.py"

@@ -732,6 +732,19 @@ class Needs(Metric):
         return float(fields["confidence"]) * (prediction == target)
 
 
+def test_columns_that_a_metric_can_do_without_need_no_examples() -> None:
+    class Certain(Needs):
+        optional_columns = ("confidence",)
+
+        def score_example(
+            self, prediction: str, target: str, fields: Mapping[str, Any]
+        ) -> float:
+            assert fields["confidence"] is None
+            return float(prediction == target)
+
+    check_metric(Certain, max_examples=FEW)
+
+
 def test_a_metric_that_needs_columns_needs_examples() -> None:
     with pytest.raises(
         EvalkitError, match=r"needs the columns confidence.*give .*examples="

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import re
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -579,6 +580,20 @@ def test_examples_in_which_it_changes_something_are_needed() -> None:
     check_perturbation(OnMondays, examples=[FIVE_WORDS], max_examples=FEW)
     strategy = st.sampled_from([FIVE_WORDS, {**FIVE_WORDS, "uid": "1"}])
     check_perturbation(OnMondays, examples=strategy, max_examples=FEW)
+
+
+class Numbered(Shout):
+    def find_edits(self, texts: Sequence[str]) -> Any:
+        return [
+            [(found.start(), found.end(), "n") for found in re.finditer("[0-9]", text)]
+            for text in texts
+        ]
+
+
+def test_what_only_changes_what_is_protected_is_told_so() -> None:
+    told = "which are protected unless it says protects = False; or give examples="
+    with pytest.raises(PerturbationLawError, match=told):
+        check_perturbation(Numbered, max_examples=FEW)
 
 
 def test_a_task_may_have_no_answers() -> None:

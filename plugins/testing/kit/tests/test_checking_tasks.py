@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import enum
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -173,7 +174,7 @@ def test_what_cannot_be_known_is_asked_for() -> None:
         def verify_response(self, response: Any) -> Any:
             return [evalkit.Violation("mood", "is not the word")]
 
-    with pytest.raises(EvalkitError, match="give responses="):
+    with pytest.raises(EvalkitError, match="give some as responses="):
         check_task(Secretive)
     with pytest.raises(EvalkitError, match="not empty"):
         check_task("qa", responses=[])
@@ -290,3 +291,77 @@ def test_a_task_with_a_converter_names_metrics_too() -> None:
     with pytest.raises(TaskLawError, match="no-such-metric") as caught:
         check_task(Converted, responses=[{"mood": "glad"}], laws=["metrics"])
     assert caught.value.law == "metrics"
+
+
+class Count(BaseModel):
+    id: str
+    count: int
+
+
+class Counting(evalkit.TaskIO):
+    """How many there are, in a sentence."""
+
+    Input = Text
+    Output = Count
+    answer_field = "count"
+    perf_metric = "accuracy"
+    extract = "final-number"
+    example = {"uid": "1", "text": "How many?"}
+
+
+class Vague(Counting):
+    extract = "last-number"
+
+
+def test_the_right_answer_of_a_response_is_taken_out_of_its_text() -> None:
+    check_task(Counting, responses=[{"count": "There are 7."}, {"count": 7}])
+    with pytest.raises(TaskLawError, match="`extract` says fails: stage 1: there is n"):
+        check_task(Vague, responses=[{"count": "There are 7."}])
+
+
+def test_what_is_needed_where_there_are_no_labels_is_told() -> None:
+    told = "has no labels, so that nobody knows valid responses .* give some as resp"
+    with pytest.raises(EvalkitError, match=told):
+        check_task(Counting)
+
+
+class Prompted(Mood):
+    prompts = {"default": {"query": "{text} {labels}"}}
+
+
+class Misprompted(Mood):
+    prompts = {"default": {"query": "{text}"}, "short": {"query": "{txt}"}}
+
+
+class Free(BaseModel):
+    id: str
+    mood: str
+
+
+class Unlabelled(evalkit.TaskIO):
+    """Any mood."""
+
+    Input = Text
+    Output = Free
+    answer_field = "mood"
+    perf_metric = "accuracy"
+    example = {"uid": "1", "text": "Hooray"}
+    prompts = {"default": {"query": "{text} {labels}", "shots": {"source": "train"}}}
+
+
+def test_a_model_can_be_asked_by_each_prompt() -> None:
+    check_task(Prompted)
+    check_task(Unlabelled, responses=[{"mood": "glad"}])
+    told = "by its prompt 'short': .*{txt}, and there is {text}"
+    with pytest.raises(TaskLawError, match=told) as caught:
+        check_task(Misprompted)
+    assert caught.value.law == "prompts"
+
+
+def test_prompts_that_cannot_be_checked_are_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "evalkit.asking", None)
+    check_task(Mood)
+    with pytest.raises(EvalkitError, match="its prompts were not checked: import of"):
+        check_task(Prompted)

@@ -27,6 +27,16 @@ _KIT = {
 """What checks the laws of a kind, without data that only its author has."""
 
 
+_USES = {
+    "metrics": ["evalkit eval DATASET --predictions FILE -m my-thing"],
+    "perturbations": ["evalkit perturb DATASET --perturbation my-thing -o FILE"],
+    "tasks": ["evalkit eval --task my-thing --data FILE --predictions FILE"],
+    "datasets": ["evalkit eval my-thing --predictions FILE"],
+    "annotators": ["evalkit eval DATASET --predictions FILE --annotate my-thing"],
+    "models": ["evalkit eval DATASET --model my-thing"],
+}
+"""How what someone wrote is used, whatever it is."""
+
 _TESTING = ("pytest", "evalkit-testing")
 """Requirements of all tests; the others are those of the template's own."""
 
@@ -125,7 +135,7 @@ def _values(
         requires = ["evalkit-core>=0.1,<0.2", *source.requires]
         test_requires = [each for each in test_requires if each.startswith(_TESTING)]
         about = f"It is in `src/{names.package}/{names.module}.py`."
-        uses = [f"evalkit show {names.kind}/my-thing"]
+        uses = [f"evalkit show {names.kind}/my-thing", *_USES.get(names.kind, ())]
     check = f'\t$(PYTHON) -m evalkit list {names.kind} --check --search "my-thing"\n'
     filled = {
         "author": author.name,
@@ -176,4 +186,4 @@ def _tests_of(names: Names) -> str:
     """Return tests of what someone wrote: it loads, and keeps the laws of its kind."""
     check = _KIT.get(names.kind)
     text = common_text("test_loaded.py").replace("{{kind}}", names.kind)
-    return text + common_text(f"test_{check}.py") if check else text
+    return f"{text}\n\n{common_text(f'test_{check}.py')}" if check else text

@@ -15,6 +15,7 @@ from evalkit_testing.laws import (
     MissingOption,
     check_laws,
     chosen_laws,
+    told_alone,
 )
 
 
@@ -26,6 +27,7 @@ class AdapterLawError(LawError):
     """
 
 
+@told_alone
 def check_adapter(
     adapter: Any,
     *,

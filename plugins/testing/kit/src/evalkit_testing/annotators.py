@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from evalkit import EvalkitError
 from evalkit.catalog import Answer, BoundAnnotator, Registry, Resolver, ask_rows
 from evalkit_testing.global_random import global_seed
-from evalkit_testing.laws import Law, LawBroken, LawError, chosen_laws
+from evalkit_testing.laws import Law, LawBroken, LawError, chosen_laws, told_alone
 
 
 class AnnotatorLawError(LawError):
@@ -27,6 +27,7 @@ class _Trial(NamedTuple):
     answers: Sequence[Answer]
 
 
+@told_alone
 def check_annotator(
     annotator: Any,
     examples: Sequence[tuple[Any, ...]],

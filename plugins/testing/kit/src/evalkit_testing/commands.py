@@ -14,7 +14,14 @@ from typing import Any
 from evalkit import Registry
 from evalkit.catalog import COMMANDS, Component, find_component, import_component
 from evalkit.errors import UnknownPluginError
-from evalkit_testing.laws import Law, LawBroken, LawError, check_laws, chosen_laws
+from evalkit_testing.laws import (
+    Law,
+    LawBroken,
+    LawError,
+    check_laws,
+    chosen_laws,
+    told_alone,
+)
 
 HEAVY = ("polars", "pyarrow", "numpy", "pandas", "pydantic", "torch", "rich", "boto3")
 """What no command imports before it does its work."""
@@ -79,6 +86,7 @@ def run_python(*arguments: str, **variables: str) -> subprocess.CompletedProcess
             ) from error
 
 
+@told_alone
 def check_command(
     command: str,
     *,

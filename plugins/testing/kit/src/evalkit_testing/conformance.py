@@ -219,4 +219,5 @@ def _check(
 
 
 def _skip(component: Component, why: str) -> None:
-    pytest.skip(f"{MARK}{component.id}: {why}")
+    named = why if why.startswith(component.id) else f"{component.id}: {why}"
+    pytest.skip(f"{MARK}{named}")

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+import polars as pl
+
 from evalkit import EvalkitError, Registry, Result, evaluate, validate
 from evalkit.catalog import (
     Answered,
@@ -20,7 +22,14 @@ from evalkit.catalog import (
     load_answered,
 )
 from evalkit.errors import StorageError
-from evalkit_testing.laws import Law, LawBroken, LawError, MissingOption, chosen_laws
+from evalkit_testing.laws import (
+    Law,
+    LawBroken,
+    LawError,
+    MissingOption,
+    chosen_laws,
+    told_alone,
+)
 from evalkit_testing.narrow_loads import check_narrow
 
 Respond = Callable[[Mapping[str, Any], Any], Mapping[str, Any]]
@@ -48,6 +57,7 @@ class _Trial:
     examples: dict[str, list[Answered]] = field(default_factory=dict)
 
 
+@told_alone
 def check_dataset(
     dataset: Any,
     *,
@@ -280,12 +290,23 @@ def _response(trial: _Trial, each: Answered) -> dict[str, Any]:
     return {"id": each.row["uid"], str(trial.task.answer_field): answer}
 
 
+def _unread(trial: _Trial, split: str, result: Result) -> str:
+    """Say which right answer is taken for none, and why."""
+    assert result.examples is not None
+    lacking = result.examples.filter(pl.col("pred").is_null())["id"]
+    found = next(
+        each for each in trial.examples[split] if str(each.row["uid"]) == lacking[0]
+    )
+    reasons = "; ".join(map(str, result.record.unparsed))
+    return (
+        f"of the right answers of the split {split!r} {len(lacking)} count as none, "
+        f"such as {found.answer!r} of {lacking[0]!r}: {reasons}"
+    )
+
+
 def _check_scores(trial: _Trial, split: str, result: Result) -> None:
     if result.counts.get("unparsed"):
-        raise LawBroken(
-            f"{result.counts['unparsed']} right answers of the split {split!r} are "
-            "taken for none"
-        )
+        raise LawBroken(_unread(trial, split, result))
     if result.errors:
         raise LawBroken(
             f"the right answers of the split {split!r} are not scored: "
@@ -328,7 +349,8 @@ def _check_version(trial: _Trial) -> None:
     if known != found:
         raise LawBroken(
             f"the data of the version {version!r} had the SHA-256 {known}, and have "
-            f"{found}: raise `version`, and say in `changes` what is new"
+            f"{found}: raise `version` and say in `changes` what is new, or, if nobody "
+            "has that version yet, write the latter into sha256="
         )
 
 
@@ -337,7 +359,8 @@ DATASET_LAWS: tuple[Law[_Trial], ...] = (
         "loads",
         "each of its splits loads, and has examples.",
         _check_loads,
-        mend="take a split out of `splits`, or have `load` give its examples.",
+        mend="correct what the message names, take a split out of `splits`, or have "
+        "`load` give its examples.",
     ),
     Law(
         "repeatable",

@@ -15,7 +15,14 @@ from evalkit import PluginError, Registry, UnknownPluginError
 from evalkit.catalog import Catalog, Component
 from evalkit_testing.commands import run_python
 from evalkit_testing.docstring_examples import wrong_examples
-from evalkit_testing.laws import Law, LawBroken, LawError, check_laws, chosen_laws
+from evalkit_testing.laws import (
+    Law,
+    LawBroken,
+    LawError,
+    check_laws,
+    chosen_laws,
+    told_alone,
+)
 
 MOST_COST = 6.0
 """How many times what importing evalkit takes, importing all components may take."""
@@ -119,6 +126,7 @@ def _normalised(name: str) -> str:
     return name.lower().replace("_", "-").replace(".", "-")
 
 
+@told_alone
 def check_distribution(
     distribution: str,
     *,

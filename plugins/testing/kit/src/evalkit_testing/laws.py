@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from functools import wraps
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 from evalkit import EvalkitError
 from evalkit.catalog import Bound, Registry, Resolver
 
+ParametersT = ParamSpec("ParametersT")
 TrialT = TypeVar("TrialT")
 ItemT = TypeVar("ItemT")
 
@@ -60,6 +62,27 @@ class LawError(AssertionError):
         super().__init__(message)
         self.law = law
         self.is_untested = is_untested
+
+
+def told_alone(check: Callable[ParametersT, None]) -> Callable[ParametersT, None]:
+    """Have pytest show what a check found, without the kit's own lines above it.
+
+    Args:
+        check: The check of a kind.
+
+    Returns:
+        The same check; what its plugin raised is still shown whole.
+    """
+
+    @wraps(check)
+    def checked(*arguments: ParametersT.args, **options: ParametersT.kwargs) -> None:
+        __tracebackhide__ = True
+        try:
+            check(*arguments, **options)
+        except (LawError, MissingOption) as error:
+            raise error.with_traceback(None)  # noqa: B904 - it is the same error
+
+    return checked
 
 
 def refuse(difference: str | None, where: str) -> None:

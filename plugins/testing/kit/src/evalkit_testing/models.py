@@ -18,6 +18,7 @@ from evalkit_testing.laws import (
     MissingOption,
     check_laws,
     chosen_laws,
+    told_alone,
     two_instances,
 )
 from evalkit_testing.replies import Answer, Asker, Question, asked, shown
@@ -60,6 +61,7 @@ class _Trial:
         return self.known
 
 
+@told_alone
 def check_model(
     model: Any,
     *,

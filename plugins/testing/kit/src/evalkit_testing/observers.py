@@ -18,7 +18,14 @@ from pydantic import BaseModel
 import evalkit
 from evalkit import AlignmentError, Registry
 from evalkit.catalog import OBSERVERS, Resolver
-from evalkit_testing.laws import Law, LawBroken, LawError, check_laws, chosen_laws
+from evalkit_testing.laws import (
+    Law,
+    LawBroken,
+    LawError,
+    check_laws,
+    chosen_laws,
+    told_alone,
+)
 
 
 class ObserverLawError(LawError):
@@ -99,6 +106,7 @@ class _Trial:
         return self.known
 
 
+@told_alone
 def check_observer(
     observer: Any,
     *,

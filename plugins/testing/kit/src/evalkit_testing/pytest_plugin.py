@@ -9,6 +9,7 @@ pytest loads this module in every run, so that it imports nothing of evalkit.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -101,9 +102,14 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.section("evalkit: not checked")
         for text in dict.fromkeys(lacking):
             terminalreporter.write_line(text)
+        found = re.match(r"\w+/([\w-]+).*?\b(\w+)=", lacking[0])
+        name, argument = found.groups() if found else ("NAME", "examples")
+        count = len(lacking)
         terminalreporter.write_line(
-            f"{len(lacking)} of the laws' groups were not checked: a "
-            "pytest_evalkit_options(kind, name) in conftest.py gives what they need"
+            f"{count} {'group of laws was' if count == 1 else 'groups of laws were'} "
+            "not checked: conftest.py gives what is needed, as\n"
+            "  def pytest_evalkit_options(kind, name):\n"
+            f'      return {{"{argument}": …}} if name == "{name}" else None'
         )
 
 

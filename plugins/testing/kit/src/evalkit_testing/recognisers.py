@@ -14,6 +14,7 @@ from evalkit_testing.laws import (
     LawError,
     check_laws,
     chosen_laws,
+    told_alone,
     two_instances,
 )
 
@@ -65,6 +66,7 @@ def _found(recogniser: Any, texts: Sequence[str]) -> list[list[Any]]:
     return found
 
 
+@told_alone
 def check_recogniser(
     recogniser: Any,
     texts: Sequence[str],

@@ -12,7 +12,14 @@ from evalkit import EvalkitError, Registry
 from evalkit.catalog import SCHEMAS, find_component, import_schema
 from evalkit.errors import UnknownPluginError
 from evalkit_testing.damage import damaged_rows, names_field
-from evalkit_testing.laws import Law, LawBroken, LawError, check_laws, chosen_laws
+from evalkit_testing.laws import (
+    Law,
+    LawBroken,
+    LawError,
+    check_laws,
+    chosen_laws,
+    told_alone,
+)
 
 
 class SchemaLawError(LawError):
@@ -29,6 +36,7 @@ class _Trial:
     rows: Sequence[Mapping[str, Any]]
 
 
+@told_alone
 def check_schema(
     schema: str | type[BaseModel],
     rows: Sequence[Mapping[str, Any]],

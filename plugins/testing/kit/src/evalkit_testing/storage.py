@@ -11,7 +11,7 @@ from evalkit import EvalkitError
 from evalkit.errors import StorageError
 from evalkit.services import Cleaner, secrets_of_url
 from evalkit.storage import store_of
-from evalkit_testing.laws import LawBroken, LawError, chosen_laws
+from evalkit_testing.laws import LawBroken, LawError, chosen_laws, told_alone
 from evalkit_testing.store_laws import OF_READING, STORAGE_LAWS, Trial
 
 
@@ -23,6 +23,7 @@ class StorageLawError(LawError):
     """
 
 
+@told_alone
 def check_storage(
     place: str,
     *,

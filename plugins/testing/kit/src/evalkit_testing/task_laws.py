@@ -10,6 +10,8 @@ from functools import partial
 from itertools import cycle
 from typing import Any
 
+import polars as pl
+
 from evalkit import (
     AlignmentError,
     EvalkitError,
@@ -19,10 +21,12 @@ from evalkit import (
     evaluate,
     validate,
 )
+from evalkit.adapters import extraction
 from evalkit.catalog import BoundTask, Resolver, check_agreement
 from evalkit_testing.damage import damaged_rows, names_field
 from evalkit_testing.drawn_responses import drawn_examples, drawn_responses
 from evalkit_testing.laws import Law, LawBroken
+from evalkit_testing.prompts import check_prompts
 
 DRAWN = 10
 """How many examples and responses are drawn."""
@@ -44,6 +48,22 @@ class Trial:
     def answer_field(self) -> str:
         """The field with the answer, of a task that has one."""
         return str(self.task.answer_field)
+
+    def answer_of(self, response: Row) -> Any:
+        """Return the right answer that a response gives, out of its text."""
+        answer = response.get(self.answer_field)
+        if self.task.extract is None or not isinstance(answer, str):
+            return answer
+        choices = self.task.choices_field and self.example.get(self.task.choices_field)
+        try:
+            found = extraction(self.task.extract, self.registry).extract(
+                pl.Series([answer]),
+                pl.Series([list(choices)]) if choices else None,
+                self.task.labels,
+            )
+        except EvalkitError as error:
+            raise LawBroken(f"what its `extract` says fails: {error}") from error
+        return answer if found.values[0] is None else found.values[0]
 
 
 def _check_example(trial: Trial) -> None:
@@ -75,7 +95,7 @@ def _check_damaged_examples(trial: Trial) -> None:
 def _with_answer(trial: Trial, example: Row) -> Row:
     if trial.task.answer_field is None:
         return example
-    answer = trial.responses[0].get(trial.answer_field)
+    answer = trial.answer_of(trial.responses[0])
     return {trial.answer_field: answer, **example}
 
 
@@ -311,7 +331,7 @@ def _score(trial: Trial, metric: str, is_enough: bool) -> None:
     rows, said = [], []
     for number, response in enumerate(trial.responses):
         uid = str(number)
-        answer = response.get(trial.answer_field)
+        answer = trial.answer_of(response)
         rows.append({**trial.example, "uid": uid, trial.answer_field: answer})
         said.append({**response, "id": uid})
     try:
@@ -329,6 +349,10 @@ def _score(trial: Trial, metric: str, is_enough: bool) -> None:
         raise LawBroken(f"the metric {metric} that it names: {error}") from error
     if result.errors and is_enough:
         raise LawBroken(f"the metric {metric} that it names: {result.errors[0]}")
+
+
+def _check_prompts(trial: Trial) -> None:
+    check_prompts(trial.task, trial.given, trial.example, trial.registry)
 
 
 TASK_LAWS: tuple[Law[Trial], ...] = (
@@ -380,6 +404,11 @@ TASK_LAWS: tuple[Law[Trial], ...] = (
         "no hook fails for what `Input` and `Output` take.",
         _check_drawn,
         mend="refuse it in `Input`, `Output` or verify_response, or take it.",
+    ),
+    Law(
+        "prompts",
+        "a model can be asked about its `example` by each of its `prompts`.",
+        _check_prompts,
     ),
 )
 """What holds of every task."""

@@ -9,7 +9,13 @@ from typing import Any
 from evalkit import EvalkitError, Registry
 from evalkit.catalog import BoundTask, Resolver
 from evalkit_testing.drawn_responses import drawn_responses
-from evalkit_testing.laws import LawError, MissingOption, check_laws, chosen_laws
+from evalkit_testing.laws import (
+    LawError,
+    MissingOption,
+    check_laws,
+    chosen_laws,
+    told_alone,
+)
 from evalkit_testing.task_laws import DRAWN, TASK_LAWS, Row, Trial, refusal
 
 _ANSWERS = 40
@@ -24,6 +30,7 @@ class TaskLawError(LawError):
     """
 
 
+@told_alone
 def check_task(
     task: Any,
     *,
@@ -86,7 +93,8 @@ def _drawn_responses(trial: Trial) -> Sequence[Row]:
     if known and trial.task.answer_field is not None:
         return known[:DRAWN]
     raise MissingOption(
-        f"{trial.task.component.origin}: no response to its `example` could be drawn "
-        "from `Output`, or it has a converter of its own: give responses= with valid "
-        "responses to it"
+        f"{trial.task.component.origin} has "
+        + ("no labels" if trial.task.answer_field is not None else "no answer_field")
+        + ", and no valid response to its `example` could be drawn: give some as "
+        "responses=[…], such as {'answer': '7'}, without ids"
     )

@@ -19,7 +19,7 @@ from evalkit.catalog import (
 from evalkit.hookspecs import AnswerKind
 from evalkit.scoring import why_not
 from evalkit_testing.checking import MAX_EXAMPLES, Checks
-from evalkit_testing.laws import Law, LawError, MissingOption, chosen_laws
+from evalkit_testing.laws import Law, LawError, MissingOption, chosen_laws, told_alone
 from evalkit_testing.metrics.drawing import (
     DRAWN_KINDS,
     DRAWS,
@@ -54,6 +54,7 @@ class MetricLawError(LawError):
     """
 
 
+@told_alone
 def check_metric(
     metric: Any,
     *,
@@ -160,14 +161,16 @@ def _source(subject: Subject, examples: Any) -> Source:
         return given_source(examples)
     columns = subject.attributes["columns"]
     kind = subject.context.answer_kind
-    if columns:
-        drawn = source_of_columns(kind, columns, subject.context.labels)
-        if drawn is None:
-            drawn = _source_of_task(subject)
-        if drawn is not None:
-            return drawn
+    drawn = source_of_columns(kind, columns, subject.context.labels)
+    if drawn is None and columns:
+        drawn = _source_of_task(subject)
+    if drawn is not None:
+        return drawn
+    optional = subject.attributes["optional_columns"]
+    needed = [name for name in columns if name not in optional]
+    if needed:
         raise MissingOption(
-            f"{subject.origin} needs the columns {', '.join(columns)}, which cannot be "
+            f"{subject.origin} needs the columns {', '.join(needed)}, which cannot be "
             "drawn; give check_metric task=…, a task with these fields, or examples=…, "
             "a hypothesis strategy of (prediction, target, fields), or a list of such"
         )

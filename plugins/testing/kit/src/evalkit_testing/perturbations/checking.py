@@ -16,9 +16,11 @@ from evalkit_testing.laws import (
     LawError,
     MissingOption,
     chosen_laws,
+    told_alone,
 )
 from evalkit_testing.perturbations.another_process import check_elsewhere
 from evalkit_testing.perturbations.drawing import (
+    PROTECTED,
     ExampleSource,
     PerturbationSample,
     example_source,
@@ -60,6 +62,7 @@ class PerturbationLawError(LawError):
     """
 
 
+@told_alone
 def check_perturbation(
     perturbation: Any,
     *,
@@ -171,7 +174,8 @@ def _refuse_untested(
     if not copies and any(law.name in _OF_COPIES for law in laws):
         raise PerturbationLawError(
             f"{subject.origin}: it changed no example that was drawn, so no law was "
-            f"tested; give examples=… in which it changes {fields}"
+            f"tested; {_of_protection(subject)}give examples=… in which it changes "
+            f"{fields}"
             + ("" if subject.target.task_name else ", or the task=… that it is for"),
             laws[0].name,
             is_untested=True,
@@ -187,3 +191,13 @@ def _refuse_untested(
             "does change some answers, give examples=… with one that it changes",
             TRANSFORMS.name,
         )
+
+
+def _of_protection(subject: PerturbationSubject) -> str:
+    """Return that it would change what is protected, where that is so."""
+    if not subject.changes_unprotected(" 7, ".join(PROTECTED)):
+        return ""
+    return (
+        "it would change numbers, addresses and the like, which are protected unless "
+        "it says protects = False; or "
+    )

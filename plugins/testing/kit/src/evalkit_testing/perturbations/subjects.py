@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from evalkit import PluginError, perturb
+from evalkit import EvalkitError, PluginError, perturb
 from evalkit.catalog import (
     BoundPerturbation,
     BoundTask,
@@ -18,7 +18,7 @@ from evalkit.catalog import (
     Resolver,
     load_component,
 )
-from evalkit.perturbing import effect_of, find_texts, read_path
+from evalkit.perturbing import PROTECTED_KINDS, effect_of, find_texts, read_path
 from evalkit_testing.laws import LawBroken
 from evalkit_testing.perturbations.another_process import Made
 
@@ -265,6 +265,25 @@ class PerturbationSubject:
             # it holds something that has no copy, such as a lock or an open file
             bound = replace(bound, plugin=copy.copy(bound.plugin))
         return Instance(bound, self.target)
+
+    def changes_unprotected(self, text: str) -> bool:
+        """Tell whether it changes a text where nothing is protected.
+
+        Args:
+            text: The text.
+
+        Returns:
+            Whether it does; False where it fails.
+        """
+        bound = copy.copy(self._as_given)
+        example = {"uid": "1", "text": text}
+        try:
+            made = perturb(
+                [example], bound, fields=("text",), unprotected=PROTECTED_KINDS
+            )
+            return bool([*made])
+        except EvalkitError:
+            return False
 
     def copies_by_name(
         self, name: str, example: Example, seed: int

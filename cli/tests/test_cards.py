@@ -233,3 +233,23 @@ def test_a_perturbation_that_draws_has_an_example_each_time(invoke: Invoke) -> N
     examples = [json.loads(each)["example"] for each in shown]
     assert all(each["before"] != each["after"] for each in examples)
     assert {each["perturbation"] for each in examples} == {"synonyms:lexicon=words.tsv"}
+
+
+def test_a_card_of_an_annotator_says_what_it_gives(
+    invoke: Invoke, fake_distribution: Callable[..., object]
+) -> None:
+    code = """
+        import evalkit
+
+        class Counts(evalkit.Annotator):
+            version = "1"
+            columns = ("words", "signs")
+            reads = ("statement",)
+
+            def annotate_example(self, fields):
+                return {"words": 1, "signs": 2}
+    """
+    fake_distribution(code, {"evalkit.annotators": {"counts": "Counts"}})
+    shown = invoke("show", "annotators/counts").stdout
+    assert re.search(r"^  gives +words, signs$", shown, re.MULTILINE)
+    assert re.search(r"^  reads +statement$", shown, re.MULTILINE)

@@ -525,3 +525,15 @@ def test_examples_counted_as_wrong_stand_in_the_table(
     cells = dict(zip(header.split("|"), first.split("|"), strict=True))
     stripped = {name.strip(): cell.strip() for name, cell in cells.items()}
     assert (stripped["n"], stripped["as wrong"]) == ("4", "3")
+
+
+def test_a_metric_that_fails_is_said_where_the_rows_are_counted(
+    invoke: Invoke, three: str, tmp_path: Path
+) -> None:
+    code = "def get_odd(predictions, targets):\n    return 'much'\n"
+    (tmp_path / "odd.py").write_text(code)
+    own = ("-m", f"{tmp_path / 'odd.py'}:get_odd")
+    done = invoke("eval", "tiny", "-p", three, "-m", "accuracy", *own)
+    assert done.exit_code == 1
+    assert "4 of 4 examples scored, but an error: the run is partial\n" in done.stdout
+    assert "every row accounted for" not in done.stdout

@@ -357,10 +357,14 @@ def _check(
             row["seconds"] = each.seconds
         echo_json({"components": rows, **_remarks(catalog)})
     else:
-        for each in outcomes:
+        for each in sorted(outcomes, key=lambda each: bool(each.problem)):
             ok = f"ok      {each.component.origin}  {each.seconds or 0:.2f} s"
             echo(fitting(f"broken  {each.problem}") if each.problem else ok)
         _print_problems(catalog)
+        broken = sum(bool(each.problem) for each in outcomes)
+        if broken and len(outcomes) > 1:
+            are = "is" if broken == 1 else "are"
+            echo(f"{broken} of {len(outcomes)} plugins {are} broken", err=True)
     if catalog.problems or any(each.problem for each in outcomes):
         raise click.exceptions.Exit(1)
 

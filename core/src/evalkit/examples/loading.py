@@ -233,7 +233,7 @@ def _rows_of_file(
     problems = FirstProblems()
     is_encoded = True
     word = "example" if path is None else "line"
-    if path is not None and dataset.pipeline.has_read_file:
+    if path is not None and dataset.pipeline and dataset.pipeline.has_read_file:
         word = "row"
     elif path is not None and detect_format(path) is Format.JSON_ARRAY:
         word = "element"

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from evalkit.hookspecs import AnnotatorAttributes
+from evalkit.testing import check_annotator, check_metric
 
 PAGE = (
     Path(__file__)
@@ -23,9 +24,12 @@ PAGE = (
 Run = Callable[..., CompletedProcess[str]]
 
 
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"(?ms)^```{language}\n(.*?)^```$", PAGE)
+
+
 def block(language: str) -> str:
-    (found,) = re.findall(rf"(?ms)^```{language}\n(.*?)^```$", PAGE)
-    return str(found)
+    return blocks(language)[0]
 
 
 @pytest.fixture
@@ -72,6 +76,17 @@ def test_a_program_judges(run_evalkit: Run, tmp_path: Path) -> None:
     assert len(entries) == 5 + other["annotations"][0]["asked"]
     listed = run_evalkit("list", "annotators", "--check")
     assert "\nok      annotators/program-judge" in listed.stdout, listed.stderr
+
+
+@pytest.mark.usefixtures("annotator")
+def test_the_tests_of_the_page_hold() -> None:
+    _, evaluation, conformance = blocks("python")
+    exec(evaluation, {})
+    found: dict[str, Any] = {}
+    exec(conformance, found)
+    options = found["pytest_evalkit_options"]
+    check_annotator("program-judge", **options("annotators", "program-judge"))
+    check_metric("approval", max_examples=2, **options("metrics", "approval"))
 
 
 def test_the_page_names_every_attribute() -> None:

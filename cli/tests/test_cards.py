@@ -254,3 +254,23 @@ def test_a_perturbation_of_numbers_has_an_example(
     fake_distribution(code, {"evalkit.perturbations": {"numbered": "Numbered"}})
     shown = json.loads(invoke("show", "perturbations/numbered", "--json").stdout)
     assert "On four May 2019" in shown["example"]["after"]
+
+
+def test_a_card_of_an_annotator_says_what_it_gives(
+    invoke: Invoke, fake_distribution: Callable[..., object]
+) -> None:
+    code = """
+        import evalkit
+
+        class Counts(evalkit.Annotator):
+            version = "1"
+            columns = ("words", "signs")
+            reads = ("statement",)
+
+            def annotate_example(self, fields):
+                return {"words": 1, "signs": 2}
+    """
+    fake_distribution(code, {"evalkit.annotators": {"counts": "Counts"}})
+    shown = invoke("show", "annotators/counts").stdout
+    assert re.search(r"^  gives +words, signs$", shown, re.MULTILINE)
+    assert re.search(r"^  reads +statement$", shown, re.MULTILINE)

@@ -49,6 +49,19 @@ def test_healthy_and_broken_plugins_are_told_apart(
     assert re.fullmatch(expected, broken)
 
 
+def test_what_is_broken_comes_last(invoke: Invoke, fake_distribution: Make) -> None:
+    broken = {"evalkit.observers": {"a": "P", "b": "P"}}
+    fake_distribution("1 / 0", broken, name="bad")
+    fake_distribution(HEALTHY, {"evalkit.observers": {"fine": "P"}}, name="good")
+    done = invoke("list", "observers", "--check")
+    words = [line.split()[:2] for line in done.stdout.splitlines()]
+    ids = ["observers/fine", "observers/a", "observers/b"]
+    assert words == [[word, each] for word, each in zip(WORDS, ids, strict=True)]
+
+
+WORDS = ("ok", "broken", "broken")
+
+
 def test_only_healthy_plugins_exit_0(invoke: Invoke, fake_distribution: Make) -> None:
     install(fake_distribution, HEALTHY)
     done = invoke("list", "observers", "--check")

@@ -36,6 +36,7 @@ class Given(Base):
     labels: list[str] | int = Field(default=[], description="From the field.")
     """Not this."""
     more: dict[str, Any] = {}
+    names: dict[str, str] = {}
 
 
 def test_each_parameter_says_what_it_takes() -> None:
@@ -54,7 +55,8 @@ def test_each_parameter_says_what_it_takes() -> None:
         "  colour  red or blue, default red",
         "  labels  list of text or integer, default []",
         "          From the field.",
-        "  more    value, default {}",
+        "  more    object, default {}",
+        "  names   object of text, default {}",
     ]
 
 

@@ -296,15 +296,15 @@ def test_that_no_prediction_may_be_milder_than_a_wrong_one_is_said(
     assert "may score worse" not in alone
 
 
-def test_a_metric_without_bounds_shows_a_dash_for_them(
+def test_a_metric_without_bounds_has_no_column_for_them(
     invoke: Invoke, predict: Write
 ) -> None:
     file = predict("two.jsonl", RIGHT[:2])
     done = invoke(
         *("eval", "tiny", "-p", file, "-m", "label-length", "--on-missing", "skip")
     )
-    row = done.stdout.splitlines()[3]
-    assert re.split(r"\s{2,}", row)[-2:] == ["50.0%", "–"]
+    header, row = (re.split(r"\s{2,}", each) for each in done.stdout.splitlines()[2:4])
+    assert (header[-1], row[-1]) == ("coverage", "50.0%")
 
 
 def test_flags_are_explained(invoke: Invoke, three: str) -> None:
@@ -525,3 +525,15 @@ def test_examples_counted_as_wrong_stand_in_the_table(
     cells = dict(zip(header.split("|"), first.split("|"), strict=True))
     stripped = {name.strip(): cell.strip() for name, cell in cells.items()}
     assert (stripped["n"], stripped["as wrong"]) == ("4", "3")
+
+
+def test_a_metric_that_fails_is_said_where_the_rows_are_counted(
+    invoke: Invoke, three: str, tmp_path: Path
+) -> None:
+    code = "def get_odd(predictions, targets):\n    return 'much'\n"
+    (tmp_path / "odd.py").write_text(code)
+    own = ("-m", f"{tmp_path / 'odd.py'}:get_odd")
+    done = invoke("eval", "tiny", "-p", three, "-m", "accuracy", *own)
+    assert done.exit_code == 1
+    assert "4 of 4 examples scored, but an error: the run is partial\n" in done.stdout
+    assert "every row accounted for" not in done.stdout

@@ -201,3 +201,46 @@ def test_adapters_of_copies_need_copies() -> None:
         evalkit.evaluate("sample-sentiment", SAID, adapters=adapters)
     with pytest.raises(evalkit.EvalkitError, match="cannot sit at 'perturbed'"):
         evalkit.validate("sample-sentiment", SAID, adapters=adapters)
+
+
+class Labels(Words):
+    """Knows only lower-case labels."""
+
+    def adapt_row(self, row: Any) -> Iterator[Any]:
+        if row["label"] == "?":
+            raise evalkit.AdapterError("must be a label", field="label")
+        yield {**row, "label": {"positive": "positive"}[row["label"]]}
+
+
+def test_rows_that_an_adapter_read_have_numbers_and_no_lines(tmp_path: Path) -> None:
+    path = words(tmp_path, [*SAID[:2], {"id": "sent-003", "label": "?"}])
+    checked = evalkit.validate(
+        "sample-sentiment", path, adapters={"predictions": [{"kind": Labels}]}
+    )
+    assert checked.place == "row"
+    [problem] = checked.problems.first("unreadable", 5)
+    assert (problem.line, problem.violations[0].value) == (3, "?")
+
+
+def test_lines_of_a_file_that_evalkit_reads_stay_lines(tmp_path: Path) -> None:
+    path = tmp_path / "said.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in SAID))
+    checked = evalkit.validate(
+        "sample-sentiment", path, adapters={"predictions": [{"kind": Labels}]}
+    )
+    assert checked.place == "line"
+
+
+def test_examples_that_an_adapter_read_have_numbers(tmp_path: Path) -> None:
+    path = words(tmp_path, [*SAID[:2], {"id": "sent-003", "label": "?"}])
+    with pytest.raises(evalkit.SchemaError, match=r"row 3: label"):
+        evalkit.evaluate(
+            path, SAID, task="sentiment", adapters={"data": [{"kind": Labels}]}
+        )
+
+
+def test_a_row_that_an_adapter_fails_for_is_named(tmp_path: Path) -> None:
+    path = words(tmp_path, [*SAID[:2], {"id": "sent-003", "label": "POS"}])
+    said = r"adapt_row failed for the row 3 with KeyError: 'POS'; raise evalkit.Adap"
+    with pytest.raises(evalkit.PluginError, match=said):
+        evaluate(path, Labels)

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+import pydantic
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -339,6 +340,27 @@ class TestParameters:
         given = {"path": ["", "a", "b.tsv"], "labels": ["x", "y"]}
         parameters = bind(component("tuned"), Reader, given).parameters
         assert parameters == Reader.Parameters(path="/a/b.tsv", labels=["x", "y"])
+
+    @pytest.mark.parametrize("kind", [list[str], tuple[str, ...], set[str] | None])
+    def test_a_single_text_is_a_list_of_one(self, kind: Any) -> None:
+        class Listing(Tuned):
+            Parameters = pydantic.create_model(
+                "Parameters", __base__=evalkit.Parameters, only=(kind, ...)
+            )
+
+        bound = bind(component("tuned"), Listing, {"only": "not sure"})
+        assert [*bound.parameters.only] == ["not sure"]  # type: ignore[union-attr]
+        assert bound.name == "tuned:only=not sure"
+
+    @pytest.mark.parametrize("kind", [str | list[str], Literal["gold"] | list[str]])
+    def test_a_text_stays_one_where_it_may_be_one(self, kind: Any) -> None:
+        class Choosing(Tuned):
+            Parameters = pydantic.create_model(
+                "Parameters", __base__=evalkit.Parameters, only=(kind, ...)
+            )
+
+        bound = bind(component("tuned"), Choosing, {"only": "gold"})
+        assert bound.parameters.only == "gold"  # type: ignore[union-attr]
 
     def test_a_missing_parameter_is_named(self) -> None:
         class Needy(Tuned):

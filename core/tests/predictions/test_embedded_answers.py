@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+import evalkit
 from evalkit.predictions.embedded_answers import embedded_notices, is_about_embedded
 
 
@@ -89,3 +90,23 @@ def test_labels_and_numbers_are_left_alone() -> None:
 def test_texts_are_not_quoted_where_they_may_not_be() -> None:
     [notice] = _found("secret", "a secret word", show=False)
     assert "secret" not in notice
+
+
+@pytest.mark.parametrize(("is_better", "told"), [(True, 1), (False, 0), (None, 0)])
+def test_a_metric_of_which_0_is_not_the_worst_says_nothing(
+    is_better: bool | None, told: int
+) -> None:
+    class Hedges(evalkit.Metric):
+        bounds = (0, 1)
+        higher_is_better = is_better
+
+        def score_example(self, prediction: str) -> float:
+            return float("maybe" in prediction)
+
+    result = evalkit.evaluate(
+        data=[{"uid": "1", "source": "Capital of France?", "text": "Paris"}],
+        predictions=[{"id": "1", "text": "It is Paris"}],
+        task="text-generation",
+        metrics=[Hedges],
+    )
+    assert len([*filter(is_about_embedded, result.notices)]) == told

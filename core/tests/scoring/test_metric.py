@@ -477,7 +477,7 @@ def test_a_column_that_is_not_there_is_named() -> None:
     class Confidence(SumMean):
         columns = ("prob",)
 
-    rule = "confidence.*: it needs the field 'prob', which was not given"
+    rule = r"it needs the field 'prob', .*: give it as fields={'prob': \[…\]}, as"
     with pytest.raises(MetricError, match=rule):
         score(Confidence, [1.0], [1.0])
 

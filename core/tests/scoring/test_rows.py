@@ -332,6 +332,8 @@ def test_a_batch_needs_an_entry_for_each_example(wrong: Any) -> None:
     assert message.startswith(
         f"{ORIGIN}: score_batch must return a list of 2 entries, one for each example"
     )
+    is_list = isinstance(wrong, list)
+    assert message.endswith("returned 1: [1.0]" if is_list else f"returned {wrong!r}")
 
 
 def bind_batch(function: Callable[..., Any], **attributes: Any) -> Any:

@@ -361,7 +361,7 @@ def _check(
             row["seconds"] = each.seconds
         echo_json({"components": rows, **_remarks(catalog)})
     else:
-        for each in outcomes:
+        for each in sorted(outcomes, key=lambda each: bool(each.problem)):
             ok = f"ok      {each.component.origin}  {each.seconds or 0:.2f} s"
             echo(fitting(f"broken  {each.problem}") if each.problem else ok)
         if broken and len(outcomes) > _SEEN_AT_ONCE:

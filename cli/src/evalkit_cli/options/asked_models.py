@@ -163,9 +163,10 @@ def _as_a_model() -> Iterator[None]:
     except UnknownPluginError as error:
         if not str(error).startswith("there is no model "):  # but no data set, say
             raise
+        stop = "" if str(error).endswith("?") else "."
         raise UnknownPluginError(
-            f"{error}. Without predictions --model is the model to ask; to name the "
-            "model of a file, add -p FILE"
+            f"{error}{stop} Without predictions --model is the model to ask; to name "
+            "the model of a file, add -p FILE"
         ) from error
 
 

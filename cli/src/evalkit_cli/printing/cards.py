@@ -158,6 +158,7 @@ _FACTS: Mapping[str, tuple[str, ...]] = {
     ),
     "metrics": ("range", "unit", "answer_kinds", "columns", "interval"),
     "perturbations": ("families", "label_effect", "version"),
+    "annotators": ("columns", "reads", "version", "metrics"),
     "schemas": (),
 }
 """What a user wants to know of a kind, the most important first; all of the others."""
@@ -178,7 +179,7 @@ def _facts(
         if value not in (None, [], {}, "")
     }
     wanted = _FACTS.get(kind, tuple(shown))
-    facts = {_word(name): shown[name] for name in wanted if name in shown}
+    facts = {_word(kind, name): shown[name] for name in wanted if name in shown}
     return facts, {name: text for name, text in shown.items() if name not in wanted}
 
 
@@ -199,7 +200,9 @@ _WORDS = {
 }
 
 
-def _word(name: str) -> str:
+def _word(kind: str, name: str) -> str:
+    if (kind, name) == ("annotators", "columns"):
+        return "gives"
     return _WORDS.get(name, name.replace("_", " "))
 
 

@@ -183,8 +183,11 @@ def _scored(result: Result, _verbose: bool) -> list[str]:
     }
     scored = f"{_of_examples(counts)} scored"
     lacking = [f"{n:,} without {name}" for name, n in result.record.not_scored.items()]
+    failures = len(result.record.errors)
     if not left and not lacking:
-        return [f"{scored}, every row accounted for"]
+        count = "an error" if failures == 1 else f"{failures} errors"
+        told = f", but {count}: the run is partial" if failures else ""
+        return [f"{scored}{told or ', every row accounted for'}"]
     kinds = [f"{count} {status}" for status, count in left.items()]
     said = f"; not scored: {', '.join(kinds)}" if kinds else ""
     said += f"; {', '.join(lacking)}" if lacking else ""

@@ -146,6 +146,10 @@ def _kind(schema: Mapping[str, Any]) -> str:
         return " or ".join(dict.fromkeys(kinds))
     if schema.get("type") == "array":
         return f"list of {_kind(schema.get('items', {}))}"
+    if schema.get("type") == "object" and "$ref" not in schema:
+        values = schema.get("additionalProperties")
+        held = _kind(values) if isinstance(values, Mapping) else ""
+        return f"object of {held}" if held else "object"
     kind = _TYPES.get(str(schema.get("type")), "value")
     limits = [text.format(schema[key]) for key, text in _LIMITS if key in schema]
     return " ".join([kind, *limits])

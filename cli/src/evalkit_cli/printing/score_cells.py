@@ -143,7 +143,7 @@ def show_coverage(score: Score) -> tuple[str, str]:
     if score.coverage in (None, 1.0):
         return "", ""
     if score.bound_low is None or score.bound_high is None:
-        return show_share(score.coverage), NO_VALUE
+        return show_share(score.coverage), ""
     plain = score._replace(unit="")
     low, high = (show_number(plain, b) for b in (score.bound_low, score.bound_high))
     return show_share(score.coverage), f"{low} to {high}"

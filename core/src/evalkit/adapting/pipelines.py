@@ -41,10 +41,13 @@ class Pipeline:
 
     Attributes:
         stages: The adapters that are loaded, with their configuration.
+        has_read_file: Whether the first one read the last file, in place of evalkit:
+            numbers of its rows are no lines.
     """
 
     def __init__(self, stages: Iterable[Stage]) -> None:
         self.stages = tuple(stages)
+        self.has_read_file = False
 
     def __call__(self, rows: Iterable[Any], first: int = 1) -> Iterator[Any]:
         """Adapt rows, `BLOCK_ROWS` of them when the first is asked for.
@@ -150,6 +153,7 @@ class Pipeline:
                 found = self.stages[0].adapter.read_file(path)
             except AdapterError as error:
                 raise self._unreadable(path, error) from error
+        self.has_read_file = found is not None
         is_table = found is None or hasattr(found, "iter_rows")
         return found if is_table else self._numbered(path, found)
 

@@ -47,4 +47,6 @@ def adapted_rows(
 def _refused(row: Row, error: AdapterError) -> Row:
     place = f"stage {error.stage} ({error.kind})"
     rule = f"the adapters must accept it; {place}: {error.problem}"
-    return Row(row.line, None, Violation(error.field or "(row)", rule, row.values))
+    values = row.values or {}
+    found = values.get(error.field, values) if error.field else values
+    return Row(row.line, None, Violation(error.field or "(row)", rule, found))

@@ -62,6 +62,16 @@ def shorten(value: Any, length: int = _SHOWN) -> str:
     return f"{text[:half]} ... {text[-half:]}"
 
 
+def entries_of(value: Any) -> str:
+    """Show what should be a list of another length; where it is a list, with its own.
+
+    Args:
+        value: What was returned.
+    """
+    count = f"{len(value)}: " if isinstance(value, list | tuple) else ""
+    return f"{count}{shorten(value)}"
+
+
 def json_value(value: Any) -> Any:
     """Return a value as JSON can hold it, cut where it is long.
 

@@ -232,8 +232,12 @@ def _rows_of_file(
     lines: list[int] = []
     problems = FirstProblems()
     is_encoded = True
-    has_lines = path is not None and detect_format(path) is not Format.JSON_ARRAY
-    word = "line" if has_lines else "example" if path is None else "element"
+    word = "example" if path is None else "line"
+    if path is not None and dataset.pipeline and dataset.pipeline.has_read_file:
+        word = "row"
+    elif path is not None and detect_format(path) is Format.JSON_ARRAY:
+        word = "element"
+    has_lines = word == "line"
     for row in found:
         if row.values is None:
             problems.add(f"{place_in(path, row.line, word)}: {row.problem}")

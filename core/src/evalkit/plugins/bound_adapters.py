@@ -36,6 +36,11 @@ def first_rows(made: Iterable[Any], room: int = MOST_ROWS) -> list[Any]:
     return found
 
 
+_HOW_TO_REFUSE = (
+    "; raise evalkit.AdapterError(problem, field=NAME) for a row that cannot be used"
+)
+
+
 def _rows(found: Any, rule: str) -> Iterable[Any]:
     is_one = isinstance(found, str | bytes | Mapping)
     if is_one or not isinstance(found, Iterable):
@@ -105,9 +110,13 @@ class BoundAdapter(Bound, AdapterAttributes):
             AdapterError: The adapter cannot use the row.
             PluginError: It failed.
         """
-        with self._own_guard("adapt_row"):
+        guard = self._own_guard("adapt_row", number, hint=_HOW_TO_REFUSE)
+        with guard:
             found = self.row_function("adapt_row")(row=row, number=number)
-            yield from _rows(found, "adapt_row must return the rows, or yield them")
+        with self._own_guard("adapt_row"):
+            rows = _rows(found, "adapt_row must return the rows, or yield them")
+        with guard:
+            yield from rows
 
     def adapt_rows(self, rows: Sequence[Any], numbers: Sequence[int]) -> list[Any]:
         """Return the rows that each of several rows becomes.
@@ -241,5 +250,8 @@ class BoundAdapter(Bound, AdapterAttributes):
             made = [_one(function, answers=each) for each in answers]
         return _table(made)
 
-    def _own_guard(self, hook: str) -> Guard:
-        return Guard(self.component.origin, hook, passes=(AdapterError, GeneratorExit))
+    def _own_guard(self, hook: str, row: int | None = None, hint: str = "") -> Guard:
+        passes = (AdapterError, GeneratorExit)
+        subject = "" if row is None else "row"
+        origin = self.component.origin
+        return Guard(origin, hook, subject, row, passes=passes, hint=hint)

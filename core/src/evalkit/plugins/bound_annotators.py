@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
-from evalkit.base.violations import shorten
+from evalkit.base.violations import entries_of
 from evalkit.errors import AnnotatorError, PluginError
 from evalkit.hookspecs import AnnotatorAttributes
 from evalkit.plugins.binding import Bound
@@ -93,6 +93,7 @@ class BoundAnnotator(Bound, AnnotatorAttributes):
         if not isinstance(entries, list | tuple) or len(entries) != len(rows):
             raise PluginError(
                 f"{self.component.origin}: annotate_batch must return a list of "
-                f"{len(rows)} entries, one for each row, returned {shorten(returned)}"
+                f"{len(rows)} entries, one for each row, returned "
+                f"{entries_of(returned)}"
             )
         return list(entries)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from evalkit.base.requests import Reply, Request
 from evalkit.base.terms import NotAnswered, TryAgain
-from evalkit.base.violations import shorten
+from evalkit.base.violations import entries_of, shorten
 from evalkit.errors import PluginError
 from evalkit.hookspecs import ModelAttributes
 from evalkit.plugins.binding import Bound, Guard
@@ -157,6 +157,6 @@ class BoundModel(Bound, ModelAttributes):
         if not isinstance(returned, list | tuple) or len(returned) != count:
             raise PluginError(
                 f"{self.component.origin}: {way} must return a list of {count} "
-                f"entries, one for each, returned {shorten(returned)}"
+                f"entries, one for each, returned {entries_of(returned)}"
             )
         return list(returned)

@@ -84,9 +84,13 @@ def load_error(
         An error that names the component; chain it with `from`.
     """
     lacks = f"has no attribute '{component.value.rpartition(':')[2]}'"
+    from difflib import get_close_matches
+
     hint = ""
     if isinstance(error, AttributeError) and lacks in str(error):
+        near = get_close_matches(str(error.name), dir(error.obj), n=1)
         hint = "; the entry point must name what the module defines"
+        hint += f": did you mean {near[0]}?" if near else ""
     return PluginLoadError(
         f"{component.origin}: {step} failed with {located(error)}{hint}"
     )

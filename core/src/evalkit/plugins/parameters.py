@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, RootModel, ValidationError
@@ -93,7 +93,7 @@ def _holds_path(kind: Any) -> bool:
 
 
 def as_meant(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a user gave, with texts that were split at `/` but are no lists.
+    """Return what a user gave, with paths that were split at `/`, and lists of one.
 
     Args:
         model: A component's `Parameters`.
@@ -103,13 +103,20 @@ def as_meant(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any
 
 
 def _as_meant(model: type[BaseModel], name: str, value: Any) -> Any:
-    """Return a text back that was split at `/` though its field is no list: a path."""
+    """Make a text of a path that was split at `/`, and a list of a text for a list."""
     field = model.model_fields.get(name)
-    if field is None or not isinstance(value, list) or len(value) == 1:
+    is_split = isinstance(value, list) and len(value) != 1
+    if field is None or not (is_split or isinstance(value, str)):
         return value
     is_union = get_origin(field.annotation) in (Union, UnionType)
     kinds = get_args(field.annotation) if is_union else (field.annotation,)
     is_text = any(kind in (str, Path) for kind in kinds)
+    if isinstance(value, str):
+        is_list = all((get_origin(kind) or kind) in _LISTS for kind in kinds)
+        return [value] if is_list else value
     if not is_text or any(get_origin(kind) or kind is list for kind in kinds):
         return value
     return "/".join(value) if all(isinstance(item, str) for item in value) else value
+
+
+_LISTS = (list, tuple, set, frozenset, Sequence, NoneType)

@@ -176,7 +176,8 @@ def with_suggestions(
 def _place(predictions: Predictions) -> str:
     """Say what the numbers of rows count."""
     if isinstance(predictions, AdaptedPredictions):
-        return _place(predictions.given)
+        read = predictions.pipeline.has_read_file
+        return "row" if read else _place(predictions.given)
     if not isinstance(predictions, str | Path) or local_path(predictions).is_dir():
         return "line"
     is_array = detect_format(local_path(predictions)) is Format.JSON_ARRAY

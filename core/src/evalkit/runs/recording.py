@@ -329,8 +329,9 @@ def _notices(parts: Parts, options: Options) -> list[str]:
 
 def _embedded_notices(parts: Parts, options: Options) -> list[str]:
     """Say how many free answers score 0 by the main metric, and hold the right one."""
-    main = parts.scored[0].per_example if parts.scored else None
-    if main is None:
+    first = parts.scored[0] if parts.scored else None
+    main = None if first is None else first.per_example
+    if first is None or main is None or not first.metric.higher_is_better:
         return []
     return embedded_notices(
         parts.examples.frame["answer"],

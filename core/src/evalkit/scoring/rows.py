@@ -19,7 +19,7 @@ import polars as pl
 from evalkit.base.columns import all_named
 from evalkit.base.failures import hook_failures
 from evalkit.base.terms import NotScored
-from evalkit.base.violations import shorten
+from evalkit.base.violations import entries_of, shorten
 from evalkit.errors import MetricError
 from evalkit.parallel.workers import Workers
 from evalkit.plugins.bound import BoundMetric
@@ -191,7 +191,8 @@ def _called_at_once(metric: BoundMetric, batch: Batch) -> list[Any]:
     if not isinstance(entries, list) or len(entries) != batch.rows:
         raise MetricError(
             f"{metric.component.origin}: score_batch must return a list of "
-            f"{batch.rows} entries, one for each example, returned {shorten(returned)}"
+            f"{batch.rows} entries, one for each example, returned "
+            f"{entries_of(returned)}"
         )
     return entries
 

@@ -12,7 +12,8 @@ import polars as pl
 from evalkit.base.columns import join_parts, list_column, to_series
 from evalkit.base.terms import AnswerKind, MetricContext
 from evalkit.base.violations import shorten
-from evalkit.errors import DataError
+from evalkit.base.wording import absent_field
+from evalkit.errors import DataError, MetricError
 from evalkit.examples.scored_values import UnscorableError, scored_value, value_column
 from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.inference.levels import check_confidence
@@ -119,6 +120,7 @@ def score(
     unique = [list(dict.fromkeys(row)) for row in given]
     rows = zip(predictions, targets, unique, *(fields or {}).values(), strict=True)
     table = ScoringTable(frame, ids, None, context, unit_names=_names_by_content(rows))
+    _refuse_absent(bound, frame)
     groups = group_by_tag(list_column("tags", unique))
     settings = ScoringSettings(confidence, seed)
     scored = [
@@ -144,6 +146,15 @@ def score(
     named = pl.DataFrame({"id": ids}).with_columns(replication=pl.lit(None, pl.String))
     problems = [*unscored_problems(named, scored)]
     return Result(record, to_scores(scored, groups, "given"), problems, None)
+
+
+def _refuse_absent(metric: BoundMetric, frame: pl.DataFrame) -> None:
+    absent = metric.absent_columns(frame.columns)
+    if absent and not frame.is_empty():
+        raise MetricError(
+            f"{metric.component.origin}: it needs {absent_field(absent[0], ())}: give "
+            f"it as fields={{{absent[0]!r}: […]}}, as score asks no annotator"
+        )
 
 
 def _check_lengths(count: int, columns: Mapping[str, Sequence[Any]]) -> None:

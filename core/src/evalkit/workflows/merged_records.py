@@ -246,8 +246,8 @@ def _embedded_notices(
     examples: pl.DataFrame, of_parts: Sequence[str], first: RunRecord
 ) -> list[str]:
     """Count anew what the parts counted; keep theirs where scores are not known."""
-    score = first.headline
-    if score is not None and {"answer", "pred", score} <= {*examples.columns}:
+    score, told = first.headline, any(map(is_about_embedded, of_parts))
+    if told and score is not None and {"answer", "pred", score} <= {*examples.columns}:
         return embedded_notices(
             examples["answer"], examples["pred"], examples[score], first.labels
         )

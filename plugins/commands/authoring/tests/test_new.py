@@ -56,7 +56,7 @@ def made(*arguments: str) -> Path:
 def test_a_package_of_each_kind_holds_no_name_of_the_template(kind: str) -> None:
     folder = made(kind, "brand-new", "--author", 'Ada "A" Lovelace')
     files = [path for path in folder.rglob("*") if path.is_file()]
-    assert len(files) == 10
+    assert len([path for path in files if path.name != "conftest.py"]) == 10
     for path in files:
         text = path.read_text(encoding="utf-8")
         for left in ("my-thing", "my_thing", "MY_THING", "MyThing", "my_package"):
@@ -215,6 +215,97 @@ def test_a_file_that_cannot_become_one_is_refused(
     assert done.exit_code == 1
     assert said in done.stderr
     assert not Path("evalkit-metrics-brevity").exists()
+
+
+HEDGES = """
+from evalkit import Annotator
+import evalkit as kit
+from keras import Model
+
+
+class Base(Annotator):
+    version = "1"
+
+
+class Hedging(Base):
+    def annotate_example(self, prediction):
+        return 1.0
+
+
+class HedgingRate(kit.Metric):
+    columns = ("hedging",)
+
+    def score_example(self, fields):
+        return fields["hedging"]
+
+
+class Named(kit.Metric):
+    name = "hedges-at-all"
+
+
+@kit.metric(bounds=(0, 1))
+def any_hedge(predictions, targets):
+    return 1.0
+
+
+def get_most_hedges(predictions, targets):
+    return 1.0
+
+
+def helper(text):
+    return text
+
+
+class Helper(Model): ...
+class _Hidden(kit.Metric): ...
+"""
+
+
+def test_other_plugins_of_a_file_are_plugins_of_its_package() -> None:
+    Path("hedges.py").write_text(HEDGES, encoding="utf-8")
+    done = new("annotator", "hedges", "--from", "hedges.py")
+    assert done.exit_code == 0, done.stderr
+    assert "with the annotator hedges and the metric hedging-rate and" in done.stdout
+    folder = Path("evalkit-annotators-hedges")
+    read = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+    module = "evalkit_annotators_hedges.hedges"
+    assert read["project"]["entry-points"] == {
+        "evalkit.annotators": {"hedges": f"{module}:Hedging"},
+        "evalkit.metrics": {
+            "hedging-rate": f"{module}:HedgingRate",
+            "hedges-at-all": f"{module}:Named",
+            "any-hedge": f"{module}:any_hedge",
+            "most-hedges": f"{module}:get_most_hedges",
+        },
+    }
+    commands = (folder / "Makefile").read_text(encoding="utf-8")
+    assert 'list annotators --check --search "hedges"\n' in commands
+    assert 'list metrics --check --search "any-hedge"\n' in commands
+    assert "$ evalkit show metrics/hedging-rate\n" in (folder / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("kind", "reference", "said"),
+    [
+        ("metric", "h.py", "HedgingRate, Named, any_hedge, get_most_hedges: name one"),
+        ("metric", "h.py:Hedging", "h.py: Hedging is an annotator, and a metric is"),
+        ("task", "h.py:get_most_hedges", "get_most_hedges is a metric, and a task is"),
+    ],
+)
+def test_a_plugin_of_another_kind_is_refused(
+    kind: str, reference: str, said: str
+) -> None:
+    Path("h.py").write_text(HEDGES, encoding="utf-8")
+    done = new(kind, "hedges", "--from", reference)
+    assert done.exit_code == 1
+    assert said in done.stderr
+
+
+def test_another_plugin_of_a_file_must_not_be_called_like_an_installed_one() -> None:
+    Path("h.py").write_text(HEDGES.replace("hedges-at-all", "accuracy"))
+    done = new("annotator", "hedges", "--from", "h.py")
+    assert done.exit_code == 1
+    assert "metrics/accuracy (evalkit-metrics-classification" in done.stderr
 
 
 def test_a_module_of_nobody_is_told_of() -> None:

@@ -823,6 +823,13 @@ def test_what_may_be_meant_by_a_model_is_said(
     assert (done.exit_code, meant in done.stderr) == (1, True), done.stderr
 
 
+def test_an_unknown_model_of_eval_is_told_what_model_may_mean(folder: Path) -> None:
+    done = call("eval", "sample-nli", "--model", "ekho")
+    assert "; did you mean echo? Without predictions --model is the" in done.stderr
+    done = call("eval", "sample-nli", "--model", "nothing-near")
+    assert ", random. Without predictions --model is the" in done.stderr
+
+
 def test_nothing_is_suggested_where_nothing_is_near(folder: Path) -> None:
     for model in ("echo:x", "openai:model=a,b"):
         done = call("predict", "sample-nli", "--model", model, "-o", "x.jsonl")

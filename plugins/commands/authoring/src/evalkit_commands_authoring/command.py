@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from evalkit_cli.commanding import echo, echo_json, json_option
-
-if TYPE_CHECKING:
-    from evalkit_commands_authoring.names import Names
 
 _LICENSES = ("Apache-2.0", "MIT")
 
@@ -79,6 +75,7 @@ def new_command(
     from evalkit_commands_authoring.names import kind_of, names_of, refuse_taken
     from evalkit_commands_authoring.packages import (
         Author,
+        entry_points,
         package_files,
         write_package,
     )
@@ -89,7 +86,7 @@ def new_command(
     name = name or _asked("Name, as users will type it", "NAME")
     names = names_of(kind, name, module_text(kind))
     template = read_template(kind)
-    read = None if source is None else read_source(source)
+    read = None if source is None else read_source(source, kind)
     if read is not None:
         refuse_function(names, read)
         description = description or read.summary or f"A {names.singular}"
@@ -97,7 +94,13 @@ def new_command(
         template = template.model_copy(
             update={"summary": " ".join(description.split())}
         )
-    refuse_taken(names, names.put_into(template.name), _commands())
+    points = entry_points(names, template, read)
+    plugins = [
+        (group.removeprefix("evalkit."), each)
+        for group, values in points.items()
+        for each in values
+    ]
+    refuse_taken(names, plugins, _commands())
     by = Author(author or _user_name(), license_, date.today().year)
     files = package_files(names, template, by, read)
     made = folder / names.distribution
@@ -115,11 +118,12 @@ def new_command(
                 "distribution": names.distribution,
                 "kind": names.kind,
                 "name": names.put_into(template.name),
+                "plugins": [f"{each}/{called}" for each, called in plugins],
                 "files": sorted(files),
             }
         )
     else:
-        _print_made(made, names, sorted(files))
+        _print_made(made, plugins, sorted(files))
 
 
 def _asked(what: str, argument: str) -> str:
@@ -154,8 +158,11 @@ def _user_name() -> str:
     return done.stdout.strip() or "Your Name"
 
 
-def _print_made(folder: Path, names: Names, files: list[str]) -> None:
-    echo(f"{folder} is a package with the {names.singular} {names.component}:")
+def _print_made(folder: Path, plugins: list[tuple[str, str]], files: list[str]) -> None:
+    from evalkit_commands_authoring.templates import SINGULARS
+
+    held = " and ".join(f"the {SINGULARS[kind]} {name}" for kind, name in plugins)
+    echo(f"{folder} is a package with {held}:")
     for name in files:
         echo(f"  {name}")
     echo("Next:")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -115,12 +116,14 @@ def names_of(kind: str, component: str, template: str) -> Names:
     )
 
 
-def refuse_taken(names: Names, name: str, commands: frozenset[str]) -> None:
+def refuse_taken(
+    names: Names, plugins: Collection[tuple[str, str]], commands: frozenset[str]
+) -> None:
     """Refuse names that something installed has.
 
     Args:
         names: The names.
-        name: The name of the entry point.
+        plugins: Kind and name of each plugin in the package.
         commands: The commands that there are.
 
     Raises:
@@ -128,12 +131,13 @@ def refuse_taken(names: Names, name: str, commands: frozenset[str]) -> None:
     """
     from importlib.metadata import PackageNotFoundError, version
 
-    if names.kind == "commands" and name in commands:
-        raise UnknownPluginError(
-            f"evalkit has a command called {name!r} already: choose another name"
-        )
+    for kind, name in plugins:
+        if kind == "commands" and name in commands:
+            raise UnknownPluginError(
+                f"evalkit has a command called {name!r} already: choose another name"
+            )
     for component in Registry().catalog.components:
-        if (component.kind, component.name) == (names.kind, name):
+        if (component.kind, component.name) in plugins:
             raise UnknownPluginError(
                 f"{component.origin} is called so already: choose another name"
             )

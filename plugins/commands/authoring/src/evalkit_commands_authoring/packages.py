@@ -15,7 +15,9 @@ from evalkit_commands_authoring.sources import Source
 from evalkit_commands_authoring.templates import (
     UNLISTED,
     Template,
+    article,
     common_text,
+    conftest_text,
     module_text,
     tests_text,
 )
@@ -82,7 +84,40 @@ def package_files(
         f"{package}/py.typed": "",
         f"{package}/{names.module}.py": own if source else names.put_into(own),
         f"tests/test_{names.module}.py": names.put_into(tests),
+        **_conftest(names, source),
     }
+
+
+def entry_points(
+    names: Names, template: Template, source: Source | None
+) -> dict[str, dict[str, str]]:
+    """Return the entry points of a package by group, the plugin's own first.
+
+    Args:
+        names: The names in it.
+        template: What it is about.
+        source: The file that becomes its module; the template's by default.
+    """
+    module = f"{names.package}.{names.module}"
+    if source is None:
+        target, further = template.target, template.further
+    else:
+        target, further = source.target, {}
+    own = f"{names.package}.{names.module}:{names.put_into(target)}"
+    points = {f"evalkit.{names.kind}": {names.put_into(template.name): own}}
+    for group, values in further.items():
+        put = {names.put_into(name): names.put_into(to) for name, to in values.items()}
+        points.setdefault(group, {}).update(put)
+    for each in source.further if source else ():
+        of_kind = points.setdefault(f"evalkit.{each.kind}", {})
+        of_kind.setdefault(each.name, f"{module}:{each.target}")
+    return points
+
+
+def _conftest(names: Names, source: Source | None) -> dict[str, str]:
+    """Return what a conformance run needs, where a template has it."""
+    text = conftest_text(names.kind) if source is None else ""
+    return {"conftest.py": names.put_into(text)} if text else {}
 
 
 def _docstring(summary: str) -> str:
@@ -124,26 +159,25 @@ def write_package(folder: Path, texts: Mapping[str, str]) -> None:
 def _values(
     names: Names, template: Template, author: Author, source: Source | None
 ) -> dict[str, str]:
-    target = template.target if source is None else source.target
-    points = {f"evalkit.{names.kind}": {template.name: f"my_package.my_thing:{target}"}}
+    points = entry_points(names, template, source)
     uses = template.use
     about = template.about.strip()
     requires, test_requires = template.requires, template.test_requires
-    if source is None:
-        points |= template.further
-    else:
+    if source is not None:
         requires = ["evalkit-core>=0.1,<0.2", *source.requires]
         test_requires = [each for each in test_requires if each.startswith(_TESTING)]
-        about = f"It is in `src/{names.package}/{names.module}.py`."
-        uses = [f"evalkit show {names.kind}/my-thing", *_USES.get(names.kind, ())]
-    check = f'\t$(PYTHON) -m evalkit list {names.kind} --check --search "my-thing"\n'
+        is_one = not source.further
+        path = f"src/{names.package}/{names.module}.py"
+        about = f"{'It is' if is_one else 'They are'} in `{path}`."
+        shown = [f"evalkit show {each}" for each in _listed_plugins(points)]
+        uses = [*shown, *_USES.get(names.kind, ())] or uses
     filled = {
         "author": author.name,
         "license": author.license,
         "year": str(author.year),
         "kind": names.kind,
         "singular": names.singular,
-        "article": "an" if names.singular[0] in "aeiou" else "a",
+        "article": article(names.singular),
         "component": template.name,
         "distribution": names.distribution,
         "package": names.package,
@@ -153,9 +187,25 @@ def _values(
         "entry_points": _entry_points(points),
         "use": "\n".join(f"$ {line}" for line in uses),
         "about": about,
-        "check": "" if names.kind in UNLISTED else check,
+        "check": "".join(map(_check, _listed_plugins(points))),
     }
     return {name: names.put_into(text) for name, text in filled.items()}
+
+
+def _listed_plugins(points: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Return the plugins of entry points that `evalkit list` has, as KIND/NAME."""
+    kinds = {group.removeprefix("evalkit."): values for group, values in points.items()}
+    return [
+        f"{kind}/{name}"
+        for kind, values in kinds.items()
+        if kind not in UNLISTED
+        for name in values
+    ]
+
+
+def _check(plugin: str) -> str:
+    kind, _, name = plugin.partition("/")
+    return f'\t$(PYTHON) -m evalkit list {kind} --check --search "{name}"\n'
 
 
 def _filled(name: str, values: Mapping[str, str]) -> str:

@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalkit import DataError, PluginError
+from evalkit_commands_authoring.defined_plugins import (
+    Defined,
+    DefinedPlugin,
+    defined_in,
+    plugins_in,
+)
 from evalkit_commands_authoring.names import Names
+from evalkit_commands_authoring.templates import SINGULARS, article
 
 
 @dataclass(frozen=True)
@@ -23,6 +30,7 @@ class Source:
         summary: What its docstring says first; "" without one.
         requires: What it imports beside evalkit, as requirements.
         unknown: Modules that it imports and that no installed distribution has.
+        further: The other plugins in it.
     """
 
     text: str
@@ -31,20 +39,22 @@ class Source:
     summary: str
     requires: tuple[str, ...]
     unknown: tuple[str, ...]
+    further: tuple[DefinedPlugin, ...] = ()
 
 
-def read_source(reference: str) -> Source:
+def read_source(reference: str, kind: str) -> Source:
     """Read a file, and find the plugin in it.
 
     Nothing of it is run.
 
     Args:
         reference: `FILE.py`, or `FILE.py:NAME` where several could be meant.
+        kind: The kind of the plugin.
 
     Raises:
         DataError: The file cannot be read, or is no Python.
-        PluginError: It holds no such class or function, or several; or it imports
-            files beside it.
+        PluginError: It holds no such class or function, several, or one of another
+            kind; or it imports files beside it.
     """
     file, colon, name = reference.rpartition(":")
     path = Path(file if colon and file.endswith(".py") else reference)
@@ -61,25 +71,34 @@ def read_source(reference: str) -> Source:
         raise DataError(f"{place}: is no Python: {error}") from None
     modules = [*dict.fromkeys(_imported(tree, path))]
     requires, unknown = _requirements(modules)
-    found = _target(tree, name, path)
+    plugins = [*plugins_in(tree)]
+    found = _target(tree, name, path, kind, plugins)
     said = (ast.get_docstring(found) or "").partition("\n")[0].strip().rstrip(".")
     is_class = isinstance(found, ast.ClassDef)
-    return Source(text, found.name, is_class, said, requires, unknown)
+    further = tuple(each for each in plugins if each.target != found.name)
+    return Source(text, found.name, is_class, said, requires, unknown, further)
 
 
-Defined = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-
-
-def _target(tree: ast.Module, name: str, path: Path) -> Defined:
-    found = {each.name: each for each in tree.body if isinstance(each, Defined)}
-    public = [each for each in found if not each.startswith("_")]
+def _target(
+    tree: ast.Module, name: str, path: Path, kind: str, plugins: list[DefinedPlugin]
+) -> Defined:
+    found = defined_in(tree)
+    others = {each.target: each.kind for each in plugins if each.kind != kind}
+    of_kind = [each.target for each in plugins if each.kind == kind]
+    public = of_kind or [each for each in found if not each.startswith("_")]
     if name:
         if name not in found:
             raise PluginError(
                 f"{path}: has no class or function {name!r} at its top; it has "
                 f"{', '.join(found) or 'none'}"
             )
-        return found[name]
+        public = [name]
+    if len(public) == 1 and public[0] in others:
+        singular, wanted = SINGULARS[others[public[0]]], SINGULARS[kind]
+        raise PluginError(
+            f"{path}: {public[0]} is {article(singular)} {singular}, and "
+            f"{article(wanted)} {wanted} is wanted"
+        )
     if len(public) != 1:
         raise PluginError(
             f"{path}: which of its classes and functions is the plugin? It has "

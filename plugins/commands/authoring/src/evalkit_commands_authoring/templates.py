@@ -31,6 +31,12 @@ SINGULARS = {
 }
 """The kinds of plugins, and what one of each is called."""
 
+
+def article(noun: str) -> str:
+    """Return `a` or `an`."""
+    return "an" if noun[0] in "aeiou" else "a"
+
+
 UNLISTED = ("storage",)
 """Kinds that `evalkit list` does not have."""
 
@@ -89,6 +95,16 @@ def tests_text(kind: str) -> str:
         kind: A key of `SINGULARS`.
     """
     return _text(kind, "test_my_thing.py")
+
+
+def conftest_text(kind: str) -> str:
+    """Return what a template says for a conformance run; "" where nothing is needed.
+
+    Args:
+        kind: A key of `SINGULARS`.
+    """
+    path = _folder() / kind / "conftest.py"
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 def common_text(name: str) -> str:

@@ -77,10 +77,7 @@ def adapted_rows(adapter: Any, row: Any, number: int) -> list[Any] | str:
     except AdapterError as error:
         return str(error)
     except PluginError as error:
-        raise LawBroken(
-            f"{error}, for the row {row!r}; raise evalkit.AdapterError(problem, "
-            "field=NAME) for a row that cannot be used"
-        ) from error
+        raise LawBroken(f"of the row {row!r}: {error}") from error
 
 
 def as_json(rows: Any) -> str:

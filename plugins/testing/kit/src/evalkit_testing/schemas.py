@@ -110,6 +110,11 @@ def _check_rows(trial: _Trial) -> None:
     for row in trial.rows:
         try:
             made = trial.model.model_validate(row)
+            if not isinstance(made, trial.model):
+                raise LawBroken(
+                    f"the row {dict(row)!r} becomes {made!r}, which is no "
+                    f"{trial.model.__name__}: a validator of the whole must return self"
+                )
             again = trial.model.model_validate(made.model_dump(by_alias=True))
         except ValidationError as error:
             raise LawBroken(f"the row {dict(row)!r} is refused: {error}") from error

@@ -45,7 +45,11 @@ def forget_stores() -> None:
 @cache
 def _store(scheme: str) -> Store:
     """Build the store of a scheme; clients of a server are slow to make."""
-    component = _component(scheme)
+    return load_store(_component(scheme))
+
+
+def load_store(component: Component) -> Store:
+    """Import a store, build it, and check that it has what a store has."""
     made = import_component(component)
     if isinstance(made, type):
         try:
@@ -55,7 +59,9 @@ def _store(scheme: str) -> Store:
     lacking = [name for name in METHODS if not callable(getattr(made, name, None))]
     if lacking:
         raise PluginContractError(
-            f"{component.origin}: lacks {', '.join(lacking)}; see evalkit.storage.Store"
+            f"{component.origin}: lacks {', '.join(lacking)}; where it only reads, "
+            "what writes raises a StorageError; `evalkit show --contract storage` "
+            "shows the contract"
         )
     return cast(Store, GuardedStore(component, made))
 

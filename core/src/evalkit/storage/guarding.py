@@ -74,5 +74,6 @@ class GuardedStore:
             raise
         except hook_failures() as error:
             raise PluginError(
-                f"{self._origin}: {step} failed with {located(error)}"
+                f"{self._origin}: {step} failed with {located(error)}; raise "
+                "a StorageError that says of the URI what is wrong"
             ) from error

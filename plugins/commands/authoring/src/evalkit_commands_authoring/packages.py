@@ -13,7 +13,6 @@ from evalkit import StorageError
 from evalkit_commands_authoring.names import Names
 from evalkit_commands_authoring.sources import Source
 from evalkit_commands_authoring.templates import (
-    UNLISTED,
     Template,
     common_text,
     module_text,
@@ -143,7 +142,7 @@ def _values(
         "entry_points": _entry_points(points),
         "use": "\n".join(f"$ {line}" for line in uses),
         "about": about,
-        "check": "" if names.kind in UNLISTED else check,
+        "check": check,
     }
     return {name: names.put_into(text) for name, text in filled.items()}
 

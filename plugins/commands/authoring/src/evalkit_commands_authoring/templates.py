@@ -31,9 +31,6 @@ SINGULARS = {
 }
 """The kinds of plugins, and what one of each is called."""
 
-UNLISTED = ("storage",)
-"""Kinds that `evalkit list` does not have."""
-
 _COMMON = "common"
 
 

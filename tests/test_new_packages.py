@@ -39,6 +39,16 @@ def test_each_template_is_installed_tested_listed_and_typed(
     folders = [tmp_path / f"evalkit-{kind}-own-{kind}" for kind in SINGULARS]
     run("pip", "install", "--quiet", *map(str, folders))
     tests = [str(folder / "tests") for folder in folders]
+    for folder in folders:
+        laws = ("pytest", "-q", "-p", "no:cacheprovider", f"--rootdir={folder}")
+        given = (
+            "--evalkit-conformance",
+            folder.name,
+            "-c",
+            str(folder / "pyproject.toml"),
+        )
+        done = run(*laws, *given, cwd=folder)
+        assert "not checked" not in done, done
     sources = [str(folder / "src") for folder in folders]
     assert " passed" in run("pytest", "-q", "--import-mode=importlib", *tests)
     assert "Success" in run("mypy", "--strict", *sources, *tests)

@@ -5,6 +5,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -133,6 +134,18 @@ def test_what_evalkit_does_at_its_first_use_is_not_the_observers() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_it_writes_where_a_user_is_does_not_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Writes(Notes):
+        def before_load(self, dataset: str) -> None:
+            Path("written.txt").write_text(dataset, encoding="utf-8")
+
+    monkeypatch.chdir(tmp_path)
+    check_observer(Writes)
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_the_variable_that_it_sets_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,19 +15,33 @@ from evalkit_commands_authoring.sources import Source
 from evalkit_commands_authoring.templates import (
     Template,
     common_text,
+    conftest_text,
     module_text,
     tests_text,
 )
 
 _KIT = {
     "metrics": "check_metric",
+    "observers": "check_observer",
     "perturbations": "check_perturbation",
 }
 """What checks the laws of a kind, without data that only its author has."""
 
+_USES = {
+    "metrics": ["evalkit eval sample-qa -m my-thing"],
+    "observers": ["evalkit eval sample-sentiment --observer my-thing"],
+    "perturbations": ["evalkit perturb sample-nli --perturbation my-thing"],
+    "storage": ["evalkit list storage"],
+}
+"""Commands that use whatever is of a kind."""
 
 _TESTING = ("pytest", "evalkit-testing")
 """Requirements of all tests; the others are those of the template's own."""
+
+
+_LACKING = """
+Where it says that it needs what only you have, such as texts or rows, a `conftest.py`
+gives that (`docs/testing.md` of evalkit)."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +74,8 @@ def package_files(
     tests = tests_text(names.kind) if source is None else _tests_of(names)
     values = _values(names, template, author, source)
     package = f"src/{names.package}"
+    given = conftest_text(names.kind) if source is None else None
+    conftest = {"conftest.py": names.put_into(given)} if given else {}
     return {
         "pyproject.toml": _filled("package.toml", values),
         "README.md": _filled("README.md", values),
@@ -67,6 +83,7 @@ def package_files(
         "Makefile": _filled("Makefile", values),
         ".gitignore": common_text("gitignore"),
         ".github/workflows/test.yml": common_text("test.yml"),
+        **conftest,
         f"{package}/__init__.py": _docstring(values["summary"]),
         f"{package}/py.typed": "",
         f"{package}/{names.module}.py": own if source else names.put_into(own),
@@ -124,7 +141,7 @@ def _values(
         requires = ["evalkit-core>=0.1,<0.2", *source.requires]
         test_requires = [each for each in test_requires if each.startswith(_TESTING)]
         about = f"It is in `src/{names.package}/{names.module}.py`."
-        uses = [f"evalkit show {names.kind}/my-thing"]
+        uses = [f"evalkit show {names.kind}/my-thing", *_USES.get(names.kind, ())]
     check = f'\t$(PYTHON) -m evalkit list {names.kind} --check --search "my-thing"\n'
     filled = {
         "author": author.name,
@@ -143,6 +160,7 @@ def _values(
         "use": "\n".join(f"$ {line}" for line in uses),
         "about": about,
         "check": check,
+        "given": "" if source is None else _LACKING,
     }
     return {name: names.put_into(text) for name, text in filled.items()}
 

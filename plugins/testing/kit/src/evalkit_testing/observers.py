@@ -143,13 +143,14 @@ def check_observer(
 def _told(observers: list[Any], registry: Registry) -> _Told:
     told = _Told()
     printed = io.StringIO()
-    before = _state()
     with (
         tempfile.TemporaryDirectory() as folder,
+        contextlib.chdir(folder),  # for what it writes where a user is
         warnings.catch_warnings(record=True) as warned,
         contextlib.redirect_stdout(printed),
     ):
         warnings.simplefilter("always")
+        before = _state()
         _tell_all(told, observers, registry, Path(folder))
         after = _state()
     told.printed = printed.getvalue()

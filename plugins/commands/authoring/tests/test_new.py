@@ -183,7 +183,32 @@ def test_a_file_becomes_a_package_as_it_is() -> None:
     ]
     tests = (folder / "tests/test_brevity.py").read_text(encoding="utf-8")
     assert 'check_metric("brevity")' in tests
+    assert project["classifiers"] == []  # nothing in it has a type
+    assert not (module.parent / "py.typed").exists()
     assert "MIT License" in (folder / "LICENSE").read_text(encoding="utf-8")
+
+
+def test_a_file_with_types_becomes_a_typed_package() -> None:
+    typed = BREVITY.replace("self, prediction)", "self, prediction: object) -> float")
+    text = typed.replace("def _count()", "def _count() -> int")
+    Path("my_metric.py").write_text(text, encoding="utf-8")
+    folder = made("metric", "brevity", "--from", "my_metric.py")
+    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["project"]["classifiers"] == ["Typing :: Typed"]
+    assert (folder / "src/evalkit_metrics_brevity/py.typed").is_file()
+
+
+def test_an_observer_of_a_file_is_told_something_by_its_tests() -> None:
+    text = (
+        "class Bell:\n    def after_result(self, record):\n        self.last = record\n"
+    )
+    Path("bell.py").write_text(text, encoding="utf-8")
+    folder = made("observer", "bell", "--from", "bell.py")
+    tests = (folder / "tests/test_bell.py").read_text(encoding="utf-8")
+    assert 'check_observer("bell")' in tests
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    assert "evalkit eval sample-sentiment --observer bell" in readme
+    assert "a `conftest.py`\ngives that" in readme
 
 
 @pytest.mark.parametrize(

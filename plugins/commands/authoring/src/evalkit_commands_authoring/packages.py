@@ -75,7 +75,9 @@ def package_files(
     values = _values(names, template, author, source)
     package = f"src/{names.package}"
     given = conftest_text(names.kind) if source is None else None
-    conftest = {"conftest.py": names.put_into(given)} if given else {}
+    more = {"conftest.py": names.put_into(given)} if given else {}
+    if source is None or source.is_typed:
+        more[f"{package}/py.typed"] = ""
     return {
         "pyproject.toml": _filled("package.toml", values),
         "README.md": _filled("README.md", values),
@@ -83,9 +85,8 @@ def package_files(
         "Makefile": _filled("Makefile", values),
         ".gitignore": common_text("gitignore"),
         ".github/workflows/test.yml": common_text("test.yml"),
-        **conftest,
+        **more,
         f"{package}/__init__.py": _docstring(values["summary"]),
-        f"{package}/py.typed": "",
         f"{package}/{names.module}.py": own if source else names.put_into(own),
         f"tests/test_{names.module}.py": names.put_into(tests),
     }
@@ -142,6 +143,7 @@ def _values(
         test_requires = [each for each in test_requires if each.startswith(_TESTING)]
         about = f"It is in `src/{names.package}/{names.module}.py`."
         uses = [f"evalkit show {names.kind}/my-thing", *_USES.get(names.kind, ())]
+    typed = ["Typing :: Typed"] if source is None or source.is_typed else []
     check = f'\t$(PYTHON) -m evalkit list {names.kind} --check --search "my-thing"\n'
     filled = {
         "author": author.name,
@@ -160,6 +162,7 @@ def _values(
         "use": "\n".join(f"$ {line}" for line in uses),
         "about": about,
         "check": check,
+        "classifiers": _listed(typed),
         "given": "" if source is None else _LACKING,
     }
     return {name: names.put_into(text) for name, text in filled.items()}

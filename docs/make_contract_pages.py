@@ -1,14 +1,15 @@
 """Writes the contract of each kind of plugin into its page in `docs/authoring`.
 
 What stands below the heading `## The contract` is made of the texts of
-`evalkit.hookspecs`, as `evalkit show --contract KIND` prints it.
+`evalkit.hookspecs` and `evalkit.storage.Store`, as `evalkit show --contract KIND`
+prints it.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from evalkit_cli.printing.contracts import contract_page
+from evalkit_cli.printing.contracts import contract_kinds, contract_page
 
 FOLDER = Path(__file__).with_name("authoring")
 
@@ -27,9 +28,7 @@ def with_contract(kind: str, page: str) -> str:
 
 def pages() -> dict[str, Path]:
     """Return the page of each kind of plugin."""
-    from evalkit.catalog import CONTRACTS
-
-    return {kind: FOLDER / f"{kind}.md" for kind in CONTRACTS}
+    return {kind: FOLDER / f"{kind}.md" for kind in contract_kinds()}
 
 
 def main() -> None:

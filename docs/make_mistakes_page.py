@@ -21,6 +21,7 @@ from unittest.mock import patch
 import evalkit
 from evalkit.catalog import Component
 from evalkit.errors import EvalkitError
+from evalkit.storage import forget_stores
 from evalkit_testing.conformance import CHECKS
 from evalkit_testing.throw_away import ThrowAway, on_the_path, write_distribution
 
@@ -121,6 +122,7 @@ def said_of(mistake: Mistake) -> str:
         stack.enter_context(chdir(folder / "empty"))
         stack.enter_context(on_the_path(made))
         stack.enter_context(_alone(mistake))
+        forget_stores()
         random.seed(0)  # for mistakes that are random
         text = "\n".join(_TRIES[mistake.way](mistake))
     return _same_each_time(text, made, folder)
@@ -187,7 +189,7 @@ _USES: Mapping[str, Any] = {
     "models": lambda name: evalkit.predict(data=ROWS, task="sentiment", model=name),
     "observers": lambda name: evalkit.evaluate(**OF_ROWS, observers=[name]),
     "storage": lambda name: evalkit.evaluate(
-        **{**OF_ROWS, "predictions": f"{name}://said.jsonl"}
+        **{**OF_ROWS, "predictions": f"{name}://place/said.jsonl"}
     ),
     "commands": _run,
     "schemas": _product,
@@ -201,7 +203,9 @@ def _list(mistake: Mistake) -> Iterator[str]:
     from evalkit_cli.main import cli
 
     kinds = (
-        [mistake.kind] if mistake.kind in ("observers", "commands", "schemas") else []
+        [mistake.kind]
+        if mistake.kind in ("observers", "commands", "schemas", "storage")
+        else []
     )
     with ExitStack() as stack:
         if not mistake.has_process:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import inspect
 import re
 import tomllib
 from collections.abc import Callable
@@ -14,11 +15,20 @@ from typing import Any
 
 import pytest
 
-from evalkit.catalog import CONTRACTS, Registry
+from evalkit import Component
+from evalkit.catalog import (
+    CONTRACTS,
+    STORAGE,
+    Registry,
+    find_component,
+    find_components,
+)
+from evalkit.storage import forget_stores, load_store
 from evalkit_cli.printing import contracts
 
 DOCS = Path(__file__).parents[1] / "docs"
-KINDS = [kind for kind in CONTRACTS if (DOCS / "authoring" / f"{kind}.md").is_file()]
+WITH_CONTRACT = contracts.contract_kinds()
+KINDS = [k for k in WITH_CONTRACT if (DOCS / "authoring" / f"{k}.md").is_file()]
 WITH_PACKAGES = [kind for kind in KINDS if kind not in ("observers", "annotators")]
 """The others have tests of their own, in which more happens than a call."""
 
@@ -44,7 +54,7 @@ def blocks(kind: str, language: str) -> list[str]:
 
 
 def test_every_kind_has_a_page() -> None:
-    assert [*CONTRACTS] == KINDS
+    assert [*CONTRACTS, STORAGE] == KINDS
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -52,6 +62,16 @@ def test_the_contract_of_a_page_is_that_of_the_code(
     maker: ModuleType, kind: str
 ) -> None:
     assert page(kind) == maker.with_contract(kind, page(kind))
+
+
+def _loaded(kind: str, name: str) -> Component:
+    if kind != STORAGE:
+        return Registry().load(kind, name).component
+    forget_stores()
+    component = find_component(find_components(), kind, name)
+    assert component is not None
+    load_store(component)
+    return component
 
 
 @pytest.mark.parametrize("kind", WITH_PACKAGES)
@@ -70,7 +90,7 @@ def test_the_package_of_a_page_can_be_used(
     fake_distribution(
         code, {group: {name: value.partition(":")[2]}}, name=project["name"]
     )
-    assert Registry().load(kind, name).component.distribution == project["name"]
+    assert _loaded(kind, name).distribution == project["name"]
     monkeypatch.chdir(tmp_path)
     assert uses
     for use in uses:
@@ -81,12 +101,12 @@ def test_the_package_of_a_page_can_be_used(
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_page_names_every_hook_argument_and_attribute(kind: str) -> None:
     """Compared with the source of the spec classes, read in another way."""
-    contract = CONTRACTS[kind]
+    contract = contracts._written(kind)
     shown = page(kind).partition("\n## The contract\n")[2]
     for name in contract.attributes.__annotations__:
         assert f"\n- `{name}` (" in shown
     hooks = {
-        name: function.__code__.co_varnames[1 : function.__code__.co_argcount]
+        name: [*inspect.signature(function).parameters][1:]
         for name, function in vars(contract.spec).items()
         if not name.startswith("_")
     }
@@ -151,9 +171,16 @@ def test_show_prints_the_contract_of_a_kind(
     done = run_evalkit("show", "--contract", "recognisers")
     assert (done.returncode, done.stderr) == (0, "")
     assert page("recognisers").endswith(done.stdout)
-    done = run_evalkit("show", "--contract", "metric")
+    for word in ("store", "recogniser", "data-set"):
+        done = run_evalkit("show", "--contract", word)
+        kind = {"store": "storage", "data-set": "datasets"}.get(word, f"{word}s")
+        assert (done.stdout, done.returncode) == (contracts.contract_page(kind), 0)
+    done = run_evalkit("show", "--contract", "metrik")
     assert done.returncode == 2
-    assert "'metric' is none of tasks, datasets, metrics," in done.stderr
+    assert "'metrik' is none of tasks, datasets, metrics," in done.stderr
+    done = run_evalkit("show", "--contract", "command")
+    assert done.returncode == 2
+    assert "commands have no hooks: one is a click command (docs/com" in done.stderr
     done = run_evalkit("show", "latest", "--contract", "metrics", "--json")
     assert done.returncode == 2
     assert "--contract and latest are two things to show" in done.stderr

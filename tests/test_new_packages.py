@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evalkit_commands_authoring.templates import SINGULARS, UNLISTED
+from evalkit_commands_authoring.templates import SINGULARS
 
 
 @pytest.mark.slow
@@ -39,11 +39,21 @@ def test_each_template_is_installed_tested_listed_and_typed(
     folders = [tmp_path / f"evalkit-{kind}-own-{kind}" for kind in SINGULARS]
     run("pip", "install", "--quiet", *map(str, folders))
     tests = [str(folder / "tests") for folder in folders]
+    for folder in folders:
+        laws = ("pytest", "-q", "-p", "no:cacheprovider", f"--rootdir={folder}")
+        given = (
+            "--evalkit-conformance",
+            folder.name,
+            "-c",
+            str(folder / "pyproject.toml"),
+        )
+        done = run(*laws, *given, cwd=folder)
+        assert "not checked" not in done, done
     sources = [str(folder / "src") for folder in folders]
     assert " passed" in run("pytest", "-q", "--import-mode=importlib", *tests)
     assert "Success" in run("mypy", "--strict", *sources, *tests)
     run("ruff", "check", *map(str, folders))
     run("ruff", "format", "--check", *map(str, folders))
-    for kind in SINGULARS.keys() - {*UNLISTED}:
+    for kind in SINGULARS:
         check = ("list", kind, "--check", "--search", f"evalkit-{kind}-own", "--json")
         assert f"evalkit-{kind}-own-{kind}" in run("evalkit", *check)

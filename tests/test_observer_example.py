@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import re
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import evalkit
 from evalkit.hookspecs import ObserverSpec
 
 PAGE = (
@@ -91,3 +93,32 @@ def test_the_page_names_all_hooks_and_their_arguments() -> None:
         if not name.startswith("_")
     }
     assert {name: re.findall(r"`(\w+)`", cell) for name, cell in rows} == hooks
+
+
+def test_the_one_with_a_parameter_writes_the_main_score_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page: dict[str, Any] = {"__name__": "page"}
+    [code] = re.findall(
+        r"(?ms)^```python\n((?:(?!```).)*?class ScoreLines.*?)^```$", PAGE
+    )
+    exec(code, page)
+    path = tmp_path / "sentiment.txt"
+    tells = page["ScoreLines"](page["ScoreLines"].Parameters(path=path))
+    copies = tmp_path / "copies.jsonl"
+    evalkit.perturb_dataset("sample-sentiment", copies, perturbations=["lowercase"])
+    copy = json.loads(copies.read_text(encoding="utf-8").splitlines()[0])
+    answered = [{"id": copy["uid"], "label": "neutral"}]
+    for on_missing in ("wrong", "error"):
+        with contextlib.suppress(evalkit.AlignmentError):
+            evalkit.evaluate(
+                "sample-sentiment",
+                [{"id": "sent-001", "label": "positive"}],
+                perturbed=copies,
+                perturbed_predictions=answered,
+                on_missing=on_missing,
+                observers=[tells],
+            )
+    [line] = path.read_text(encoding="utf-8").splitlines()
+    assert line.split("\t")[:2] == ["sentiment", "sample-sentiment"]

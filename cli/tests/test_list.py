@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -223,3 +224,35 @@ def test_a_narrow_terminal_cuts_only_the_description(
     assert wide == f"{expected}\n"
     _, tiny = run_on_terminal("list", "recognisers", "-v", columns=20)
     assert tiny == f"{expected}\n"
+
+
+STORE = """
+class Half:
+    '''Keeps half of it. Often.'''
+
+    def stat(self, uri):
+        return None
+"""
+
+
+def test_stores_are_listed_shown_and_checked_by_the_kind_or_one_of_it(
+    invoke: Invoke, fake_distribution: Callable[..., Any]
+) -> None:
+    fake_distribution(STORE, {"evalkit.storage": {"half": "Half"}}, name="odd-places")
+    for word in ("storage", "store"):
+        done = invoke("list", word)
+        assert "storage/half  Keeps half of it\n" in done.stdout
+    assert invoke("list", "Data-Set").stdout == invoke("list", "datasets").stdout
+    broken = r"broken  storage/half \(odd-places 1.2.3\): lacks identity, read, put, "
+    for kind in (["storage"], []):
+        done = invoke("list", *kind, "--check", "--search", "odd-places")
+        assert done.exit_code == 1
+        assert re.match(broken, done.stdout)
+    card = invoke("show", "storage/s3")
+    assert card.stdout.startswith("storage/s3\n\nObjects in buckets of S3")
+    shown = invoke("show", "storage/half")
+    assert (shown.exit_code, shown.stdout) == (1, "")
+    assert "lacks identity, read, put" in shown.stderr
+    assert "there are half, hf, s3" in invoke("show", "storage/none").stderr
+    hint = "Did you mean storage/s3?"
+    assert invoke("show", "store/s3").stderr.endswith(f"{hint}\n")

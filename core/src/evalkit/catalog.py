@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from evalkit.plugins.discovery import KINDS as KINDS
     from evalkit.plugins.discovery import OBSERVERS as OBSERVERS
     from evalkit.plugins.discovery import SCHEMAS as SCHEMAS
+    from evalkit.plugins.discovery import STORAGE as STORAGE
     from evalkit.plugins.discovery import find_components as find_components
     from evalkit.plugins.discovery import iter_kinds as iter_kinds
     from evalkit.plugins.functions import FunctionMetric as FunctionMetric
@@ -84,7 +85,7 @@ else:
             ),
             "plugins.contract": "CONTRACTS",
             "plugins.discovery": (
-                "COMMANDS KINDS OBSERVERS SCHEMAS find_components iter_kinds"
+                "COMMANDS KINDS OBSERVERS SCHEMAS STORAGE find_components iter_kinds"
             ),
             "plugins.functions": "FunctionMetric",
             "plugins.importing": "import_component import_schema",

@@ -1172,11 +1172,11 @@ class RecogniserAttributes:
     version: str
     """Raised when the same texts give other entities."""
     languages: Sequence[str]
-    """Codes of the languages that it knows (BCP 47)."""
+    """Codes (BCP 47) of the languages that it knows; empty where it needs none."""
 
 
 class RecogniserSpec:
-    """Hooks of a recogniser, which finds the names of people in texts."""
+    """Hooks of a recogniser, which finds names, such as those of people, in texts."""
 
     @hookspec(firstresult=True)
     def find_entities(self, texts: Sequence[str]) -> Sequence[Sequence[Entity]]:

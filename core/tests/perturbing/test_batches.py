@@ -156,7 +156,10 @@ def test_what_is_protected_stays() -> None:
     [
         (lambda texts: texts[:-1], "must return a list of 3 texts, returned"),
         (lambda texts: "abc", "must return a list of 3 texts, returned 'abc'"),
-        (lambda texts: [*texts[1:], None], "must return a text, returned None for the"),
+        (
+            lambda texts: [*texts[1:], None],
+            r"must return a text \(as.*changes\), returned None for the",
+        ),
         (lambda texts: texts[9], r"failed for the batch of 3 texts from the example"),
     ],
 )

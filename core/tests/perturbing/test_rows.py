@@ -459,7 +459,10 @@ def test_rows_that_cannot_be_perturbed(rows: list[Any], words: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"perturb": lambda self, text: None}, "perturb must return a text, returned"),
+        (
+            {"perturb": lambda self, text: None},
+            "must return a text (as it is where nothing changes), returned",
+        ),
         ({"perturb": lambda self, text: 1 / 0}, "failed for the example '7' with Zero"),
         (
             {"find_edits": lambda self, texts: [[(0, 99, "x")]]},

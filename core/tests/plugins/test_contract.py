@@ -203,6 +203,7 @@ class TestHooks:
     ) -> None:
         found = problem(kind, make(kind, **{misspelt: lambda self: None}))
         assert f"its method {misspelt!r} is no hook; did you mean {hook!r}?" in found
+        assert "must implement one of" not in found
 
     @pytest.mark.parametrize("name", ["_laod", "helper", "reload", "lo", "file"])
     def test_other_methods_are_nobodys_business(self, name: str) -> None:
@@ -403,6 +404,11 @@ class TestAttributes:
         found = problem("tasks", make("tasks", eval_metrics=value))
         rule = "must be a list, not one text"
         assert found == f"the attribute 'eval_metrics' {rule}, found {value!r}"
+
+    def test_one_text_is_no_set_of_texts_either(self) -> None:
+        found = problem("perturbations", make("perturbations", families="robustness"))
+        rule = "must be a list, not one text"
+        assert found == f"the attribute 'families' {rule}, found 'robustness'"
 
     @pytest.mark.parametrize(
         ("kind", "name"),

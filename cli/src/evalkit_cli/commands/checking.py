@@ -168,6 +168,7 @@ def _load(component: Component) -> tuple[str | None, float | None, str]:
     from evalkit.catalog import (
         COMMANDS,
         SCHEMAS,
+        STORAGE,
         Registry,
         Resolver,
         import_component,
@@ -187,6 +188,10 @@ def _load(component: Component) -> tuple[str | None, float | None, str]:
             InstalledCommand(component).load()
         elif component.kind == SCHEMAS:
             import_schema(component)
+        elif component.kind == STORAGE:
+            from evalkit.storage import load_store
+
+            load_store(component)
         else:
             bound = load_component(component)
             if component.kind == "perturbations":

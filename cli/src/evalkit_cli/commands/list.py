@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evalkit_cli.installed_commands import with_shadowed
-from evalkit_cli.options.kinds import KindOfPlugins
+from evalkit_cli.options.kinds import KIND_NAMES, KindOfPlugins
 from evalkit_cli.options.local_plugins import of_given_files, plugin_option
 from evalkit_cli.options.runs import json_option
 from evalkit_cli.printing.descriptions import component_docstring, describe_component
@@ -115,11 +115,6 @@ class ChosenDatasets:
 _SEEN_AT_ONCE = 10
 """So many lines of `--check` need no last line that names the broken ones."""
 
-KIND_NAMES = (
-    *("tasks", "datasets", "metrics", "perturbations", "annotators", "models"),
-    *("adapters", "recognisers", "observers", "commands", "schemas"),
-)
-
 
 @click.command("list")
 @click.argument("kind", required=False, type=KindOfPlugins(KIND_NAMES))
@@ -153,7 +148,8 @@ KIND_NAMES = (
     "--check",
     is_flag=True,
     help="Import each plugin in a process of its own, say which are broken, and how "
-    "long the import took; observers too. With --plugin those in its files alone.",
+    "long the import took; observers and stores too. With --plugin those in its files "
+    "alone.",
 )
 @click.option(
     "--timeout",
@@ -182,10 +178,11 @@ def list_command(
     KIND/NAME` says more of one.
 
     KIND is tasks, datasets, metrics, perturbations, annotators, models, adapters,
-    recognisers, observers, commands or schemas; all but the last three by default.
+    recognisers, observers, commands, schemas or storage; all but the last four by
+    default.
     """
     from evalkit import find_components
-    from evalkit.catalog import COMMANDS, OBSERVERS, iter_kinds
+    from evalkit.catalog import COMMANDS, OBSERVERS, STORAGE, iter_kinds
 
     catalog = find_components()
     if kind == COMMANDS:
@@ -194,6 +191,8 @@ def list_command(
     if chosen is not None:
         kind = _kind_of(chosen, kind)
     components = list(iter_kinds(catalog, kind))
+    if check and kind is None:
+        components += [*catalog.of_kind(OBSERVERS), *catalog.of_kind(STORAGE)]
     if chosen is not None:
         components = [each for each in components if chosen.has(each)]
         if not components and not as_json:
@@ -205,8 +204,6 @@ def list_command(
             echo(f"none of these plugins has all the words {search!r}", err=True)
             return
     if check:
-        if kind is None:
-            components += iter_kinds(catalog, OBSERVERS)
         _check(of_given_files(components), catalog, as_json, timeout)
     elif as_json:
         echo_json(_as_json(components, catalog))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evalkit_cli.options.completion import complete_ids_and_runs
+from evalkit_cli.options.kinds import kind_meant
 from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.run_names import run_paths, since_option
 from evalkit_cli.options.runs import (
@@ -174,7 +175,7 @@ def show_command(
         if what is not None:
             raise click.UsageError(f"--contract and {what} are two things to show.")
         _refuse_run_options(context, f"--contract {contract}", [])
-        show_contract(contract, as_json)
+        show_contract(kind_meant(contract), as_json)
         return
     if what is None:
         raise click.UsageError(
@@ -202,9 +203,9 @@ def _is_component(what: str) -> bool:
 
 
 def _kinds() -> Sequence[str]:
-    from evalkit.catalog import COMMANDS, KINDS, OBSERVERS, SCHEMAS
+    from evalkit.catalog import COMMANDS, KINDS, OBSERVERS, SCHEMAS, STORAGE
 
-    return (*KINDS, OBSERVERS, COMMANDS, SCHEMAS)
+    return (*KINDS, OBSERVERS, COMMANDS, SCHEMAS, STORAGE)
 
 
 _RUN_OPTIONS = (
@@ -260,6 +261,9 @@ def _find(what: str, folder: Path, since: datetime | None, quiet: bool) -> Path:
         near = near or difflib.get_close_matches(what, ids, n=1)
         if not near and _RUN_ID.fullmatch(what):
             raise
+        kind, _, name = what.partition("/")
+        if name and kind_meant(kind) != kind:
+            near = [f"{kind_meant(kind)}/{name}"]
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
         raise click.UsageError(
             f"{what!r} is not of the form KIND/NAME, where KIND is one of "

@@ -126,6 +126,34 @@ def describe_schema(name: str) -> dict[str, Any]:
     return described | {"attributes": {"JSON Schema": model.model_json_schema()}}
 
 
+def describe_store(name: str) -> dict[str, Any]:
+    """Describe the store of a scheme as JSON values.
+
+    Args:
+        name: The scheme, without `://`.
+
+    Raises:
+        PluginError: It is unknown or broken.
+    """
+    from evalkit.catalog import (
+        STORAGE,
+        find_component,
+        find_components,
+        import_component,
+    )
+    from evalkit.errors import UnknownPluginError
+    from evalkit.storage import load_store
+
+    catalog = find_components()
+    component = find_component(catalog, STORAGE, name)
+    if component is None:
+        known = ", ".join(each.name for each in catalog.of_kind(STORAGE))
+        raise UnknownPluginError(f"there is no store {name!r}; there are {known}")
+    load_store(component)
+    written = import_component(component)
+    return _described(component, written, None, {}, name, None)
+
+
 def describe_command(name: str, context: click.Context) -> dict[str, Any]:
     """Describe a command as JSON values; its documentation is its help.
 

@@ -8,6 +8,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any, get_args
 
 FIRST = "0.1"
@@ -16,6 +17,28 @@ FIRST = "0.1"
 _SINCE = re.compile(r"\s*\bSince (\d+(?:\.\d+)+)\.")
 _SECTION = re.compile(r"(?m)^(Args|Returns|Raises):\n")
 _ENTRY = re.compile(r"(?m)^    (\w+): ")
+
+
+def contract_kinds() -> list[str]:
+    """Return the kinds of plugins that have methods which evalkit calls."""
+    from evalkit.catalog import CONTRACTS, STORAGE
+
+    return [*CONTRACTS, STORAGE]
+
+
+class _NoAttributes:
+    """A store has methods alone."""
+
+
+def _written(kind: str) -> Any:
+    """Return where a contract is written; a store has no hooks, but the same form."""
+    from evalkit.catalog import CONTRACTS, STORAGE
+    from evalkit.storage import Store
+
+    if kind != STORAGE:
+        return CONTRACTS[kind]
+    words = {"word": "store", "ways": (), "declarable": (), "base": None}
+    return SimpleNamespace(spec=Store, attributes=_NoAttributes, **words)
 
 
 def contract_of(kind: str) -> dict[str, Any]:
@@ -28,9 +51,7 @@ def contract_of(kind: str) -> dict[str, Any]:
         What it is, the sets of hooks of which it implements one (`ways`), its
         attributes and hooks with types, texts and `since`, and the types they name.
     """
-    from evalkit.catalog import CONTRACTS
-
-    contract = CONTRACTS[kind]
+    contract = _written(kind)
     attributes = [
         _attribute(name, text, contract) for name, text in _texts(contract.attributes)
     ]
@@ -142,12 +163,19 @@ def _named_types(
 def _types(names: Iterable[str]) -> Iterator[dict[str, Any]]:
     """Describe the types of evalkit's own that a contract names."""
     import evalkit
-    from evalkit import hookspecs
+    from evalkit import hookspecs, storage
 
     terms = inspect.getmodule(evalkit.MetricContext)
     aliases = dict(_texts_of(ast.parse(inspect.getsource(terms)))) if terms else {}
     for name in names:
-        found: Any = getattr(hookspecs, name, getattr(evalkit, name, None))
+        found: Any = next(
+            (
+                getattr(room, name)
+                for room in (hookspecs, evalkit, storage)
+                if hasattr(room, name)
+            ),
+            None,
+        )
         if found is None or not (hasattr(found, "_fields") or name in aliases):
             continue
         if inspect.isclass(found):

@@ -10,6 +10,11 @@ from evalkit_cli.printing.streams import (
     plugin_output_to_stderr,
 )
 
+_WITHOUT_HOOKS = {
+    "commands": "one is a click command (docs/commands.md)",
+    "schemas": "one is a pydantic model (docs/authoring/schemas.md)",
+}
+
 
 def show_rows(name: str, limit: int, show_text: bool, as_json: bool) -> None:
     """Print the first rows of a data set.
@@ -31,7 +36,7 @@ def show_rows(name: str, limit: int, show_text: bool, as_json: bool) -> None:
 def show_component(
     context: click.Context, what: str, as_json: bool, verbose: bool
 ) -> None:
-    """Print the card of a plugin, a command or a schema.
+    """Print the card of a plugin, a command, a schema or a store.
 
     Args:
         context: Of the command, for the help of others.
@@ -39,12 +44,13 @@ def show_component(
         as_json: Print JSON.
         verbose: Also print what its author says to evalkit only.
     """
-    from evalkit.catalog import COMMANDS, SCHEMAS
+    from evalkit.catalog import COMMANDS, SCHEMAS, STORAGE
     from evalkit_cli.printing.cards import print_card
     from evalkit_cli.printing.component_views import (
         describe,
         describe_command,
         describe_schema,
+        describe_store,
     )
 
     kind, _, name = what.partition("/")
@@ -53,6 +59,8 @@ def show_component(
             described = describe_command(name, context)
         elif kind == SCHEMAS:
             described = describe_schema(name)
+        elif kind == STORAGE:
+            described = describe_store(name)
         else:
             described = describe(kind, name)
     if as_json:
@@ -71,11 +79,17 @@ def show_contract(kind: str, as_json: bool) -> None:
     Raises:
         UsageError: There is no such kind.
     """
-    from evalkit.catalog import CONTRACTS
-    from evalkit_cli.printing.contracts import contract_of, contract_page
+    from evalkit_cli.printing.contracts import (
+        contract_kinds,
+        contract_of,
+        contract_page,
+    )
 
-    if kind not in CONTRACTS:
-        raise click.UsageError(f"{kind!r} is none of {', '.join(CONTRACTS)}.")
+    if kind in _WITHOUT_HOOKS:
+        raise click.UsageError(f"{kind} have no hooks: {_WITHOUT_HOOKS[kind]}.")
+    known = contract_kinds()
+    if kind not in known:
+        raise click.UsageError(f"{kind!r} is none of {', '.join(known)}.")
     if as_json:
         echo_json(contract_of(kind))
     else:

@@ -101,7 +101,7 @@ def _advice_on_types(error: BaseException) -> str:
     return (
         "; a value has the type of its field's annotation: a list is a list and not "
         "its JSON text, and a map (dict[str, T]) the list of its entries, "
-        "{'key': …, 'value': …}"
+        "{'key': …, 'value': …}; scores are a list of rows"
     )
 
 

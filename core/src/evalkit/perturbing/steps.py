@@ -244,7 +244,7 @@ class Step:
     def _rewritten(self, place: Place, text: str, new: Any, uid: str) -> Changed | None:
         """Return what becomes of a text; None where nothing that may be changed is."""
         if not isinstance(new, str):
-            raise self._wrong("a text", new, uid)
+            raise self._wrong("a text (as it is where nothing changes)", new, uid)
         self._refuse_half_pairs(text, new, uid)
         if new == text:
             return None

@@ -41,6 +41,7 @@ def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str
             values[name] = adapter.validate_python(value)
         except ValidationError as error:
             rules = sorted({violation.rule for violation in from_pydantic(error)})
+            rules = [rule for rule in rules if "not one text" in rule] or rules
             if rules[0] in _UNTOLD:
                 wanted = re.sub(r"(\w+\.)+", "", str(_hints(contract.attributes)[name]))
                 rules = [f"{rules[0]}, {wanted}"]

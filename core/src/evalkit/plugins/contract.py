@@ -164,7 +164,8 @@ def hook_problems(kind: str, plugin: object) -> Iterator[str]:
     """
     contract = CONTRACTS[kind]
     implemented = implemented_hooks(kind, plugin)
-    yield from _misspelt(kind, plugin)
+    misspelt = [*_misspelt(kind, plugin)]
+    yield from misspelt
     yield from _values_named_like_hooks(kind, plugin)
     needed = {name for way in contract.ways for name in way}
     for name in implemented:
@@ -181,7 +182,7 @@ def hook_problems(kind: str, plugin: object) -> Iterator[str]:
             kind == "observers" and inspect.isgeneratorfunction(function)
         ):
             yield f"{name}: nobody awaits or iterates it; write a plain function"
-    if kind == "observers" and not implemented:
+    if kind == "observers" and not implemented and not misspelt:
         yield (
             f"an observer must implement one of {', '.join(hook_names(kind))}; this "
             f"is {with_article(type(plugin).__name__)}"

@@ -46,8 +46,7 @@ DISPLAYS = "displays"
 """Functions that show a value as HTML: found like plugins, never listed."""
 
 STORAGE = "storage"
-"""Places that keep objects, by the scheme of their URIs: found like plugins, never
-listed."""
+"""Places that keep objects, by scheme: found like plugins, listed when asked for."""
 
 _GROUPS = (*KINDS, OBSERVERS, COMMANDS, SCHEMAS, DISPLAYS, STORAGE)
 
@@ -299,8 +298,8 @@ def iter_kinds(catalog: Catalog, kind: str | None = None) -> Iterator[Component]
 
     Args:
         catalog: What was found.
-        kind: One of `KINDS`, `observers`, `commands` or `schemas`; all of `KINDS` by
-            default.
+        kind: One of `KINDS`, `observers`, `commands`, `schemas` or `storage`; all of
+            `KINDS` by default.
 
     Yields:
         Components, sorted by name within a kind.

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from evalkit.storage.fetching import fetch_folder as fetch_folder
     from evalkit.storage.fetching import missing as missing
     from evalkit.storage.finding import forget_stores as forget_stores
+    from evalkit.storage.finding import load_store as load_store
     from evalkit.storage.finding import store_of as store_of
     from evalkit.storage.places import is_remote as is_remote
     from evalkit.storage.places import join as join
@@ -54,7 +55,7 @@ else:
             "storage.cache_kinds": "CACHE_KINDS KeptKind clear_kind kept_by_kind",
             "storage.fetched": "is_same_file",
             "storage.fetching": "fetch_file fetch_folder missing",
-            "storage.finding": "forget_stores store_of",
+            "storage.finding": "forget_stores load_store store_of",
             "storage.places": "is_remote join uri_of",
             "storage.sending": "file_to_write refuse_offline refuse_present send_file",
             "storage.stores": (

@@ -11,13 +11,9 @@ from evalkit.plugins.commands import find_component
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import STORAGE, find_components
 from evalkit.plugins.importing import import_component, load_error
+from evalkit.storage.guarding import METHODS, GuardedStore
 from evalkit.storage.places import parse_place
 from evalkit.storage.stores import Store
-
-_METHODS = (
-    *("identity", "stat", "read", "put", "list_objects", "delete"),
-    "honours_conditions",
-)
 
 
 def store_of(uri: str) -> Store:
@@ -49,19 +45,25 @@ def forget_stores() -> None:
 @cache
 def _store(scheme: str) -> Store:
     """Build the store of a scheme; clients of a server are slow to make."""
-    component = _component(scheme)
+    return load_store(_component(scheme))
+
+
+def load_store(component: Component) -> Store:
+    """Import a store, build it, and check that it has what a store has."""
     made = import_component(component)
     if isinstance(made, type):
         try:
             made = made()
         except hook_failures() as error:
             raise load_error(component, "constructing it", error) from error
-    lacking = [name for name in _METHODS if not callable(getattr(made, name, None))]
+    lacking = [name for name in METHODS if not callable(getattr(made, name, None))]
     if lacking:
         raise PluginContractError(
-            f"{component.origin}: lacks {', '.join(lacking)}; see evalkit.storage.Store"
+            f"{component.origin}: lacks {', '.join(lacking)}; where it only reads, "
+            "what writes raises a StorageError; `evalkit show --contract storage` "
+            "shows the contract"
         )
-    return cast(Store, made)
+    return cast(Store, GuardedStore(component, made))
 
 
 def _component(scheme: str) -> Component:

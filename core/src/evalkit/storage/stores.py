@@ -52,7 +52,8 @@ class Store(Protocol):
 
     Every method raises `StorageError`, with a message that names the URI, says what to
     do and holds no credentials. A failure that may pass, such as a lost connection, is
-    a `TransferError`.
+    a `TransferError`. Of a store that only reads, `put`, `delete` and
+    `honours_conditions` raise a `StorageError` that says so.
     """
 
     def identity(self, uri: str) -> str:

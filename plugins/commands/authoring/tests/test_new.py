@@ -56,7 +56,7 @@ def made(*arguments: str) -> Path:
 def test_a_package_of_each_kind_holds_no_name_of_the_template(kind: str) -> None:
     folder = made(kind, "brand-new", "--author", 'Ada "A" Lovelace')
     files = [path for path in folder.rglob("*") if path.is_file()]
-    assert len([path for path in files if path.name != "conftest.py"]) == 10
+    assert len(files) == 10 + (folder / "conftest.py").is_file()
     for path in files:
         text = path.read_text(encoding="utf-8")
         for left in ("my-thing", "my_thing", "MY_THING", "MyThing", "my_package"):
@@ -186,7 +186,32 @@ def test_a_file_becomes_a_package_as_it_is() -> None:
     assert 'check_metric("brevity")' in tests
     used = "$ evalkit eval DATASET --predictions FILE -m brevity\n"
     assert used in (folder / "README.md").read_text(encoding="utf-8")
+    assert project["classifiers"] == []  # nothing in it has a type
+    assert not (module.parent / "py.typed").exists()
     assert "MIT License" in (folder / "LICENSE").read_text(encoding="utf-8")
+
+
+def test_a_file_with_types_becomes_a_typed_package() -> None:
+    typed = BREVITY.replace("self, prediction)", "self, prediction: object) -> float")
+    text = typed.replace("def _count()", "def _count() -> int")
+    Path("my_metric.py").write_text(text, encoding="utf-8")
+    folder = made("metric", "brevity", "--from", "my_metric.py")
+    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["project"]["classifiers"] == ["Typing :: Typed"]
+    assert (folder / "src/evalkit_metrics_brevity/py.typed").is_file()
+
+
+def test_an_observer_of_a_file_is_told_something_by_its_tests() -> None:
+    text = (
+        "class Bell:\n    def after_result(self, record):\n        self.last = record\n"
+    )
+    Path("bell.py").write_text(text, encoding="utf-8")
+    folder = made("observer", "bell", "--from", "bell.py")
+    tests = (folder / "tests/test_bell.py").read_text(encoding="utf-8")
+    assert 'check_observer("bell")' in tests
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    assert "evalkit eval sample-sentiment --observer bell" in readme
+    assert "a `conftest.py`\ngives that" in readme
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 import evalkit
-from evalkit import UnknownPluginError
+from evalkit import PluginError, UnknownPluginError
 from evalkit.edits import apply_edits, checked_edits
 from evalkit_perturbations_text.names.country_names import country_names
 from evalkit_perturbations_text.names.groups import (
@@ -297,6 +297,18 @@ def test_recogniser_and_surnames(recogniser: str) -> None:
     assert (words[0], words[-1]) == ("Mary", "Will")
     assert words[1] != "Smith"
     assert words[4] != "Jones"
+
+
+@pytest.mark.parametrize("kind", ["PERSON", "PER", "people"])
+def test_a_recogniser_that_calls_people_otherwise(
+    kind: str, fake_distribution: Callable[..., Any]
+) -> None:
+    load_recogniser.cache_clear()
+    code = RECOGNISER.replace("\\\\", "\\").replace('"person"', repr(kind))
+    fake_distribution(code, {"evalkit.recognisers": {"capitals": "Capitals"}})
+    message = f"capitals .*gave the kind '{kind}': that of a person is 'person'"
+    with pytest.raises(PluginError, match=message):
+        swap("Mary", recogniser="capitals")
 
 
 def test_a_recogniser_that_is_not_installed() -> None:

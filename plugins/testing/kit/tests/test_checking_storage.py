@@ -254,6 +254,14 @@ class ReadsOnly(Preset):
     ) -> StoredObject:
         raise StorageError(f"{uri}: cannot be written: this store only reads")
 
+    def honours_conditions(self, uri: str) -> bool:
+        raise StorageError(f"{uri}: cannot be written: this store only reads")
+
+
+class BlamesTheServer(ReadsOnly):
+    def honours_conditions(self, uri: str) -> bool:
+        return False
+
 
 class Other(ReadsOnly):
     def read(self, found: StoredObject, start: int, stop: int) -> Iterator[bytes]:
@@ -274,7 +282,7 @@ BROKEN: Mapping[str, Sequence[type[Memory]]] = {
     "errors": [LongNames],
     "identity": [Tells, Moves],
     "threads": [OneThread],
-    "read-only": [Preset],
+    "read-only": [Preset, BlamesTheServer],
 }
 
 

@@ -13,7 +13,6 @@ from evalkit import StorageError
 from evalkit_commands_authoring.names import Names
 from evalkit_commands_authoring.sources import Source
 from evalkit_commands_authoring.templates import (
-    UNLISTED,
     Template,
     article,
     common_text,
@@ -24,10 +23,10 @@ from evalkit_commands_authoring.templates import (
 
 _KIT = {
     "metrics": "check_metric",
+    "observers": "check_observer",
     "perturbations": "check_perturbation",
 }
 """What checks the laws of a kind, without data that only its author has."""
-
 
 _USES = {
     "metrics": ["evalkit eval DATASET --predictions FILE -m my-thing"],
@@ -36,11 +35,18 @@ _USES = {
     "datasets": ["evalkit eval my-thing --predictions FILE"],
     "annotators": ["evalkit eval DATASET --predictions FILE --annotate my-thing"],
     "models": ["evalkit eval DATASET --model my-thing"],
+    "observers": ["evalkit eval DATASET --predictions FILE --observer my-thing"],
+    "storage": ["evalkit list storage"],
 }
 """How what someone wrote is used, whatever it is."""
 
 _TESTING = ("pytest", "evalkit-testing")
 """Requirements of all tests; the others are those of the template's own."""
+
+
+_LACKING = """
+Where it says that it needs what only you have, such as texts or rows, a `conftest.py`
+gives that (`docs/testing.md` of evalkit)."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,10 @@ def package_files(
     tests = tests_text(names.kind) if source is None else _tests_of(names)
     values = _values(names, template, author, source)
     package = f"src/{names.package}"
+    given = conftest_text(names.kind) if source is None else None
+    more = {"conftest.py": names.put_into(given)} if given else {}
+    if source is None or source.is_typed:
+        more[f"{package}/py.typed"] = ""
     return {
         "pyproject.toml": _filled("package.toml", values),
         "README.md": _filled("README.md", values),
@@ -80,11 +90,10 @@ def package_files(
         "Makefile": _filled("Makefile", values),
         ".gitignore": common_text("gitignore"),
         ".github/workflows/test.yml": common_text("test.yml"),
+        **more,
         f"{package}/__init__.py": _docstring(values["summary"]),
-        f"{package}/py.typed": "",
         f"{package}/{names.module}.py": own if source else names.put_into(own),
         f"tests/test_{names.module}.py": names.put_into(tests),
-        **_conftest(names, source),
     }
 
 
@@ -112,12 +121,6 @@ def entry_points(
         of_kind = points.setdefault(f"evalkit.{each.kind}", {})
         of_kind.setdefault(each.name, f"{module}:{each.target}")
     return points
-
-
-def _conftest(names: Names, source: Source | None) -> dict[str, str]:
-    """Return what a conformance run needs, where a template has it."""
-    text = conftest_text(names.kind) if source is None else ""
-    return {"conftest.py": names.put_into(text)} if text else {}
 
 
 def _docstring(summary: str) -> str:
@@ -170,7 +173,8 @@ def _values(
         path = f"src/{names.package}/{names.module}.py"
         about = f"{'It is' if is_one else 'They are'} in `{path}`."
         shown = [f"evalkit show {each}" for each in _listed_plugins(points)]
-        uses = [*shown, *_USES.get(names.kind, ())] or uses
+        uses = [*shown, *_USES.get(names.kind, ())]
+    typed = ["Typing :: Typed"] if source is None or source.is_typed else []
     filled = {
         "author": author.name,
         "license": author.license,
@@ -188,19 +192,16 @@ def _values(
         "use": "\n".join(f"$ {line}" for line in uses),
         "about": about,
         "check": "".join(map(_check, _listed_plugins(points))),
+        "classifiers": _listed(typed),
+        "given": "" if source is None else _LACKING,
     }
     return {name: names.put_into(text) for name, text in filled.items()}
 
 
 def _listed_plugins(points: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Return the plugins of entry points that `evalkit list` has, as KIND/NAME."""
+    """Return the plugins of entry points, as KIND/NAME."""
     kinds = {group.removeprefix("evalkit."): values for group, values in points.items()}
-    return [
-        f"{kind}/{name}"
-        for kind, values in kinds.items()
-        if kind not in UNLISTED
-        for name in values
-    ]
+    return [f"{kind}/{name}" for kind, values in kinds.items() for name in values]
 
 
 def _check(plugin: str) -> str:

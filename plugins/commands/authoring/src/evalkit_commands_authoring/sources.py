@@ -29,6 +29,7 @@ class Source:
         is_class: Whether it is a class.
         summary: What its docstring says first; "" without one.
         requires: What it imports beside evalkit, as requirements.
+        is_typed: Whether all its functions say the types of what they take and give.
         unknown: Modules that it imports and that no installed distribution has.
         further: The other plugins in it.
     """
@@ -38,6 +39,7 @@ class Source:
     is_class: bool
     summary: str
     requires: tuple[str, ...]
+    is_typed: bool
     unknown: tuple[str, ...]
     further: tuple[DefinedPlugin, ...] = ()
 
@@ -76,7 +78,8 @@ def read_source(reference: str, kind: str) -> Source:
     said = (ast.get_docstring(found) or "").partition("\n")[0].strip().rstrip(".")
     is_class = isinstance(found, ast.ClassDef)
     further = tuple(each for each in plugins if each.target != found.name)
-    return Source(text, found.name, is_class, said, requires, unknown, further)
+    typed = _is_typed(tree)
+    return Source(text, found.name, is_class, said, requires, typed, unknown, further)
 
 
 def _target(
@@ -123,6 +126,23 @@ def _imported(tree: ast.Module, path: Path) -> Iterator[str]:
                     "one becomes a package: move what it needs into it"
                 )
             yield module
+
+
+def _is_typed(tree: ast.Module) -> bool:
+    """Tell whether a type checker may be told to read the annotations."""
+    functions = [
+        each
+        for each in ast.walk(tree)
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    return all(
+        each.returns is not None
+        and all(
+            taken.annotation is not None or taken.arg in ("self", "cls")
+            for taken in (*each.args.args, *each.args.kwonlyargs)
+        )
+        for each in functions
+    )
 
 
 def _is_beside(path: Path, module: str) -> bool:

@@ -37,9 +37,6 @@ def article(noun: str) -> str:
     return "an" if noun[0] in "aeiou" else "a"
 
 
-UNLISTED = ("storage",)
-"""Kinds that `evalkit list` does not have."""
-
 _COMMON = "common"
 
 
@@ -97,14 +94,17 @@ def tests_text(kind: str) -> str:
     return _text(kind, "test_my_thing.py")
 
 
-def conftest_text(kind: str) -> str:
-    """Return what a template says for a conformance run; "" where nothing is needed.
+def conftest_text(kind: str) -> str | None:
+    """Return what gives the conformance run what a template's laws are checked with.
 
     Args:
         kind: A key of `SINGULARS`.
+
+    Returns:
+        A `conftest.py`; None where nothing has to be given.
     """
     path = _folder() / kind / "conftest.py"
-    return path.read_text(encoding="utf-8") if path.is_file() else ""
+    return path.read_text(encoding="utf-8") if path.is_file() else None
 
 
 def common_text(name: str) -> str:

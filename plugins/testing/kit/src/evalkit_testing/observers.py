@@ -8,7 +8,7 @@ import os
 import random
 import tempfile
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -93,17 +93,29 @@ class _Told:
     scores: list[Any] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
 
+    def warn(self, occasion: str, texts: Sequence[str]) -> None:
+        """Keep what was said, with what the observer was told of."""
+        self.warnings += [f"told of {occasion}: {text}" for text in texts]
+
 
 @dataclass
 class _Trial:
     observer: Any
     registry: Registry
-    known: _Told | None = None
+    found: tuple[_Told, _Told] | None = None
 
     def told(self) -> _Told:
-        if self.known is None:
-            self.known = _told([self.observer], self.registry)
-        return self.known
+        return self._both()[0]
+
+    def without(self) -> _Told:
+        return self._both()[1]
+
+    def _both(self) -> tuple[_Told, _Told]:
+        """Do all without it first: what evalkit does at its first use is not its."""
+        if self.found is None:
+            without = _told([], self.registry)
+            self.found = _told([self.observer], self.registry), without
+        return self.found
 
 
 @told_alone
@@ -139,18 +151,19 @@ def check_observer(
 def _told(observers: list[Any], registry: Registry) -> _Told:
     told = _Told()
     printed = io.StringIO()
-    before = _state()
     with (
         tempfile.TemporaryDirectory() as folder,
+        contextlib.chdir(folder),  # for what it writes where a user is
         warnings.catch_warnings(record=True) as warned,
         contextlib.redirect_stdout(printed),
     ):
         warnings.simplefilter("always")
+        before = _state()
         _tell_all(told, observers, registry, Path(folder))
         after = _state()
     told.printed = printed.getvalue()
-    told.warnings += [str(each.message) for each in warned]
-    told.changed = [name for name in before if before[name] != after[name]]
+    told.warnings += [f"told of a failure: {each.message}" for each in warned]
+    told.changed = list(_changes(before, after))
     return told
 
 
@@ -163,27 +176,34 @@ def _tell_all(
     result = evalkit.evaluate(
         _Questions, said, out=folder / "runs", **metrics, **common
     )
-    told.warnings += result.record.warnings
+    told.warn("an evaluation", result.record.warnings)
     told.scores += [(each.metric, each.tag, each.value) for each in result.scores]
     try:
         evalkit.evaluate(_Questions, said[:1], **metrics, **common)
     except AlignmentError as error:
         if error.result is not None:
-            told.warnings += error.result.record.warnings
+            warnings = error.result.record.warnings
+            told.warn("an evaluation that is refused, which has no scores", warnings)
     with contextlib.suppress(evalkit.EvalkitError):
         evalkit.evaluate(_Questions, said, split="no-such-split", **metrics, **common)
     copies = evalkit.perturb_dataset(
         _Questions, folder / "copies.jsonl", perturbations=[_Louder], **common
     )
-    told.warnings += copies.notices
+    told.warn("perturbed copies", copies.notices)
 
 
 def _state() -> dict[str, Any]:
     return {
         "the current folder": Path.cwd(),
-        "the environment": dict(os.environ),
         "the generator of `random`": random.getstate(),
+        **{f"the environment's {name}": text for name, text in os.environ.items()},
     }
+
+
+def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
+    for name in {**before, **after}:
+        if before.get(name) != after.get(name):
+            yield name
 
 
 def _check_told(trial: _Trial) -> None:
@@ -193,9 +213,9 @@ def _check_told(trial: _Trial) -> None:
 
 
 def _check_results(trial: _Trial) -> None:
-    without = _told([], trial.registry)
-    if trial.told().scores != without.scores:
-        raise LawBroken(f"{trial.told().scores}, and without it {without.scores}")
+    without = trial.without().scores
+    if trial.told().scores != without:
+        raise LawBroken(f"{trial.told().scores}, and without it {without}")
 
 
 def _check_quiet(trial: _Trial) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evalkit import EvalkitError
+from evalkit import EvalkitError, PluginError
 from evalkit.errors import StorageError
 from evalkit.services import Cleaner, secrets_of_url
 from evalkit.storage import store_of
@@ -63,13 +63,14 @@ def check_storage(
     made = store_of(place) if store is None else store() if _is_class(store) else store
     hidden = [*secrets, *secrets_of_url(place)]
     clean = Cleaner(hidden)
-    origin = f"the store {type(made).__name__} of {clean(place)}"
+    written = getattr(made, "guarded", made)
+    origin = f"the store {type(written).__name__} of {clean(place)}"
     with tempfile.TemporaryDirectory() as files:
         trial = Trial(made, place, known or {}, hidden, Path(files))
         for law in chosen:
             try:
                 law.check(trial)
-            except (LawBroken, StorageError) as error:
+            except (LawBroken, StorageError, PluginError) as error:
                 failed = "" if isinstance(error, LawBroken) else "it failed: "
                 raise StorageLawError(
                     f"{origin} breaks the law {law.name!r}: {law.statement}\n"

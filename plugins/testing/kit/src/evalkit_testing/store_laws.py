@@ -364,10 +364,18 @@ def _check_read_only(trial: Trial) -> None:
     try:
         trial.put(f"{uri}.written", b"one")
     except StorageError as error:
-        if "://" in str(error):
-            return
-        raise LawBroken(f"that it writes nothing it says as {error}") from error
-    raise LawBroken(f"it writes {uri}.written; then check it without known=")
+        if "://" not in str(error):
+            raise LawBroken(f"that it writes nothing it says as {error}") from error
+    else:
+        raise LawBroken(f"it writes {uri}.written; then check it without known=")
+    try:
+        trial.store.honours_conditions(f"{uri}.written")
+    except StorageError:
+        return
+    raise LawBroken(
+        "honours_conditions says something of writes, so that `-o` blames the server: "
+        "raise the StorageError of put there, too"
+    )
 
 
 OF_READING = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from evalkit_perturbations_text.grammar.tokens import Tokens
@@ -12,6 +13,12 @@ from evalkit_perturbations_text.names.country_names import Gender
 from evalkit_perturbations_text.names.person_names import Mention
 
 FindEntities = Callable[..., Any]
+
+PERSON = "person"
+"""The kind of entities that are people."""
+
+_PERSONS = ("person", "persons", "people", "per")
+"""What other programs call it, in any case."""
 
 _LISTS = (list, tuple)
 
@@ -47,6 +54,11 @@ def load_recogniser(name: str) -> FindEntities:
                 f"{where} must return for each of {len(texts)} texts a list of start, "
                 f"end and kind, returned {str(found)[:80]}"
             )
+        for _, _, kind in chain.from_iterable(found):
+            if kind != PERSON and kind.casefold() in _PERSONS:
+                raise PluginError(
+                    f"{where} gave the kind {kind!r}: that of a person is {PERSON!r}"
+                )
         return found
 
     return checked
@@ -85,7 +97,7 @@ def person_spans(name: str, texts: Sequence[str]) -> list[list[tuple[int, int]]]
     """
     found = load_recogniser(name)(texts=texts)
     return [
-        [(start, end) for start, end, kind in entities if kind == "person"]
+        [(start, end) for start, end, kind in entities if kind == PERSON]
         for entities in found
     ]
 

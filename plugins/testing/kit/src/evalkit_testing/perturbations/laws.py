@@ -53,7 +53,7 @@ PERTURBATION_LAWS: tuple[Law[PerturbationTrial], ...] = (
         "works",
         "any text gives a text, and nothing is raised",
         check_works,
-        mend="return a text for any text, also an empty one.",
+        mend="return a text for any text, as it is where nothing is to be changed.",
     ),
     Law("inputs", "what a hook is given is not changed", check_inputs),
     Law(

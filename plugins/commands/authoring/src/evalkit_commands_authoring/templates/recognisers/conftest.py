@@ -1,4 +1,4 @@
-"""What `pytest --evalkit-conformance` tries the recogniser with."""
+"""What `pytest --evalkit-conformance` checks the laws with."""
 
 from __future__ import annotations
 

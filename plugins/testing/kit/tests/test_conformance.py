@@ -139,6 +139,50 @@ def test_all_components_are_checked_and_what_is_broken_is_told(
     assert done.returncode == 0
 
 
+HARMS = """
+
+class Ends(Share):
+    '''Ends the process.'''
+
+    def score_example(self, prediction, target):
+        __import__("os")._exit(0)
+
+
+class Edits(Share):
+    '''Changes what others use.'''
+
+    def score_example(self, prediction, target):
+        evalkit.Metric.bounds = (7, 8)
+        evalkit.Metric.extra = 3
+        __import__("os").chdir("/")
+        __import__("os").environ["EDITED"] = "1"
+        return super().score_example(prediction, target)
+
+
+class Gone(Share):
+    '''Cannot be built.'''
+
+    def __init__(self):
+        __import__("os")._exit(0)
+"""
+
+
+def test_what_harms_the_process_is_told_and_harms_no_other(
+    evalkit_distribution: Callable[..., Any], tmp_path: Path
+) -> None:
+    names = {"1-ends": "Ends", "2-edits": "Edits", "3-gone": "Gone", "4-good": "Share"}
+    code = CODE.partition("class Beyond")[0] + HARMS
+    evalkit_distribution(code, {"evalkit.metrics": names}, name="evalkit-thrown")
+    chosen = ["-v", *ONE, "-k", "values", "--evalkit-conformance", "evalkit-thrown"]
+    done = run_pytest(tmp_path, *chosen)
+    assert "score_example failed for the example '0' with SystemExit" in done.stdout
+    assert "after its laws were checked the current folder is another" in done.stdout
+    assert "not tried, as loading it ended its process with exit c" in done.stdout
+    assert "4-good-values PASSED" in done.stdout
+    assert "3 failed, 1 passed" in done.stdout
+    assert done.returncode == 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "raised"),

@@ -19,7 +19,9 @@ from evalkit_testing.laws import Law, LawBroken, LawError, check_laws, chosen_la
 HEAVY = ("polars", "pyarrow", "numpy", "pandas", "pydantic", "torch", "rich", "boto3")
 """What no command imports before it does its work."""
 
-_SECONDS = 120
+SECONDS = 120
+"""How long a process may take."""
+
 _IMPORTED = """
 import importlib.metadata, json, sys
 point = importlib.metadata.EntryPoint("it", sys.argv[1], "evalkit.commands")
@@ -69,13 +71,13 @@ def run_python(*arguments: str, **variables: str) -> subprocess.CompletedProcess
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 encoding="utf-8",
-                timeout=_SECONDS,
+                timeout=SECONDS,
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
             words = " ".join(arguments)[:200]
             raise LawBroken(
-                f"python {words} has not ended after {_SECONDS} seconds"
+                f"python {words} has not ended after {SECONDS} seconds"
             ) from error
 
 

@@ -14,15 +14,24 @@ from evalkit.catalog import Component, FunctionMetric, Resolver
 from evalkit.errors import RequiredParameterError, StorageError
 from evalkit_testing.distributions import (
     DISTRIBUTION_LAWS,
+    DistributionLawError,
     Surveyed,
     check_surveyed,
     surveyed,
 )
-from evalkit_testing.laws import LawError, MissingOption
+from evalkit_testing.laws import LawBroken, LawError, MissingOption, refused_end
+from evalkit_testing.shared_state import State
 from evalkit_testing.unchecked import MARK
 
 _OF_DISTRIBUTION = ("metadata", "licence", "cost")
 """Laws that are told once, and not of each component."""
+
+
+_OF_EACH_CHECK = (
+    *("the generator", "the threads", "the filter", "the handlers", "the context"),
+    "the garbage",
+)
+"""Of what is shared that which checks themselves, or pytest, may change."""
 
 
 class Group(NamedTuple):
@@ -84,7 +93,8 @@ class Checked(pytest.Collector):
         """Yield an item for each component and group of laws."""
         try:
             found = surveyed(self.name)
-        except PluginError as error:
+            found.survey()
+        except (PluginError, LawBroken) as error:
             raise self.CollectError(str(error)) from error
         each = [law.name for law in DISTRIBUTION_LAWS]
         yield LawItem.of(self, "distribution", _loading(found, _OF_DISTRIBUTION))
@@ -93,9 +103,9 @@ class Checked(pytest.Collector):
             one = found.of(component)
             yield LawItem.of(self, f"{component.id}-loading", _loading(one, rest))
             if component.kind in CHECKS:
-                yield from self._of_kind(component)
+                yield from self._of_kind(component, one.unsafe(component))
 
-    def _of_kind(self, component: Component) -> Iterator[pytest.Item]:
+    def _of_kind(self, component: Component, unsafe: str) -> Iterator[pytest.Item]:
         # of every conftest.py: none of them stands above this file
         options = self.config.hook.pytest_evalkit_options(
             kind=component.kind, name=component.name
@@ -103,6 +113,8 @@ class Checked(pytest.Collector):
         for group in GROUPS.get(component.kind, (Group("laws", None),)):
             count = self.config.getoption("--evalkit-examples")
             check = _checking(component, group, options or {}, count)
+            if unsafe:
+                check = _refusing(component, unsafe)
             yield LawItem.of(self, f"{component.id}-{group.name}", check)
 
     def collect_error_text(self) -> str:
@@ -131,8 +143,22 @@ class LawItem(pytest.Item):
         return made
 
     def runtest(self) -> None:
-        """Check the laws."""
-        self.check()
+        """Check the laws, and that nothing else is another afterwards."""
+        before = State()
+        try:
+            with refused_end():
+                self.check()
+        finally:
+            changed = [
+                name for name in before.changed() if not name.startswith(_OF_EACH_CHECK)
+            ]
+            before.put_back(changed)
+        if changed:
+            raise LawError(
+                f"{self.name}: after its laws were checked {changed[0]} is another, "
+                "which others use, too; have a hook put back what it changes",
+                "state",
+            )
 
     def repr_failure(
         self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None
@@ -153,6 +179,17 @@ class LawItem(pytest.Item):
 
 def _loading(found: Surveyed, laws: tuple[str, ...]) -> Callable[[], None]:
     return lambda: check_surveyed(found, laws)
+
+
+def _refusing(component: Component, unsafe: str) -> Callable[[], None]:
+    """Return what fails in place of laws that would harm this process, and others."""
+
+    def run() -> None:
+        raise DistributionLawError(
+            f"{component.origin}: not tried, as loading it {unsafe}", "contract"
+        )
+
+    return run
 
 
 def _checking(

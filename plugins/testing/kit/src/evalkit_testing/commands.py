@@ -14,7 +14,14 @@ from typing import Any
 from evalkit import Registry
 from evalkit.catalog import COMMANDS, Component, find_component, import_component
 from evalkit.errors import UnknownPluginError
-from evalkit_testing.laws import Law, LawBroken, LawError, check_laws, chosen_laws
+from evalkit_testing.laws import (
+    Law,
+    LawBroken,
+    LawError,
+    NotTried,
+    check_laws,
+    chosen_laws,
+)
 
 HEAVY = ("polars", "pyarrow", "numpy", "pandas", "pydantic", "torch", "rich", "boto3")
 """What no command imports before it does its work."""
@@ -184,6 +191,8 @@ def _check_usage(trial: _Trial) -> None:
 
 
 def _check_runs(trial: _Trial) -> None:
+    if not trial.runs:
+        raise NotTried("give runs=…, lists of arguments")
     for arguments in trial.runs:
         done, words = trial.run(*arguments), " ".join(arguments)
         where = f"evalkit {trial.component.name} {words}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from evalkit import EvalkitError
@@ -43,6 +44,24 @@ class Law(NamedTuple, Generic[TrialT]):
 
 class MissingOption(EvalkitError):
     """A check needs what only the author has, and was not given."""
+
+
+class NotTried(Exception):
+    """What a law needs was not given; the text says what that is."""
+
+
+_untried: ContextVar[list[str] | None] = ContextVar("_untried", default=None)
+
+
+@contextmanager
+def untried_laws() -> Iterator[list[str]]:
+    """Keep which laws are not tried meanwhile, and what each of them needs."""
+    found: list[str] = []
+    token = _untried.set(found)
+    try:
+        yield found
+    finally:
+        _untried.reset(token)
 
 
 class LawBroken(Exception):
@@ -111,8 +130,9 @@ def check_laws(
         error: What is raised where one is broken.
 
     Raises:
-        LawError: One is.
+        LawError: One is, or what all of them need was not given.
     """
+    untried: list[str] = []
     for law in laws:
         try:
             with refused_end():
@@ -120,6 +140,15 @@ def check_laws(
         except LawBroken as broken:
             text = "\n".join(law.told(origin, str(broken)))
             raise error(text, law.name) from broken.__cause__
+        except NotTried as needed:
+            untried.append(f"the law {law.name!r} was not tried: {needed}")
+    if len(untried) == len(laws):
+        why = "; ".join(untried) or "no law is left that could be checked"
+        name = laws[0].name if laws else ""
+        raise error(f"{origin}: {why}", name, is_untested=True)
+    kept = _untried.get()
+    if kept is not None:
+        kept += untried
 
 
 def two_instances(kind: str, plugin: Any, registry: Registry) -> tuple[Bound, Bound]:
@@ -180,6 +209,8 @@ def chosen_laws(
     """
     known = [law.name for law in laws]
     wanted = known if names is None else names
+    if not wanted:
+        raise EvalkitError(f"laws: none is named; there are {', '.join(known)}")
     unknown = [name for name in wanted if name not in known]
     if unknown:
         raise EvalkitError(

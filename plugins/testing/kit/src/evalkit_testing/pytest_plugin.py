@@ -66,9 +66,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Collect the laws, and tests only where some are named."""
+    """Collect the laws, and tests only where some are named.
+
+    Raises:
+        UsageError: Nothing would be drawn.
+    """
     if not config.getoption("--evalkit-conformance"):
         return
+    if config.getoption("--evalkit-examples") < 1:
+        raise pytest.UsageError("--evalkit-examples must be 1 or more")
     is_named = config.args_source is pytest.Config.ArgsSource.ARGS
     config.args = [*(config.args if is_named else ()), str(_PLACE)]
 
@@ -90,21 +96,31 @@ def pytest_collect_file(
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say what could not be checked, and what it needs."""
-    from evalkit_testing.unchecked import MARK
+    from evalkit_testing.unchecked import MARK, PROPERTY
 
     lacking = [
         str(report.longrepr[-1]).removeprefix(f"Skipped: {MARK}")
         for report in terminalreporter.stats.get("skipped", ())
         if isinstance(report.longrepr, tuple) and MARK in str(report.longrepr[-1])
     ]
-    if lacking:
-        terminalreporter.section("evalkit: not checked")
-        for text in dict.fromkeys(lacking):
-            terminalreporter.write_line(text)
-        terminalreporter.write_line(
-            f"{len(lacking)} of the laws' groups were not checked: a "
-            "pytest_evalkit_options(kind, name) in conftest.py gives what they need"
-        )
+    untried = [
+        text
+        for report in terminalreporter.stats.get("passed", ())
+        for name, text in report.user_properties
+        if name == PROPERTY
+    ]
+    if not lacking and not untried:
+        return
+    terminalreporter.section("evalkit: not checked")
+    for text in dict.fromkeys([*lacking, *untried]):
+        terminalreporter.write_line(text)
+    groups = f"{len(lacking)} of the laws' groups" if lacking else ""
+    laws = f"{len(untried)} {'law' if len(untried) == 1 else 'laws'}" if untried else ""
+    verb = "was" if len(lacking) + len(untried) == 1 else "were"
+    terminalreporter.write_line(
+        f"{' and '.join(filter(None, (groups, laws)))} {verb} not checked: a "
+        "pytest_evalkit_options(kind, name) in conftest.py gives what they need"
+    )
 
 
 @pytest.fixture

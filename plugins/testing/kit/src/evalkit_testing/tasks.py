@@ -9,7 +9,7 @@ from typing import Any
 from evalkit import EvalkitError, Registry
 from evalkit.catalog import BoundTask, Resolver
 from evalkit_testing.drawn_responses import drawn_responses
-from evalkit_testing.laws import LawBroken, LawError, MissingOption, chosen_laws
+from evalkit_testing.laws import LawError, MissingOption, check_laws, chosen_laws
 from evalkit_testing.task_laws import DRAWN, TASK_LAWS, Row, Trial, refusal
 
 _ANSWERS = 40
@@ -55,14 +55,8 @@ def check_task(
     trial = Trial(bound, task, registry, example, known)
     if not known:
         trial = replace(trial, responses=_drawn_responses(trial))
-    for law in chosen_laws(TASK_LAWS, laws):
-        try:
-            law.check(trial)
-        except LawBroken as error:
-            raise TaskLawError(
-                "\n".join(law.told(bound.component.origin, str(error))),
-                law.name,
-            ) from None
+    chosen = chosen_laws(TASK_LAWS, laws)
+    check_laws(chosen, trial, bound.component.origin, TaskLawError)
 
 
 def _responses(

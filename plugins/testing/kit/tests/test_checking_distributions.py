@@ -11,7 +11,9 @@ from evalkit_testing import (
     DistributionLawError,
     check_distribution,
     distributions,
+    surveying,
 )
+from evalkit_testing.distributions import surveyed
 from evalkit_testing.import_survey import is_near
 
 GOOD = '''
@@ -74,6 +76,25 @@ BROKEN: list[tuple[str, str, Mapping[str, Any], str]] = [
     ("processes", STARTS + GOOD, {}, "subprocess.Popen"),
     ("state", SETS + GOOD, {}, "the environment"),
     ("state", SEEDS + GOOD, {}, "the generator of `random`"),
+    (
+        "state",
+        "import sys\n\nsys.modules['json'] = sys\n" + GOOD,
+        {},
+        "sys.modules['json']",
+    ),
+    (
+        "state",
+        "import warnings\n\nwarnings.simplefilter('error')\n" + GOOD,
+        {},
+        "filter",
+    ),
+    (
+        "state",
+        GOOD + "\n\nevalkit.Metric.bounds = (2, 3)\n",
+        {},
+        "Metric.bounds is anoth",
+    ),
+    ("quiet", "import os\n\nos.write(1, b'loud')\n" + GOOD, {}, "prints 'loud'"),
     ("quiet", "print('hello')\n" + GOOD, {}, "prints 'hello"),
     ("cost", BURNS + GOOD, {}, "times what importing evalkit takes"),
     ("attributes", GOOD.replace("bounds", "bound"), {}, "did you mean 'bounds'?"),
@@ -207,3 +228,83 @@ def test_one_without_components_is_unknown() -> None:
 def test_names_are_near_by_one_letter(one: str, other: str, near: bool) -> None:
     assert is_near(one, other) is near
     assert is_near(other, one) is near
+
+
+ENDS = GOOD + (
+    '\n\nclass Ends(Share):\n    """Ends the process."""\n\n'
+    "    def __init__(self):\n        ACT\n"
+)
+TWO = {"evalkit.metrics": {"ends": "Ends", "share": "Share"}}
+
+
+@pytest.mark.parametrize(
+    ("act", "text"),
+    [
+        (
+            "__import__('os')._exit(0)",
+            "metrics/ends .* ended its process with exit cod",
+        ),
+        pytest.param(
+            "__import__('os').abort()",
+            "metrics/ends .* ended its process with SIGABRT",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "raise KeyboardInterrupt",
+            "metrics/ends .* raises KeyboardInterrupt",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "__import__('time').sleep(600)",
+            "metrics/ends .* not ended after 5 seconds",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_what_ends_the_process_is_named_and_the_next_one_is_surveyed(
+    act: str,
+    text: str,
+    evalkit_distribution: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(surveying, "SECONDS", 5)
+    evalkit_distribution(ENDS.replace("ACT", act), TWO, name="thrown")
+    with pytest.raises(DistributionLawError, match=text) as caught:
+        check_distribution("thrown", laws=["contract"])
+    assert "share" not in str(caught.value)
+    found = surveyed("thrown")
+    assert [each["error"] == "" for _, each in found.loaded()] == [False, True]
+
+
+def test_what_one_changes_is_not_blamed_on_the_next(
+    evalkit_distribution: Callable[..., Any],
+) -> None:
+    act = "evalkit.Metric.score_example = None"
+    evalkit_distribution(ENDS.replace("ACT", act), TWO, name="thrown")
+    by_id = dict(surveyed("thrown").loaded())
+    assert by_id["metrics/ends"]["changed"] == [
+        "evalkit.plugins.classes.Metric.score_example"
+    ]
+    assert by_id["metrics/share"]["changed"] == []
+    assert by_id["metrics/share"]["error"] == ""
+
+
+@pytest.mark.slow
+def test_all_that_has_a_module_that_ends_the_process_is_told_of_at_once(
+    evalkit_distribution: Callable[..., Any],
+) -> None:
+    evalkit_distribution("import os\n\nos._exit(0)\n", TWO, name="thrown")
+    found = dict(surveyed("thrown").loaded())
+    assert all("ended its process" in each["error"] for each in found.values())
+    assert len(found) == 2
+
+
+def test_examples_that_end_the_process_do_not_end_this_one(
+    evalkit_distribution: Callable[..., Any],
+) -> None:
+    code = DOCUMENTED.replace(
+        "evalkit.score", "__import__('os')._exit(0), evalkit.score"
+    )
+    evalkit_distribution(code, NAMES, name="thrown")
+    with pytest.raises((DistributionLawError, SystemExit), match=r"os\._exit"):
+        check_distribution("thrown", laws=["examples"])

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+import evalkit_testing
 from evalkit import DataError, EvalkitError, StorageError
 from evalkit.catalog import Component
+from evalkit_testing import conformance
 from evalkit_testing.conformance import _check_or_skip
 from evalkit_testing.laws import MissingOption
 
@@ -138,6 +140,119 @@ def test_all_components_are_checked_and_what_is_broken_is_told(
     assert "metrics/asks-values PASSED" in done.stdout
     assert "test_mine.py::test_mine PASSED" in done.stdout
     assert done.returncode == 0
+
+
+HARMS = """
+
+class Ends(Share):
+    '''Ends the process.'''
+
+    def score_example(self, prediction, target):
+        __import__("os")._exit(0)
+
+
+class Edits(Share):
+    '''Changes what others use.'''
+
+    def score_example(self, prediction, target):
+        evalkit.Metric.bounds = (7, 8)
+        evalkit.Metric.extra = 3
+        __import__("os").chdir("/")
+        __import__("os").environ["EDITED"] = "1"
+        return super().score_example(prediction, target)
+
+
+class Gone(Share):
+    '''Cannot be built.'''
+
+    def __init__(self):
+        __import__("os")._exit(0)
+"""
+
+
+def test_what_harms_the_process_is_told_and_harms_no_other(
+    evalkit_distribution: Callable[..., Any], tmp_path: Path
+) -> None:
+    names = {"1-ends": "Ends", "2-edits": "Edits", "3-gone": "Gone", "4-good": "Share"}
+    code = CODE.partition("class Beyond")[0] + HARMS
+    evalkit_distribution(code, {"evalkit.metrics": names}, name="evalkit-thrown")
+    chosen = ["-v", *ONE, "-k", "values", "--evalkit-conformance", "evalkit-thrown"]
+    done = run_pytest(tmp_path, *chosen)
+    assert "score_example failed for the example '0' with SystemExit" in done.stdout
+    assert "after its laws were checked the current folder is another" in done.stdout
+    assert "not tried, as loading it ended its process with exit c" in done.stdout
+    assert "4-good-values PASSED" in done.stdout
+    assert "3 failed, 1 passed" in done.stdout
+    assert done.returncode == 1
+
+
+MINE = Component("metrics", "mine", "mine:Mine", "evalkit-mine", "1")
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"exmples": []}, "gives 'exmples', which is no argument of check_metric"),
+        ({"metric": "accuracy"}, "gives 'metric', which is no argument"),
+        ({"plugin": "accuracy"}, "plugin='accuracy': it must be 'mine', with param"),
+        ({"plugin": "mine@evalkit-other:a=1"}, "it must be 'mine'"),
+        ([("a", "a")], "must return a dict or None, returns \\[\\('a'"),
+        (True, "must return a dict or None"),
+    ],
+)
+def test_options_that_would_check_something_else_are_refused(
+    options: Any, text: str
+) -> None:
+    check = conformance._checking(MINE, conformance.Group("laws", None), options, 1)
+    with pytest.raises(EvalkitError, match=text) as caught:
+        check()
+    assert "pytest_evalkit_options('metrics', 'mine')" in str(caught.value)
+
+
+def test_laws_that_an_author_chooses_are_those_of_each_group(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given: list[Any] = []
+
+    def check(metric: str, *, laws: Any = None, max_examples: int = 1) -> None:
+        given.append((metric, laws))
+
+    monkeypatch.setattr(evalkit_testing, "check_metric", check, raising=False)
+    options = {"plugin": "mine:a=1", "laws": ["values", "tags"]}
+    for group in conformance.GROUPS["metrics"][:2]:
+        conformance._checking(MINE, group, options, 1)()
+    assert given == [
+        ("mine@evalkit-mine:a=1", ("values",)),
+        ("mine@evalkit-mine:a=1", ("tags",)),
+    ]
+    last = conformance.GROUPS["metrics"][-1]
+    with pytest.raises(pytest.skip.Exception, match="leaves these out"):
+        conformance._checking(MINE, last, options, 1)()
+
+
+def test_laws_of_which_nothing_was_tried_are_told_beside_what_passed(
+    evalkit_distribution: Callable[..., Any],
+    tmp_path: Path,
+) -> None:
+    evalkit_distribution(CODE, {"evalkit.adapters": {"small": "Small"}}, name="thrown")
+    (tmp_path / "conftest.py").write_text(
+        "def pytest_evalkit_options(kind, name):\n"
+        "    return {'rows': [{'label': 'Yes'}]}\n"
+    )
+    report = tmp_path / "report.xml"
+    done = run_pytest(
+        tmp_path, "-q", "--evalkit-conformance", "thrown", f"--junitxml={report}"
+    )
+    assert "small-laws: the law 'broken' was not tried: give broken=" in done.stdout
+    assert "\n1 law was not checked: conftest.py gives what is needed" in done.stdout
+    assert "3 passed" in done.stdout
+    assert 'name="evalkit-not-tried"' in report.read_text()
+
+
+def test_no_examples_are_no_check(tmp_path: Path) -> None:
+    done = run_pytest(tmp_path, "--evalkit-conformance", "x", "--evalkit-examples", "0")
+    assert "--evalkit-examples must be 1 or more" in done.stderr
+    assert done.returncode == 4
 
 
 @pytest.mark.slow

@@ -8,7 +8,15 @@ from typing import Any, NamedTuple
 from evalkit import EvalkitError
 from evalkit.catalog import Answer, BoundAnnotator, Registry, Resolver, ask_rows
 from evalkit_testing.global_random import global_seed
-from evalkit_testing.laws import Law, LawBroken, LawError, chosen_laws, told_alone
+from evalkit_testing.laws import (
+    Law,
+    LawBroken,
+    LawError,
+    NotTried,
+    check_laws,
+    chosen_laws,
+    told_alone,
+)
 
 
 class AnnotatorLawError(LawError):
@@ -65,14 +73,7 @@ def check_annotator(
         raise EvalkitError("examples must be a list that is not empty")
     rows = [_row(first, *example) for example in examples]
     trial = _Trial(first, another, rows, ask_rows(first, rows))
-    for law in chosen:
-        try:
-            law.check(trial)
-        except LawBroken as error:
-            raise AnnotatorLawError(
-                "\n".join(law.told(first.component.origin, str(error))),
-                law.name,
-            ) from None
+    check_laws(chosen, trial, first.component.origin, AnnotatorLawError)
 
 
 def _row(
@@ -132,7 +133,7 @@ def _check_blank(trial: _Trial) -> None:
     """A response that is blank has a value of the kind of the others, or a reason."""
     given = trial.rows[0].get("prediction")
     if not isinstance(given, str):
-        return
+        raise NotTried("give examples=… of which the first has a text as prediction")
     blank = [{**trial.rows[0], "prediction": text} for text in ("", " ")]
     rows = [*blank, *trial.rows]
     answers = ask_rows(trial.annotator, rows)

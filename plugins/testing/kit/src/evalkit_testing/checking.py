@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from evalkit import EvalkitError
-from evalkit_testing.laws import Law, LawBroken, LawError
+from evalkit_testing.laws import Law, LawBroken, LawError, refused_end
 
 MAX_EXAMPLES = 25
 """How much is drawn, by default."""
@@ -117,7 +117,8 @@ class Checks(Generic[SampleT, TrialT]):
 
     def _broken_by(self, law: Law[TrialT], trial: TrialT) -> LawError | None:
         try:
-            law.check(trial)
+            with refused_end():
+                law.check(trial)
         except LawBroken as error:
             return self._law_error(law, trial, str(error))
         except trial.failures() as error:

@@ -18,6 +18,7 @@ from evalkit_testing.laws import (
     Law,
     LawBroken,
     LawError,
+    NotTried,
     check_laws,
     chosen_laws,
     told_alone,
@@ -26,7 +27,9 @@ from evalkit_testing.laws import (
 HEAVY = ("polars", "pyarrow", "numpy", "pandas", "pydantic", "torch", "rich", "boto3")
 """What no command imports before it does its work."""
 
-_SECONDS = 120
+SECONDS = 120
+"""How long a process may take."""
+
 _IMPORTED = """
 import importlib.metadata, json, sys
 point = importlib.metadata.EntryPoint("it", sys.argv[1], "evalkit.commands")
@@ -76,13 +79,13 @@ def run_python(*arguments: str, **variables: str) -> subprocess.CompletedProcess
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 encoding="utf-8",
-                timeout=_SECONDS,
+                timeout=SECONDS,
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
             words = " ".join(arguments)[:200]
             raise LawBroken(
-                f"python {words} has not ended after {_SECONDS} seconds"
+                f"python {words} has not ended after {SECONDS} seconds"
             ) from error
 
 
@@ -190,6 +193,8 @@ def _check_usage(trial: _Trial) -> None:
 
 
 def _check_runs(trial: _Trial) -> None:
+    if not trial.runs:
+        raise NotTried("give runs=…, lists of arguments")
     for arguments in trial.runs:
         done, words = trial.run(*arguments), " ".join(arguments)
         where = f"evalkit {trial.component.name} {words}"

@@ -14,15 +14,30 @@ from evalkit.catalog import Component, FunctionMetric, Resolver
 from evalkit.errors import RequiredParameterError, StorageError
 from evalkit_testing.distributions import (
     DISTRIBUTION_LAWS,
+    DistributionLawError,
     Surveyed,
     check_surveyed,
     surveyed,
 )
-from evalkit_testing.laws import LawError, MissingOption
-from evalkit_testing.unchecked import MARK
+from evalkit_testing.laws import (
+    LawBroken,
+    LawError,
+    MissingOption,
+    refused_end,
+    untried_laws,
+)
+from evalkit_testing.shared_state import State
+from evalkit_testing.unchecked import MARK, PROPERTY
 
 _OF_DISTRIBUTION = ("metadata", "licence", "cost")
 """Laws that are told once, and not of each component."""
+
+
+_OF_EACH_CHECK = (
+    *("the generator", "the threads", "the filter", "the handlers", "the context"),
+    "the garbage",
+)
+"""Of what is shared that which checks themselves, or pytest, may change."""
 
 
 class Group(NamedTuple):
@@ -84,7 +99,8 @@ class Checked(pytest.Collector):
         """Yield an item for each component and group of laws."""
         try:
             found = surveyed(self.name)
-        except PluginError as error:
+            found.survey()
+        except (PluginError, LawBroken) as error:
             raise self.CollectError(str(error)) from error
         each = [law.name for law in DISTRIBUTION_LAWS]
         yield LawItem.of(self, "distribution", _loading(found, _OF_DISTRIBUTION))
@@ -93,16 +109,20 @@ class Checked(pytest.Collector):
             one = found.of(component)
             yield LawItem.of(self, f"{component.id}-loading", _loading(one, rest))
             if component.kind in CHECKS:
-                yield from self._of_kind(component)
+                yield from self._of_kind(component, one.unsafe(component))
 
-    def _of_kind(self, component: Component) -> Iterator[pytest.Item]:
+    def _of_kind(self, component: Component, unsafe: str) -> Iterator[pytest.Item]:
         # of every conftest.py: none of them stands above this file
         options = self.config.hook.pytest_evalkit_options(
             kind=component.kind, name=component.name
         )
         for group in GROUPS.get(component.kind, (Group("laws", None),)):
             count = self.config.getoption("--evalkit-examples")
-            check = _checking(component, group, options or {}, count)
+            check = _checking(
+                component, group, {} if options is None else options, count
+            )
+            if unsafe:
+                check = _refusing(component, unsafe)
             yield LawItem.of(self, f"{component.id}-{group.name}", check)
 
     def collect_error_text(self) -> str:
@@ -131,8 +151,27 @@ class LawItem(pytest.Item):
         return made
 
     def runtest(self) -> None:
-        """Check the laws."""
-        self.check()
+        """Check the laws, and that nothing else is another afterwards."""
+        before = State()
+        try:
+            with refused_end():
+                self._check_and_keep()
+        finally:
+            changed = [
+                name for name in before.changed() if not name.startswith(_OF_EACH_CHECK)
+            ]
+            before.put_back(changed)
+        if changed:
+            raise LawError(
+                f"{self.name}: after its laws were checked {changed[0]} is another, "
+                "which others use, too; have a hook put back what it changes",
+                "state",
+            )
+
+    def _check_and_keep(self) -> None:
+        with untried_laws() as untried:
+            self.check()
+        self.user_properties += [(PROPERTY, f"{self.name}: {each}") for each in untried]
 
     def repr_failure(
         self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None
@@ -155,19 +194,31 @@ def _loading(found: Surveyed, laws: tuple[str, ...]) -> Callable[[], None]:
     return lambda: check_surveyed(found, laws)
 
 
-def _checking(
-    component: Component, group: Group, options: Mapping[str, Any], count: int
-) -> Callable[[], None]:
-    check = getattr(evalkit_testing, CHECKS[component.kind])
-    given = dict(options)
-    plugin = given.pop("plugin", f"{component.name}@{component.distribution}")
-    takes = inspect.signature(check).parameters
-    if "max_examples" in takes:
-        given.setdefault("max_examples", count)
-    if group.laws is not None:
-        given["laws"] = group.laws
+def _refusing(component: Component, unsafe: str) -> Callable[[], None]:
+    """Return what fails in place of laws that would harm this process, and others."""
 
     def run() -> None:
+        raise DistributionLawError(
+            f"{component.origin}: not tried, as loading it {unsafe}", "contract"
+        )
+
+    return run
+
+
+def _checking(
+    component: Component, group: Group, options: Any, count: int
+) -> Callable[[], None]:
+    check = getattr(evalkit_testing, CHECKS[component.kind])
+    takes = inspect.signature(check).parameters
+
+    def run() -> None:
+        _verify_options(component, options, [*takes])
+        given = dict(options)
+        plugin = _plugin_of(component, given.pop("plugin", component.name))
+        if "max_examples" in takes:
+            given.setdefault("max_examples", count)
+        if group.laws is not None:
+            given["laws"] = _laws_of(component, group.laws, given.get("laws"))
         first, *others = takes.values()
         lacking = [
             each.name
@@ -182,6 +233,47 @@ def _checking(
         _check_or_skip(component, check, {**own, **given})
 
     return run
+
+
+def _verify_options(component: Component, options: object, takes: list[str]) -> None:
+    """Refuse what is no argument, or would have something else be checked."""
+    whose = (
+        f"pytest_evalkit_options({component.kind!r}, {component.name!r}) in conftest.py"
+    )
+    if not isinstance(options, Mapping):
+        raise EvalkitError(f"{whose} must return a dict or None, returns {options!r}")
+    own = ["plugin", *takes[1:]] if component.kind != "storage" else takes
+    unknown = [name for name in options if name not in own]
+    if unknown:
+        raise EvalkitError(
+            f"{whose} gives {unknown[0]!r}, which is no argument of "
+            f"{CHECKS[component.kind]} here; there are {', '.join(own)}"
+        )
+    plugin = options.get("plugin", component.name)
+    names = (component.name, f"{component.name}@{component.distribution}")
+    if not isinstance(plugin, str) or plugin.partition(":")[0] not in names:
+        raise EvalkitError(
+            f"{whose} gives plugin={plugin!r}: it must be {component.name!r}, with "
+            "parameters if it takes some"
+        )
+
+
+def _plugin_of(component: Component, plugin: str) -> str:
+    """Name the distribution, as another one may have a component of the name."""
+    _, colon, parameters = plugin.partition(":")
+    return f"{component.name}@{component.distribution}{colon}{parameters}"
+
+
+def _laws_of(
+    component: Component, laws: tuple[str, ...], chosen: object
+) -> tuple[str, ...]:
+    """Return the laws of a group that are wanted, where the author chooses some."""
+    if not isinstance(chosen, list | tuple | set | frozenset):
+        return laws
+    wanted = tuple(name for name in laws if name in chosen)
+    if not wanted:
+        _skip(component, "laws= of pytest_evalkit_options leaves these out")
+    return wanted
 
 
 def _check_or_skip(

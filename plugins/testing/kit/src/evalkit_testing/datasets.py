@@ -27,6 +27,8 @@ from evalkit_testing.laws import (
     LawBroken,
     LawError,
     MissingOption,
+    NotTried,
+    check_laws,
     chosen_laws,
     told_alone,
 )
@@ -91,14 +93,8 @@ def check_dataset(
     resolver = Resolver(registry)
     bound = resolver.dataset(dataset)
     trial = _Trial(bound, resolver.task(bound), registry, respond, sha256 or {})
-    for law in chosen_laws(DATASET_LAWS, laws):
-        try:
-            law.check(trial)
-        except LawBroken as error:
-            raise DatasetLawError(
-                "\n".join(law.told(bound.component.origin, str(error))),
-                law.name,
-            ) from None
+    chosen = chosen_laws(DATASET_LAWS, laws)
+    check_laws(chosen, trial, bound.component.origin, DatasetLawError)
 
 
 def dataset_sha256(dataset: Any, *, registry: Registry | None = None) -> str:
@@ -338,7 +334,7 @@ def _best(metric: BoundMetric) -> float | None:
 def _check_version(trial: _Trial) -> None:
     version = str(trial.dataset.version)
     if not trial.sha256:
-        return
+        raise NotTried("give sha256=…, what dataset_sha256 returns, by version")
     found = _hash_of(_all(trial))
     known = trial.sha256.get(version)
     if known is None:

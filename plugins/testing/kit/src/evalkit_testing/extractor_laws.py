@@ -9,7 +9,7 @@ import polars as pl
 
 from evalkit import PluginError
 from evalkit_testing.adapter_trials import Trial
-from evalkit_testing.laws import Law, LawBroken, smallest
+from evalkit_testing.laws import Law, LawBroken, NotTried, smallest
 
 _MARK = "Zq7xKv2"
 """A word that no reason has by chance."""
@@ -50,6 +50,8 @@ def _everything(trial: Trial) -> list[str]:
 def _check_answers(trial: Trial) -> None:
     if not _takes_texts(trial):
         return
+    if not trial.texts:
+        raise NotTried("give texts=…, a list of texts that hold an answer")
     found = _extract(trial.adapter, trial, trial.texts)
     for text, (value, reason, _) in zip(trial.texts, found, strict=True):
         if value is None:

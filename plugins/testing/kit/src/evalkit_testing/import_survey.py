@@ -1,7 +1,8 @@
 """Loads the components of a distribution, and writes down what that did.
 
-Run in a process of its own:
-`python -m evalkit_testing.import_survey DISTRIBUTION FILE`.
+Run in a process of its own, whose standard output and error are files:
+`python -m evalkit_testing.import_survey DISTRIBUTION FILE ID…`. Each line of the file
+is JSON, so that what ends the process is known as well.
 """
 
 from __future__ import annotations
@@ -9,16 +10,13 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import logging
 import os
-import random
-import signal
 import sys
-import threading
 import time
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
+
+from evalkit_testing.shared_state import State, is_of_evalkit
 
 _NETWORK = (
     *("socket.connect", "socket.getaddrinfo", "socket.gethostbyname"),
@@ -29,6 +27,7 @@ _FILES = (
     *("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink", "os.link"),
     *("os.truncate", "shutil.rmtree", "shutil.move"),
 )
+_MOST_PRINTED = 1000
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -60,30 +59,21 @@ class Watch:
             self.events.append((kind, f"{event} {', '.join(map(repr, what))}"))
 
 
-def state() -> dict[str, str]:
-    """Return what all code of a process shares, as texts that can be compared."""
-    root = logging.getLogger()
-    return {
-        "the current folder": str(Path.cwd()),
-        "the environment": repr(sorted(os.environ.items())),
-        "the generator of `random`": repr(hash(random.getstate())),
-        "sys.path": repr(sys.path),
-        "the handler of SIGINT": repr(signal.getsignal(signal.SIGINT)),
-        "sys.excepthook": repr(sys.excepthook),
-        "the handlers of the root logger": repr((root.handlers, root.level)),
-        "the threads": repr(threading.active_count()),
-    }
+def survey(
+    distribution: str,
+    wanted: Collection[str],
+    write: Callable[[Mapping[str, Any]], None],
+) -> None:
+    """Load components of a distribution, up to the first that changes what is shared.
 
-
-def survey(distribution: str) -> dict[str, Any]:
-    """Load each component of a distribution.
+    What is changed by one could be blamed on the next, which needs a new process.
 
     Args:
         distribution: Its name.
-
-    Returns:
-        `usual`, what importing evalkit itself takes in seconds of this process, and
-        `components`, what loading each of the others did, by id.
+        wanted: Ids of those that are loaded.
+        write: Takes what was found: first `usual`, what importing evalkit itself takes
+            in seconds of this process; then for each component that it is `begun`,
+            that it is `imported`, and what loading it did when it is `done`.
     """
     began = time.process_time()
     import polars  # noqa: F401
@@ -91,44 +81,68 @@ def survey(distribution: str) -> dict[str, Any]:
 
     from evalkit.catalog import find_components, load_component  # noqa: F401
 
-    usual = time.process_time() - began
+    write({"usual": time.process_time() - began})
     watch = Watch()
     sys.addaudithook(watch)
-    found = {}
-    catalog = find_components()
-    for component in catalog.components:
-        if component.distribution == distribution:
-            found[component.id] = _loaded(component, watch)
-    return {"usual": usual, "components": found}
+    for component in find_components().components:
+        if component.distribution != distribution or component.id not in wanted:
+            continue
+        write({"begun": component.id})
+        found = _loaded(component, watch, write)
+        write({"done": component.id, **found})
+        if found["changed"]:
+            return
 
 
-def _loaded(component: Any, watch: Watch) -> Mapping[str, Any]:
+def _loaded(
+    component: Any, watch: Watch, write: Callable[[Mapping[str, Any]], None]
+) -> Mapping[str, Any]:
     from evalkit.catalog import import_component
     from evalkit.errors import PluginError, RequiredParameterError
 
-    printed, error, loaded = io.StringIO(), "", None
-    before, began = state(), time.process_time()
+    printed, error, unsafe, loaded = io.StringIO(), "", "", None
+    written = _written()
+    before, began = State(), time.process_time()
     watch.events, watch.is_on = [], True
     try:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             loaded = import_component(component)
+            write({"imported": component.id})
             loaded = _built(component, loaded)
     except RequiredParameterError:
         pass
     except PluginError as problem:
         error = str(problem)
+    except BaseException as problem:  # this process has nobody who interrupts it
+        unsafe = f"raises {type(problem).__name__}"
+        error = f"{component.origin}: loading it {unsafe}: {problem}"
     finally:
         watch.is_on = False
-    seconds, after = time.process_time() - began, state()
+    seconds, changed = time.process_time() - began, before.changed()
+    spoilt = [name for name in changed if is_of_evalkit(name)]
     return {
         "error": error,
+        "unsafe": unsafe or (f"changes {spoilt[0]}" if spoilt else ""),
         "events": watch.events,
         "seconds": seconds,
-        "printed": printed.getvalue(),
-        "changed": [name for name in before if before[name] != after[name]],
+        "printed": printed.getvalue()[:_MOST_PRINTED] or _written_since(written),
+        "changed": changed,
         "documented": _is_documented(loaded),
         "misspelt": _misspelt(component.kind, loaded),
     }
+
+
+def _written() -> list[int]:
+    """Return how much is in the files that are the standard output and error."""
+    return [os.fstat(number).st_size for number in (1, 2)]
+
+
+def _written_since(before: list[int]) -> str:
+    """Return what was written there past Python, as a program that is started does."""
+    for number, size, now in zip((1, 2), before, _written(), strict=True):
+        if now > size and hasattr(os, "pread"):
+            return os.pread(number, _MOST_PRINTED, size).decode("utf-8", "replace")
+    return ""
 
 
 def _built(component: Any, loaded: Any) -> Any:
@@ -221,5 +235,16 @@ def is_near(one: str, other: str) -> bool:
     return is_swap and one[first : first + 2] == other[first : first + 2][::-1]
 
 
+def _main(distribution: str, file: str, *wanted: str) -> None:
+    target = os.open(file, os.O_WRONLY | os.O_APPEND)
+    dump, put, leave = json.dumps, os.write, os._exit  # before any plugin is there
+
+    def write(found: Mapping[str, Any]) -> None:
+        put(target, dump(found).encode() + b"\n")
+
+    survey(distribution, wanted, write)
+    leave(0)  # whatever threads are left
+
+
 if __name__ == "__main__":
-    Path(sys.argv[2]).write_text(json.dumps(survey(sys.argv[1])), encoding="utf-8")
+    _main(*sys.argv[1:])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
@@ -43,6 +46,24 @@ class Law(NamedTuple, Generic[TrialT]):
 
 class MissingOption(EvalkitError):
     """A check needs what only the author has, and was not given."""
+
+
+class NotTried(Exception):
+    """What a law needs was not given; the text says what that is."""
+
+
+_untried: ContextVar[list[str] | None] = ContextVar("_untried", default=None)
+
+
+@contextmanager
+def untried_laws() -> Iterator[list[str]]:
+    """Keep which laws are not tried meanwhile, and what each of them needs."""
+    found: list[str] = []
+    token = _untried.set(found)
+    try:
+        yield found
+    finally:
+        _untried.reset(token)
 
 
 class LawBroken(Exception):
@@ -99,6 +120,27 @@ def refuse(difference: str | None, where: str) -> None:
         raise LawBroken(f"{difference} {where}")
 
 
+@contextmanager
+def refused_end() -> Iterator[None]:
+    """Have `os._exit` raise in this process: tests that end with 0 look passed.
+
+    Raises:
+        SystemExit: It was called; a hook that did so is told like any failure.
+    """
+    own, leave = os.getpid(), os._exit
+
+    def refuse(status: int) -> Any:
+        if os.getpid() != own:
+            leave(status)
+        raise SystemExit(f"os._exit({status})")
+
+    os._exit = refuse
+    try:
+        yield
+    finally:
+        os._exit = leave
+
+
 def check_laws(
     laws: Sequence[Law[TrialT]], trial: TrialT, origin: str, error: type[LawError]
 ) -> None:
@@ -111,14 +153,25 @@ def check_laws(
         error: What is raised where one is broken.
 
     Raises:
-        LawError: One is.
+        LawError: One is, or what all of them need was not given.
     """
+    untried: list[str] = []
     for law in laws:
         try:
-            law.check(trial)
+            with refused_end():
+                law.check(trial)
         except LawBroken as broken:
             text = "\n".join(law.told(origin, str(broken)))
             raise error(text, law.name) from broken.__cause__
+        except NotTried as needed:
+            untried.append(f"the law {law.name!r} was not tried: {needed}")
+    if len(untried) == len(laws):
+        why = "; ".join(untried) or "no law is left that could be checked"
+        name = laws[0].name if laws else ""
+        raise error(f"{origin}: {why}", name, is_untested=True)
+    kept = _untried.get()
+    if kept is not None:
+        kept += untried
 
 
 def two_instances(kind: str, plugin: Any, registry: Registry) -> tuple[Bound, Bound]:
@@ -179,6 +232,8 @@ def chosen_laws(
     """
     known = [law.name for law in laws]
     wanted = known if names is None else names
+    if not wanted:
+        raise EvalkitError(f"laws: none is named; there are {', '.join(known)}")
     unknown = [name for name in wanted if name not in known]
     if unknown:
         raise EvalkitError(

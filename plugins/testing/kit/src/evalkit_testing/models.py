@@ -16,6 +16,7 @@ from evalkit_testing.laws import (
     LawBroken,
     LawError,
     MissingOption,
+    NotTried,
     check_laws,
     chosen_laws,
     told_alone,
@@ -284,6 +285,8 @@ def _check_described(trial: _Trial) -> None:
 
 
 def _check_failures(trial: _Trial) -> None:
+    if not trial.failing:
+        raise NotTried("give failing=…, a list of what it cannot answer")
     for question in trial.failing:
         batch = [question, *trial.questions[:1]]
         try:
@@ -304,6 +307,11 @@ def _check_failures(trial: _Trial) -> None:
 
 
 def _check_secrets(trial: _Trial) -> None:
+    if not any(trial.secrets):
+        raise NotTried(
+            f"no variable whose name ends with {', '.join(_SECRET_NAMES)} has a value "
+            "of eight letters or more; set one, or give secrets=…"
+        )
     cleaner = Cleaner(trial.secrets)
     told: dict[str, Any] = {"describe": trial.model.describe()}
     for question in trial.failing:

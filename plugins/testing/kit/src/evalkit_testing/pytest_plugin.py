@@ -67,9 +67,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Collect the laws, and tests only where some are named."""
+    """Collect the laws, and tests only where some are named.
+
+    Raises:
+        UsageError: Nothing would be drawn.
+    """
     if not config.getoption("--evalkit-conformance"):
         return
+    if config.getoption("--evalkit-examples") < 1:
+        raise pytest.UsageError("--evalkit-examples must be 1 or more")
     is_named = config.args_source is pytest.Config.ArgsSource.ARGS
     config.args = [*(config.args if is_named else ()), str(_PLACE)]
 
@@ -91,26 +97,41 @@ def pytest_collect_file(
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say what could not be checked, and what it needs."""
-    from evalkit_testing.unchecked import MARK
+    from evalkit_testing.unchecked import MARK, PROPERTY
 
     lacking = [
         str(report.longrepr[-1]).removeprefix(f"Skipped: {MARK}")
         for report in terminalreporter.stats.get("skipped", ())
         if isinstance(report.longrepr, tuple) and MARK in str(report.longrepr[-1])
     ]
-    if lacking:
-        terminalreporter.section("evalkit: not checked")
-        for text in dict.fromkeys(lacking):
-            terminalreporter.write_line(text)
-        found = re.match(r"\w+/([\w-]+).*?\b(\w+)=", lacking[0])
-        name, argument = found.groups() if found else ("NAME", "examples")
-        count = len(lacking)
-        terminalreporter.write_line(
-            f"{count} {'group of laws was' if count == 1 else 'groups of laws were'} "
-            "not checked: conftest.py gives what is needed, as\n"
-            "  def pytest_evalkit_options(kind, name):\n"
-            f'      return {{"{argument}": …}} if name == "{name}" else None'
-        )
+    untried = [
+        text
+        for report in terminalreporter.stats.get("passed", ())
+        for name, text in report.user_properties
+        if name == PROPERTY
+    ]
+    if not lacking and not untried:
+        return
+    terminalreporter.section("evalkit: not checked")
+    for text in dict.fromkeys([*lacking, *untried]):
+        terminalreporter.write_line(text)
+    found = re.match(r"\w+/([\w-]+).*?\b(\w+)=", [*lacking, *untried][0])
+    name, argument = found.groups() if found else ("NAME", "examples")
+    count = _counted(len(lacking), len(untried))
+    terminalreporter.write_line(
+        f"{count} not checked: conftest.py gives what is needed, as\n"
+        "  def pytest_evalkit_options(kind, name):\n"
+        f'      return {{"{argument}": …}} if name == "{name}" else None'
+    )
+
+
+def _counted(groups: int, laws: int) -> str:
+    said = []
+    if groups:
+        said.append(f"{groups} group{'s' * (groups > 1)} of laws")
+    if laws:
+        said.append(f"{laws} law{'s' * (laws > 1)}")
+    return f"{' and '.join(said)} {'was' if groups + laws == 1 else 'were'}"
 
 
 @pytest.fixture

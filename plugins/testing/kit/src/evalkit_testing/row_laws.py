@@ -19,10 +19,16 @@ from evalkit_testing.adapter_trials import (
     as_json,
     damaged,
 )
-from evalkit_testing.laws import Law, LawBroken, smallest
+from evalkit_testing.laws import Law, LawBroken, NotTried, smallest
+
+
+def _need_rows(trial: Trial) -> None:
+    if not trial.rows:
+        raise NotTried("give rows=…, a list of rows that it can use")
 
 
 def _check_works(trial: Trial) -> None:
+    _need_rows(trial)
     for number, row in enumerate(trial.rows, start=1):
         made = adapted(trial.adapter, row, number)
         if isinstance(made, str):
@@ -37,6 +43,7 @@ def _check_works(trial: Trial) -> None:
 
 
 def _check_inputs(trial: Trial) -> None:
+    _need_rows(trial)
     for number, row in enumerate(trial.rows, start=1):
         given = copy.deepcopy(row)
         adapted_rows(trial.adapter, given, number)
@@ -45,12 +52,15 @@ def _check_inputs(trial: Trial) -> None:
 
 
 def _check_strange(trial: Trial) -> None:
+    _need_rows(trial)
     for row in trial.rows[:3]:
         for each in damaged(row):
             adapted(trial.adapter, each)
 
 
 def _check_broken(trial: Trial) -> None:
+    if not trial.broken:
+        raise NotTried("give broken=…, a list of rows that it refuses")
     for row in trial.broken:
         made = adapted(trial.adapter, row)
         if not isinstance(made, str):
@@ -60,6 +70,8 @@ def _check_broken(trial: Trial) -> None:
 
 
 def _check_stateless(trial: Trial) -> None:
+    _need_rows(trial)
+
     def together(rows: Sequence[tuple[Any, int]]) -> list[Any]:
         adapter = trial.another()
         return [adapted(adapter, *each) for each in rows]
@@ -68,6 +80,7 @@ def _check_stateless(trial: Trial) -> None:
 
 
 def _check_another(trial: Trial) -> None:
+    _need_rows(trial)
     for row, number in _numbered(trial.rows):
         first = adapted(trial.adapter, row, number)
         other = adapted(trial.another(), row, number)
@@ -77,6 +90,7 @@ def _check_another(trial: Trial) -> None:
 
 def _check_blocks(trial: Trial) -> None:
     if trial.adapter.has("adapt_rows"):
+        _need_rows(trial)
         _compare(trial, lambda rows: _in_block(trial, rows))
 
 
@@ -114,8 +128,10 @@ def _numbered(rows: Sequence[Any]) -> list[tuple[Any, int]]:
 
 def _check_frame(trial: Trial) -> None:
     rows = [row for row in trial.rows if isinstance(row, dict)]
-    if not trial.adapter.has("adapt_frame") or not rows:
+    if not trial.adapter.has("adapt_frame"):
         return
+    if not rows:
+        raise NotTried("give rows=…, of which some are objects")
 
     def differs(some: Sequence[Any]) -> bool:
         frame = pl.DataFrame(some, infer_schema_length=None, strict=False)
@@ -157,6 +173,7 @@ def _filled(row: Any) -> Any:
 
 
 def _check_files(trial: Trial) -> None:
+    _refuse_no_files(trial)
     for path in trial.files:
         first, second = (_read(each, path) for each in (trial.adapter, trial.another()))
         if first is None or isinstance(first, str):
@@ -179,7 +196,13 @@ def _read(adapter: Any, path: Path) -> list[Any] | str | None:
         ) from error
 
 
+def _refuse_no_files(trial: Trial) -> None:
+    if not trial.files and trial.adapter.has("read_file"):
+        raise NotTried("give files=…, a list of files that its read_file reads")
+
+
 def _check_cut_files(trial: Trial) -> None:
+    _refuse_no_files(trial)
     for path in trial.files:
         if not path.is_file():
             continue

@@ -60,6 +60,12 @@ def check_storage(
         )
     if known is not None:
         chosen = [law for law in chosen if law.name in OF_READING]
+        if not known or not chosen:
+            raise EvalkitError(
+                "known= names no object, so that nothing could be read"
+                if chosen
+                else f"with known= only these are checked: {', '.join(OF_READING)}"
+            )
     made = store_of(place) if store is None else store() if _is_class(store) else store
     hidden = [*secrets, *secrets_of_url(place)]
     clean = Cleaner(hidden)

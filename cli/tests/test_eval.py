@@ -364,7 +364,8 @@ def test_a_metric_that_is_not_installed_names_its_distribution(
     done = invoke("eval", "tiny", "-p", three)
     assert done.exit_code == 1
     assert done.stderr == (
-        "evalkit: error: there is no metric 'macro-f1'; it is part of the distribution "
+        "evalkit: error: tasks/sentiment (evalkit-tasks-text 0.1.0) names the metric "
+        "'macro-f1': there is no metric 'macro-f1'; it is part of the distribution "
         "evalkit-metrics-classification, which is not installed\n"
     )
 

@@ -159,10 +159,7 @@ def why_not(metric: BoundMetric, table: ScoringTable) -> str | None:
         if kind == "none":
             return "the task has no answers, and the metric needs them"
         if kind == "any-of":
-            return (
-                "examples have several acceptable answers, which answer_kinds of the "
-                "metric leaves out"
-            )
+            return "examples have several acceptable answers; answer_kinds lacks any-of"
         return f"the metric does not take answers of the kind {kind!r}"
     if why := _absent_field(metric, table):
         return why

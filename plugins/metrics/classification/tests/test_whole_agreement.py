@@ -93,7 +93,7 @@ def test_predictions_that_all_are_missing_are_of_one_class(name: str) -> None:
 @every_metric
 def test_several_answers_and_no_examples_have_no_score(name: str) -> None:
     several = one(name, ["a", "b"], [["a", "b"], "b"])
-    assert str(several.reason).startswith("examples have several acceptable answers, w")
+    assert str(several.reason).startswith("examples have several acceptable answers;")
     assert one(name, [], []).reason == "no example was scored"
 
 

@@ -74,7 +74,7 @@ def test_no_examples_and_several_answers_have_no_score() -> None:
     name = "seahelm-macro-f1"
     assert one(name, [], []).reason == "no example was scored"
     several = one(name, ["a", "b"], [["a", "b"], "b"])
-    assert str(several.reason).startswith("examples have several acceptable answers, w")
+    assert str(several.reason).startswith("examples have several acceptable answers;")
 
 
 def test_the_interval_is_that_of_counts_of_labels() -> None:

@@ -153,7 +153,7 @@ def test_the_page_for_authors_shows_a_package_that_works(
     page = Path(__file__).parents[4] / "docs" / "authoring" / "schemas.md"
     text = page.read_text(encoding="utf-8")
     (toml,) = re.findall(r"(?ms)^```toml\n(.*?)^```$", text)
-    code, use = re.findall(r"(?ms)^```python\n(.*?)^```$", text)
+    code, use, beside_ids = re.findall(r"(?ms)^```python\n(.*?)^```$", text)
     project = tomllib.loads(toml)["project"]
     (group,) = project["entry-points"]
     ((name, value),) = project["entry-points"][group].items()
@@ -161,6 +161,9 @@ def test_the_page_for_authors_shows_a_package_that_works(
     points = {group: {name: value.partition(":")[2]}}
     fake_distribution(code, points, name=project["name"])
     exec(use, {})
+    made: dict[str, Any] = {}
+    exec(beside_ids, made)
+    assert next(iter(made["Row"].model_fields)) == "id"
 
 
 def test_listing_names_imports_no_library() -> None:

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "src" / "evalkit"
 
-MOST_LINES = 66_000
+MOST_LINES = 66_500
 """Room for the second edition of the contract, for runs that are checked when they are
 read, and for limits of memory and time; to be lowered again."""
 

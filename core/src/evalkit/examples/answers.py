@@ -183,7 +183,9 @@ def answer_column(
     """
     kind: AnswerKind = task.answer_kind
     if isinstance(answers, pl.Series):
-        if kind in ("one", "any-of") and type_of_them.dtype not in _WRITTEN:
+        wanted = type_of_them.dtype
+        is_plain = wanted not in _WRITTEN or answers.dtype == wanted
+        if kind in ("one", "any-of") and is_plain:
             return "one", answers.alias("answer")
         answers = answers.to_list()
     if type_of_them.is_rich:

@@ -74,6 +74,10 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 def pytest_evalkit_options(kind: str, name: str) -> Mapping[str, Any] | None:
     """Give `pytest --evalkit-conformance` what our own plugins need."""
+    # pytest may have been started elsewhere, and without the setting `pythonpath`
+    references = str(Path(__file__).with_name("tests") / "references")
+    if references not in sys.path:
+        sys.path.append(references)
     from metric_options import OPTIONS
 
     return OPTIONS.get(name) if kind == "metrics" else None

@@ -1003,7 +1003,8 @@ def test_the_same_data_are_drawn_each_time() -> None:
 
 def test_only_the_laws_that_are_named_are_checked() -> None:
     check_metric(MeanOfMeans, laws=["values", "order"], max_examples=FEW)
-    check_metric(MeanOfMeans, laws=[], max_examples=FEW)
+    with pytest.raises(EvalkitError, match="laws: none is named; there are values"):
+        check_metric(MeanOfMeans, laws=[])
     with pytest.raises(
         EvalkitError, match="'speed' is no law; there are values, counts, rep"
     ):

@@ -576,7 +576,6 @@ def test_examples_in_which_it_changes_something_are_needed() -> None:
     with pytest.raises(PerturbationLawError, match=r"changed no example .* give exa"):
         check_perturbation(OnMondays, max_examples=FEW)
     check_perturbation(OnMondays, laws=["attributes"], max_examples=FEW)
-    check_perturbation(OnMondays, laws=[], max_examples=FEW)
     check_perturbation(OnMondays, examples=[FIVE_WORDS], max_examples=FEW)
     strategy = st.sampled_from([FIVE_WORDS, {**FIVE_WORDS, "uid": "1"}])
     check_perturbation(OnMondays, examples=strategy, max_examples=FEW)

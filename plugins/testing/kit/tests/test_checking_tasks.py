@@ -319,12 +319,6 @@ def test_the_right_answer_of_a_response_is_taken_out_of_its_text() -> None:
         check_task(Vague, responses=[{"count": "There are 7."}])
 
 
-def test_what_is_needed_where_there_are_no_labels_is_told() -> None:
-    told = "has no labels, so that nobody knows valid responses .* give some as resp"
-    with pytest.raises(EvalkitError, match=told):
-        check_task(Counting)
-
-
 class Prompted(Mood):
     prompts = {"default": {"query": "{text} {labels}"}}
 

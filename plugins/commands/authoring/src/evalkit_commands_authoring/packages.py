@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -29,6 +30,10 @@ _KIT = {
 
 _TESTING = ("pytest", "evalkit-testing")
 """Requirements of all tests; the others are those of the template's own."""
+
+
+_WRITTEN = ("author", "summary")
+"""What users wrote, in which a name of the template is no name."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +133,7 @@ def _values(
         uses = [f"evalkit show {names.kind}/my-thing"]
     check = f'\t$(PYTHON) -m evalkit list {names.kind} --check --search "my-thing"\n'
     filled = {
-        "author": author.name,
+        "author": " ".join(author.name.split()),
         "license": author.license,
         "year": str(author.year),
         "kind": names.kind,
@@ -145,17 +150,22 @@ def _values(
         "about": about,
         "check": "" if names.kind in UNLISTED else check,
     }
-    return {name: names.put_into(text) for name, text in filled.items()}
+    return {
+        name: text if name in _WRITTEN else names.put_into(text)
+        for name, text in filled.items()
+    }
 
 
 def _filled(name: str, values: Mapping[str, str]) -> str:
     text = common_text(name)
-    for key, value in values.items():
-        given = value
-        if name == "package.toml" and key in ("author", "summary"):
-            given = json.dumps(value, ensure_ascii=False)[1:-1]
-        text = text.replace(f"{{{{{key}}}}}", given)
-    return text
+
+    def fill(found: re.Match[str]) -> str:
+        value = values[found[1]]
+        if name == "package.toml" and found[1] in _WRITTEN:
+            return json.dumps(value, ensure_ascii=False)[1:-1]
+        return value
+
+    return re.sub(r"\{\{(\w+)\}\}", fill, text)
 
 
 def _listed(requirements: Iterable[str]) -> str:

@@ -416,6 +416,18 @@ class TestParameters:
 
         assert expected in refused(Bare)
 
+    def test_a_default_of_its_own_stays_where_there_are_no_parameters(self) -> None:
+        class Half(evalkit.Metric):
+            def __init__(self, value: float = 0.5) -> None:
+                self.value = value
+
+            def score_example(self) -> float:
+                return self.value
+
+        bound = bind(component("half"), Half)
+        assert bound.plugin.value == 0.5
+        assert refused(Half, value=1).endswith("takes no parameters, got value")
+
     def test_a_class_whose_signature_cannot_be_read_is_given_none(self) -> None:
         class Odd(evalkit.Metric):
             __signature__ = "odd"

@@ -230,7 +230,7 @@ def _build(
     problem = _parameters_problem(plugin_class, model)
     if problem:
         raise PluginContractError(_contract_message(component, plugin_class, [problem]))
-    takes_parameters = model is not None and _accepts_argument(plugin_class)
+    takes_parameters = model is not None and _is_given(plugin_class, model)
     if not takes_parameters and values:
         raise PluginContractError(
             f"{component.origin} takes no parameters, got {', '.join(values)}"
@@ -262,6 +262,15 @@ def _parameters_problem(plugin_class: type, model: Any) -> str:
             "`def __init__(self, parameters)`"
         )
     return ""
+
+
+def _is_given(plugin_class: type, model: type[BaseModel]) -> bool:
+    """Tell whether it is given parameters; without any its own default stays."""
+    if not _accepts_argument(plugin_class):
+        return False
+    first, *_ = inspect.signature(plugin_class).parameters.values()
+    has_default = first.name != "parameters" and first.default is not first.empty
+    return bool(model.model_fields) or not has_default
 
 
 def _accepts_argument(plugin_class: type) -> bool:

@@ -387,6 +387,22 @@ def test_a_plugin_that_ends_its_process_or_takes_for_ever_is_told(
     assert found[0].message.endswith(message)
 
 
+def test_a_failure_that_quotes_a_secret_is_told_without_it(
+    fake_distribution: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINE_API_KEY", "sesame-open-now")
+    monkeypatch.setenv("MINE_MODE", "strictly")
+    code = (
+        "import os\n\nraise RuntimeError(\n"
+        "    f\"no {os.environ['MINE_API_KEY']} {os.environ['MINE_MODE']}\"\n)\n"
+    )
+    fake = fake_distribution(code, {GROUP: {"short": "get_short"}}, name="brief")
+    imported = import_all([Installed(folder_of(fake))])
+    (finding,) = check_imports(imported)
+    assert "sesame" not in repr([imported, finding])
+    assert "no (the value of MINE_API_KEY) strictly" in finding.message
+
+
 @pytest.mark.parametrize(
     "written", ["5", '"done"', '["done"]', '{"done": []}', '{"done": "x", "begun": 1}']
 )

@@ -365,3 +365,31 @@ def test_a_description_may_hold_anything(said: str) -> None:
     assert project["description"] == said
     text = (folder / "src/evalkit_metrics_brevity/__init__.py").read_text("utf-8")
     assert ast.get_docstring(ast.parse(text)) == f"{said}."
+
+
+def test_what_a_user_writes_is_no_name_of_the_template() -> None:
+    said = "What my-thing of MyThing {{author}} does"
+    author = "Ada {{year}} MyThing\nLovelace"
+    folder = made(
+        "metric", "plain", "--description", said, "--author", author, "--license", "MIT"
+    )
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    assert project["description"] == said
+    assert project["authors"] == [{"name": "Ada {{year}} MyThing Lovelace"}]
+    assert f"{said}: a metric" in (folder / "README.md").read_text()
+    assert "Ada {{year}} MyThing Lovelace" in (folder / "LICENSE").read_text()
+    package = (folder / "src" / "evalkit_metrics_plain" / "__init__.py").read_text()
+    assert said in package
+
+
+def test_a_file_that_begins_with_a_byte_order_mark_is_python(here: Path) -> None:
+    (here / "mine.py").write_text(BREVITY, encoding="utf-8-sig")
+    folder = made("metric", "marked", "--from", "mine.py")
+    (module,) = (folder / "src").glob("*/marked.py")
+    assert ast.parse(module.read_text(encoding="utf-8"))
+
+
+def test_a_class_is_not_called_like_one_of_python() -> None:
+    folder = made("observer", "import-error")
+    (module,) = (folder / "src").glob("*/import_error.py")
+    assert "class ImportErrorObserver" in module.read_text()

@@ -143,6 +143,13 @@ def test_a_good_one_passes_each_law() -> None:
         check_dataset(Films, laws=[law.name], sha256=known)
 
 
+def test_a_law_that_needs_more_is_no_law_that_is_kept() -> None:
+    with pytest.raises(DatasetLawError, match="'version' was not tried: give sha256"):
+        check_dataset(Films, laws=["version"])
+    with pytest.raises(EvalkitError, match="laws: none is named"):
+        check_dataset(Films, laws=[])
+
+
 @pytest.mark.parametrize(
     "name", ["sample-sentiment", "sample-nli", "sample-qa", "sample-hs"]
 )

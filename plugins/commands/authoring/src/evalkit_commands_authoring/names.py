@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import re
 from collections.abc import Collection
@@ -104,7 +105,11 @@ def names_of(kind: str, component: str, template: str) -> Names:
     needs_prefix = not plain.isidentifier() or keyword.iskeyword(plain)
     module = f"{singular}_{plain}" if needs_prefix else plain
     target = "".join(map(str.capitalize, module.split("_")))
-    if keyword.iskeyword(target) or re.search(rf"\b{target}\b", template):
+    if (
+        keyword.iskeyword(target)
+        or hasattr(builtins, target)
+        or re.search(rf"\b{target}\b", template)
+    ):
         target += "".join(map(str.capitalize, singular.split("_")))
     return Names(
         kind,

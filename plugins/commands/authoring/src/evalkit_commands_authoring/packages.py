@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -47,6 +48,9 @@ _TESTING = ("pytest", "evalkit-testing")
 _LACKING = """
 Where it says that it needs what only you have, such as texts or rows, a `conftest.py`
 gives that (`docs/testing.md` of evalkit)."""
+
+_WRITTEN = ("author", "summary")
+"""What users wrote, in which a name of the template is no name."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +180,7 @@ def _values(
         uses = [*shown, *_USES.get(names.kind, ())]
     typed = ["Typing :: Typed"] if source is None or source.is_typed else []
     filled = {
-        "author": author.name,
+        "author": " ".join(author.name.split()),
         "license": author.license,
         "year": str(author.year),
         "kind": names.kind,
@@ -195,7 +199,10 @@ def _values(
         "classifiers": _listed(typed),
         "given": "" if source is None else _LACKING,
     }
-    return {name: names.put_into(text) for name, text in filled.items()}
+    return {
+        name: text if name in _WRITTEN else names.put_into(text)
+        for name, text in filled.items()
+    }
 
 
 def _listed_plugins(points: Mapping[str, Mapping[str, str]]) -> list[str]:
@@ -211,12 +218,14 @@ def _check(plugin: str) -> str:
 
 def _filled(name: str, values: Mapping[str, str]) -> str:
     text = common_text(name)
-    for key, value in values.items():
-        given = value
-        if name == "package.toml" and key in ("author", "summary"):
-            given = json.dumps(value, ensure_ascii=False)[1:-1]
-        text = text.replace(f"{{{{{key}}}}}", given)
-    return text
+
+    def fill(found: re.Match[str]) -> str:
+        value = values[found[1]]
+        if name == "package.toml" and found[1] in _WRITTEN:
+            return json.dumps(value, ensure_ascii=False)[1:-1]
+        return value
+
+    return re.sub(r"\{\{(\w+)\}\}", fill, text)
 
 
 def _listed(requirements: Iterable[str]) -> str:

@@ -62,7 +62,7 @@ def read_source(reference: str, kind: str) -> Source:
     path = Path(file if colon and file.endswith(".py") else reference)
     name = name if path != Path(reference) else ""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read: {error}") from None
     try:

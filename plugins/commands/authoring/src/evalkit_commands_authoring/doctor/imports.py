@@ -35,6 +35,9 @@ TIMEOUT = 60.0
 _SCRIPT = Path(__file__).with_name("timed_import.py")
 _TIMED = re.compile(rb"^import time:\s+(\d+) \|\s+\d+ \|\s*([\w.]+)$", re.MULTILINE)
 _MOST_BYTES = 1 << 24
+_SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
+_SHORT = 7
+"""Letters of a value that could be any word."""
 
 
 class Imported(NamedTuple):
@@ -107,8 +110,17 @@ def _import(distribution: Installed, timeout: float) -> Imported:
         lines = report.read(_MOST_BYTES).decode("utf-8", "replace").splitlines()
         times = said.read(_MOST_BYTES)
     seconds, problems = _read(lines, values, code, timeout)
+    problems = {value: _without_secrets(text) for value, text in problems.items()}
     most, most_seconds = _most(times)
     return Imported(distribution, seconds, most, most_seconds, problems)
+
+
+def _without_secrets(text: str) -> str:
+    """Take out what variables hold whose names say that it is secret."""
+    for name, value in os.environ.items():
+        if name.upper().endswith(_SECRET_NAMES) and len(value) > _SHORT:
+            text = text.replace(value, f"(the value of {name})")
+    return text
 
 
 def _wait(process: subprocess.Popen[bytes], timeout: float) -> int | None:

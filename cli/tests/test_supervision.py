@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -241,7 +242,7 @@ def test_a_signal_leaves_no_temporary_file(
 @pytest.mark.parametrize(
     ("code", "expected", "said"),
     [
-        # both processes go on to the end, and each says how it ended
+        # the forked process is ended, and has no say
         ("os.fork()", 0, ""),
         ("os.fork() and os._exit(0)", 1, "ended with exit code 0 at {file}:5 before"),
         ("sys.exit = lambda code: None", 1, "ended with exit code 1 before"),
@@ -258,3 +259,49 @@ def test_only_the_process_of_the_command_says_that_it_is_done(
     assert "Traceback" not in done.stderr
     assert "closed" not in done.stderr
     assert said.format(file=file) in done.stderr
+
+
+FORKS = """
+import os
+import evalkit
+
+
+class Forks(evalkit.Metric):
+    \"\"\"Forks at its first call, and both processes come back from it.\"\"\"
+
+    bounds = (0, 1)
+    forked = False
+
+    def score_example(self, prediction):
+        if not self.forked:
+            self.forked = True
+            os.fork()
+        return 1.0
+"""
+
+
+def test_a_process_that_a_hook_forks_does_not_go_on_with_the_evaluation(
+    fake_distribution: Make, run_evalkit: Run
+) -> None:
+    fake = fake_distribution(FORKS, {"evalkit.metrics": {"forks": "Forks"}})
+    done = run_evalkit("eval", "sample-sentiment", "-m", "forks", "--json")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)) == 2  # printed once, of two models
+    where = f"{Path(fake.folder) / fake.module}.py:15"
+    told = f"a process that a plugin forked ({where}) came back from it, and was ended"
+    assert done.stderr.count(told) == 1
+
+
+def test_processes_of_multiprocessing_do_their_work(
+    fake_distribution: Make, run_evalkit: Run
+) -> None:
+    code = FORKS.replace(
+        "os.fork()",
+        "import multiprocessing as m; "
+        "print(m.get_context('fork').Pool(2).map(abs, [-1, 2]))",
+    )
+    fake_distribution(code, {"evalkit.metrics": {"forks": "Forks"}})
+    done = run_evalkit("eval", "sample-sentiment", "-m", "forks", "-q")
+    assert done.returncode == 0, done.stderr
+    assert "[1, 2]" in done.stdout + done.stderr
+    assert "was ended" not in done.stderr

@@ -20,6 +20,7 @@ from types import FrameType
 from typing import NoReturn
 
 from evalkit_cli.endings import die_by
+from evalkit_cli.forks import end_forks
 
 _PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 _BY_A_PROCESS = 0
@@ -123,6 +124,7 @@ def _work(command: Callable[[], NoReturn], writer: int) -> NoReturn:
 
     os._exit = leave_at
     _note_closing(writer, note)
+    end_forks()
     if not faulthandler.is_enabled():
         faulthandler.enable(writer, all_threads=False)
     try:

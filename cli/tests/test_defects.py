@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
+from evalkit import Registry
 from evalkit_cli import main as main_module
 from evalkit_cli.printing.defects import DEFECT, TRACEBACK_VARIABLE
 from evalkit_cli.printing.streams import echo, echo_lines, fitting
@@ -55,10 +58,24 @@ def test_a_defect_is_one_line_and_how_to_report_it(
     monkeypatch.delenv(TRACEBACK_VARIABLE, raising=False)
     code, printed = run(error, monkeypatch, capsys)
     assert code == DEFECT
-    first, second = printed.splitlines()
+    first, second, *_ = printed.splitlines()
     assert first == f"evalkit: defect: {line}"
     assert TRACEBACK_VARIABLE in second
     assert "evalkit-core" in second
+
+
+def test_plugins_that_were_loaded_are_named_with_a_defect(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for name in [each for each in sys.modules if each.startswith("evalkit_file_")]:
+        monkeypatch.delitem(sys.modules, name)
+    file = tmp_path / "edits.py"
+    file.write_text("def get_x(predictions, targets):\n    return 1.0\n")
+    Registry().load("metrics", f"{file}:get_x")
+    _, printed = run(RuntimeError("x"), monkeypatch, capsys)
+    last = printed.splitlines()[-1]
+    assert last.startswith("It is no defect of evalkit where a plugin has changed")
+    assert "Loaded are edits.py" in last
 
 
 def test_the_traceback_is_printed_on_request(

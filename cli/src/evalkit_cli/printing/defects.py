@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 import traceback
-from importlib.metadata import PackageNotFoundError, version
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, distributions, version
+from pathlib import Path
 
 from evalkit_cli.printing.streams import echo, echo_lines
 
@@ -14,6 +17,12 @@ DEFECT = 70
 
 TRACEBACK_VARIABLE = "EVALKIT_TRACEBACK"
 """Set to anything but nothing, it has the traceback printed, too."""
+
+_OF_FILES = "evalkit_file_"
+"""What the modules of plugins begin with that are files of no package."""
+
+_OUR_OWN = ("evalkit-core", "evalkit-cli")
+_MOST_PLUGINS = 6
 
 
 def show_defect(error: BaseException) -> None:
@@ -32,6 +41,36 @@ def show_defect(error: BaseException) -> None:
         f"{TRACEBACK_VARIABLE}=1 prints.",
         err=True,
     )
+    plugins = _loaded_plugins()
+    if plugins:
+        more = len(plugins) - _MOST_PLUGINS
+        named = ", ".join(plugins[:_MOST_PLUGINS]) + (f" and {more} more" * (more > 0))
+        echo(
+            "It is no defect of evalkit where a plugin has changed evalkit's own "
+            f"objects. Loaded are {named}.",
+            err=True,
+        )
+
+
+def _loaded_plugins() -> list[str]:
+    """Name the plugins that this process has loaded, those in files first."""
+    loaded = [*sys.modules.items()]
+    found = [
+        Path(str(module.__file__)).name
+        for name, module in loaded
+        if name.startswith(_OF_FILES)
+    ]
+    roots = {name for name, _ in loaded}
+    for each in distributions():
+        with suppress(Exception):  # metadata may be broken, which is no defect
+            modules = {
+                point.value.partition(":")[0].strip()
+                for point in each.entry_points
+                if point.group.startswith("evalkit.")
+            }
+            if modules & roots and each.name not in _OUR_OWN:
+                found.append(f"{each.name} {each.version}")
+    return [*dict.fromkeys(found)]
 
 
 def show_traceback(error: BaseException) -> None:

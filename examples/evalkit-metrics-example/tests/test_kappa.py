@@ -88,4 +88,6 @@ def test_it_has_a_bootstrap_interval_around_the_value() -> None:
 def test_several_acceptable_answers_give_no_kappa_but_a_reason() -> None:
     score = evalkit.score(Kappa, ["a"], [["a", "b"]])["kappa"]
     assert score.value is None
-    assert score.reason == "examples have several acceptable answers"
+    assert score.reason == (
+        "examples have several acceptable answers; answer_kinds lacks any-of"
+    )

@@ -210,7 +210,7 @@ def test_an_observer_of_a_file_is_told_something_by_its_tests() -> None:
     tests = (folder / "tests/test_bell.py").read_text(encoding="utf-8")
     assert 'check_observer("bell")' in tests
     readme = (folder / "README.md").read_text(encoding="utf-8")
-    assert "evalkit eval sample-sentiment --observer bell" in readme
+    assert "evalkit eval DATASET --predictions FILE --observer bell" in readme
     assert "a `conftest.py`\ngives that" in readme
 
 

@@ -138,7 +138,7 @@ def _partly_scored(columns: Sequence[Column]) -> list[str]:
                 rest = f"; with the rest {range_words(entry.score)}: {between}"
                 notices.append(
                     f"{model} on {column.data.name}: {share} of the examples scored"
-                    f"{'' if between == NO_VALUE else rest}"
+                    f"{'' if between in ('', NO_VALUE) else rest}"
                 )
     return notices
 

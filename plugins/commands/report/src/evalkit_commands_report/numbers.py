@@ -102,7 +102,7 @@ def coverage_text(score: Score) -> str:
     share, between = show_coverage(score)
     if not share:
         return ""
-    if between == NO_VALUE:
+    if between in ("", NO_VALUE):
         return f" ({share} scored)"
     return f" ({share} scored; the rest {range_words(score)}: {between})"
 

@@ -147,7 +147,7 @@ def _check_blank(trial: _Trial) -> None:
 
 
 def _check_repeatable(trial: _Trial) -> None:
-    for seed in range(2):
+    for seed in (7, 8):
         with global_seed(seed) as was_used:
             found = ask_rows(trial.annotator, trial.rows)
             used = was_used()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 import polars as pl
+import polars.selectors as cs
 
 from evalkit.scoring import (
     GroupScore,
@@ -78,7 +79,7 @@ def _check_kept_values(trial: Trial) -> None:
     ]
     if not kept or trial.sums.is_empty():
         return
-    turned = trial.sums.with_columns(pl.col(name).list.reverse() for name in kept)
+    turned = trial.sums.with_columns(cs.by_name(*kept).list.reverse())
     found = trial.subject.finalize(metric, turned, trial.groups)
     refuse(
         difference_of_values(trial.values, found),

@@ -109,6 +109,7 @@ OWN = {"negative": 0.2, "neutral": 0.2, "positive": 0.6}
 
 
 @pytest.mark.parametrize("place", ["response", "alternative", "columns"])
+@pytest.mark.slow
 def test_its_own_probabilities_win(place: str) -> None:
     said = response(("positive", -3.0), ("neutral", -0.1))
     if place == "response":

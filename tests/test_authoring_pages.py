@@ -165,6 +165,7 @@ class Attributes:
     assert "- `second` (`str`): Two, in two lines. Since 0.3." in shown
 
 
+@pytest.mark.slow
 def test_show_prints_the_contract_of_a_kind(
     run_evalkit: Callable[..., CompletedProcess[str]],
 ) -> None:

@@ -112,6 +112,7 @@ def _is_near_the_limit(prob: Any) -> bool:
 
 
 @given(responses=st.lists(RESPONSES, min_size=1, max_size=12))
+@pytest.mark.slow
 def test_columns_are_accepted_only_where_rows_are_and_almost_always_then(
     tmp_path_factory: pytest.TempPathFactory, responses: list[dict[str, Any]]
 ) -> None:
@@ -138,6 +139,7 @@ def test_columns_are_accepted_only_where_rows_are_and_almost_always_then(
 
 
 @given(responses=st.lists(RESPONSES, min_size=1, max_size=30))
+@pytest.mark.slow
 def test_a_whole_block_is_judged_like_its_rows(
     tmp_path_factory: pytest.TempPathFactory, responses: list[dict[str, Any]]
 ) -> None:

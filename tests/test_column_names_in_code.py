@@ -288,6 +288,7 @@ def test_there_are_modules_to_look_at() -> None:
 
 
 @pytest.mark.parametrize("path", sources(), ids=lambda path: path.stem)
+@pytest.mark.slow
 def test_names_of_columns_are_no_patterns(path: Path) -> None:
     found = faults(path.read_text(encoding="utf-8"))
     name = str(path.relative_to(ROOT))

@@ -40,6 +40,7 @@ def ranking(fake_distribution: Callable[..., Any]) -> Any:
     return made
 
 
+@pytest.mark.slow
 def test_the_command_of_the_page_prints_what_the_page_shows(
     run_evalkit: Run, ranking: Any
 ) -> None:

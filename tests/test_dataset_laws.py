@@ -27,6 +27,7 @@ def _solution(row: Mapping[str, Any], answer: Any) -> dict[str, Any]:
         ("tweeteval-sentiment", None),
     ],
 )
+@pytest.mark.slow
 def test_a_published_set_keeps_the_laws(
     name: str, respond: Any, external_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

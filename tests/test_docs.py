@@ -116,6 +116,7 @@ def test_console_block_shows_the_real_output(transcript: str, tmp_path: Path) ->
     assert re.fullmatch(pattern, shown.rstrip(), re.DOTALL), shown
 
 
+@pytest.mark.slow
 def test_the_command_line_page_has_every_help_text() -> None:
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     assert re.findall(r"^## `evalkit (\w+)`$", page, re.MULTILINE) == list(COMMANDS)

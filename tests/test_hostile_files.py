@@ -176,6 +176,7 @@ def test_what_is_no_file_is_a_clear_error_under_every_suffix(
 @pytest.mark.parametrize(
     ("name", "kind"), [("./p", "folder"), ("p.csv", "pipe"), ("p.parquet", "device")]
 )
+@pytest.mark.slow
 def test_the_script_does_not_wait_for_what_is_no_file(name: str, kind: str) -> None:
     words = _make(kind, name)
     assert_refused(evaluate(name), words.removeprefix("./"))
@@ -234,6 +235,7 @@ def test_damaged_packing_is_a_clear_error(name: str, damage: str) -> None:
     assert refusal(name).startswith(f"{name}: ")
 
 
+@pytest.mark.slow
 def test_the_script_shows_one_line_for_a_damaged_file() -> None:
     _cut(Path("p.parquet"))
     done = evaluate("p.parquet")
@@ -259,6 +261,7 @@ for path in sys.argv[2:]:
 """
 
 
+@pytest.mark.slow
 def test_a_file_that_may_not_be_read_is_a_clear_error() -> None:
     # the other user may not write what a measurement of coverage finds
     not_measured = {k: v for k, v in os.environ.items() if "COVERAGE" not in k}

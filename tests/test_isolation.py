@@ -123,6 +123,7 @@ def every_broken_plugin(fake_distribution: Make) -> None:
 
 
 @pytest.mark.usefixtures("every_broken_plugin")
+@pytest.mark.slow
 def test_healthy_plugins_work_beside_all_broken_ones(run_evalkit: Run) -> None:
     for arguments in (("--help",), ("list", "--help"), ("eval", "--help")):
         done = run_evalkit(*arguments)
@@ -208,6 +209,7 @@ def test_a_check_names_every_broken_plugin_and_only_those(run_evalkit: Run) -> N
     assert healthy == {*shown, "metrics/loud"}
 
 
+@pytest.mark.slow
 def test_a_check_cuts_a_plugin_that_sleeps(
     run_evalkit: Run, fake_distribution: Make
 ) -> None:
@@ -220,6 +222,7 @@ def test_a_check_cuts_a_plugin_that_sleeps(
     )
 
 
+@pytest.mark.slow
 def test_a_plugin_that_prints_does_not_spoil_json(
     run_evalkit: Run, fake_distribution: Make
 ) -> None:

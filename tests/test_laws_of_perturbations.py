@@ -154,6 +154,7 @@ for name in names:
 """
 
 
+@pytest.mark.slow
 def test_the_order_of_sets_plays_no_part(lexicon: str) -> None:
     rows = [
         {**example, "uid": str(number), "tags": ["a", "b"], "answer": "his father"}

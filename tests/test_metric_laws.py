@@ -47,6 +47,7 @@ def test_metrics_are_found_and_every_variant_is_of_one() -> None:
     [(name, options) for name, options in CASES.items() if name not in VARIANTS],
     ids=[name for name in CASES if name not in VARIANTS],
 )
+@pytest.mark.slow
 def test_a_metric_keeps_the_laws(name: str, options: Mapping[str, Any]) -> None:
     check_metric(name, max_examples=QUICK, **options)
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).parent.parent / "docs" / "make_metric_table.py"
 
 
+@pytest.mark.slow
 def test_the_tables_are_as_they_are_made() -> None:
     pages = list(runpy.run_path(str(SCRIPT))["pages"]())
     assert pages

@@ -95,6 +95,7 @@ def test_the_page_names_all_hooks_and_their_arguments() -> None:
     assert {name: re.findall(r"`(\w+)`", cell) for name, cell in rows} == hooks
 
 
+@pytest.mark.slow
 def test_the_one_with_a_parameter_writes_the_main_score_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -99,6 +99,7 @@ def test_runs_are_listed_and_found_by_their_model(runs: Path) -> None:
     assert evalkit.find_run("afinn", runs / "plain") in folders(runs, "plain")
 
 
+@pytest.mark.slow
 def test_runs_are_compared_and_planned(runs: Path) -> None:
     first, second = folders(runs, "plain")
     rows = json.loads(run("compare", first, second, "--json"))["rows"]
@@ -139,6 +140,7 @@ def test_groups_of_a_stored_column_are_scored(runs: Path) -> None:
     assert {"answer:negative", "answer:positive"} <= set(shown.split())
 
 
+@pytest.mark.slow
 def test_a_run_of_copies_stands_in_for_their_file(runs: Path) -> None:
     perturbed = evalkit.read_run(one(runs, "perturbed"))
     examples = perturbed.examples

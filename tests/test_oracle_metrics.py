@@ -193,6 +193,7 @@ def of_calibration(
     return found
 
 
+@pytest.mark.slow
 def test_calibration_of_helm(helm: Mapping[str, Any]) -> None:
     import numpy as np
 
@@ -224,6 +225,7 @@ def test_calibration_of_helm(helm: Mapping[str, Any]) -> None:
     check_all(wanted, check)
 
 
+@pytest.mark.slow
 def test_pass_at_k_of_helm(helm: Mapping[str, Any]) -> None:
     def check(case: Any) -> None:
         count, right, k, wanted = case
@@ -698,6 +700,7 @@ def test_every_group_of_seahelm_is_compared_or_left_out(oracles: Path) -> None:
 
 
 @pytest.mark.parametrize("group", SEAHELM)
+@pytest.mark.slow
 def test_a_group_of_seahelm(group: str, oracles: Path) -> None:
     cases = [case for case in seahelm_cases(oracles) if case["group"] == group]
     check_all(cases, SEAHELM[group])

@@ -103,6 +103,7 @@ def test_an_option_is_named_in_four_ways(quiz: Rows, how: str) -> None:
     assert science["value"].to_list() == [1.0]
 
 
+@pytest.mark.slow
 def test_baselines_are_of_the_options_of_each_question(
     quiz: Rows, run_evalkit: Run, tmp_path: Path
 ) -> None:
@@ -119,6 +120,7 @@ def test_baselines_are_of_the_options_of_each_question(
     assert whole(run, "accuracy")["value"] == places.count(0) / len(quiz)
 
 
+@pytest.mark.slow
 def test_what_names_no_option_is_counted_by_its_reason(
     quiz: Rows, run_evalkit: Run, tmp_path: Path
 ) -> None:
@@ -240,6 +242,7 @@ def perturbed(
     }
 
 
+@pytest.mark.slow
 def test_messages_are_perturbed_by_their_path(
     chats: Rows, run_evalkit: Run, tmp_path: Path
 ) -> None:
@@ -265,6 +268,7 @@ def test_messages_are_perturbed_by_their_path(
                 assert after == before
 
 
+@pytest.mark.slow
 def test_replies_to_copies_are_scored_beside_the_others(
     chats: Rows, run_evalkit: Run, tmp_path: Path
 ) -> None:
@@ -296,11 +300,13 @@ def test_replies_to_copies_are_scored_beside_the_others(
 
 
 @pytest.mark.parametrize("name", ["hurried", "polite-user"])
+@pytest.mark.slow
 def test_perturbations_of_messages_keep_their_laws(chats: Rows, name: str) -> None:
     check_perturbation(name, task="chat", examples=chats, max_examples=5)
 
 
 @pytest.mark.parametrize("name", ["refusal-rate", "reply-words"])
 @pytest.mark.usefixtures("chats")
+@pytest.mark.slow
 def test_metrics_of_replies_keep_their_laws(name: str) -> None:
     check_metric(name, max_examples=5, perfect=None)

@@ -75,6 +75,7 @@ def test_the_effect_is_what_counting_gives(record: dict[str, Any]) -> None:
     assert whole(record, name, "worst") == pytest.approx(both / count)
 
 
+@pytest.mark.slow
 def test_families_and_tags_are_there_too(record: dict[str, Any]) -> None:
     found = {
         (score["perturbation"], score["computed_on"], score["tag"])

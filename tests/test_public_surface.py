@@ -182,6 +182,7 @@ PLUGINS = [folder for folder in OURS if folder.startswith("plugins/")]
 
 
 @pytest.mark.parametrize("first", ["names", "modules"])
+@pytest.mark.slow
 def test_every_public_name_is_the_same_before_and_after_all_submodules(
     first: str,
 ) -> None:
@@ -200,6 +201,7 @@ def test_every_public_name_is_the_same_before_and_after_all_submodules(
     assert {n for n, (kind, *_) in after.items() if kind == "function"} == FUNCTIONS
 
 
+@pytest.mark.slow
 def test_every_public_name_can_be_called_after_all_submodules() -> None:
     package = ROOT / "plugins/datasets/samples/src/evalkit_datasets_samples"
     file = package / "predictions" / "sample-sentiment" / "vader.jsonl"
@@ -298,6 +300,7 @@ FACES = ("evalkit.catalog", "evalkit.reporting", *(f"evalkit.{r}" for r in ROOMS
 
 
 @pytest.mark.parametrize("face", FACES)
+@pytest.mark.slow
 def test_a_public_module_imports_nothing_heavy_until_its_names_are_used(
     face: str,
 ) -> None:
@@ -338,6 +341,7 @@ def test_type_checkers_see_the_public_names_and_no_others(face: str) -> None:
     assert not any("__getattr__" in text for text in outside)
 
 
+@pytest.mark.slow
 def test_the_other_name_of_the_kit_imports_it_when_a_name_is_used() -> None:
     code = (
         "import sys, json, evalkit.testing as kit\n"
@@ -572,6 +576,7 @@ OTHER_NAMES = ("asking.py", "schema.py")
 """Modules that are other names of packages, which they say where to get."""
 
 
+@pytest.mark.slow
 def test_core_names_no_plugin() -> None:
     # adapters and commands are called by ordinary words, such as `drop` and `predict`,
     # and displays like what core hands them

@@ -361,6 +361,7 @@ SLOW = settings(max_examples=100, suppress_health_check=[*HealthCheck])
 @pytest.mark.parametrize("check", CHECKS)
 @QUICK
 @given(case=CASES)
+@pytest.mark.slow
 def test_rows_are_judged_alike(
     check: Callable[[Case, Path], None],
     case: Case,

@@ -35,6 +35,7 @@ def size() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_core_does_not_grow(size: ModuleType) -> None:
     found = size.total(size.sizes(CORE))
     assert found.lines <= MOST_LINES
@@ -49,6 +50,7 @@ def test_modules_are_short() -> None:
     assert not [path for path in lengths if lengths[path] > allowed[path]]
 
 
+@pytest.mark.slow
 def test_functions_are_short(size: ModuleType) -> None:
     long = [
         (path.name, name, lines)

@@ -145,6 +145,7 @@ def rouge_of(row: dict[str, Any], said: str) -> dict[str, float] | None:
     return found
 
 
+@pytest.mark.slow
 def test_rouge_is_what_its_library_says_of_each_example(
     install: Install, run_evalkit: Run, tmp_path: Path
 ) -> None:
@@ -279,6 +280,7 @@ def shares(rows: list[dict[str, Any]]) -> tuple[float | None, ...]:
     return 2 * right / (said + gold) if said + gold else None, precision, recall
 
 
+@pytest.mark.slow
 def test_entity_f1_is_what_counting_one_by_one_gives(
     install: Install, run_evalkit: Run, tmp_path: Path
 ) -> None:
@@ -344,6 +346,7 @@ def test_a_perfect_system_has_no_interval_of_no_width(install: Install) -> None:
         )
 
 
+@pytest.mark.slow
 def test_an_offset_within_a_letter_is_refused_by_name(
     install: Install, run_evalkit: Run, tmp_path: Path
 ) -> None:

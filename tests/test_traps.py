@@ -126,6 +126,7 @@ def test_the_core_is_part_of_the_run_id(tmp_path: Path) -> None:
     assert not {"comparing", "testing", "catalog"} & hashes.keys()
 
 
+@pytest.mark.slow
 def test_one_unreadable_file_does_not_lose_the_other_models_scores(
     run_evalkit: Callable[..., Any], tmp_path: Path
 ) -> None:

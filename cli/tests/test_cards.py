@@ -226,6 +226,7 @@ def test_what_is_indented_or_a_list_stays_as_it_is(
     assert max(map(len, shown.splitlines())) <= WIDTH
 
 
+@pytest.mark.slow
 def test_a_perturbation_that_draws_has_an_example_each_time(invoke: Invoke) -> None:
     shown = {
         invoke("show", "perturbations/synonyms", "--json").stdout for _ in range(12)

@@ -35,6 +35,7 @@ def install(make: Make, code: str) -> Any:
     return make(code, {"evalkit.observers": {"it": "P"}}, name="checked")
 
 
+@pytest.mark.slow
 def test_healthy_and_broken_plugins_are_told_apart(
     invoke: Invoke, fake_distribution: Make
 ) -> None:
@@ -49,6 +50,7 @@ def test_healthy_and_broken_plugins_are_told_apart(
     assert re.fullmatch(expected, broken)
 
 
+@pytest.mark.slow
 def test_what_is_broken_comes_last(invoke: Invoke, fake_distribution: Make) -> None:
     broken = {"evalkit.observers": {"a": "P", "b": "P"}}
     fake_distribution("1 / 0", broken, name="bad")
@@ -116,6 +118,7 @@ def test_a_process_that_dies_at_import_is_broken(
     assert check(fake) == expected
 
 
+@pytest.mark.slow
 def test_a_plugin_that_sleeps_is_cut_short(fake_distribution: Make) -> None:
     fake = install(fake_distribution, "import time; time.sleep(60)")
     problem = check(fake, timeout=0.5)
@@ -300,6 +303,7 @@ def test_with_a_file_its_plugins_alone_are_checked(
     assert line.startswith("broken  metrics/own (given as a file of Python)")
 
 
+@pytest.mark.slow
 def test_the_broken_ones_of_many_are_named_last(
     invoke: Invoke, fake_distribution: Make
 ) -> None:

@@ -90,6 +90,7 @@ def test_columns_of_numbers_have_bins_and_gaps(
 
 
 @pytest.mark.parametrize("name", ["*", "^u.*$"])
+@pytest.mark.slow
 def test_copies_and_what_is_done_with_runs(
     invoke: Invoke, tmp_path: Path, name: str
 ) -> None:

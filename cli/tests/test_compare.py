@@ -150,6 +150,7 @@ def test_other_answers_are_refused_and_named(
 
 
 @pytest.mark.parametrize("table_format", ["md", "latex"])
+@pytest.mark.slow
 def test_tables_alone_go_to_stdout(
     invoke: Invoke, runs: tuple[str, str], table_format: str
 ) -> None:
@@ -170,6 +171,7 @@ def test_csv_has_every_row_in_full_precision(
     assert rows[0]["tag"] == ""
 
 
+@pytest.mark.slow
 def test_verbose_gives_every_metric_for_every_tag(
     invoke: Invoke, runs: tuple[str, str]
 ) -> None:
@@ -218,6 +220,7 @@ def _printer(comparison: Comparison) -> click.Command:
     return show
 
 
+@pytest.mark.slow
 def test_only_the_worst_tags_are_shown(invoke: Invoke) -> None:
     done = invoke("eval", "sample-nli", "--json")
     ids = [record["run_id"] for record in json.loads(done.stdout)]
@@ -229,6 +232,7 @@ def test_only_the_worst_tags_are_shown(invoke: Invoke) -> None:
     assert long.count("phenomenon:") == 3
 
 
+@pytest.mark.slow
 def test_tags_with_a_difference_are_named(invoke: Invoke, write_rows: Write) -> None:
     rows = [
         {"uid": str(n), "statement": "x", "label": "positive", "tags": ["t"]}

@@ -57,6 +57,7 @@ COMMANDS = [
         ("evalkit list o", 2, ["observers"]),
     ],
 )
+@pytest.mark.slow
 def test_names_are_completed(
     run_evalkit: Run, plugins: Any, words: str, position: int, expected: list[str]
 ) -> None:
@@ -91,6 +92,7 @@ def test_the_line_that_help_gives_prints_a_script_for_bash(run_evalkit: Run) -> 
     assert "_EVALKIT_COMPLETE=bash_complete" in script
 
 
+@pytest.mark.slow
 def test_names_that_a_shell_cannot_show_are_left_out(run_evalkit: Run) -> None:
     for name in ("plain", "sly\x1b[2J"):
         folder = Path("runs", f"set\x1b[31m{name}", name)

@@ -175,6 +175,7 @@ def test_an_option_and_its_variable_do_the_same(
     assert by_option["run_id"] == by_variable["run_id"]
 
 
+@pytest.mark.slow
 def test_flags_of_output_have_variables_too(invoke: Invoke, three: str) -> None:
     base = ("eval", "tiny", "-p", three, "--min-n", "1")
     assert record_of(invoke(*base, EVALKIT_JSON="1"))["model"] == "three"

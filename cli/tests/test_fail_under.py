@@ -194,6 +194,7 @@ def test_percent_is_for_proportions(evaluate: Callable[..., Result]) -> None:
     assert "(chars), without %." in done.stderr
 
 
+@pytest.mark.slow
 def test_a_failure_weighs_more_than_a_threshold(
     evaluate: Callable[..., Result], predict: Write
 ) -> None:
@@ -218,6 +219,7 @@ def test_a_refused_run_alone_has_no_score_to_check(
     assert "fail-under" not in done.stderr
 
 
+@pytest.mark.slow
 def test_several_data_sets_need_a_metric_only_once(
     invoke: Invoke, write_rows: Write, tmp_path: Any
 ) -> None:
@@ -235,6 +237,7 @@ def test_several_data_sets_need_a_metric_only_once(
     )
 
 
+@pytest.mark.slow
 def test_a_bound_of_the_interval_can_be_what_counts(
     evaluate: Callable[..., Result],
 ) -> None:

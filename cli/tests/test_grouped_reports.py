@@ -273,6 +273,7 @@ def test_small_tags_are_counted_beside_other_formats(invoke: Invoke, file: str) 
     assert "topic:a" in {score["tag"] for score in record["scores"]}
 
 
+@pytest.mark.slow
 def test_a_long_table_is_cut_on_a_screen_and_nowhere_else(
     invoke: Invoke, file: str, show: Callable[..., Any]
 ) -> None:
@@ -430,6 +431,7 @@ def test_intervals_end_at_the_bounds_where_they_are_printed_only(
     assert str(score["ci_high"]) in row
 
 
+@pytest.mark.slow
 def test_the_method_of_intervals_is_named(
     invoke: Invoke, file: str, show: Callable[..., Any]
 ) -> None:
@@ -469,6 +471,7 @@ def test_clusters_and_what_they_cost_are_named(
     assert "95 % CI: wilson-clustered; 12 clusters by author" in lines.splitlines()
 
 
+@pytest.mark.slow
 def test_a_design_effect_is_not_below_one(show: Callable[..., Any]) -> None:
     lines = show("-v", dataset="clustered")
     right = share(list(ROWS))
@@ -496,6 +499,7 @@ def test_models_share_the_line_about_methods_where_it_is_the_same(
     assert effects == ["m", "one"]
 
 
+@pytest.mark.slow
 def test_repeated_answers_are_told(invoke: Invoke, write_rows: Write) -> None:
     labels = ("positive", "negative")
     rows = [
@@ -525,6 +529,7 @@ def test_repeated_answers_are_told(invoke: Invoke, write_rows: Write) -> None:
     assert "each example was answered 2 times; macro-f1: SD of the score from " in first
 
 
+@pytest.mark.slow
 def test_how_much_clusters_of_unequal_size_tell(invoke: Invoke, file: str) -> None:
     done = invoke("eval", "shapes", "-p", file, "--cluster", "author", "-n", "57", "-v")
     # nine authors of five reviews, and three of four
@@ -605,6 +610,7 @@ def test_groups_that_only_a_later_model_has_are_shown(
     assert len(rows) == 4
 
 
+@pytest.mark.slow
 def test_a_run_is_shown_by_other_groups(
     invoke: Invoke, show: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -221,6 +221,7 @@ def test_views_of_runs(
     command("merge", "latest", f"b{HOSTILE}", *new)
 
 
+@pytest.mark.slow
 def test_perturbed_copies(
     command: Command, files: dict[str, str], ways: list[tuple[str, ...]]
 ) -> None:

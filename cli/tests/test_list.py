@@ -235,6 +235,7 @@ class Half:
 """
 
 
+@pytest.mark.slow
 def test_stores_are_listed_shown_and_checked_by_the_kind_or_one_of_it(
     invoke: Invoke, fake_distribution: Callable[..., Any]
 ) -> None:

@@ -86,6 +86,7 @@ def record(done: CompletedProcess[str]) -> dict[str, Any]:
     return read
 
 
+@pytest.mark.slow
 def test_all_of_an_evaluation_may_be_in_a_file(folder: Path, run_evalkit: Run) -> None:
     words = ("eval", "own.py:Texts", "-p", "said.jsonl", "-m", "own.py:get_glad")
     found = record(run_evalkit(*words, "--json"))
@@ -102,6 +103,7 @@ def test_all_of_an_evaluation_may_be_in_a_file(folder: Path, run_evalkit: Run) -
     assert sorted(line.removeprefix(start).split(", ")) == local
 
 
+@pytest.mark.slow
 def test_the_bytes_of_the_file_are_in_the_id_and_its_folder_is_not(
     folder: Path, run_evalkit: Run
 ) -> None:
@@ -126,6 +128,7 @@ def test_a_file_perturbs(folder: Path, run_evalkit: Run) -> None:
     assert [json.loads(line)["text"] for line in lines] == ["HOORAY", "ALAS"]
 
 
+@pytest.mark.slow
 def test_a_stored_run_is_scored_anew_and_says_that_the_file_is_needed(
     folder: Path, run_evalkit: Run
 ) -> None:

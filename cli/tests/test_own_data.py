@@ -34,6 +34,7 @@ def corrected(done: Result) -> list[str]:
     return shlex.split(line.removeprefix("evalkit: try: "))[1:]
 
 
+@pytest.mark.slow
 def test_following_the_corrections_leads_to_scores(
     invoke: Invoke, asked: tuple[str, ...]
 ) -> None:

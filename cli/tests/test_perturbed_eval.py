@@ -464,6 +464,7 @@ class TestFlips:
         done = invoke("show", "latest", "--flips", "-n", "1")
         assert done.stdout.splitlines()[0].endswith("; the first 1")
 
+    @pytest.mark.slow
     def test_an_answer_that_changes_is_shown_twice(
         self, invoke: Run, run: Run, write_rows: Callable[..., str]
     ) -> None:

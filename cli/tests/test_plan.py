@@ -59,6 +59,7 @@ def test_one_run_gives_a_table(runs: Invoke) -> None:
     assert [line for line in lines if "Bonferroni" in line]
 
 
+@pytest.mark.slow
 def test_the_same_is_given_as_json(runs: Invoke) -> None:
     arguments = ("plan", "base", "new", "-m", "accuracy", "--detect")
     by_points = json.loads(runs(*arguments, "2pt", "--json").stdout)
@@ -73,6 +74,7 @@ def test_the_same_is_given_as_json(runs: Invoke) -> None:
     assert more["rows"][0]["examples"] > row["examples"]
 
 
+@pytest.mark.slow
 def test_clusters_are_planned_where_a_run_has_them(runs: Invoke) -> None:
     done = runs(
         "plan", "base", "new", "--detect", "5pt", "-m", "accuracy", "-o", "texts"
@@ -103,6 +105,7 @@ def test_the_score_now_says_of_how_many_examples_it_is(
     assert title.endswith(" of full on its 3 examples")
 
 
+@pytest.mark.slow
 def test_a_score_of_sets_is_planned_too(runs: Invoke) -> None:
     done = runs("plan", "base", "--detect", "2pt", "-m", "macro-f1")
     assert "(swaps)" in done.stdout
@@ -118,6 +121,7 @@ def test_another_size_is_wrong_usage(invoke: Invoke, size: str) -> None:
     assert ("2pt are points" in said) == (size == "2%")
 
 
+@pytest.mark.slow
 def test_what_cannot_be_planned_is_an_error(
     runs: Invoke, predict: Write, plugins: Any
 ) -> None:

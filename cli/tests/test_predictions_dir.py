@@ -245,6 +245,7 @@ def test_the_model_is_called_after_the_folder(
     assert json.loads(done.stdout)[0]["model"] == "my-model"
 
 
+@pytest.mark.slow
 def test_several_data_sets_are_shown_in_one_table(invoke: Invoke, folder: Path) -> None:
     fill(folder, reviews_a=GOOD, reviews_b=HALF, answers=ANSWER)
     arguments = ("eval", "--predictions-dir", str(folder), "-m", "accuracy")

@@ -194,6 +194,7 @@ def test_the_format_has_a_variable(show: Callable[..., str]) -> None:
     assert show(EVALKIT_FORMAT="md") == show("--format", "md")
 
 
+@pytest.mark.slow
 def test_models_stand_side_by_side(invoke: Invoke, predict: Write, three: str) -> None:
     perfect = predict("perfect.jsonl", RIGHT)
     arguments = ("eval", "tiny", "-p", three, "-p", perfect, "-m", "accuracy")
@@ -457,6 +458,7 @@ def test_what_a_column_means_is_left_out_with_it(
         assert "notice: a long" in shown
 
 
+@pytest.mark.slow
 def test_long_tags_are_folded_after_columns_are_left_out(
     run_on_terminal: RunOnTerminal,
 ) -> None:

@@ -107,6 +107,7 @@ def test_every_interval_has_its_level(
     assert [row["confidence"] for row in rows] == ["0.9", "0.95"]
 
 
+@pytest.mark.slow
 def test_a_rescored_run_is_marked(
     invoke: Invoke, evaluate: Callable[..., Path]
 ) -> None:
@@ -244,6 +245,7 @@ def test_names_cannot_speak_to_the_terminal(
     assert "a\\x1b[31m\\nb" in invoke("runs").stdout
 
 
+@pytest.mark.slow
 def test_a_run_that_is_evaluated_again_is_the_latest_and_says_so(
     invoke: Invoke, evaluate: Callable[..., Path]
 ) -> None:
@@ -263,6 +265,7 @@ def test_a_run_that_is_evaluated_again_is_the_latest_and_says_so(
     assert shown[0].split()[:2] == [first.name, newest["evaluated"][:10]]
 
 
+@pytest.mark.slow
 def test_what_was_made_of_runs_again_is_not_called_new(
     invoke: Invoke, evaluate: Callable[..., Path]
 ) -> None:
@@ -292,6 +295,7 @@ def test_a_repeat_with_other_numbers_is_listed_as_one(
     assert row["repeat_of"] == path.name
 
 
+@pytest.mark.slow
 def test_a_repeat_that_leaves_no_time_is_told_even_where_all_else_is_quiet(
     invoke: Invoke, predict: Write, tmp_path: Path
 ) -> None:

@@ -190,6 +190,7 @@ def test_an_unknown_name_suggests_the_nearest(invoke: Invoke) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_name_of_two_distributions_can_be_told_apart(
     invoke: Invoke, plugins: Any, fake_distribution: Callable[..., Any]
 ) -> None:

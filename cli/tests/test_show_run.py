@@ -40,6 +40,7 @@ def evaluate(invoke: Invoke, predict: Write) -> Callable[..., Result]:
     return run
 
 
+@pytest.mark.slow
 def test_a_quiet_report_names_the_model_where_there_are_several(
     evaluate: Callable[..., Result], predict: Callable[..., str]
 ) -> None:
@@ -442,6 +443,7 @@ def test_free_text_has_no_confusion(invoke: Invoke) -> None:
 
 
 @pytest.mark.known_result
+@pytest.mark.slow
 def test_confusion_of_tweeteval_is_the_known_one(
     invoke: Invoke, external_data: Path
 ) -> None:

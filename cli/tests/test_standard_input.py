@@ -97,6 +97,7 @@ def test_nothing_on_it_is_an_error(data: bytes) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_nothing_is_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,6 +109,7 @@ def test_nothing_is_left_behind(
     assert list(spool.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_binary_file_comes_whole_through_a_pipe(tmp_path: Path) -> None:
     data = FORMATS["Parquet"]
     assert b"\r\n" in data or b"\x00" in data
@@ -139,6 +141,7 @@ def test_a_closed_or_absent_standard_input_is_wrong_usage(tmp_path: Path) -> Non
     assert "-p - needs predictions on the standard input" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_terminal_is_not_waited_for(run_on_terminal: Any) -> None:
     code, shown = run_on_terminal("eval", "tiny", "-p", "-", columns=100)
     assert code == 2

@@ -146,6 +146,7 @@ def test_what_ends_beside_a_result_does_no_harm(
     assert [*Path("kept").rglob("run.json")]
 
 
+@pytest.mark.slow
 def test_a_wrong_end_stays_wrong(
     quits: Callable[[str], Path], run_evalkit: Run
 ) -> None:
@@ -153,6 +154,7 @@ def test_a_wrong_end_stays_wrong(
     assert run_evalkit(*EVAL, "--fail-under", "quits=2").returncode == 3
 
 
+@pytest.mark.slow
 def test_the_child_ends_with_its_parent_also_in_c_code(
     quits: Callable[[str], Path], tmp_path: Path
 ) -> None:
@@ -185,6 +187,7 @@ def test_the_child_ends_with_its_parent_also_in_c_code(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.slow
 def test_a_signal_reaches_the_work(
     quits: Callable[[str], Path], tmp_path: Path, number: signal.Signals
 ) -> None:

@@ -102,6 +102,7 @@ def test_every_kind_of_problem_is_counted_and_shown(invoke: Invoke, bad: str) ->
     ]
 
 
+@pytest.mark.slow
 def test_quiet_prints_only_problems(invoke: Invoke, right: str, bad: str) -> None:
     done = invoke("validate", "tiny", "-p", bad, "-q")
     assert done.exit_code == 1
@@ -257,6 +258,7 @@ def test_broken_data_exits_1_and_names_the_rows(
     assert "line 2 (uid '2'): statement: is required" in done.stderr
 
 
+@pytest.mark.slow
 def test_several_models_are_reported_one_after_the_other(
     invoke: Invoke, right: str, bad: str, tmp_path: Path
 ) -> None:

@@ -61,6 +61,7 @@ def test_rows_fail_on_their_own(bench: Bench) -> None:
     assert bench.asked() == [*first, "judge bad film", "judge bug"]
 
 
+@pytest.mark.slow
 def test_the_same_is_never_asked_again(bench: Bench) -> None:
     first = bench.evaluate(TEXTS[:4], ["judged", "words"])
     assert len(bench.asked()) == 5
@@ -80,6 +81,7 @@ def segments(bench: Bench) -> list[Path]:
     return sorted(bench.cache.glob("annotations/length/*/*"))
 
 
+@pytest.mark.slow
 def test_a_damaged_answer_is_noticed_and_asked_for_again(bench: Bench) -> None:
     texts = ["a b", "c", "d e f", "g"]
     bench.evaluate(texts, ["words"])
@@ -229,6 +231,7 @@ def test_what_no_column_holds_is_the_failure_of_one_row(
         assert [p.id for p in result.problems if p.metric] == ["1"]
 
 
+@pytest.mark.slow
 def test_half_a_surrogate_pair_in_a_verdict_is_escaped(
     bench: Bench, tmp_path: Path
 ) -> None:
@@ -277,6 +280,7 @@ def test_what_is_raised_names_the_place_and_what_was_raised(
     assert reasons["0"] == "judge.score: ConnectionError: hung up (asked 4 times)"
 
 
+@pytest.mark.slow
 def test_answers_that_come_after_giving_up_are_taken(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,6 +293,7 @@ def test_answers_that_come_after_giving_up_are_taken(
     assert sum("(asked 2 times)" in str(reason) for reason in reasons) >= 4
 
 
+@pytest.mark.slow
 def test_a_sound_entry_that_is_no_answer_is_damage(bench: Bench) -> None:
     bench.evaluate(["a b"], ["words"])
     for body in ("[]", "{", '{"values": {}}', '{"values": null}'):
@@ -303,6 +308,7 @@ def test_a_sound_entry_that_is_no_answer_is_damage(bench: Bench) -> None:
         )
 
 
+@pytest.mark.slow
 def test_several_processes_give_the_same(bench: Bench) -> None:
     texts = [f"{'a ' * n}b" for n in range(12)]
     alone = bench.evaluate(texts, ["words"])
@@ -352,6 +358,7 @@ def test_what_is_wrong_with_a_name_is_told(bench: Bench) -> None:
         bench.evaluate(["a"], ["elsewhere"])
 
 
+@pytest.mark.slow
 def test_rescore_verify_and_merge_ask_nothing_twice(
     bench: Bench, tmp_path: Path
 ) -> None:
@@ -451,6 +458,7 @@ def test_copies_are_annotated_too(bench: Bench) -> None:
     assert (values["original"], values["perturbed"]) == (2, 2)
 
 
+@pytest.mark.slow
 def test_copies_of_a_run_are_annotated_when_it_is_rescored(
     bench: Bench, tmp_path: Path
 ) -> None:

@@ -1176,6 +1176,7 @@ def test_a_conclusion_names_what_a_model_did_not_answer() -> None:
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "macro-f1"])
+@pytest.mark.slow
 def test_a_conclusion_counts_what_is_missing_as_wrong(metric: str) -> None:
     labels = ("positive", "negative", "neutral")
     said = [{"id": f"sent-{n:03}", "label": labels[n % 3]} for n in range(1, 136)]

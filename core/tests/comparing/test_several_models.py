@@ -105,6 +105,7 @@ def test_tags_of_all_pairs_are_one_family() -> None:
         assert row.p_adjusted == min(1, 8 * (row.p_value or 0))
 
 
+@pytest.mark.slow
 def test_a_margin_of_several_holds_for_all_at_once() -> None:
     runs = models([100, 101, 100, 100, 100, 100])
     alone = compare(runs[0], runs[2], margin=0.015).rows[0]

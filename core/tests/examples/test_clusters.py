@@ -340,6 +340,7 @@ def test_runs_with_other_clusters_are_not_mixed_in_silence(
 
 
 @pytest.mark.parametrize("cluster", [(), "person"])
+@pytest.mark.slow
 def test_numbers_of_scores_are_those_of_python(
     run: Callable[..., Result], cluster: Any
 ) -> None:

@@ -134,6 +134,7 @@ TEXT = st.text(
     ),
     name=st.sampled_from(list(WRITERS)),
 )
+@pytest.mark.slow
 def test_any_texts_come_through_every_format(
     rows: list[dict[str, Any]], name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

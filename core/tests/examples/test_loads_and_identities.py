@@ -162,6 +162,7 @@ def nested(**changes: Any) -> list[Row]:
     return [{**row, **extra, **changes} for row in ROWS]
 
 
+@pytest.mark.slow
 def test_rows_have_one_identity_whatever_holds_them() -> None:
     """The order of keys and the kind of table made another one."""
     rows = nested()

@@ -345,6 +345,7 @@ class TestEvaluation:
         assert result.counts["unselected"] == 2
         assert list(result.problems) == []
 
+    @pytest.mark.slow
     def test_every_selection_has_a_run_id_of_its_own(self) -> None:
         selections: list[dict[str, Any]] = [
             {},

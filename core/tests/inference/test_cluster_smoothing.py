@@ -174,6 +174,7 @@ SETS, UNITS = 80, 30
 POSITIVE, F1 = 0.05, 0.9
 
 
+@pytest.mark.slow
 def test_rare_errors_in_clusters_do_not_escape_the_interval() -> None:
     """Drawing clusters without smoothing covered .83, since no new error comes up."""
     random = np.random.default_rng(6)

@@ -123,6 +123,7 @@ def sixty_tags(classes: int) -> tuple[Result, Result]:
 
 
 @pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.slow
 def test_right_against_wrong_is_shown_on_each_of_sixty_tags(classes: int) -> None:
     runs = sixty_tags(classes)
     rows = compare(*runs, metrics=[named(MacroF1, "macro-f1")]).rows[1:]

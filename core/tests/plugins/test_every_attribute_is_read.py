@@ -57,6 +57,7 @@ def read() -> set[str]:
 
 
 @pytest.mark.parametrize(("kind", "name"), _ATTRIBUTES)
+@pytest.mark.slow
 def test_every_attribute_is_read(kind: str, name: str, read: set[str]) -> None:
     """`round_id`, `languages`, `changes`, `input_keys` and others were not."""
     assert name in read, f"{name} of {kind} is read by nothing"

@@ -41,6 +41,7 @@ JSON = st.recursive(
 
 @settings(deadline=None)
 @given(st.dictionaries(st.text(), JSON))
+@pytest.mark.slow
 def test_a_run_id_is_16_hex_digits_whatever_the_order_of_keys(
     inputs: dict[str, Any],
 ) -> None:

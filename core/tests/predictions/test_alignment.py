@@ -517,6 +517,7 @@ def test_every_row_of_a_file_and_every_example_has_the_status_it_must_have(
 
 
 @given(mixtures(), POLICIES)
+@pytest.mark.slow
 def test_python_dicts_have_the_statuses_that_json_lines_have(
     mixture: tuple[Letters, list[Entry]], policy: OnDuplicate
 ) -> None:
@@ -533,6 +534,7 @@ def test_python_dicts_have_the_statuses_that_json_lines_have(
 
 
 @given(mixtures(TABLE_KINDS), POLICIES)
+@pytest.mark.slow
 def test_a_polars_table_has_the_statuses_that_files_have(
     mixture: tuple[Letters, list[Entry]], policy: OnDuplicate
 ) -> None:
@@ -557,6 +559,7 @@ PLAIN = {
     st.sampled_from([b"\n", b"\r\n"]),
     st.integers(8, 30),
 )
+@pytest.mark.slow
 def test_each_plain_line_has_the_status_it_must_have(
     tmp_path_factory: pytest.TempPathFactory,
     lines: list[bytes],

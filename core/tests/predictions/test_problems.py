@@ -42,6 +42,7 @@ def in_file_order(given_problems: list[Problem]) -> list[Problem]:
 
 
 @given(st.lists(PROBLEMS, max_size=20), st.sampled_from([0, 100, 4 << 20]))
+@pytest.mark.slow
 def test_problems_come_back_as_they_were_in_the_order_of_the_file(
     given_problems: list[Problem], held: int
 ) -> None:

@@ -47,6 +47,7 @@ def test_a_column_is_what_polars_makes_of_it(name: str) -> None:
     assert (empty.name, len(empty)) == ("b", 0)
 
 
+@pytest.mark.slow
 def test_reading_json_lines_does_not_import_arrows_functions(tmp_path: Path) -> None:
     file = tmp_path / "predictions.jsonl"
     file.write_text('{"uid": "1", "label": "a", "prob": {"a": 0.5, "b": 0.5}}\n' * 3)

@@ -510,6 +510,7 @@ def test_ordinary_files_are_not_parsed_in_python(
     assert len(parsed) <= 2 * json_blocks._SAMPLED_LINES
 
 
+@pytest.mark.slow
 def test_one_broken_line_costs_only_its_neighbours(
     tmp_path: Path, parsed: list[int]
 ) -> None:

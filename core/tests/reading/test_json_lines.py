@@ -75,6 +75,7 @@ JSON = st.recursive(
     st.booleans(),
     st.sampled_from([b"\n", b"\r\n", b"\n\n", b"\n  \n"]),
 )
+@pytest.mark.slow
 def test_what_json_writes_is_read_back(
     tmp_path_factory: pytest.TempPathFactory,
     rows: list[dict[str, Any]],

@@ -462,6 +462,7 @@ def files(draw: st.DrawFn) -> str:
     "default",
     1,
 )
+@pytest.mark.slow
 def test_a_file_loads_the_same_at_column_speed_and_row_by_row(
     text: str, converter: str, block_bytes: int
 ) -> None:
@@ -489,6 +490,7 @@ def test_a_file_loads_the_same_at_column_speed_and_row_by_row(
     ),
     st.integers(1, 400),
 )
+@pytest.mark.slow
 def test_ordinary_files_are_read_at_column_speed(
     rows: list[dict[str, Any]], block_bytes: int
 ) -> None:

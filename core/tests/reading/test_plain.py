@@ -135,6 +135,7 @@ def test_a_line_that_is_too_long_is_one_unreadable_line(
 
 
 @pytest.mark.parametrize("change", ["cut", "longer", "one more"])
+@pytest.mark.slow
 def test_a_file_that_changes_while_it_is_read_is_refused(
     tmp_path: Path,
     change: str,

@@ -148,6 +148,7 @@ def _write(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 
 @given(data=st.data(), drawn=DRAWN)
+@pytest.mark.slow
 def test_a_row_that_passes_is_one_that_pydantic_accepts_with_the_same_values(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, drawn: Drawn
 ) -> None:
@@ -182,6 +183,7 @@ def test_a_row_that_passes_is_one_that_pydantic_accepts_with_the_same_values(
 
 
 @given(data=st.data(), drawn=DRAWN)
+@pytest.mark.slow
 def test_rows_of_valid_values_pass(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, drawn: Drawn
 ) -> None:

@@ -214,6 +214,7 @@ class TestSelection:
 
 
 class TestTags:
+    @pytest.mark.slow
     def test_a_copy_has_its_own_tags_or_its_originals(self) -> None:
         rows = [
             changed(COPIES[0], tags=["z", "z"]),
@@ -273,6 +274,7 @@ class TestTags:
         with pytest.raises(SchemaError, match="input_id: must be a text"):
             score(pl.DataFrame(rows))
 
+    @pytest.mark.slow
     def test_integer_ids_are_their_decimal_text(self) -> None:
         rows = [changed(row, input_id=int(row["input_id"])) for row in COPIES]
         assert score(rows).scores == score().scores
@@ -315,6 +317,7 @@ class TestFiles:
         assert stored.examples is not None
         assert stored.examples["perturbation"].null_count() == 3
 
+    @pytest.mark.slow
     def test_files_and_rows_give_the_same_scores(self, tmp_path: Path) -> None:
         of_files = score(**self.files(tmp_path))
         assert of_files.scores == score().scores
@@ -329,6 +332,7 @@ class TestFiles:
         )
         assert of_frames.scores == of_files.scores
 
+    @pytest.mark.slow
     def test_the_run_id_covers_copies_predictions_and_weight(
         self, tmp_path: Path
     ) -> None:
@@ -344,6 +348,7 @@ class TestFiles:
         assert len(ids | {base.run_id}) == 5
         assert score().run_id == base.run_id
 
+    @pytest.mark.slow
     def test_without_examples_there_are_no_answers(self, tmp_path: Path) -> None:
         result = score(include_examples=False, out=tmp_path)
         assert result.perturbed_examples is not None
@@ -354,6 +359,7 @@ class TestFiles:
         )
         assert "secret" in " ".join(score(said=undeclared).notices)
 
+    @pytest.mark.slow
     def test_two_files_are_one_after_the_other(self) -> None:
         both = evalkit.evaluate(
             Data(ROWS),

@@ -226,12 +226,14 @@ class TestRefusals:
 
 @settings(max_examples=6)
 @given(st.lists(st.sampled_from("abc"), max_size=4), st.randoms(use_true_random=False))
+@pytest.mark.slow
 def test_the_order_of_families_does_not_matter(families: list[str], rng: Any) -> None:
     first, second = stated(families=list(families))
     rng.shuffle(second["families"])
     assert known(score([first, second]))["families"] == sorted({*families})
 
 
+@pytest.mark.slow
 def test_a_file_says_the_same_as_rows(tmp_path: Path) -> None:
     table = pl.DataFrame(stated(families=()))
     assert table["families"].dtype == pl.List(pl.Null)
@@ -244,6 +246,7 @@ def test_a_file_says_the_same_as_rows(tmp_path: Path) -> None:
         assert score(copies).scores == expected
 
 
+@pytest.mark.slow
 def test_a_table_may_hold_categories() -> None:
     table = pl.DataFrame(stated()).with_columns(
         pl.col("perturbation", "label_effect").cast(pl.Categorical),

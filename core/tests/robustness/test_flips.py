@@ -100,6 +100,7 @@ def test_a_stored_run_has_the_same(tmp_path: Path) -> None:
     assert find_flips(read_run(path)).rows.equals(find_flips(result()).rows)
 
 
+@pytest.mark.slow
 def test_only_predictions_that_count_can_flip() -> None:
     skipped = evaluate(ROWS, SAID[1:], COPIES, SAID_OF_COPIES[:4], on_missing="skip")
     assert find_flips(skipped).n == 3

@@ -445,6 +445,7 @@ def test_every_quantity_is_what_plain_python_makes_of_it(case: Case) -> None:
 
 @settings(max_examples=settings().max_examples // 6)
 @given(cases(), st.randoms(use_true_random=False))
+@pytest.mark.slow
 def test_the_order_of_rows_does_not_matter(case: Case, order: random.Random) -> None:
     if not case.copies:
         return
@@ -454,6 +455,7 @@ def test_the_order_of_rows_does_not_matter(case: Case, order: random.Random) -> 
     assert scored(again).scores == scored(case).scores
 
 
+@pytest.mark.slow
 def test_the_order_of_rows_does_not_matter_for_whole_sets() -> None:
     rows = [example(str(n), LABELS[n * 7 % 3], "xy"[n % 2]) for n in range(20)]
     said = [{"id": str(n), "label": LABELS[n * 5 % 3]} for n in range(20)]

@@ -94,6 +94,7 @@ class TestRescoring:
             (["distance"], {"stated": False}),
         ],
     )
+    @pytest.mark.slow
     def test_it_gives_what_an_evaluation_with_all_metrics_gives(
         self, tmp_path: Path, added: list[str], options: dict[str, Any]
     ) -> None:
@@ -112,6 +113,7 @@ class TestRescoring:
         judged = {s.metric for s in again.scores if s.computed_on == "right-to-wrong"}
         assert judged == {"right"}
 
+    @pytest.mark.slow
     def test_a_new_metric_tells_right_from_wrong_where_none_did(self) -> None:
         parent = score(metrics=["distance"])
         again = rescore(parent, ["right"], registry=REGISTRY)

@@ -167,6 +167,7 @@ class TestByHand:
             ("wrong-to-other-wrong", 0.25, 0.0, 0.5),
         ],
     )
+    @pytest.mark.slow
     def test_each_quantity_of_the_whole_set_and_of_tags(
         self, result: Result, computed_on: str, whole: float, of_x: float, of_y: float
     ) -> None:
@@ -295,6 +296,7 @@ class TestIntervals:
             drop = found(result, "drop")
             assert (drop.n_clusters, drop.ci_method) == (2, "tango-clustered")
 
+    @pytest.mark.slow
     def test_in_large_groups_the_drop_of_a_set_has_the_delta_methods(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -699,6 +701,7 @@ class TestEdges:
             "these sums are over 500, or give the score no gradient",
         )
 
+    @pytest.mark.slow
     def test_whole_sets_with_weights_per_copy_and_with_clusters(self) -> None:
         result = evaluate(
             X, SAID_X, COPIES_X, SAID_OF_X, weight="copy", metrics=["macro-recall"]

@@ -77,6 +77,7 @@ class TestInPlaceOfFiles:
             {"dataset": Clustered, "metrics": ["right", "macro-recall"]},
         ],
     )
+    @pytest.mark.slow
     def test_the_scores_are_the_same(
         self, tmp_path: Path, options: dict[str, Any]
     ) -> None:
@@ -98,6 +99,7 @@ class TestInPlaceOfFiles:
             }
         ]
 
+    @pytest.mark.slow
     def test_it_is_called_in_many_ways(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -442,6 +444,7 @@ class TestRefusals:
 
 
 class TestWhatAMayGive:
+    @pytest.mark.slow
     def test_rows_are_one_table(self) -> None:
         expected = score(COPIES, said=[SAID_OF_COPIES]).scores
         for copies in (COPIES, iter(COPIES), pl.DataFrame(COPIES).lazy()):

@@ -119,6 +119,7 @@ def test_a_share_has_mcnemars_test_and_tangos_interval_of_the_family() -> None:
     assert [drop.different for drop in drops] == [True, False, False]
 
 
+@pytest.mark.slow
 def test_families_and_tags_are_adjusted_apart_and_nothing_else_is_tested() -> None:
     result = perturbed(range(2, 10), [5], [], metrics=["right", "macro-recall"])
     for score in result.scores:
@@ -144,6 +145,7 @@ def test_families_and_tags_are_adjusted_apart_and_nothing_else_is_tested() -> No
         assert score.different == (score.p_adjusted < 0.05 and not holds_zero)
 
 
+@pytest.mark.slow
 def test_what_seems_a_drop_by_itself_is_none_of_twenty() -> None:
     """Seven of seven changes for the worse: p = .016 alone, .31 of twenty."""
     result = perturbed(range(2, 9), *[[] for _ in range(19)])
@@ -172,6 +174,7 @@ def test_drops_of_clusters_and_of_means_of_copies_flip_signs() -> None:
 
 
 @pytest.mark.parametrize("copies", [1, 2])
+@pytest.mark.slow
 def test_a_score_of_sets_swaps_originals_with_their_copies(copies: int) -> None:
     """All swaps by hand, with scikit-learn's recall; copies count one half."""
     broken = range(2, 9)
@@ -215,6 +218,7 @@ def test_a_score_of_sets_swaps_originals_with_their_copies(copies: int) -> None:
     assert drop.p_method == "swaps-exact"
 
 
+@pytest.mark.slow
 def test_swaps_go_on_until_the_family_is_decided() -> None:
     """With 256 swaps and no more, no drop of twenty could be shown."""
     broken = range(2, 24)
@@ -295,6 +299,7 @@ def change(path: Path, edit: Callable[[dict[str, Any]], None]) -> None:
     write_record(path, record)
 
 
+@pytest.mark.slow
 def test_a_metric_that_is_added_later_has_the_same_tests(path: Path) -> None:
     metrics = ["right", "macro-recall"]
     both = perturbed(range(2, 12), range(4), metrics=metrics)

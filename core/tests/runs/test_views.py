@@ -301,6 +301,7 @@ def test_counts_are_those_of_scikit_learn(pairs: list[tuple[str, str | None]]) -
 
 
 @pytest.mark.known_result
+@pytest.mark.slow
 def test_confusion_of_tweeteval_is_the_known_one(
     external_data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -55,6 +55,7 @@ def facets_of_labels(
     return ["xyz"[c] for c in said], ["xyz"[c] for c in gold], tags
 
 
+@pytest.mark.slow
 def test_equal_groups_of_few_labels_are_seldom_called_different(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -115,6 +116,7 @@ def facets_that_rank(found: MetricScores) -> set[str]:
     }
 
 
+@pytest.mark.slow
 def test_several_facets_are_adjusted_and_their_intervals_and_ranks_agree(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -263,6 +265,7 @@ def covers(
     return float(np.mean(held))
 
 
+@pytest.mark.slow
 def test_the_mean_over_small_groups_near_one_is_held(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

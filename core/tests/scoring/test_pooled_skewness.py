@@ -15,6 +15,7 @@ from ..engine_tables import Mean, aggregate, main_score, make_groups, make_table
 TAGS = [[f"f:{'abcde'[number % 5]}"] for number in range(75)]
 
 
+@pytest.mark.slow
 def test_intervals_of_skewed_groups_hold_the_truth() -> None:
     """Without it the worst of five groups covers .78, and their mean .90."""
     random = np.random.default_rng(5)
@@ -69,6 +70,7 @@ def test_groups_without_skew_keep_students_intervals() -> None:
 
 
 @pytest.mark.parametrize("sizes", [(15, 150), (15, 30, 60, 100, 150)])
+@pytest.mark.slow
 def test_skewed_groups_of_unequal_size_are_seldom_called_different(
     sizes: tuple[int, ...],
 ) -> None:
@@ -102,6 +104,7 @@ def test_the_variance_of_skewed_groups_is_drawn_half_way_to_that_of_all() -> Non
     assert plain.interval.standard_error == pytest.approx(math.sqrt(own.sum()))
 
 
+@pytest.mark.slow
 def test_the_worst_of_many_groups_has_the_spread_of_all() -> None:
     """By its own spread the worst of 20 groups of 12 covers .78."""
     random = np.random.default_rng(7)

@@ -62,6 +62,7 @@ def _plain(found: MetricScores) -> Any:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.slow
 def test_a_metric_has_the_same_numbers_alone_and_in_company(shape: str) -> None:
     measured = measured_of(table_of(shape))
     together = numbers(METRICS, measured)

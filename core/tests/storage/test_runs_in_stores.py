@@ -262,6 +262,7 @@ def test_the_writer_of_other_files_is_waited_for(
     assert json.loads(store.contents[run_file]) == record
 
 
+@pytest.mark.slow
 def test_of_many_writers_one_wins(store: MemoryStore) -> None:
     results: list[Result] = []
     made = [evalkit.evaluate("mini", ANSWERS, model="m") for _ in range(8)]

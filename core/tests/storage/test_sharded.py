@@ -63,6 +63,7 @@ def refused(data: Any, kind: type[EvalkitError] = DataError) -> str:
     return str(caught.value)
 
 
+@pytest.mark.slow
 def test_shards_are_scored_as_one_and_every_hash_is_recorded(
     tmp_path: Path, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

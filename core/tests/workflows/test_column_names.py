@@ -245,6 +245,7 @@ def test_all_kinds_of_files(each: Callable[[Run], list[Any]], kind: str) -> None
 
 
 @pytest.mark.parametrize("column", [2, 3])
+@pytest.mark.slow
 def test_groups_clusters_and_filters(
     each: Callable[[Run], list[Any]], column: int
 ) -> None:
@@ -274,6 +275,7 @@ def test_repeated_answers(each: Callable[[Run], list[Any]]) -> None:
     _same(each, run)
 
 
+@pytest.mark.slow
 def test_perturbed_copies(each: Callable[[Run], list[Any]]) -> None:
     def run(names: Names, folder: Path) -> list[Any]:
         said = [{**r, "id": f"{r['id']}-copy"} for r in _predictions(names, step=3)]
@@ -295,6 +297,7 @@ def test_perturbed_copies(each: Callable[[Run], list[Any]]) -> None:
     assert len(found) > 2 * len(METRICS)
 
 
+@pytest.mark.slow
 def test_what_is_done_with_runs(each: Callable[[Run], list[Any]]) -> None:
     def run(names: Names, folder: Path) -> list[Any]:
         result = _evaluate(names, folder, out=folder / "runs")

@@ -159,6 +159,7 @@ def test_what_is_shown_of_parts_is_no_condition_of_merging(run: Run) -> None:
     assert_equal(merged, run("accuracy", min_n=12))
 
 
+@pytest.mark.slow
 def test_answers_of_several_kinds_are_joined(run: Run) -> None:
     parts = split(run, "accuracy", dataset="any-of", parts=10)
     kinds = [part.to_dict()["answer_kind"] for part in parts]
@@ -200,6 +201,7 @@ def test_parts_with_one_answer_each_join_those_with_several(
     )
 
 
+@pytest.mark.slow
 def test_merged_runs_may_be_merged(run: Run, tmp_path: Path) -> None:
     metrics = ["accuracy", "macro-f1", "resampled"]
     parts = split(run, *metrics, parts=5, dataset="clustered", out=tmp_path / "runs")
@@ -214,6 +216,7 @@ def test_merged_runs_may_be_merged(run: Run, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_merged_run_is_a_run(run: Run, tmp_path: Path) -> None:
     parts = split(run, "accuracy", "macro-f1", parts=2, out=tmp_path / "runs")
     names = [part.run_id[:8] for part in parts]
@@ -291,6 +294,7 @@ def test_notices_that_count_examples_are_those_of_the_whole(
     assert found == expected
 
 
+@pytest.mark.slow
 def test_runs_without_examples_merge_by_their_statistics(
     run: Run, tmp_path: Path
 ) -> None:
@@ -315,6 +319,7 @@ def test_runs_without_examples_merge_by_their_statistics(
         evalkit.verify(merged)
 
 
+@pytest.mark.slow
 def test_what_one_part_withholds_the_whole_does_not_hold(run: Run) -> None:
     metrics = ["accuracy", "macro-f1"]
     first, second = split(run, *metrics, parts=2)
@@ -346,6 +351,7 @@ def test_examples_that_were_left_out_have_no_bounds_without_predictions(
     assert found == whole["accuracy"]._replace(bound_low=None, bound_high=None)
 
 
+@pytest.mark.slow
 def test_fields_of_one_part_are_kept_among_the_fields(run: Run) -> None:
     rows = predictions()
     plain = [{"id": row["id"], "label": row["label"]} for row in rows]
@@ -503,6 +509,7 @@ def test_a_metric_that_failed_in_a_part_fails_in_the_whole(run: Run) -> None:
     assert merged["accuracy"] == whole["accuracy"]
 
 
+@pytest.mark.slow
 def test_a_metric_that_failed_in_one_part_only_is_computed_again(run: Run) -> None:
     rows = [
         {**row, "label": "neutral"} if part_of(row) != "0" else row

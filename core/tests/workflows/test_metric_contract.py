@@ -275,6 +275,7 @@ def test_several_scores_of_one_pass_stand_each_for_itself(tmp_path: Path) -> Non
     assert {"third:0", "third:1", "third:2"} <= {*tags}
 
 
+@pytest.mark.slow
 def test_several_scores_are_compared_rescored_and_verified(
     tmp_path: Path, plugins: Any
 ) -> None:

@@ -42,6 +42,7 @@ def evaluate(data: Any = MOODY, said: Any = MOODY_SAID, **options: Any) -> Any:
     return evalkit.evaluate(data=data, predictions=said, **{**MAPS, **options})
 
 
+@pytest.mark.slow
 def test_rows_and_tables_are_one_run() -> None:
     table = pl.DataFrame(MOODY)
     found = [evaluate(each) for each in (MOODY, iter(MOODY), table, table.lazy())]

@@ -286,6 +286,7 @@ def test_mean_differences_that_are_too_small_are_refused(difference: float) -> N
         plan(run, detect=difference, metric="m")
 
 
+@pytest.mark.slow
 def test_outputs_that_are_the_same_tell_no_variance() -> None:
     said = [
         {"id": f"sent-{n:03}", "label": ("positive", "negative", "neutral")[n % 3]}

@@ -359,6 +359,7 @@ class TestReplications:
         policy=st.sampled_from(["error", "first", "last"]),
         seed=st.randoms(use_true_random=False),
     )
+    @pytest.mark.slow
     def test_files_and_single_rows_agree_and_so_does_any_order(
         self,
         tmp_path_factory: pytest.TempPathFactory,

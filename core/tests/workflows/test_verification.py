@@ -158,6 +158,7 @@ def test_intervals_of_an_older_edition_are_not_compared(
 
 
 @pytest.mark.parametrize("kept", OLDER)
+@pytest.mark.slow
 def test_what_is_made_of_an_older_run_names_its_edition(
     run: Callable[..., Path], kept: dict[str, int]
 ) -> None:

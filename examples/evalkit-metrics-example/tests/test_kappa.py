@@ -38,6 +38,7 @@ def test_it_is_the_worked_example_of_cohen_1960() -> None:
 
 
 @given(PAIRS)
+@pytest.mark.slow
 def test_it_equals_scikit_learn(pairs: list[tuple[str, str]]) -> None:
     predictions, targets = zip(*pairs, strict=True)
     score = kappa(pairs)

@@ -11,5 +11,6 @@ from evalkit_metrics_example.word_overlap import WordOverlap
 
 
 @pytest.mark.parametrize("metric", [Kappa, get_label_shift, WordOverlap])
+@pytest.mark.slow
 def test_every_metric_keeps_the_laws(metric: Any) -> None:
     check_metric(metric, max_examples=5)

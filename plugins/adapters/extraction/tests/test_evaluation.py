@@ -126,6 +126,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
     assert one.examples.equals(other.examples)
 
 
+@pytest.mark.slow
 def test_what_is_found_is_part_of_the_runs_identity() -> None:
     rows = _said(_TEXTS)
     ids = {
@@ -205,6 +206,7 @@ def test_errors_as_seahelm_drops_and_replaces_them() -> None:
     assert (replaced["accuracy"].value, replaced["accuracy"].n) == (7 / 8, 8)
 
 
+@pytest.mark.slow
 def test_a_run_is_rescored_by_other_extractors(tmp_path: Path) -> None:
     said = _said(_TEXTS)
     run = evalkit.evaluate(Towns, said, extract="choice:where=whole", out=tmp_path)
@@ -304,6 +306,7 @@ def test_unparsed_responses_are_listed() -> None:
     assert find_unparsed(result, "even").rows["id"].to_list() == ["4"]
 
 
+@pytest.mark.slow
 def test_runs_of_parts_are_put_together(tmp_path: Path) -> None:
     said = _said(_TEXTS)
     parts = [
@@ -328,6 +331,7 @@ def test_extractors_that_would_read_more_are_named_and_not_used() -> None:
     assert not any("--extract" in each for each in fine.notices)
 
 
+@pytest.mark.slow
 def test_a_refusal_names_them_too() -> None:
     rows = [{"uid": str(n), "statement": "x", "label": "positive"} for n in range(20)]
     said = [{"id": str(n), "label": "It is **positive**."} for n in range(20)]
@@ -404,6 +408,7 @@ _SOLVED = {
 
 @pytest.mark.known_result
 @pytest.mark.parametrize("extract", ["final-number", None])
+@pytest.mark.slow
 def test_gsm8k_from_the_publishers_file(
     extract: str | None, external_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

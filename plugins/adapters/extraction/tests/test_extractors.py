@@ -258,6 +258,7 @@ def test_columns_and_single_texts_agree_on_choices(
 
 
 @given(st.lists(st.text(max_size=30), max_size=6))
+@pytest.mark.slow
 def test_no_text_makes_an_extractor_fail(texts: list[str]) -> None:
     column = pl.Series(texts, dtype=pl.String)
     own = pl.Series([_TOWNS] * len(texts), dtype=pl.List(pl.String))
@@ -302,6 +303,7 @@ def test_what_a_model_repeats_for_ever_is_read_in_linear_time(
 @given(
     st.integers(-(10**12), 10**12), st.sampled_from(["{}", "{:,}", "${:,}.", "A: {}"])
 )
+@pytest.mark.slow
 def test_final_numbers_are_read_back(number: int, form: str) -> None:
     assert _value("final-number", form.format(number)) == str(number)
 

@@ -131,6 +131,7 @@ def test_durations_are_written_so_that_they_are_read_again() -> None:
     assert [read.validate_python(json.loads(each)["b"]) for each in lines] == durations
 
 
+@pytest.mark.slow
 def test_a_row_that_is_only_printed_is_named_by_file_and_line() -> None:
     Path("bad.jsonl").write_text('\n{"a": 1, "l": ["x"]}\n\n{"l": []}\n')
     code, error = run("adapt", "bad.jsonl", "-a", "fix.yaml")
@@ -138,6 +139,7 @@ def test_a_row_that_is_only_printed_is_named_by_file_and_line() -> None:
     assert "bad.jsonl: line 4: stage 1 (Rename): there is no field 'a'" in error
 
 
+@pytest.mark.slow
 def test_a_row_of_a_table_is_called_a_row() -> None:
     pl.DataFrame({"b": [1], "l": [["x"]]}).write_parquet("in.parquet")
     code, error = run("adapt", "in.parquet", "-a", "fix.yaml", "-o", "out.jsonl")
@@ -159,6 +161,7 @@ def run(*arguments: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
+@pytest.mark.slow
 def test_a_row_that_cannot_be_adapted_leaves_what_was_there(folder: Path) -> None:
     Path("bad.jsonl").write_text('{"a": 1, "l": ["x"]}\n{"l": []}\n', encoding="utf-8")
     Path("out.jsonl").write_text("before\n", encoding="utf-8")

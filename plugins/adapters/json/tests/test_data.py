@@ -70,6 +70,7 @@ class Reviews(evalkit.Dataset):
         return self.raw
 
 
+@pytest.mark.slow
 def test_rows_of_each_kind_are_adapted(tmp_path: Path) -> None:
     files = [write(tmp_path / f"raw{kind}", RAW) for kind in (".jsonl", ".parquet")]
     for file in files:

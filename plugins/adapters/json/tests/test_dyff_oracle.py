@@ -92,6 +92,7 @@ def outcome(stages: list[Any], rows: list[Any]) -> tuple[str, Any, list[Any]]:
 
 
 @pytest.mark.known_result
+@pytest.mark.slow
 def test_cases_of_dyff(oracles: Path) -> None:
     lines = (oracles / "dyff_adapters.jsonl").read_text(encoding="utf-8").splitlines()
     cases = [json.loads(line) for line in lines]

@@ -67,6 +67,7 @@ def test_files_of_every_format(data: Path, tmp_path: Path, kind: str) -> None:
     assert result.model == "model"
 
 
+@pytest.mark.slow
 def test_rows_tables_and_all_ways_to_give_adapters(data: Path, tmp_path: Path) -> None:
     written = tmp_path / "fix.yaml"
     written.write_text(
@@ -77,6 +78,7 @@ def test_rows_tables_and_all_ways_to_give_adapters(data: Path, tmp_path: Path) -
             assert evaluate(data, given, adapters)["accuracy"].value == 0.75
 
 
+@pytest.mark.slow
 def test_adapters_are_recorded_and_part_of_the_identity(
     data: Path, tmp_path: Path
 ) -> None:
@@ -162,6 +164,7 @@ def test_a_file_without_ids_is_scored(data: Path, tmp_path: Path, kind: str) -> 
         assert evaluate(data, given, NUMBERED)["accuracy"].value == 0.75
 
 
+@pytest.mark.slow
 def test_rows_are_numbered_over_blocks_and_batches(tmp_path: Path) -> None:
     rows = [{"uid": str(n), "statement": f"{n}", "label": "x"} for n in range(1, 2502)]
     data = tmp_path / "data.parquet"

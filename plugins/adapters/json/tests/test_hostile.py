@@ -208,6 +208,7 @@ def write(path: Path, rows: list[dict[str, Any]]) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_line_of_a_hundred_megabytes(tmp_path: Path) -> None:
     file, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
     with file.open("wb") as stream:

@@ -76,6 +76,7 @@ def test_a_file_without_perturbations_is_refused_and_says_what_to_do(
         evaluate(files, None)
 
 
+@pytest.mark.slow
 def test_copies_are_scored_and_the_run_says_how(
     files: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -93,6 +94,7 @@ def test_copies_are_scored_and_the_run_says_how(
     assert evalkit.verify(result.path).agrees
 
 
+@pytest.mark.slow
 def test_rows_in_python_are_adapted_too(files: dict[str, Path]) -> None:
     result = evalkit.evaluate(
         files["data"],

@@ -145,6 +145,7 @@ def test_nothing_depends_on_the_order_of_rows() -> None:
     assert len(server.got) == len(ROWS)
 
 
+@pytest.mark.slow
 def test_a_run_is_repeated_from_the_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,6 +240,7 @@ def test_offline_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("status", "why"), [(404, "has no model 'm'"), (401, "wants a key")]
 )
+@pytest.mark.slow
 def test_a_judge_that_answers_nothing_ends_the_work(
     status: int, why: str, tmp_path: Path
 ) -> None:
@@ -273,6 +275,7 @@ def test_a_judge_of_which_all_requests_fail_ends_the_work() -> None:
         judged(declaration)
 
 
+@pytest.mark.slow
 def test_one_failure_that_stays_ends_nothing_the_next_time() -> None:
     def reply(text: str, got: Got) -> Any:
         if "Go away." in text:
@@ -304,6 +307,7 @@ def test_asking_ends_once_for_all() -> None:
         assert 20 < len(server.got) <= 25
 
 
+@pytest.mark.slow
 def test_failures_are_counted_over_all_batches() -> None:
     rows, said_of = many(450)
 
@@ -322,6 +326,7 @@ def test_failures_are_counted_over_all_batches() -> None:
     assert found["judge-rate:of=polite"].n == 405
 
 
+@pytest.mark.slow
 def test_a_model_is_loaded_once_and_closed(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(OWN)
     told = tmp_path / "told"
@@ -363,6 +368,7 @@ class Own(evalkit.Model):
 """
 
 
+@pytest.mark.slow
 def test_a_limit_of_tokens_is_one_for_all_batches() -> None:
     rows, said_of = many(450)
     with judging(lambda text, got: "<verdict>polite</verdict>") as server:
@@ -375,6 +381,7 @@ def test_a_limit_of_tokens_is_one_for_all_batches() -> None:
         assert len(server.got) == 450
 
 
+@pytest.mark.slow
 def test_what_it_cost_is_told() -> None:
     with judging(by_response) as server:
         said = declared(server, prices={"input": 2.0, "output": 10.0})
@@ -461,6 +468,7 @@ def test_who_decides_by_the_position_is_warned_of() -> None:
     assert warning.startswith(f"polite: {changed}")
 
 
+@pytest.mark.slow
 def test_positions_of_each_of_several_judges() -> None:
     def reply(text: str, got: Got) -> str:
         return "[[A]]" if got.body["model"] == "m2" else longer(text, got)
@@ -478,6 +486,7 @@ def test_positions_of_each_of_several_judges() -> None:
     assert warning.startswith("polite: lazy: the verdict changed")
 
 
+@pytest.mark.slow
 def test_pairs_with_the_answers_of_another_run(tmp_path: Path) -> None:
     with judging(longer) as server:
         other = judged(None, said_of=OTHERS)
@@ -507,6 +516,7 @@ def test_pairs_with_the_answers_of_another_run(tmp_path: Path) -> None:
         assert len(server.got) == asked
 
 
+@pytest.mark.slow
 def test_marks_that_say_how_much_better() -> None:
     marks = {"[[A>>B]]": 3, "[[A>B]]": 1, "[[A=B]]": 0.5, "[[B>A]]": 0, "[[B>>A]]": 0}
 
@@ -638,6 +648,7 @@ def test_several_judges_and_their_agreement() -> None:
     assert alpha.n == 5
 
 
+@pytest.mark.slow
 def test_the_mean_of_judges_needs_all_of_them() -> None:
     with judging(opinion) as server:
         found = judged(panel(server, "mean"))
@@ -677,6 +688,7 @@ def usual_limit_of_csv() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv"])
+@pytest.mark.slow
 def test_verdicts_of_people_in_a_file(
     suffix: str, tmp_path: Path, usual_limit_of_csv: None
 ) -> None:
@@ -773,6 +785,7 @@ def test_a_verdict_of_people_on_several_responses_is_warned_of(tmp_path: Path) -
     assert "1 of people's verdicts in human_file are compared" in found.warnings[0]
 
 
+@pytest.mark.slow
 def test_nothing_is_known_by_how_it_is_named(tmp_path: Path) -> None:
     files = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
     for file in files:
@@ -800,6 +813,7 @@ def test_nothing_is_known_by_how_it_is_named(tmp_path: Path) -> None:
         assert other.run_id != first.run_id
 
 
+@pytest.mark.slow
 def test_numbers_and_people() -> None:
     rows = [{**row, "people": n} for n, row in enumerate(ROWS, start=1)]
     rule = {"kind": "number", "range": [1, 5], "tag": "score"}

@@ -66,6 +66,7 @@ def score(run: Any, name: str) -> float:
     return float(next(s["value"] for s in of_all if s["aggregate"] is None))
 
 
+@pytest.mark.slow
 def test_a_file_declares_a_judge() -> None:
     run = record("--annotate", "fits.toml")
     assert score(run, "judge-rate:of=fits") == 0.5
@@ -77,6 +78,7 @@ def test_a_file_declares_a_judge() -> None:
     assert limited["run_id"] == run["run_id"]
 
 
+@pytest.mark.slow
 def test_pairs_are_compared_with_a_run() -> None:
     first = record()
     run = record("--annotate", "better.yaml", "--against", first["run_id"])
@@ -84,6 +86,7 @@ def test_pairs_are_compared_with_a_run() -> None:
     assert score(run, "judge-rate:of=better") == 0.5
 
 
+@pytest.mark.slow
 def test_a_run_is_judged_that_is_there() -> None:
     run = record()["run_id"]
     done = rescore(run, "--annotate", "fits.toml", "--json")
@@ -100,6 +103,7 @@ def test_a_run_is_judged_that_is_there() -> None:
     assert "fits.toml: prompt.user reads the field 'statemnt'" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_run_of_ones_own_data_is_judged_with_the_file_and_another_run() -> None:
     rows = [{"uid": f"q{n}", "source": f"Ask {n}?", "text": "x"} for n in range(5)]
     said = [{"id": row["uid"], "text": f"Answer to {row['uid']}"} for row in rows]
@@ -132,6 +136,7 @@ def test_a_run_of_ones_own_data_is_judged_with_the_file_and_another_run() -> Non
     assert "has changed since the run" in again.stderr
 
 
+@pytest.mark.slow
 def test_thresholds_may_name_a_judge() -> None:
     arguments = ("-p", "said.jsonl", "--annotate", "fits.toml", "--fail-under")
     assert call(*arguments, "judge-rate:of=fits=0.4").exit_code == 0
@@ -188,6 +193,7 @@ def test_a_judge_that_cannot_be_asked_is_named_with_its_file_and_model() -> None
     assert not Path("runs").exists()
 
 
+@pytest.mark.slow
 def test_the_closing_lines_say_what_happened() -> None:
     Path("fits.toml").write_text(JUDGE.replace("positive = 1, ", ""))
     # 45 of 135 say a label that is not declared
@@ -200,6 +206,7 @@ def test_the_closing_lines_say_what_happened() -> None:
     assert said in again.stdout
 
 
+@pytest.mark.slow
 def test_a_run_that_lacks_a_verdict_is_found_by_its_name_and_said_so() -> None:
     Path("fits.toml").write_text(JUDGE.replace("positive = 1, ", ""))
     done = call("-p", "said.jsonl", "--annotate", "fits.toml")
@@ -227,6 +234,7 @@ def test_what_a_judge_will_hardly_say_is_warned_of_before_it_is_asked() -> None:
     assert "verdict.marks: '[[A]]', '[[B]]', '[[C]]' stand neither" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_dry_run_shows_what_would_be_asked_and_asks_nothing() -> None:
     dead = """prices = { input = 2, output = 4 }
 model = "openai:model=m,base_url=http://127.0.0.1:9/v1"
@@ -287,6 +295,7 @@ class Seen(evalkit.Metric):
     assert not Path("asked").exists()
 
 
+@pytest.mark.slow
 def test_a_run_is_compared_with_one_other_alone() -> None:
     theirs = [record("--limit", count)["run_id"] for count in ("3", "2")]
     pairs = ("--annotate", "better.yaml")
@@ -296,6 +305,7 @@ def test_a_run_is_compared_with_one_other_alone() -> None:
     assert f"is compared with the run {theirs[0]}, and holds its ans" in done.stderr
 
 
+@pytest.mark.slow
 def test_two_judges_have_no_majority() -> None:
     two = """combine = "majority"
 judges = [{ name = "a", model = "echo" }, { name = "b", model = "echo" }]"""

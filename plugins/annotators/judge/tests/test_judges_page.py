@@ -44,6 +44,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return text
 
 
+@pytest.mark.slow
 def test_the_commands_give_what_is_shown(
     page: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,6 +72,7 @@ def doctor(*arguments: str, **variables: str) -> Result:
 # the command
 
 
+@pytest.mark.slow
 def test_it_ends_with_1_where_there_is_an_error_and_says_what_to_do(
     fake_distribution: Make,
 ) -> None:
@@ -89,6 +90,7 @@ def test_it_ends_with_1_where_there_is_an_error_and_says_what_to_do(
     assert found["versions"]["evalkit-core"]
 
 
+@pytest.mark.slow
 def test_this_environment_has_no_error_and_the_report_is_short() -> None:
     done = doctor("--no-imports")
     assert done.exit_code == 0, done.stdout
@@ -378,6 +380,7 @@ def test_what_cannot_be_imported_is_told_once_for_all_that_fail_alike(
         ("1 / 0", 60, "failed with ZeroDivisionError: division by zero"),
     ],
 )
+@pytest.mark.slow
 def test_a_plugin_that_ends_its_process_or_takes_for_ever_is_told(
     fake_distribution: Make, code: str, timeout: float, message: str
 ) -> None:
@@ -423,6 +426,7 @@ for number in range(3, 12):
     assert finding.message.endswith("ZeroDivisionError: division by zero")
 
 
+@pytest.mark.slow
 def test_what_is_slow_is_told_with_what_it_is_slow_in(
     fake_distribution: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -168,6 +168,7 @@ def test_a_file_where_the_folder_would_be_is_named() -> None:
     assert "cannot be written" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_file_becomes_a_package_as_it_is() -> None:
     Path("my_metric.py").write_text(BREVITY, encoding="utf-8")
     folder = made("metric", "brevity", "--from", "my_metric.py", "--license", "MIT")

@@ -119,6 +119,7 @@ def test_options_say_what_they_do_and_are_given_once(invoke: Invoke) -> None:
     assert "--format was given 2 times; give it once." in done.stderr
 
 
+@pytest.mark.slow
 def test_warnings_are_told_as_those_of_evalkits_own_commands(
     invoke: Invoke, predict: Any
 ) -> None:

@@ -264,6 +264,7 @@ def test_questions_are_made_as_they_are_needed(scripted: Any) -> None:
     assert asyncio.run(first_ones()) <= 100 + 256
 
 
+@pytest.mark.slow
 def test_one_that_waits_holds_up_no_others(rows: Rows, scripted: Any) -> None:
     times: dict[str, float] = {}
     many = [{**rows[0], "uid": str(n), "statement": f"text {n}"} for n in range(100)]

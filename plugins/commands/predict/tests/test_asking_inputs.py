@@ -229,6 +229,7 @@ def test_repetitions_are_asked_anew_and_kept_apart(rows: Rows) -> None:
     assert ask(rows[:4], model).from_cache == 4
 
 
+@pytest.mark.slow
 def test_answers_of_a_file_are_kept_until_it_or_what_it_uses_changes(
     rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -274,6 +275,7 @@ def test_answers_of_a_file_are_kept_until_it_or_what_it_uses_changes(
     assert said() == ["3", "positive", *used]
 
 
+@pytest.mark.slow
 def test_a_batch_is_waited_for_as_long_for_each_of_it(rows: Rows) -> None:
     told: list[float] = []
 

@@ -69,6 +69,7 @@ def test_answers_are_written_beside_what_made_them(folder: Path) -> None:
     assert "mine.system.json is there already" in again.stderr
 
 
+@pytest.mark.slow
 def test_the_run_is_the_same_by_one_command_or_by_two(folder: Path) -> None:
     words = ("sample-sentiment", "--model", "mine.py:answer")
     assert call("predict", *words, "-o", "any-name.jsonl").exit_code == 0
@@ -96,6 +97,7 @@ def test_other_predictions_are_not_taken_for_what_a_system_said(folder: Path) ->
     assert call("eval", "sample-sentiment", "-p", "mine.jsonl").exit_code == 0
 
 
+@pytest.mark.slow
 def test_several_models_are_asked_side_by_side(folder: Path) -> None:
     done = call(
         *("eval", "sample-sentiment", "--model", "mine.py:answer", "-q"),
@@ -134,6 +136,7 @@ def test_models_of_one_name_are_refused_before_any_is_asked(folder: Path) -> Non
     assert (once.exit_code, Path("asked.txt").exists()) == (0, True)
 
 
+@pytest.mark.slow
 def test_several_data_sets_are_asked_about(folder: Path) -> None:
     Path("both.py").write_text("def answer(inputs): return ['neutral'] * len(inputs)\n")
     several = ("sample-nli", "sample-sentiment")
@@ -169,6 +172,7 @@ def test_responses_may_be_whole(folder: Path) -> None:
     assert json.loads(done.stdout)["scores"][0]["value"] is not None
 
 
+@pytest.mark.slow
 def test_copies_are_asked_about_too(folder: Path) -> None:
     lower = ("perturb", "sample-sentiment", "--perturbation", "lowercase")
     assert call(*lower, "-o", "low.jsonl").exit_code == 0
@@ -434,6 +438,7 @@ def test_what_needs_tokens_is_refused_of_what_says_none(option: str) -> None:
     assert (done.exit_code, "answers inputs without a prom" in done.stderr) == (1, True)
 
 
+@pytest.mark.slow
 def test_beside_a_model_with_a_price_others_may_be_asked() -> None:
     price = ("--price", "input=1,output=2")
     words = ("--model", "mine.py:answer", "--model", "constant:answer=neutral")
@@ -453,6 +458,7 @@ def test_a_dry_run_says_what_it_may_cost() -> None:
     )
 
 
+@pytest.mark.slow
 def test_an_evaluation_says_what_asking_told(folder: Path) -> None:
     words = ("eval", "sample-sentiment", "--model", "mine.py:answer")
     first = call(*words, "--concurrency", "2")
@@ -487,6 +493,7 @@ def test_a_served_name_means_nothing_else_in_runs(
     assert found.system["model"]["describes"]["name"] == served
 
 
+@pytest.mark.slow
 def test_another_name_than_the_served_one_is_said(folder: Path) -> None:
     Path("a=b.py").write_text(CODE)
     words = ("eval", "sample-sentiment", "--model", "a=b.py:answer")
@@ -520,6 +527,7 @@ evalkit.predict("sample-sentiment", Slow()).save("slow.jsonl")
 
 
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.slow
 def test_a_process_that_was_killed_goes_on_where_it_was(
     folder: Path, sent: signal.Signals
 ) -> None:
@@ -565,6 +573,7 @@ for line in sys.stdin:
     ("model", "batch"),
     [("slowly.py:answer", 32), (f"command:run={sys.executable} program.py", 64)],
 )
+@pytest.mark.slow
 def test_what_answers_inputs_goes_on_where_it_was(
     folder: Path, model: str, batch: int
 ) -> None:
@@ -604,6 +613,7 @@ def test_what_answers_inputs_goes_on_where_it_was(
         (("eval", "--no-cache"), "the replies so far are not kept"),
     ],
 )
+@pytest.mark.slow
 def test_an_interrupt_says_what_became_of_the_replies(
     folder: Path, words: tuple[str, ...], said: str
 ) -> None:
@@ -741,6 +751,7 @@ def test_what_should_be_known_of_asking_is_told_by_both_commands(folder: Path) -
         ((), "raw"),
     ],
 )
+@pytest.mark.slow
 def test_what_is_asked_is_what_is_scored(
     words: tuple[str, ...], statement: str
 ) -> None:
@@ -779,6 +790,7 @@ def test_what_is_asked_is_what_is_scored(
     assert statement in json.dumps(shown["first"])
 
 
+@pytest.mark.slow
 def test_adapters_of_copies_are_those_that_are_scored(folder: Path) -> None:
     lower = ("perturb", "sample-sentiment", "--perturbation", "lowercase")
     assert call(*lower, "-o", "low.jsonl").exit_code == 0
@@ -837,6 +849,7 @@ def test_nothing_is_suggested_where_nothing_is_near(folder: Path) -> None:
         assert "did you mean" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_run_is_the_same_by_whatever_name_its_prompt_has(folder: Path) -> None:
     shot = {"uid": "shot", "statement": "Fine!", "label": "positive"}
     ids = []
@@ -861,6 +874,7 @@ def test_a_run_is_the_same_by_whatever_name_its_prompt_has(folder: Path) -> None
     assert json.loads(changed.stdout)["run_id"] != ids[0]
 
 
+@pytest.mark.slow
 def test_several_data_sets_and_models_are_asked_at_once(folder: Path) -> None:
     sets = ("sample-nli", "sample-sentiment")
     one = ("--model", "constant:answer=neutral")

@@ -128,6 +128,7 @@ def test_balanced_shots_have_each_label_equally_often(count: int) -> None:
         assert len(of_label) == 3
 
 
+@pytest.mark.slow
 def test_random_shots_are_as_the_source() -> None:
     """Each example is shown as often as any other, within what chance allows."""
     times: Counter[str] = Counter()
@@ -224,6 +225,7 @@ STATEMENTS = st.lists(
 
 @settings(max_examples=60, deadline=None)
 @given(STATEMENTS, STATEMENTS, st.sampled_from(["random", "balanced"]))
+@pytest.mark.slow
 def test_nothing_is_shown_that_is_asked(
     train: list[tuple[int, str]], test: list[tuple[int, str]], draw: str
 ) -> None:

@@ -356,6 +356,7 @@ def test_odd_shots(more: Mapping[str, Any], said: str) -> None:
         ("- query", "a prompt is an object, with a query at least"),
     ],
 )
+@pytest.mark.slow
 def test_hostile_files_of_prompts(content: str, said: str, tmp_path: Path) -> None:
     file = tmp_path / "prompt.yaml"
     file.write_text(content)

@@ -13,6 +13,7 @@ from evalkit_commands_report.gathering import Shown
 from .conftest import HOSTILE, Page
 
 
+@pytest.mark.slow
 def test_a_run_is_shown_with_its_scores_and_without_a_script(runs: Path) -> None:
     result = evalkit.read_run(evalkit.find_run(HOSTILE, runs))
     html = result._repr_html_()

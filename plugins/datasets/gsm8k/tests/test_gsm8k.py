@@ -261,6 +261,7 @@ def test_answer_is_that_of_a_plain_search_for_the_markers(parts: list[str]) -> N
 # The console script
 
 
+@pytest.mark.slow
 def test_console_script_scores_a_file_of_solutions(
     write: Write, tmp_path: Path, run_evalkit: RunEvalkit
 ) -> None:

@@ -148,6 +148,7 @@ def test_solutions_are_in_the_order_of_the_problems(folder: Path) -> None:
     assert [row["question"] for row in rows] == [row["question"] for row in solved]
 
 
+@pytest.mark.slow
 def test_readme_shows_the_real_output(folder: Path, tmp_path: Path) -> None:
     page = (FOLDER / "README.md").read_text("utf-8")
     transcripts = re.findall(r"^```console\n\$ ([^\n]+)\n(.*?)^```", page, re.M | re.S)

@@ -169,6 +169,7 @@ def test_profanity_classifier_gives_both_labels_and_is_often_wrong(
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.slow
 def test_clustered_interval_is_that_of_the_reference_and_wider_than_the_plain_one(
     table: pd.DataFrame, external_data: Path, system: str
 ) -> None:
@@ -185,6 +186,7 @@ def test_clustered_interval_is_that_of_the_reference_and_wider_than_the_plain_on
     assert score.ci.low < plain.low < score.value < plain.high < score.ci.high
 
 
+@pytest.mark.slow
 def test_a_keyword_rules_standard_error_is_twice_that_of_independent_rows(
     table: pd.DataFrame,
     tmp_path: Path,

@@ -415,6 +415,7 @@ def test_example_that_is_a_contradiction_would_be_scored_as_one(write: Write) ->
 # The console script
 
 
+@pytest.mark.slow
 def test_console_script_scores_a_file_of_predictions(
     write: Write, tmp_path: Path, run_evalkit: RunEvalkit
 ) -> None:

@@ -54,6 +54,7 @@ def evaluated(ids: tuple[str, ...], labels: tuple[str, ...]) -> evalkit.Result:
     return evalkit.evaluate("med", rows[::-1])
 
 
+@pytest.mark.slow
 def test_rows_and_labels_are_counted(result: evalkit.Result) -> None:
     assert +Counter(result.counts) == {
         "examples": 5382,
@@ -154,6 +155,7 @@ def test_baselines_are_the_majority_of_two_and_chance_of_three_labels(
     assert baselines["chance"] == pytest.approx(1 / 3, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_pairs_make_the_interval_another_one_than_for_independent_rows(
     table: pd.DataFrame,
 ) -> None:

@@ -17,6 +17,7 @@ def compared(dataset: str) -> Comparison:
     return evalkit.compare(*(evalkit.evaluate(dataset, path) for path in files))
 
 
+@pytest.mark.slow
 def test_sentiment_cannot_tell_the_two_apart() -> None:
     comparison = compared("sample-sentiment")
     assert [row.metric for row in comparison.whole] == ["macro-f1", "accuracy"]

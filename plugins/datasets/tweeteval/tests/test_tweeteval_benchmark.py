@@ -446,6 +446,7 @@ def folders(scored: Scored, tmp_path: Path) -> dict[str, Path]:
     return {name: found[f"tweeteval-{name}"] for name in SETS}
 
 
+@pytest.mark.slow
 def test_overall_number_is_the_publishers(scored: Scored) -> None:
     drawn, found = scored.drawn, scored.overall
     expected = {task: official(task, *drawn.pooled(task)) for task in TASKS}
@@ -478,6 +479,7 @@ def test_interval_is_made_of_the_tasks_standard_errors(scored: Scored) -> None:
         assert task.ci_low < task.value < task.ci_high
 
 
+@pytest.mark.slow
 def test_perfect_answers_have_an_interval_that_ends_at_100_percent(
     publisher: Publisher,
 ) -> None:
@@ -503,6 +505,7 @@ def test_a_task_without_a_standard_error_leaves_the_mean_without_an_interval(
     assert found.reason == "there is no standard error of hate"
 
 
+@pytest.mark.slow
 def test_results_and_run_folders_in_any_order_give_the_same(
     scored: Scored, folders: dict[str, Path]
 ) -> None:
@@ -1031,6 +1034,7 @@ def run_module(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_command_without_runs_is_wrong_usage(tmp_path: Path) -> None:
     done = run_module(cwd=tmp_path)
     assert done.returncode == 2
@@ -1062,6 +1066,7 @@ def assert_prints(runs: Path, arguments: Sequence[str], shown: str) -> None:
     assert re.fullmatch(pattern, printed, re.DOTALL), printed
 
 
+@pytest.mark.slow
 def test_readme_shows_what_the_command_prints(scored: Scored) -> None:
     assert_prints(scored.runs, *shown_in_readme()[0])
 

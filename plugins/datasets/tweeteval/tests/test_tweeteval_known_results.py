@@ -28,6 +28,7 @@ def result(external_data: Path, monkeypatch: pytest.MonkeyPatch) -> evalkit.Resu
     return evaluated(external_data)
 
 
+@pytest.mark.slow
 def test_every_row_is_scored(result: evalkit.Result) -> None:
     counts = Counter(result.counts)
     assert +counts == {"examples": 12284, "predictions": 12284, "scored": 12284}
@@ -55,6 +56,7 @@ def test_scores_are_the_known_ones(
     assert result[metric].value == pytest.approx(value, rel=0, abs=1e-15)
 
 
+@pytest.mark.slow
 def test_agreement_beyond_chance_is_the_known_one(
     external_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,6 +30,7 @@ rows = st.lists(
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=40, deadline=None)
 @given(rows=rows)
+@pytest.mark.slow
 def test_it_equals_scikit_learn_for_the_set_and_every_tag(
     name: str, rows: list[tuple[str, str, list[str]]]
 ) -> None:
@@ -61,6 +62,7 @@ def test_it_equals_scikit_learn_for_the_set_and_every_tag(
         max_size=30,
     )
 )
+@pytest.mark.slow
 def test_any_acceptable_answer_is_right(rows: list[tuple[Any, list[str]]]) -> None:
     predictions, targets = (list(column) for column in zip(*rows, strict=True))
     found = evalkit.score("accuracy", predictions, targets)["accuracy"]

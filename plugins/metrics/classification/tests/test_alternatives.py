@@ -171,6 +171,7 @@ def rows(least: int) -> st.SearchStrategy[list[tuple[list[str | None], Any]]]:
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=12)  # of up to twelve rows each
 @given(data=st.data())
+@pytest.mark.slow
 def test_it_equals_brute_force(name: str, data: st.DataObject) -> None:
     k = 1 if name == "vote-accuracy" else data.draw(st.integers(1, 7))
     drawn = data.draw(rows(k if name.startswith("pass") else 0))
@@ -191,6 +192,7 @@ def test_it_equals_brute_force(name: str, data: st.DataObject) -> None:
 
 @settings(max_examples=20)
 @given(drawn=rows(0))
+@pytest.mark.slow
 def test_with_k_1_it_is_accuracy_which_is_of_the_first(
     drawn: list[tuple[list[str | None], Any]],
 ) -> None:
@@ -204,6 +206,7 @@ def test_with_k_1_it_is_accuracy_which_is_of_the_first(
 
 @given(count=st.integers(1, 60), right=st.integers(0, 60), k=st.integers(1, 60))
 @settings(max_examples=20)
+@pytest.mark.slow
 def test_pass_at_k_is_the_hypergeometric_chance(count: int, right: int, k: int) -> None:
     right, k = min(right, count), min(k, count)
     answers = ["a"] * right + ["b"] * (count - right)

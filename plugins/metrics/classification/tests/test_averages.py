@@ -66,6 +66,7 @@ def test_f1_equals_scikit_learn_for_the_set_and_every_tag(
 
 @settings(max_examples=25, deadline=None)
 @given(rows=rows_of_examples)
+@pytest.mark.slow
 def test_balanced_accuracy_is_the_mean_recall_of_the_classes_with_examples(
     rows: list[tuple[Any, str, list[str]]],
 ) -> None:

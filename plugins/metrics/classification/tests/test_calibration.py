@@ -59,6 +59,7 @@ def gaps(rows: Sequence[Said], bins: int) -> list[tuple[int, float, float]]:
 
 @settings(max_examples=25, deadline=None)
 @given(rows=many, bins=st.sampled_from([1, 7, 15]))
+@pytest.mark.slow
 def test_ece_and_mce_are_what_they_are_defined_as(rows: list[Said], bins: int) -> None:
     parts = gaps(rows, bins)
     expected = math.fsum(n * abs(p - r) for n, p, r in parts) / len(rows)
@@ -90,6 +91,7 @@ def test_bins_of_equal_mass_are_cut_halfway_between_sorted_confidences(
 
 @settings(max_examples=20, deadline=None)
 @given(rows=few, coverage=st.sampled_from([0.1, 0.34, 0.5, 0.75, 1.0]))
+@pytest.mark.slow
 def test_selective_scores_are_means_over_all_orders_of_equal_confidences(
     rows: list[Said], coverage: float
 ) -> None:
@@ -122,6 +124,7 @@ def test_the_debiased_score_takes_off_the_mean_of_drawn_distances() -> None:
     assert found["ece#debiased"].value == pytest.approx(2 * plain - noisy, abs=2e-4)
 
 
+@pytest.mark.slow
 def test_a_calibrated_model_scores_too_high_and_debiased_less_so() -> None:
     random = np.random.default_rng(6)
     plain, debiased = [], []

@@ -76,6 +76,7 @@ def mean_f1(gold: Any, said: Any) -> float:
 
 @settings(max_examples=20, deadline=None)
 @given(rows=rows_of_sets)
+@pytest.mark.slow
 def test_hamming_and_exact_match_equal_scikit_learn(rows: list[Row]) -> None:
     match, loss = values("exact-set-match", rows), values("hamming", rows)
     for tag, part in by_tag(rows).items():
@@ -86,6 +87,7 @@ def test_hamming_and_exact_match_equal_scikit_learn(rows: list[Row]) -> None:
 
 @settings(max_examples=12, deadline=None)
 @given(rows=rows_of_sets, choice=st.sampled_from(["gold", "seen", "declared", "b/a"]))
+@pytest.mark.slow
 def test_f1_equals_scikit_learn(rows: list[Row], choice: str) -> None:
     name = "multilabel-f1" + (f":labels={choice}" if choice != "gold" else "")
     found = values(name, rows)

@@ -49,6 +49,7 @@ def full_name(name: str, choice: str) -> str:
 @pytest.mark.parametrize("name", SKLEARN)
 @settings(max_examples=20, deadline=None)
 @given(rows=rows_of_examples)
+@pytest.mark.slow
 def test_it_equals_scikit_learn_for_the_set_and_every_tag(
     name: str, choice: str, rows: list[Row]
 ) -> None:

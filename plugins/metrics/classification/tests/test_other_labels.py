@@ -66,6 +66,7 @@ def scored(
 
 @given(pairs)
 @settings(max_examples=25, deadline=None)
+@pytest.mark.slow
 def test_scores_are_those_of_scikit_learn(rows: list[tuple[str, str]]) -> None:
     gold, said = map(list, zip(*rows, strict=True))
     joined = [label if label in DECLARED else "?" for label in said]
@@ -101,6 +102,7 @@ def test_scores_are_those_of_scikit_learn(rows: list[tuple[str, str]]) -> None:
 
 @given(pairs)
 @settings(max_examples=25, deadline=None)
+@pytest.mark.slow
 def test_only_mcc_and_the_mean_over_seen_classes_depend_on_them(
     rows: list[tuple[str, str]],
 ) -> None:

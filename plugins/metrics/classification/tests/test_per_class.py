@@ -41,6 +41,7 @@ def by_scikit_learn(
 @pytest.mark.parametrize("name", SKLEARN)
 @settings(max_examples=25)
 @given(rows=rows_of_examples)
+@pytest.mark.slow
 def test_every_class_equals_scikit_learn_for_the_set_and_every_tag(
     name: str, rows: list[Row]
 ) -> None:

@@ -178,6 +178,7 @@ def test_a_misspelt_label_is_an_error_and_no_zero(
     )
 
 
+@pytest.mark.slow
 def test_lists_of_labels_are_taken_from_a_file_of_parameters(
     run_reviews: Run, tmp_path: Any
 ) -> None:

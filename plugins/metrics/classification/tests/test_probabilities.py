@@ -62,6 +62,7 @@ rows_of_examples = st.lists(
 
 @settings(max_examples=15, deadline=None)
 @given(rows=rows_of_examples)
+@pytest.mark.slow
 def test_they_equal_the_references_for_the_set_and_a_tag(
     rows: list[tuple[str, list[int]]],
 ) -> None:

@@ -41,6 +41,7 @@ def of_class(name: str, rows: Sequence[Probable], label: str) -> float:
 @every_metric
 @settings(max_examples=10, deadline=None)
 @given(rows=probable_rows())
+@pytest.mark.slow
 def test_it_equals_scikit_learn_for_the_set_every_tag_and_class(
     name: str, rows: list[Probable]
 ) -> None:

@@ -36,6 +36,7 @@ def is_defined(name: str, predictions: list[str], targets: list[str]) -> bool:
 @every_metric
 @settings(max_examples=40, deadline=None)
 @given(rows=rows_of_examples)
+@pytest.mark.slow
 def test_it_equals_scikit_learn_for_the_set_and_every_tag(
     name: str, rows: list[tuple[Any, str, list[str]]]
 ) -> None:

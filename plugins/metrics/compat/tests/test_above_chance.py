@@ -73,6 +73,7 @@ rows = st.lists(
 
 @settings(max_examples=12, deadline=None)
 @given(drawn=rows)
+@pytest.mark.slow
 def test_every_tag_has_its_own(drawn: list[Any]) -> None:
     said, gold, tags = (list(column) for column in zip(*drawn, strict=True))
     options: dict[str, Any] = {"labels": LABELS, "tags": tags}

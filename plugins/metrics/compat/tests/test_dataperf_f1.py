@@ -67,6 +67,7 @@ def by_label(pairs: list[tuple[list[str], list[str]]]) -> dict[str, float]:
 
 @settings(max_examples=6, deadline=None)
 @given(drawn=rows)
+@pytest.mark.slow
 def test_it_is_micro_f1_of_two_columns_for_each_label(drawn: list[Any]) -> None:
     result = evaluate(drawn)
     groups = rows_by_group(drawn)

@@ -94,6 +94,7 @@ phrases = st.sampled_from([*PHRASES, "red\nIt is tall.", "Red", "tall and  red"]
 
 @some
 @given(drawn=st.lists(st.tuples(phrases, phrases, st.just([])), min_size=1))
+@pytest.mark.slow
 def test_sets_are_compared_in_three_ways(drawn: list[Any]) -> None:
     def compared(name: str) -> Callable[[str, str], float]:
         def compare(said: str, right: str) -> float:

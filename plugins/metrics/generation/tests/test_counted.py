@@ -124,6 +124,7 @@ def assert_is(found: Score, expected: float | None) -> None:
 
 @pytest.mark.parametrize("name", SCORERS)
 @given(rows=st.lists(pairs, min_size=1, max_size=6))
+@pytest.mark.slow
 def test_it_is_sacrebleus_score_with_several_references(
     name: str, rows: list[Pair]
 ) -> None:
@@ -139,6 +140,7 @@ def test_it_is_sacrebleus_score_with_several_references(
         max_size=8,
     )
 )
+@pytest.mark.slow
 def test_every_tag_has_sacrebleus_score_of_its_examples(
     name: str, rows: list[tuple[Pair, list[str]]]
 ) -> None:

@@ -47,6 +47,7 @@ def full_name(measure: str, stems: bool) -> str:
         max_size=5,
     )
 )
+@pytest.mark.slow
 def test_it_is_rouge_scores_mean(
     measure: str, stems: bool, rows: list[tuple[str, list[str]]]
 ) -> None:
@@ -70,6 +71,7 @@ def test_it_is_rouge_scores_mean(
         max_size=6,
     )
 )
+@pytest.mark.slow
 def test_every_tag_has_the_mean_of_its_examples(
     rows: list[tuple[str | None, str, list[str]]],
 ) -> None:

@@ -50,6 +50,7 @@ texts = st.lists(
         max_size=4,
     )
 )
+@pytest.mark.slow
 def test_it_is_sacrebleus_score_of_the_pieces(
     model: Path, rows: list[tuple[str, list[str]]]
 ) -> None:
@@ -76,6 +77,7 @@ def test_it_is_sacrebleus_score_of_the_pieces(
         assert found.value == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_it_keeps_the_laws(model: Path) -> None:
     examples = st.tuples(st.sampled_from(TEXTS), st.sampled_from(TEXTS))
     check_metric(f"sp-bleu:model={model}", examples=examples, max_examples=2)

@@ -89,6 +89,7 @@ def test_each_score_is_its_formula(name: str, expected: float) -> None:
 
 
 @given(COUNTS, AMOUNTS, COUNTS, COUNTS, AMOUNTS)
+@pytest.mark.slow
 def test_ratios_are_those_of_python(
     examples: int, seconds: float, read: int, written: int, cost: float
 ) -> None:
@@ -269,6 +270,7 @@ def merge_parts(folder: Path, jobs: Sequence[Any], **options: Any) -> evalkit.Re
     )
 
 
+@pytest.mark.slow
 def test_what_jobs_of_merged_runs_took_is_added_up(tmp_path: Path) -> None:
     merged = merge_parts(tmp_path, PARTS, out=tmp_path / "runs")
     expected = (4 / 18, 2.5, (82 + 18) / 4, 82 / 4, 18 / 4, 1.75 / 4)
@@ -282,6 +284,7 @@ def test_what_jobs_of_merged_runs_took_is_added_up(tmp_path: Path) -> None:
     assert str(again[name].reason).startswith("the cost is in USD, not EUR")
 
 
+@pytest.mark.slow
 def test_parts_may_be_merged_in_turn(tmp_path: Path) -> None:
     ids = ((0,), (1,), (2, 3))
     numbered = enumerate(zip(PARTS, ids, strict=True))

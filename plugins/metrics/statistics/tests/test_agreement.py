@@ -73,6 +73,7 @@ several = st.lists(st.lists(numbers, max_size=4), min_size=1, max_size=12).filte
 
 @pytest.mark.parametrize("level", LEVELS)
 @given(ratings=several)
+@pytest.mark.slow
 def test_alpha_is_what_its_definition_says(level: str, ratings: Ratings) -> None:
     found = alpha(level, ratings)
     assert found.value == pytest.approx(alpha_by_hand(level, ratings), abs=1e-9)
@@ -81,6 +82,7 @@ def test_alpha_is_what_its_definition_says(level: str, ratings: Ratings) -> None
 
 @pytest.mark.parametrize("level", LEVELS)
 @given(ratings=several)
+@pytest.mark.slow
 def test_alpha_is_that_of_the_package(level: str, ratings: Ratings) -> None:
     table = np.full((4, len(ratings)), np.nan)
     for number, unit in enumerate(ratings):
@@ -114,6 +116,7 @@ def test_alpha_is_what_krippendorff_published(level: str, value: float) -> None:
         )
     )
 )
+@pytest.mark.slow
 def test_kappa_is_that_of_statsmodels(ratings: Ratings) -> None:
     assume(_is_spread(ratings))
     wanted = fleiss_kappa(aggregate_raters(np.array(ratings))[0])

@@ -82,6 +82,7 @@ rows_of_texts = st.lists(
 
 @every_metric
 @given(rows=rows_of_texts)
+@pytest.mark.slow
 def test_the_set_and_its_tags_are_ratios_of_sums(
     name: str, rows: list[tuple[float, int]]
 ) -> None:
@@ -175,6 +176,7 @@ lists_of_tokens = st.lists(
 
 @every_metric
 @given(texts=lists_of_tokens)
+@pytest.mark.slow
 def test_a_list_of_tokens_is_its_sum_and_count(
     name: str, texts: list[tuple[bool, list[float]]]
 ) -> None:

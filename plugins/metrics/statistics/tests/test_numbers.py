@@ -68,6 +68,7 @@ def expected(name: str, rows: Sequence[tuple[float, float]]) -> float | None:
 
 @every_metric
 @given(rows=rows)
+@pytest.mark.slow
 def test_the_set_and_its_tags_score_as_the_reference_says(
     name: str, rows: list[tuple[float, float, list[str]]]
 ) -> None:
@@ -126,6 +127,7 @@ def test_numbers_far_from_zero_lose_no_digits(middle: float, scale: float) -> No
 
 
 @given(rows=st.lists(st.tuples(few, few), min_size=2, max_size=40))
+@pytest.mark.slow
 def test_tau_counts_pairs(rows: list[tuple[float, float]]) -> None:
     predictions, targets = map(list, zip(*rows, strict=True))
     assume(len(set(predictions)) > 1)
@@ -225,6 +227,7 @@ def responses(**of_all: Any) -> list[dict[str, Any]]:
     return [{"id": str(n), "stars": stars} | of_all for n, stars in enumerate(SAID)]
 
 
+@pytest.mark.slow
 def test_a_task_of_numbers_is_scored_with_intervals() -> None:
     found = evalkit.evaluate(Reviews, responses())
     right = [n % 5 + n % 3 for n in range(40)]
@@ -243,6 +246,7 @@ def test_a_task_of_numbers_is_scored_with_intervals() -> None:
     }
 
 
+@pytest.mark.slow
 def test_replications_are_scored_each_and_averaged() -> None:
     shifted = [
         row | {"stars": row["stars"] * 2, "_replication_": 2} for row in responses()

@@ -150,6 +150,7 @@ queries = st.lists(
 
 @pytest.mark.parametrize("name", METRICS)
 @given(queries=queries, k=st.sampled_from([1, 2, 3, 10]))
+@pytest.mark.slow
 def test_ties_count_as_the_mean_over_their_orders(
     name: str, queries: list[Any], k: int
 ) -> None:
@@ -173,6 +174,7 @@ def test_ties_count_as_the_mean_over_their_orders(
     scores=st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=8, max_size=8),
     k=st.sampled_from([1, 3, 10]),
 )
+@pytest.mark.slow
 def test_ndcg_is_that_of_scikit_learn(
     grades: list[int], scores: list[float], k: int
 ) -> None:
@@ -189,6 +191,7 @@ def test_ndcg_is_that_of_scikit_learn(
 
 
 @given(right=st.lists(st.booleans(), min_size=1, max_size=7).filter(any))
+@pytest.mark.slow
 def test_average_precision_is_that_of_scikit_learn(right: list[bool]) -> None:
     ranking = list(ITEMS[: len(right)])
     answers = [item for item, is_right in zip(ranking, right, strict=True) if is_right]

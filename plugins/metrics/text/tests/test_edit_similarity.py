@@ -33,6 +33,7 @@ def test_it_is_the_definition_by_characters(rows: list[Row]) -> None:
 
 
 @given(rows=rows_of(texts))
+@pytest.mark.slow
 def test_it_is_the_definition_by_words(rows: list[Row]) -> None:
     check_mean(
         f"{NAME}:tokens=blanks",

@@ -44,6 +44,7 @@ def closest(name: str, prediction: str | None, answers: list[str]) -> tuple[int,
 
 @pytest.mark.parametrize("name", NAMES)
 @given(rows=rows_of(texts))
+@pytest.mark.slow
 def test_it_is_jiwers_edits_over_the_closest_answers_lengths(
     name: str, rows: list[Row]
 ) -> None:
@@ -69,6 +70,7 @@ lines = st.lists(st.sampled_from(["red", "Red", "car", "cars", "a"]), min_size=1
 
 @pytest.mark.parametrize("name", NAMES)
 @given(rows=st.lists(st.tuples(lines, lines), min_size=1, max_size=8))
+@pytest.mark.slow
 def test_of_a_whole_set_it_is_what_jiwer_gives(
     name: str, rows: list[tuple[list[str], list[str]]]
 ) -> None:

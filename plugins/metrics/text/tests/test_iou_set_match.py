@@ -48,6 +48,7 @@ def test_it_is_what_scikit_learn_gives() -> None:
 
 
 @given(rows=rows_of(items.map(as_text)))
+@pytest.mark.slow
 def test_it_is_the_jaccard_index_for_the_set_and_every_tag(rows: list[Row]) -> None:
     def sets_of(text: str) -> set[str]:
         return {colour for colour in COLOURS if colour in text}

@@ -95,6 +95,7 @@ predictions = st.none() | st.just(UNREADABLE) | st.tuples(values)
         max_size=6,
     )
 )
+@pytest.mark.slow
 def test_it_is_the_definition_for_the_set_and_every_tag(rows: Any) -> None:
     said = [json.dumps(p[0]) if isinstance(p, tuple) else p for p, *_ in rows]
     wanted = [json.dumps(answer, indent=1) for _, answer, _ in rows]

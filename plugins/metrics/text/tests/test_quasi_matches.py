@@ -41,6 +41,7 @@ DEFINITIONS = {
 
 @pytest.mark.parametrize("name", DEFINITIONS)
 @given(rows=rows_of(texts))
+@pytest.mark.slow
 def test_it_is_the_definition_for_the_set_and_every_tag(
     name: str, rows: list[Row]
 ) -> None:
@@ -49,6 +50,7 @@ def test_it_is_the_definition_for_the_set_and_every_tag(
 
 
 @pytest.mark.known_result
+@pytest.mark.slow
 def test_it_gives_what_helm_gives(oracles: Path) -> None:
     recorded = json.loads((oracles / "helm_golden.json").read_text("utf-8"))
     assert len(recorded["metrics"]) >= 13

@@ -78,6 +78,7 @@ def score(rows: list[tuple[Any, Any]], **options: Any) -> Result:
 
 
 @given(rows=st.lists(st.tuples(st.none() | spans, spans, tags), min_size=1, max_size=6))
+@pytest.mark.slow
 def test_it_is_the_definition_for_the_set_and_every_tag(rows: Rows) -> None:
     pairs = [row[:2] for row in rows]
     result = score(pairs, tags=[row[2] for row in rows])

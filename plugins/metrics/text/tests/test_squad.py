@@ -170,6 +170,7 @@ def test_the_order_of_rows_and_answers_changes_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.slow
 def test_the_size_of_batches_changes_nothing(name: str) -> None:
     texts = ("the red car", "red car", "A blue sky!", "", "on the mat")
     pairs = [(one, [other, "sky"]) for one in texts for other in texts]

@@ -38,6 +38,7 @@ TOKENS = {"words": by_words, "characters": by_characters, "blanks": by_blanks}
 
 @pytest.mark.parametrize(("tokens", "split"), TOKENS.items())
 @given(rows=rows_of(texts))
+@pytest.mark.slow
 def test_it_is_the_definition_for_the_set_and_every_tag(
     tokens: str, split: Callable[[str], list[str]], rows: list[Row]
 ) -> None:

@@ -144,6 +144,7 @@ ALWAYS: dict[str, tuple[Answer, str]] = {
 }
 
 
+@pytest.mark.slow
 def test_every_row_has_an_answer_or_says_why_not(serve: Serve) -> None:
     def answers(got: Got) -> Answer:
         about = got.body["statement"]

@@ -102,6 +102,7 @@ def test_a_program_that_fails_is_named(tmp_path: Path, code: str, message: str) 
     assert "models/command" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_program_that_takes_too_long_is_ended_and_started_anew(
     tmp_path: Path,
 ) -> None:
@@ -159,6 +160,7 @@ def test_what_a_program_says_comes_as_it_was(tmp_path: Path) -> None:
     check()
 
 
+@pytest.mark.slow
 def test_each_answer_of_a_program_may_take_its_time(tmp_path: Path) -> None:
     slowly = f"import time\n{EACH}    time.sleep(0.25)\n    print('3', flush=True)\n"
     found = predict(program(tmp_path, slowly), ROWS[:8], seconds=1.5, retries=0)

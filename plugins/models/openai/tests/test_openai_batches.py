@@ -240,6 +240,7 @@ def test_answers_are_joined_by_their_ids(server: BatchServer, tmp_path: Path) ->
     assert not server.asked
 
 
+@pytest.mark.slow
 def test_what_is_not_answered_is_an_error_of_its_row(
     server: BatchServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -283,6 +284,7 @@ def test_what_is_not_answered_is_an_error_of_its_row(
     ]
 
 
+@pytest.mark.slow
 def test_replies_that_could_not_be_kept_are_not_paid_for_again(
     server: BatchServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -319,6 +321,7 @@ def test_a_batch_whose_files_are_gone_is_begun_anew(
     assert len(server.batches) == 2
 
 
+@pytest.mark.slow
 def test_requests_that_all_failed_are_asked_anew(
     server: BatchServer, tmp_path: Path
 ) -> None:
@@ -345,6 +348,7 @@ def test_batches_of_long_ago_are_forgotten(server: BatchServer, tmp_path: Path) 
     assert [path.stem for path in unfinished(tmp_path)] == ["new"]
 
 
+@pytest.mark.slow
 def test_an_answer_to_what_was_not_asked_is_refused(server: BatchServer) -> None:
     """As of the file of another batch, whose places are the same."""
     server.answers = lambda lines: (
@@ -398,6 +402,7 @@ def test_a_batch_that_fails_ends_the_work(server: BatchServer, tmp_path: Path) -
     assert len(server.files) == 1
 
 
+@pytest.mark.slow
 def test_what_the_network_interrupts_goes_on(server: BatchServer) -> None:
     server.refuses = {"GET batches": 3, "POST files": 1}
     assert not predict(server, ["a"]).failed
@@ -411,12 +416,14 @@ def test_a_server_without_batches_is_refused(server: BatchServer) -> None:
         predict(server, ["a"])
 
 
+@pytest.mark.slow
 def test_many_requests_go_in_several_batches(server: BatchServer) -> None:
     texts = [f"text {n}" for n in range(7)]
     assert not predict(server, texts, parameters={"batch_requests": 3}).failed
     assert [len(lines) for lines in server.files] == [3, 3, 1]
 
 
+@pytest.mark.slow
 def test_repetitions_are_asked_anew(server: BatchServer) -> None:
     assert len(predict(server, ["a", "b"], replications=2).rows) == 4
     asked = [statement(line) for lines in server.files for line in lines]
@@ -445,6 +452,7 @@ def test_a_batch_that_takes_longer_is_left_under_way(
     assert not unfinished(tmp_path)
 
 
+@pytest.mark.slow
 def test_who_asks_again_while_a_batch_is_under_way_begins_no_second_one(
     server: BatchServer,
 ) -> None:
@@ -486,6 +494,7 @@ def test_a_batch_that_the_server_forgot_is_begun_anew(
     assert len(server.batches) == 2
 
 
+@pytest.mark.slow
 def test_a_process_that_was_killed_goes_on_with_its_batch(
     server: BatchServer, tmp_path: Path
 ) -> None:

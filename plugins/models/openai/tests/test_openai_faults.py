@@ -144,6 +144,7 @@ def predict(url: str, statements: list[str], **more: Any) -> Any:
     )
 
 
+@pytest.mark.slow
 def test_every_row_has_an_answer_or_says_why_not(
     serve: Callable[[Callable[[Got], Answer]], ModelServer],
 ) -> None:

@@ -11,6 +11,8 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
 import evalkit
 from evalkit.edits import Edit, find_difference
 
@@ -55,6 +57,7 @@ def test_the_set_is_what_it_says() -> None:
     assert {case["kind"] for case in unchanged} == {"nothing"}
 
 
+@pytest.mark.slow
 def test_precision_and_recall() -> None:
     judged = [judge(case) for case in CASES]
     made, wanted, right = (sum(each) for each in zip(*judged, strict=True))
@@ -63,6 +66,7 @@ def test_precision_and_recall() -> None:
     assert sum(each.errors == 0 for each in judged) >= 195
 
 
+@pytest.mark.slow
 def test_the_published_figures_are_those() -> None:
     judged = [judge(case) for case in CASES]
     made, wanted, right = (sum(each) for each in zip(*judged, strict=True))

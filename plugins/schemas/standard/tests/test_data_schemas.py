@@ -140,6 +140,7 @@ def test_a_schema_without_any_view_is_refused() -> None:
 
 
 @pytest.mark.known_result
+@pytest.mark.slow
 def test_documents_of_dyff_are_read(oracles: Path) -> None:
     """Dyff stores these three views; its order and nulls are not ours."""
     lines = (oracles / "dyff_schemas.jsonl").read_text(encoding="utf-8").splitlines()

@@ -80,6 +80,7 @@ def is_right(case: dict[str, Any]) -> bool:
 
 
 @pytest.mark.known_result
+@pytest.mark.slow
 def test_schemas_and_errors_of_dyff(oracles: Path) -> None:
     lines = (oracles / "dyff_schemas.jsonl").read_text(encoding="utf-8").splitlines()
     cases = [json.loads(line) for line in lines]

@@ -125,6 +125,7 @@ def check_refusals(run: Path, folder: Path) -> None:
         assert [violation.field for violation in violations] == [name]
 
 
+@pytest.mark.slow
 def test_what_a_run_writes_keeps_its_schemas_and_nothing_else(
     run: Path, tmp_path: Path
 ) -> None:

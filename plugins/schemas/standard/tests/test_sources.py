@@ -43,6 +43,7 @@ def test_a_field_does_not_hide_the_class_of_another() -> None:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
+@pytest.mark.slow
 def test_any_schema_can_be_copied(data: st.DataObject) -> None:
     model = data.draw(models())
     source = model_source(model)

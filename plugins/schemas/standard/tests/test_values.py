@@ -161,6 +161,7 @@ def are_equal(one: Any, other: Any) -> bool:
 
 @given(data=st.data())
 @settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.slow
 def test_rows_of_random_models_come_back(data: st.DataObject) -> None:
     model = data.draw(models(1))
     rows = []

@@ -109,6 +109,7 @@ def test_values_of_partitions_keep_their_types(
     size=st.integers(1, 9),
     by=st.sampled_from([[], ["code"]]),
 )
+@pytest.mark.slow
 def test_random_rows_come_back_whatever_the_size_of_groups(
     tmp_path_factory: pytest.TempPathFactory,
     codes: list[str | None],

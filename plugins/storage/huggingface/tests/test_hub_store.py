@@ -398,6 +398,7 @@ def test_a_data_set_declares_a_file_of_a_hub(
     assert sum("/resolve/" in request for request in hub.requests) == 1
 
 
+@pytest.mark.slow
 def test_a_merged_run_names_no_one_file_for_all(hub: Any, tmp_path: Path) -> None:
     halves = {"0.jsonl": as_lines(ROWS[:20]), "1.jsonl": as_lines(ROWS[20:])}
     hub.commit(NAME, halves, "main")
@@ -423,6 +424,7 @@ def test_a_folder_is_one_commit(commit: str) -> None:
     assert (found / "test.jsonl").permanent == f"{ROOT}@{commit}/data/test.jsonl"
 
 
+@pytest.mark.slow
 def test_the_command_line_scores_it(
     hub: Any, commit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

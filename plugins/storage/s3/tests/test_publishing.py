@@ -89,6 +89,7 @@ def test_a_dry_run_writes_nothing(client: Any, bucket: str) -> None:
     assert held(client, bucket) == {}
 
 
+@pytest.mark.slow
 def test_copies_and_predictions_and_runs(
     client: Any, bucket: str, tmp_path: Path
 ) -> None:

@@ -396,5 +396,6 @@ def test_shards_in_a_bucket_are_scored_as_one(
     assert [file.name for file in result.record.data.files] == ["0.jsonl", "1.jsonl"]
 
 
+@pytest.mark.slow
 def test_it_keeps_the_laws_of_stores(store: S3Store, bucket: str) -> None:
     check_storage(f"s3://{bucket}/laws/", store=store, secrets=[SECRET_KEY])

@@ -66,6 +66,7 @@ def test_a_run_that_is_not_there_is_said_of_its_folder(root: str, command: str) 
     assert done.stderr.strip().endswith(f"there is no run {root}/nothing/here")
 
 
+@pytest.mark.slow
 def test_perturbed_copies_may_be_a_run_of_another_folder(
     root: str, tmp_path: Path
 ) -> None:
@@ -128,6 +129,7 @@ def test_a_published_data_set_is_the_one_file_of_its_folder(bucket: str) -> None
     assert len(evalkit.load_inputs(f"{root}/datasets/nli", task="nli").rows) == 90
 
 
+@pytest.mark.slow
 def test_published_predictions_are_evaluated_under_the_model_s_name(
     bucket: str,
 ) -> None:

@@ -136,6 +136,7 @@ def test_a_broken_law_is_named(dataset: Any, law: str, said: str) -> None:
     assert "breaks the law" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_good_one_passes_each_law() -> None:
     check_dataset(Films)
     known = {"1": dataset_sha256(Films)}
@@ -157,6 +158,7 @@ def test_ours_pass(name: str) -> None:
     check_dataset(name)
 
 
+@pytest.mark.slow
 def test_data_that_changed_under_an_old_version_are_found() -> None:
     known = {"1": dataset_sha256(Films)}
     check_dataset(Films, sha256=known)

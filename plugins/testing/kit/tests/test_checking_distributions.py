@@ -276,6 +276,7 @@ def test_what_ends_the_process_is_named_and_the_next_one_is_surveyed(
     assert [each["error"] == "" for _, each in found.loaded()] == [False, True]
 
 
+@pytest.mark.slow
 def test_what_one_changes_is_not_blamed_on_the_next(
     evalkit_distribution: Callable[..., Any],
 ) -> None:

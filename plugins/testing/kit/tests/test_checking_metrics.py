@@ -115,6 +115,7 @@ def test_metrics_that_keep_the_laws_pass(metric: Any) -> None:
     check_metric(metric, max_examples=FEW)
 
 
+@pytest.mark.slow
 def test_an_installed_metric_is_checked_by_its_name_or_as_bound(letters: Any) -> None:
     few = {"answer_kind": "one", "max_examples": 2}
     check_metric("hits", **few)
@@ -481,6 +482,7 @@ def test_a_law_that_is_kept_can_be_checked_alone(law: str) -> None:
 
 
 @pytest.mark.usefixtures("hurried")
+@pytest.mark.slow
 def test_of_several_broken_laws_the_first_is_told() -> None:
     with pytest.raises(MetricLawError) as caught:
         check_metric(MeanOfMeans, laws=["tags", "perfect", "split", "batches"])
@@ -677,6 +679,7 @@ def test_the_message_has_metric_law_and_the_smallest_data() -> None:
 
 
 @pytest.mark.usefixtures("hurried")
+@pytest.mark.slow
 def test_tags_clusters_fields_and_labels_are_in_the_message() -> None:
     class Clustered(Needs):
         interval = "t"
@@ -695,6 +698,7 @@ def test_tags_clusters_fields_and_labels_are_in_the_message() -> None:
 
 
 @pytest.mark.usefixtures("hurried")
+@pytest.mark.slow
 def test_what_a_metric_raised_is_the_cause() -> None:
     with pytest.raises(MetricLawError) as caught:
         check_metric(Raises, laws=["values"])
@@ -732,6 +736,7 @@ class Needs(Metric):
         return float(fields["confidence"]) * (prediction == target)
 
 
+@pytest.mark.slow
 def test_columns_that_a_metric_can_do_without_need_no_examples() -> None:
     class Certain(Needs):
         optional_columns = ("confidence",)
@@ -764,10 +769,12 @@ def test_a_metric_that_needs_columns_needs_examples() -> None:
     ],
     ids=["list", "strategy"],
 )
+@pytest.mark.slow
 def test_fields_come_from_the_examples_given(examples: Any) -> None:
     check_metric(Needs, examples=examples, max_examples=FEW)
 
 
+@pytest.mark.slow
 def test_fields_may_be_numbers_for_every_label() -> None:
     class Confidence(Needs):
         columns = ("prob",)
@@ -1017,10 +1024,12 @@ def test_the_laws_have_names_and_statements() -> None:
 
 
 @pytest.mark.parametrize("off", [None, False])
+@pytest.mark.slow
 def test_the_law_about_perfect_predictions_can_be_switched_off(off: Any) -> None:
     check_metric(get_difference, perfect=off, max_examples=FEW)
 
 
+@pytest.mark.slow
 def test_a_metric_without_direction_or_bound_has_no_best_value() -> None:
     @evalkit.metric(bounds=(0, 1))
     def get_undirected(predictions: list[str], targets: list[str]) -> float:
@@ -1058,6 +1067,7 @@ def test_a_metric_may_fail_only_where_that_is_allowed(metric: Any) -> None:
 
 
 @pytest.mark.usefixtures("hurried")
+@pytest.mark.slow
 def test_allowed_errors_hide_no_broken_law() -> None:
     def get_first_of_two(predictions: list[str], targets: list[str]) -> float:
         return get_two_classes(predictions, targets) + get_first(predictions, targets)
@@ -1070,6 +1080,7 @@ def test_allowed_errors_hide_no_broken_law() -> None:
     assert caught.value.law == "values"
 
 
+@pytest.mark.slow
 def test_a_metric_that_never_has_a_value_was_not_checked() -> None:
     def get_nothing(predictions: list[str], targets: list[str]) -> None:
         return None
@@ -1092,6 +1103,7 @@ def test_an_instance_is_left_as_it_was_given() -> None:
 
 
 @pytest.mark.usefixtures("hurried")
+@pytest.mark.slow
 def test_a_metric_that_cannot_be_copied_is_checked_as_it_is() -> None:
     class Locked(Share):
         def __init__(self) -> None:
@@ -1107,6 +1119,7 @@ def test_a_metric_that_cannot_be_copied_is_checked_as_it_is() -> None:
 
 
 @pytest.mark.usefixtures("hurried")
+@pytest.mark.slow
 def test_nothing_is_written(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(MetricLawError):
@@ -1227,6 +1240,7 @@ class HasOneOfTwo(HasTwoBounds):
     scores = {"": {}, "below": {}}
 
 
+@pytest.mark.slow
 def test_each_score_has_the_bounds_that_it_says() -> None:
     check_metric(HasTwoBounds, laws=["values"])
     with pytest.raises(MetricLawError, match=r"'below'.* outside of the bounds"):

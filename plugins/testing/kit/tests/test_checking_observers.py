@@ -122,6 +122,7 @@ def test_an_observer_that_keeps_the_laws_is_told_all_that_happens() -> None:
     assert len(notes.said) == 4
 
 
+@pytest.mark.slow
 def test_what_evalkit_does_at_its_first_use_is_not_the_observers() -> None:
     program = (
         "from evalkit.testing import check_observer\n"

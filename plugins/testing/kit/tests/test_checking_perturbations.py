@@ -443,6 +443,7 @@ class Secretive(evalkit.Perturbation):
 
 
 @pytest.mark.parametrize("hidden", [True, False])
+@pytest.mark.slow
 def test_the_name_in_the_copies_must_make_the_same_copies(
     fake_distribution: Callable[..., Any], hidden: bool
 ) -> None:
@@ -481,6 +482,7 @@ class OfASet(evalkit.Perturbation):
 
 
 @pytest.mark.parametrize("order", ["list", "sorted"])
+@pytest.mark.slow
 def test_another_process_must_make_the_same_copies(
     evalkit_distribution: Callable[..., Any], order: str
 ) -> None:
@@ -495,6 +497,7 @@ def test_another_process_must_make_the_same_copies(
     assert "mend: sort what comes from a set" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_what_another_process_cannot_do_is_told(
     evalkit_distribution: Callable[..., Any],
 ) -> None:
@@ -638,6 +641,7 @@ def test_the_first_broken_law_of_the_table_is_told() -> None:
     assert caught.value.law == "attributes"
 
 
+@pytest.mark.slow
 def test_a_given_example_that_breaks_a_law_is_told() -> None:
     class Stubborn(OnMondays):
         label_effect = {"*": "invariant"}

@@ -133,6 +133,7 @@ def test_a_damaged_response_that_is_taken_is_shown() -> None:
     assert caught.value.law == "damaged-responses"
 
 
+@pytest.mark.slow
 def test_a_good_one_passes_each_law() -> None:
     check_task(Mood)
     for law in TASK_LAWS:
@@ -161,10 +162,12 @@ def test_all_of_ours_are_tried() -> None:
 
 
 @pytest.mark.parametrize("name", OURS)
+@pytest.mark.slow
 def test_ours_pass(name: str) -> None:
     check_task(name, responses=OURS[name])
 
 
+@pytest.mark.slow
 def test_what_cannot_be_known_is_asked_for() -> None:
     class Secretive(Mood):
         """Takes no answer that can be drawn."""
@@ -217,6 +220,7 @@ class Marks(evalkit.TaskIO):
     }
 
 
+@pytest.mark.slow
 def test_rows_are_drawn_from_nested_fields() -> None:
     check_task(Marks)
     examples = drawn_rows(Chat, 10)
@@ -313,6 +317,7 @@ class Vague(Counting):
     extract = "last-number"
 
 
+@pytest.mark.slow
 def test_the_right_answer_of_a_response_is_taken_out_of_its_text() -> None:
     check_task(Counting, responses=[{"count": "There are 7."}, {"count": 7}])
     with pytest.raises(TaskLawError, match="`extract` says fails: stage 1: there is n"):
@@ -343,6 +348,7 @@ class Unlabelled(evalkit.TaskIO):
     prompts = {"default": {"query": "{text} {labels}", "shots": {"source": "train"}}}
 
 
+@pytest.mark.slow
 def test_a_model_can_be_asked_by_each_prompt() -> None:
     check_task(Prompted)
     check_task(Unlabelled, responses=[{"mood": "glad"}])
@@ -352,6 +358,7 @@ def test_a_model_can_be_asked_by_each_prompt() -> None:
     assert caught.value.law == "prompts"
 
 
+@pytest.mark.slow
 def test_prompts_that_cannot_be_checked_are_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -104,6 +104,7 @@ def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
     )
 
 
+@pytest.mark.slow
 def test_all_components_are_checked_and_what_is_broken_is_told(
     evalkit_distribution: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -170,6 +171,7 @@ class Gone(Share):
 """
 
 
+@pytest.mark.slow
 def test_what_harms_the_process_is_told_and_harms_no_other(
     evalkit_distribution: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -230,6 +232,7 @@ def test_laws_that_an_author_chooses_are_those_of_each_group(
         conformance._checking(MINE, last, options, 1)()
 
 
+@pytest.mark.slow
 def test_laws_of_which_nothing_was_tried_are_told_beside_what_passed(
     evalkit_distribution: Callable[..., Any],
     tmp_path: Path,
@@ -276,6 +279,7 @@ def test_only_what_an_author_did_not_give_is_skipped(
         _check_or_skip(component, check, {})
 
 
+@pytest.mark.slow
 def test_a_distribution_that_is_not_installed_is_an_error(tmp_path: Path) -> None:
     done = run_pytest(tmp_path, "--evalkit-conformance", "no-such")
     assert "no distribution 'no-such' with components of evalkit is" in done.stdout
@@ -292,6 +296,7 @@ def test_pytest_without_the_option_imports_nothing_of_evalkit(tmp_path: Path) ->
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_what_is_thrown_away_is_found_and_run(
     evalkit_distribution: Callable[..., Any], evalkit_run: Callable[..., Any]
 ) -> None:

@@ -38,6 +38,7 @@ class FirstAnswer(evalkit.Metric):
         return float(bool(target) and prediction == target[0])
 
 
+@pytest.mark.slow
 def test_the_order_of_acceptable_answers_changes_nothing() -> None:
     with pytest.raises(LawError, match="answers in reverse order") as caught:
         check_metric(FirstAnswer, laws=["answers"], max_examples=FEW)
@@ -52,6 +53,7 @@ def test_the_order_of_acceptable_answers_changes_nothing() -> None:
     check_metric(Every, laws=["answers"], max_examples=FEW)
 
 
+@pytest.mark.slow
 def test_the_direction_is_that_of_right_answers() -> None:
     class Distance(evalkit.Metric):
         """How many characters too many or too few."""
@@ -69,6 +71,7 @@ def test_the_direction_is_that_of_right_answers() -> None:
     check_metric(Distance, laws=["perfect"], max_examples=FEW)
 
 
+@pytest.mark.slow
 def test_nan_is_not_taken_for_a_number() -> None:
     class Distance(evalkit.Metric):
         """Mean distance, in which NaN is nothing."""
@@ -86,6 +89,7 @@ def test_nan_is_not_taken_for_a_number() -> None:
         check_metric(name, answer_kind="number", laws=["nan"], max_examples=FEW)
 
 
+@pytest.mark.slow
 def test_reasons_quote_nothing() -> None:
     class Quotes(evalkit.Metric):
         """Scores texts of plain letters."""
@@ -356,6 +360,7 @@ def test_which_acceptable_answer_is_given_changes_nothing() -> None:
     check_metric(Best, laws=["each-answer"], max_examples=FEW)
 
 
+@pytest.mark.slow
 def test_kept_values_have_no_order_that_counts() -> None:
     class Kept(evalkit.Metric):
         """The first of the numbers, or the middle one."""

@@ -81,6 +81,7 @@ def get_share_of_five(predictions: list[str], targets: list[str]) -> Any:
 @pytest.mark.parametrize(
     "metric", [Long, LongByColumn, LongByNumbers, get_share_of_five]
 )
+@pytest.mark.slow
 def test_what_scores_few_examples_keeps_the_laws(metric: Any) -> None:
     check_metric(metric, **TRIED)
 
@@ -102,6 +103,7 @@ class Forgetful(Long):
         return score
 
 
+@pytest.mark.slow
 def test_examples_left_out_that_depend_on_others_break_a_law() -> None:
     with pytest.raises(MetricLawError) as caught:
         check_metric(Forgetful, laws=["split"], **TRIED)

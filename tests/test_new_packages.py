@@ -50,7 +50,7 @@ def test_each_template_is_installed_tested_listed_and_typed(
         )
         done = run(*laws, *given, cwd=folder)
         assert "of laws w" not in done, done
-        # the package's own tests know a data set's hash, and run a command; the model of
+        # the package's tests know a data set's hash, and run a command; the model of
         # the template answers anything, and its adapter reads no files
         untried = {*re.findall(r"the law '([\w-]+)' was not tried", done)}
         known = {"version", "failures", "secrets", "runs", "files", "broken", "blank"}

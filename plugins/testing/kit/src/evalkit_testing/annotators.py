@@ -46,7 +46,7 @@ def check_annotator(
     """Check that an annotator keeps the laws of `evalkit.testing.ANNOTATOR_LAWS`.
 
     Nothing is read from the cache or written there. The annotator is asked for each
-    example about five times, with its `retries` and `pause`.
+    example about seven times, with its `retries` and `pause`.
 
     Args:
         annotator: Name of an installed annotator (`judge:strict=true`), or a class or

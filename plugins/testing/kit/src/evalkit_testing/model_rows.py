@@ -25,10 +25,10 @@ _DRAWN_FOR_ONE = 200
 Values = st.SearchStrategy[Any]
 
 
-def rows_of(
-    model: type[BaseModel], given: Mapping[str, Values] | None = None
-) -> st.SearchStrategy[dict[str, Any]]:
-    """Draw rows, as they stand in a file of JSON, that a model takes.
+def drawn_rows(
+    model: type[BaseModel], count: int, given: Mapping[str, Values] | None = None
+) -> list[dict[str, Any]]:
+    """Return different rows, as in a file of JSON, that a model takes, always the same.
 
     Texts, numbers, booleans, choices, dates, lists, mappings and other models in it are
     drawn by their annotations, with the bounds of `Field`; optional fields are left out
@@ -36,23 +36,8 @@ def rows_of(
 
     Args:
         model: The model.
-        given: What some fields are drawn from instead.
-
-    Returns:
-        The strategy.
-    """
-    return _rows(model, given or {}, _DEEPEST).filter(lambda row: takes(model, row))
-
-
-def drawn_rows(
-    model: type[BaseModel], count: int, given: Mapping[str, Values] | None = None
-) -> list[dict[str, Any]]:
-    """Return different rows that a model takes, the same each time.
-
-    Args:
-        model: The model.
         count: How many, at most.
-        given: As for `rows_of`.
+        given: What some fields are drawn from instead.
 
     Returns:
         The rows; none where the model takes nothing that its annotations say.

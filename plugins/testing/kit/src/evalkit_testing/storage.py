@@ -12,7 +12,8 @@ from evalkit.errors import StorageError
 from evalkit.services import Cleaner, secrets_of_url
 from evalkit.storage import store_of
 from evalkit_testing.laws import LawBroken, LawError, chosen_laws, told_alone
-from evalkit_testing.store_laws import OF_READING, STORAGE_LAWS, Trial
+from evalkit_testing.store_laws import OF_READING, STORAGE_LAWS
+from evalkit_testing.store_trials import Trial
 
 
 class StorageLawError(LawError):

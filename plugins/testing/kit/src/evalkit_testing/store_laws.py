@@ -3,83 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path
 
 from evalkit.errors import StorageError
 from evalkit.services import Cleaner
 from evalkit.storage import (
-    ALWAYS,
     IF_ABSENT,
     Condition,
     ObjectChangedError,
     ObjectExistsError,
-    Store,
     StoredObject,
     if_match,
 )
 from evalkit_testing.laws import Law, LawBroken
+from evalkit_testing.store_trials import CONTENT, Trial
 
-_CONTENT = bytes(range(256)) * 3
 _NAMES = ("a b.txt", "a+b%20.txt", "é 日本.jsonl", "below/it/deep.txt", "z.txt")
 _WRITERS = 6
-
-
-@dataclass
-class Trial:
-    """A store, and where it is tried."""
-
-    store: Store
-    place: str
-    known: Mapping[str, bytes]
-    secrets: Sequence[str]
-    files: Path
-
-    def put(
-        self, uri: str, content: bytes, condition: Condition = ALWAYS
-    ) -> StoredObject:
-        """Write bytes where a condition holds."""
-        path = self.files / uuid.uuid4().hex
-        path.write_bytes(content)
-        sha256 = hashlib.sha256(content).hexdigest()
-        return self.store.put(path, uri, condition, sha256=sha256)
-
-    def found(self, uri: str) -> StoredObject:
-        """Look at an object that is there."""
-        found = self.store.stat(uri)
-        if found is None:
-            raise LawBroken(f"stat says that nothing is at {uri}, where it was written")
-        return found
-
-    def content(self, found: StoredObject) -> bytes:
-        """Read an object."""
-        return b"".join(self.store.read(found, 0, found.size))
-
-    @contextmanager
-    def folder(self) -> Iterator[str]:
-        """Give a folder of its own, of which nothing stays."""
-        folder = f"{self.place.rstrip('/')}/{uuid.uuid4().hex}/"
-        try:
-            yield folder
-        finally:
-            with suppress(Exception):
-                for each in [*self.store.list_objects(folder)]:
-                    self.store.delete(each.uri)
-
-    @contextmanager
-    def objects(self) -> Iterator[Mapping[str, bytes]]:
-        """Give contents by their URIs: those that are known, or one that is written."""
-        with self.folder() as folder:
-            if self.known:
-                yield self.known
-                return
-            uri = f"{folder}it.bin"
-            self.put(uri, _CONTENT)
-            yield {uri: _CONTENT}
 
 
 def _check_missing(trial: Trial) -> None:
@@ -102,7 +43,7 @@ def _check_known(trial: Trial) -> None:
 def _check_written(trial: Trial) -> None:
     with trial.folder() as folder:
         uri = f"{folder}it.txt"
-        for content in (b"first", b"", _CONTENT):
+        for content in (b"first", b"", CONTENT):
             told, found = trial.put(uri, content), trial.found(uri)
             _compare(uri, content, found, trial.content(found))
             if (told.uri, told.size, told.etag) != (uri, found.size, found.etag):

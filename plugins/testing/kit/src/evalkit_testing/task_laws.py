@@ -5,65 +5,26 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
-from typing import Any
-
-import polars as pl
 
 from evalkit import (
     AlignmentError,
     EvalkitError,
     PluginError,
-    Registry,
     Violation,
     evaluate,
     validate,
 )
-from evalkit.adapters import extraction
 from evalkit.catalog import BoundTask, Resolver, check_agreement
 from evalkit_testing.damage import damaged_rows, names_field
 from evalkit_testing.drawn_responses import drawn_examples, drawn_responses
 from evalkit_testing.laws import Law, LawBroken
 from evalkit_testing.prompts import check_prompts
+from evalkit_testing.task_trials import Row, Trial, refusal, with_answer
 
 DRAWN = 10
 """How many examples and responses are drawn."""
-
-Row = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A task, and valid responses to its example."""
-
-    task: BoundTask
-    given: Any
-    registry: Registry
-    example: Row
-    responses: Sequence[Row]
-
-    @property
-    def answer_field(self) -> str:
-        """The field with the answer, of a task that has one."""
-        return str(self.task.answer_field)
-
-    def answer_of(self, response: Row) -> Any:
-        """Return the right answer that a response gives, out of its text."""
-        answer = response.get(self.answer_field)
-        if self.task.extract is None or not isinstance(answer, str):
-            return answer
-        choices = self.task.choices_field and self.example.get(self.task.choices_field)
-        try:
-            found = extraction(self.task.extract, self.registry).extract(
-                pl.Series([answer]),
-                pl.Series([list(choices)]) if choices else None,
-                self.task.labels,
-            )
-        except EvalkitError as error:
-            raise LawBroken(f"what its `extract` says fails: {error}") from error
-        return answer if found.values[0] is None else found.values[0]
 
 
 def _check_example(trial: Trial) -> None:
@@ -77,7 +38,7 @@ def _check_damaged_examples(trial: Trial) -> None:
     for name, damaged in damaged_rows(trial.task.Input, trial.example, "uid"):
         try:
             found = validate(
-                data=[_with_answer(trial, damaged)],
+                data=[with_answer(trial, damaged)],
                 task=trial.given,
                 registry=trial.registry,
             )
@@ -90,13 +51,6 @@ def _check_damaged_examples(trial: Trial) -> None:
             raise LawBroken(
                 f"what is said of {damaged!r} does not name {name!r}: {said}"
             )
-
-
-def _with_answer(trial: Trial, example: Row) -> Row:
-    if trial.task.answer_field is None:
-        return example
-    answer = trial.answer_of(trial.responses[0])
-    return {trial.answer_field: answer, **example}
 
 
 def _check_responses(trial: Trial) -> None:
@@ -200,29 +154,6 @@ def _filled(trial: Trial, response: Row) -> Row:
 def _refuse_changed(hook: str, before: Row, after: Row) -> None:
     if dict(before) != after:
         raise LawBroken(f"{hook} makes {after!r} of the response {dict(before)!r}")
-
-
-def refusal(trial: Trial, response: Row) -> str:
-    """Return why a response is invalid; "" where it is valid."""
-    example = _with_answer(trial, trial.example)
-    try:
-        found = validate(
-            data=[example],
-            predictions=[dict(response)],
-            task=trial.given,
-            model="tried",
-            registry=trial.registry,
-        )
-    except PluginError:
-        raise
-    except EvalkitError as error:
-        return str(error)
-    said = [
-        f"{violation.field}: {violation.rule}"
-        for problem in found.problems
-        for violation in problem.violations
-    ]
-    return "; ".join([*said, *found.refusals])
 
 
 def _check_columns(trial: Trial) -> None:

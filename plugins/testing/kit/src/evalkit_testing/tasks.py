@@ -16,7 +16,8 @@ from evalkit_testing.laws import (
     chosen_laws,
     told_alone,
 )
-from evalkit_testing.task_laws import DRAWN, TASK_LAWS, Row, Trial, refusal
+from evalkit_testing.task_laws import DRAWN, TASK_LAWS
+from evalkit_testing.task_trials import Row, Trial, refusal
 
 _ANSWERS = 40
 """The most labels that are tried as answers."""

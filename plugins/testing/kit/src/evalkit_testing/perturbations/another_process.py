@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -73,7 +73,8 @@ def check_elsewhere(made: Sequence[Made]) -> None:
         if _as_text(one.copies) != _as_text(copies):
             raise LawBroken(
                 f"with the seed {one.seed} the copies of {one.example!r} are "
-                f"{_shown(one.copies)}, and {_shown(copies)} in another process"
+                f"{shown_copies(one.copies)}, and {shown_copies(copies)} in another "
+                "process"
             )
 
 
@@ -81,7 +82,12 @@ def _as_text(copies: Any) -> str:
     return json.dumps(copies, default=str, sort_keys=True)
 
 
-def _shown(copies: Sequence[dict[str, Any]]) -> str:
+def shown_copies(copies: Sequence[Mapping[str, Any]]) -> str:
+    """Show what copies hold beside where they come from.
+
+    Args:
+        copies: The copies.
+    """
     kept = ("uid", "input_id", "perturbation", "edits")
     return repr([{k: v for k, v in row.items() if k not in kept} for row in copies])
 

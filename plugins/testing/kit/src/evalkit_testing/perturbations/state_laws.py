@@ -8,7 +8,7 @@ from typing import Any
 
 from evalkit_testing.global_random import global_seed
 from evalkit_testing.laws import LawBroken, refuse
-from evalkit_testing.perturbations.another_process import MOST, Made
+from evalkit_testing.perturbations.another_process import MOST, Made, shown_copies
 from evalkit_testing.perturbations.trials import PerturbationTrial
 
 _VARIANTS = 3
@@ -20,12 +20,7 @@ _Copies = Sequence[Mapping[str, Any]]
 def _difference(first: _Copies, second: _Copies) -> str | None:
     if list(first) == list(second):
         return None
-    return f"the copies are {_shown(first)}, and {_shown(second)}"
-
-
-def _shown(copies: _Copies) -> str:
-    kept = ("uid", "input_id", "perturbation", "edits")
-    return repr([{k: v for k, v in row.items() if k not in kept} for row in copies])
+    return f"the copies are {shown_copies(first)}, and {shown_copies(second)}"
 
 
 def check_repeatable(trial: PerturbationTrial) -> None:

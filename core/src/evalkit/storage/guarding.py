@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from evalkit.base.failures import hook_failures, located
 from evalkit.errors import EvalkitError, PluginError
+from evalkit.plugins.binding import Guard
 from evalkit.plugins.components import Component
 from evalkit.storage.stores import StoredObject
 
@@ -23,6 +22,8 @@ _GIVES: dict[str, tuple[tuple[type, ...], str]] = {
     "delete": ((object,), ""),
     "honours_conditions": ((bool,), "True or False"),
 }
+_OWN = (EvalkitError, GeneratorExit)
+_HOW_TO_REFUSE = "; raise a StorageError that says of the URI what is wrong"
 METHODS = tuple(_GIVES)
 """What every store has."""
 
@@ -66,14 +67,5 @@ class GuardedStore:
             f"{self._origin}: {step} must give {words}{how}, gave {gave!r}"
         )
 
-    @contextmanager
-    def _failures(self, step: str) -> Iterator[None]:
-        try:
-            yield
-        except (EvalkitError, GeneratorExit):
-            raise
-        except hook_failures() as error:
-            raise PluginError(
-                f"{self._origin}: {step} failed with {located(error)}; raise "
-                "a StorageError that says of the URI what is wrong"
-            ) from error
+    def _failures(self, step: str) -> Guard:
+        return Guard(self._origin, step, passes=_OWN, hint=_HOW_TO_REFUSE)

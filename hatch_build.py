@@ -14,6 +14,13 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 MEMBERS = {
     "evalkit-core": "core",
     "evalkit-cli": "cli",
+    "evalkit-adapters-rows": "plugins/adapters/rows",
+    "evalkit-analysis-compare": "plugins/analysis/compare",
+    "evalkit-analysis-robustness": "plugins/analysis/robustness",
+    "evalkit-analysis-upkeep": "plugins/analysis/upkeep",
+    "evalkit-annotators-columns": "plugins/annotators/columns",
+    "evalkit-commands-perturb": "plugins/commands/perturb",
+    "evalkit-models-base": "plugins/models/base",
     "evalkit-adapters-extraction": "plugins/adapters/extraction",
     "evalkit-adapters-json": "plugins/adapters/json",
     "evalkit-adapters-peers": "plugins/adapters/peers",

@@ -1,0 +1,1 @@
+"""Compare runs: paired differences, tests and sample sizes."""

@@ -1,0 +1,1 @@
+"""Effects of perturbations: drops, flips, worst cases and expectations."""

@@ -1,0 +1,1 @@
+"""Annotators: the kind, and the stage that computes columns from responses."""

@@ -1,0 +1,1 @@
+"""Perturb datasets and rows."""

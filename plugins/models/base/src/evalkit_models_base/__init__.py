@@ -1,0 +1,1 @@
+"""Ask models: the kind `models`, requests, replies, retries and the reply cache."""

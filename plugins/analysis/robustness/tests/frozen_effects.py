@@ -1,0 +1,31 @@
+"""Evaluates with perturbed examples, in the shape of the frozen files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import evalkit
+from evalkit.reporting import find_flips
+
+
+def effects_and_flips(
+    dataset: Any, predictions: Any, copies: Any, answers: Any, **options: Any
+) -> dict[str, Any]:
+    """Return value and `n` of all effects, and the ids of the flips by kind."""
+    given = {"data": dataset} if isinstance(dataset, list) else {"dataset": dataset}
+    result = evalkit.evaluate(
+        **given,
+        predictions=predictions,
+        perturbed=[copies],
+        perturbed_predictions=[answers],
+        model="m",
+        **options,
+    )
+    effects: dict[str, dict[str, Any]] = {}
+    for score in result.under_perturbation:
+        key = f"{score.metric} / {score.perturbation} / {score.computed_on}"
+        effects.setdefault(key, {})[score.tag or ""] = [score.value, score.n]
+    flips: dict[str, list[str]] = {}
+    for row in find_flips(result).rows.iter_rows(named=True):
+        flips.setdefault(row["flip"], []).append(row["id"])
+    return {"effects": effects, "flips": flips}

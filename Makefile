@@ -9,6 +9,8 @@ APART := plugins/models/transformers
 MEMBERS := core cli $(filter-out $(APART),$(wildcard plugins/*/*))
 SETTINGS := pyproject.toml constraints.txt $(addsuffix /pyproject.toml,$(MEMBERS))
 PYTEST := $(BIN)/python -m pytest
+# of the examples that `make test-slow` draws; `make test-slow SEED=…` draws them again
+SEED ?= $(shell date +%s)
 
 # many tests start Python anew: what they import is compiled once, not each time
 export PYTHONDONTWRITEBYTECODE :=
@@ -43,7 +45,7 @@ coverage: $(VENV)/.installed
 	$(PYTEST) -m "not slow" --numprocesses auto --dist worksteal --cov --cov-report=term --cov-fail-under=95 $(PYTEST_OPTIONS)
 
 test-slow: $(VENV)/.docs
-	$(PYTEST) -m slow --numprocesses auto --dist loadgroup --durations=25 $(PYTEST_OPTIONS)
+	$(PYTEST) -m "slow or hypothesis" --hypothesis-profile=drawn --hypothesis-seed=$(SEED) --numprocesses auto --dist loadgroup --durations=25 $(PYTEST_OPTIONS)
 
 # only who builds the site needs the generator
 $(VENV)/.docs: $(VENV)/.installed

@@ -1,39 +1,46 @@
-"""Counts the lines and statements of core by room.
+"""Counts lines, statements and modules: core by room, distributions, tests and docs.
 
 A statement is a node of the syntax tree that is a statement, docstrings aside, so that
 neither comments nor line breaks count.
 
-    .venv/bin/python benchmarks/size.py [core/src/evalkit]
+    .venv/bin/python benchmarks/size.py [REVISION]
+
+With a revision of git, the sizes of that revision stand beside today's.
 """
 
 from __future__ import annotations
 
 import ast
+import io
+import subprocess
 import sys
-from collections.abc import Iterator
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-CORE = Path(__file__).parents[1] / "core" / "src" / "evalkit"
-KERNEL = ("plugins", "base", "scoring", "inference")
-"""The rooms that one has to know to follow a score."""
+ROOT = Path(__file__).parents[1]
+CORE = Path("core/src/evalkit")
+DATA = "templates"
+"""Folders of Python that is data: it is copied into new packages, never imported."""
+
+GENERATED = ("cli.md", "coverage.md", "authoring/mistakes.md")
+"""Pages of `docs` that a script writes as a whole."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Size(NamedTuple):
-    """What a module, or several, take up."""
+    """Number of modules, lines and statements."""
 
-    modules: int
-    lines: int
-    statements: int
+    modules: int = 0
+    lines: int = 0
+    statements: int = 0
 
     def plus(self, other: Size) -> Size:
-        """Add two sizes."""
+        """Return the sum of two sizes."""
         return Size(*(one + two for one, two in zip(self, other, strict=True)))
-
-
-NOTHING = Size(0, 0, 0)
 
 
 def size_of(path: Path) -> Size:
@@ -43,7 +50,7 @@ def size_of(path: Path) -> Size:
 
 
 def count_statements(tree: ast.AST) -> int:
-    """Count statements without texts that stand alone, which are docstrings."""
+    """Count statements, without docstrings and other texts that stand alone."""
     return sum(
         isinstance(node, ast.stmt) and not _is_text(node) for node in ast.walk(tree)
     )
@@ -57,50 +64,141 @@ def _is_text(node: ast.AST) -> bool:
     )
 
 
-def sizes(root: Path = CORE) -> dict[str, Size]:
-    """Measure the rooms.
-
-    Args:
-        root: The folder of the package.
-
-    Returns:
-        The size of each room; modules outside of a room are in the room `.`.
-    """
-    found: dict[str, Size] = {}
-    for path in sorted(root.rglob("*.py")):
-        room = path.relative_to(root).parts[0] if path.parent != root else "."
-        found[room] = found.get(room, NOTHING).plus(size_of(path))
-    return found
-
-
-def total(found: dict[str, Size]) -> Size:
-    """Add the sizes of rooms."""
-    result = NOTHING
-    for size in found.values():
+def total(sizes: Iterable[Size]) -> Size:
+    """Add up sizes."""
+    result = Size()
+    for size in sizes:
         result = result.plus(size)
     return result
 
 
-def functions(root: Path = CORE) -> Iterator[tuple[Path, str, int]]:
+def rooms(core: Path) -> dict[str, Size]:
+    """Measure the rooms of core.
+
+    Args:
+        core: The folder of the package.
+
+    Returns:
+        The size of each room; modules outside of a room are in the room `.`.
+    """
+    sizes: dict[str, Size] = {}
+    for path in sorted(core.rglob("*.py")):
+        room = path.relative_to(core).parts[0] if path.parent != core else "."
+        sizes[room] = sizes.get(room, Size()).plus(size_of(path))
+    return sizes
+
+
+def distributions(root: Path = ROOT) -> dict[str, Size]:
+    """Measure the packages in `plugins`, by folder (`metrics/text`)."""
+    return {
+        f"{folder.parent.parent.name}/{folder.parent.name}": _python(folder, data=False)
+        for folder in sorted(root.glob("plugins/*/*/src"))
+    }
+
+
+def sums(root: Path = ROOT) -> dict[str, Size]:
+    """Measure what has a limit: code by its place, and tests.
+
+    Returns:
+        Sizes of `core`, `cli`, `plugins` (their `src`, without Python that is data),
+        `tests` of all distributions, `examples` and `benchmarks` (without their tests)
+        and `data` (Python in data files).
+    """
+    sizes = {
+        "core": _python(root / "core" / "src"),
+        "cli": _python(root / "cli" / "src"),
+        "plugins": total(distributions(root).values()),
+        "tests": _python(root, tests=True).plus(size_of(root / "conftest.py")),
+        "examples": _python(root / "examples"),
+        "benchmarks": _python(root / "benchmarks"),
+        "data": total(
+            total(map(size_of, _modules(folder)))
+            for folder in root.glob(f"plugins/*/*/src/*/{DATA}")
+        ),
+    }
+    main = ("core", "cli", "plugins")
+    return {**sizes, " + ".join(main): total(sizes[name] for name in main)}
+
+
+def _modules(folder: Path) -> Iterator[Path]:
+    return (
+        path
+        for path in sorted(folder.rglob("*.py"))
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
+
+
+def _python(folder: Path, *, tests: bool = False, data: bool = True) -> Size:
+    """Measure the modules of a folder: those below a folder `tests`, or the others."""
+    sizes = []
+    for path in _modules(folder):
+        parts = path.relative_to(folder).parts
+        is_data = DATA in parts
+        if (
+            ("tests" in parts) == tests
+            and (data or not is_data)
+           
+        ):
+            sizes.append(size_of(path))
+    return total(sizes)
+
+
+def words(root: Path = ROOT) -> int:
+    """Count the words of the pages in `docs` that people write."""
+    docs = root / "docs"
+    return sum(
+        len(path.read_text(encoding="utf-8").split())
+        for path in docs.rglob("*.md")
+        if path.relative_to(docs).as_posix() not in GENERATED
+    )
+
+
+def functions(core: Path = ROOT / CORE) -> Iterator[tuple[Path, str, int]]:
     """Yield file, name and lines of each function, without its head and docstring."""
-    for path in sorted(root.rglob("*.py")):
+    for path in sorted(core.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, Function):
                 body = node.body[1:] if _is_text(node.body[0]) else node.body
-                lines = node.end_lineno - body[0].lineno + 1 if body else 0
+                lines = (node.end_lineno or 0) - body[0].lineno + 1 if body else 0
                 yield path, node.name, lines
 
 
-def main(root: Path) -> None:
-    """Print the table."""
-    found = sizes(root)
-    rows = [*sorted(found.items()), ("all", total(found))]
-    kernel = {room: size for room, size in found.items() if room in KERNEL}
-    rows.append((" + ".join(KERNEL), total(kernel)))
-    print(f"{'room':40}{'modules':>8}{'lines':>8}{'statements':>12}")
-    for name, size in rows:
-        print(f"{name:40}{size.modules:8}{size.lines:8}{size.statements:12}")
+def _checkout(revision: str, folder: Path) -> Path:
+    """Unpack a revision of git."""
+    archive = subprocess.run(
+        ["git", "archive", revision], cwd=ROOT, capture_output=True, check=True
+    )
+    with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+        files.extractall(folder, filter="data")
+    return folder
+
+
+def _print(
+    title: str, measure: Callable[[Path], dict[str, Size]], roots: list[Path]
+) -> None:
+    tables = [measure(root) for root in roots]
+    names = dict.fromkeys(name for table in tables for name in table)
+    columns = f"{'modules':>9}{'lines':>9}{'statements':>12}"
+    print(f"
+{title:28}{columns * len(roots)}")
+    for name in sorted(names):
+        row = (table.get(name, Size()) for table in tables)
+        cells = (f"{one.modules:9}{one.lines:9}{one.statements:12}" for one in row)
+        print(f"{name:28}" + "".join(cells))
+
+
+def main(revision: str | None = None) -> None:
+    """Print the tables, those of a revision first where one is given."""
+    with tempfile.TemporaryDirectory() as folder:
+        roots = [ROOT]
+        if revision:
+            roots.insert(0, _checkout(revision, Path(folder)))
+        _print("room of core", lambda root: rooms(root / CORE), roots)
+        _print("distribution", distributions, roots)
+        _print("sum", sums, roots)
+        print("
+words of docs by hand:", *map(words, roots))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else CORE)
+    main(*sys.argv[1:2])

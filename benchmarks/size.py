@@ -134,11 +134,7 @@ def _python(folder: Path, *, tests: bool = False, data: bool = True) -> Size:
     for path in _modules(folder):
         parts = path.relative_to(folder).parts
         is_data = DATA in parts
-        if (
-            ("tests" in parts) == tests
-            and (data or not is_data)
-           
-        ):
+        if ("tests" in parts) == tests and (data or not is_data):
             sizes.append(size_of(path))
     return total(sizes)
 
@@ -179,8 +175,7 @@ def _print(
     tables = [measure(root) for root in roots]
     names = dict.fromkeys(name for table in tables for name in table)
     columns = f"{'modules':>9}{'lines':>9}{'statements':>12}"
-    print(f"
-{title:28}{columns * len(roots)}")
+    print(f"\n{title:28}{columns * len(roots)}")
     for name in sorted(names):
         row = (table.get(name, Size()) for table in tables)
         cells = (f"{one.modules:9}{one.lines:9}{one.statements:12}" for one in row)
@@ -196,8 +191,7 @@ def main(revision: str | None = None) -> None:
         _print("room of core", lambda root: rooms(root / CORE), roots)
         _print("distribution", distributions, roots)
         _print("sum", sums, roots)
-        print("
-words of docs by hand:", *map(words, roots))
+        print("\nwords of docs by hand:", *map(words, roots))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,31 @@
+"""The tests that a rewrite must leave in place.
+
+`net.txt` lists them by function and parameters: oracles, known results, conformance of
+our plugins, hostile files, the accounting of rows, and the command line from outside.
+A change may move them; it removes one only with the feature that it tests.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.slow
+def test_every_test_of_the_net_is_there() -> None:
+    collected = subprocess.run(
+        [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:xdist"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    names = {line.partition("::")[2] for line in collected.splitlines()}
+    net = set((ROOT / "tests/net.txt").read_text(encoding="utf-8").splitlines())
+    assert len(net) > 2000
+    assert sorted(net - names) == []

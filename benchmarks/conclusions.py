@@ -25,9 +25,9 @@ import numpy as np
 import polars as pl
 from simulated_sets import Sample, compared_labels, compared_scores
 
-from evalkit.comparing.differences import Difference
-from evalkit.comparing.judging import judge
 from evalkit.inference.intervals import Floats, Integers
+from evalkit_analysis_compare.differences import Difference
+from evalkit_analysis_compare.judging import judge
 
 SEED = 20_261_122
 CONFIDENCE = 0.95

@@ -22,9 +22,9 @@ from typing import NamedTuple
 import numpy as np
 from simulated_sets import compared_scores
 
-from evalkit.comparing.differences import Difference
-from evalkit.comparing.judging import judge
 from evalkit.inference.intervals import Integers
+from evalkit_analysis_compare.differences import Difference
+from evalkit_analysis_compare.judging import judge
 
 SEED = 20_261_122
 SAYING = 60

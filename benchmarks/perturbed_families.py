@@ -25,9 +25,6 @@ import polars as pl
 from simulated_sets import Floats, Integers, Random
 
 from evalkit.base.terms import MetricContext
-from evalkit.comparing.differences import Difference
-from evalkit.comparing.judging import judge
-from evalkit.inference.effective_pairs import share_difference_interval
 from evalkit.inference.intervals import without_interval
 from evalkit.plugins.registry import Registry
 from evalkit.robustness.drops import DropIntervals
@@ -42,6 +39,9 @@ from evalkit.scoring.calls import call_finalize
 from evalkit.scoring.passes import metric_statistics
 from evalkit.scoring.records import GroupScore, ScoringSettings
 from evalkit.scoring.table import ScoringTable
+from evalkit_analysis_compare.differences import Difference
+from evalkit_analysis_compare.effective_pairs import share_difference_interval
+from evalkit_analysis_compare.judging import judge
 
 SEED = 20_261_122
 PERTURBATIONS = 8

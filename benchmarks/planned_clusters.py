@@ -19,11 +19,11 @@ from typing import NamedTuple
 import numpy as np
 from simulated_sets import compared_scores
 
-from evalkit.comparing.judging import judge
 from evalkit.inference.intervals import Floats
-from evalkit.inference.sample_sizes import Goal
-from evalkit.workflows.needs import Needs
-from evalkit.workflows.score_spreads import AS_IT_IS, spread_of_differences
+from evalkit_analysis_compare.judging import judge
+from evalkit_analysis_compare.needs import Needs
+from evalkit_analysis_compare.sample_sizes import Goal
+from evalkit_analysis_compare.score_spreads import AS_IT_IS, spread_of_differences
 
 SEED = 20_261_122
 LEVEL, POWER = 0.05, 0.8

@@ -17,12 +17,6 @@ from numpy.typing import NDArray
 
 from evalkit import Metric
 from evalkit.base.terms import IntervalKind, MetricContext
-from evalkit.comparing.differences import Difference, Levels
-from evalkit.comparing.examples import compare_scores
-from evalkit.comparing.judging import judge
-from evalkit.comparing.pairing import PairedRuns
-from evalkit.comparing.sets import compare_statistics
-from evalkit.comparing.tables import PairedTables, Side
 from evalkit.inference.intervals import Interval
 from evalkit.inference.resampling import Units
 from evalkit.plugins.registry import Registry
@@ -35,6 +29,12 @@ from evalkit.scoring.metric import score_metric
 from evalkit.scoring.passes import metric_statistics
 from evalkit.scoring.records import MetricScores, ScoringSettings
 from evalkit.scoring.table import ScoringTable
+from evalkit_analysis_compare.differences import Difference, Levels
+from evalkit_analysis_compare.examples import compare_scores
+from evalkit_analysis_compare.judging import judge
+from evalkit_analysis_compare.pairing import PairedRuns
+from evalkit_analysis_compare.sets import compare_statistics
+from evalkit_analysis_compare.tables import PairedTables, Side
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -25,7 +25,7 @@ HIDDEN = ("VIRTUAL_ENV", "PYTHON", "EVALKIT_", "COV", "MAKE", "MFLAGS", "PYTEST_
 # signatures, processes, files, numbers, printed reports
 SELECTION = (
     "core/tests/scoring/test_calls.py",
-    "core/tests/comparing/test_comparison.py",
+    "plugins/analysis/compare/tests/test_comparison.py",
     "core/tests/plugins/test_contract.py",
     "core/tests/plugins/test_discovery.py",
     "core/tests/inference/test_intervals.py",

@@ -13,7 +13,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from evalkit import ComparedScore, Comparison
+from evalkit_analysis_compare import ComparedScore, Comparison
 from evalkit_cli.printing.comparison_report import print_comparison
 
 Invoke = Callable[..., Result]

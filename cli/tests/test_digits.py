@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evalkit import ComparedScore, Score
+from evalkit import Score
 from evalkit.reporting import DRAWS_BY_METHOD
+from evalkit_analysis_compare import ComparedScore
 from evalkit_cli.printing.comparison_report import show_compared_interval
 from evalkit_cli.printing.digits import (
     bound_decimals,

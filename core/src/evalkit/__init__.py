@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from evalkit.base.terms import TryAgain as TryAgain
     from evalkit.base.terms import Unparsed as Unparsed
     from evalkit.base.violations import Violation as Violation
-    from evalkit.comparing.comparison import compare as compare
-    from evalkit.comparing.records import ComparedScore as ComparedScore
-    from evalkit.comparing.records import Comparison as Comparison
     from evalkit.edits import Edit as Edit
     from evalkit.errors import AdapterError as AdapterError
     from evalkit.errors import AlignmentError as AlignmentError
@@ -75,8 +72,6 @@ if TYPE_CHECKING:
     from evalkit.workflows.lists import score as score
     from evalkit.workflows.merging import merge as merge
     from evalkit.workflows.options import EvaluationOptions as EvaluationOptions
-    from evalkit.workflows.planning import Plan as Plan
-    from evalkit.workflows.planning import plan as plan
     from evalkit.workflows.rescoring import rescore as rescore
     from evalkit.workflows.validation import Validation as Validation
     from evalkit.workflows.validation import validate as validate
@@ -99,8 +94,6 @@ else:
                 "TryAgain Unparsed"
             ),
             "base.violations": "Violation",
-            "comparing.comparison": "compare",
-            "comparing.records": "ComparedScore Comparison",
             "edits": "Edit",
             "errors": (
                 "AdapterError AlignmentError AnnotatorError DataError EvalkitError "
@@ -127,7 +120,6 @@ else:
             "workflows.lists": "score",
             "workflows.merging": "merge",
             "workflows.options": "EvaluationOptions",
-            "workflows.planning": "Plan plan",
             "workflows.rescoring": "rescore",
             "workflows.validation": "Validation validate validate_with",
             "workflows.verification": "Verification verify",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evalkit.base.synced_files import new_file as new_file
     from evalkit.base.violations import describe as describe
     from evalkit.base.wording import count_of as count_of
-    from evalkit.comparing.conclusions import show_p as show_p
+    from evalkit.base.wording import show_p as show_p
     from evalkit.examples.samples import ExampleSample as ExampleSample
     from evalkit.examples.samples import sample_examples as sample_examples
     from evalkit.inference.confidence_bins import CONFIDENCE_BINS as CONFIDENCE_BINS
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from evalkit.scoring.grouping import UNTAGGED as UNTAGGED
     from evalkit.scoring.replications import count_incomplete as count_incomplete
     from evalkit.workflows.compared_scores import Difference as Difference
-    from evalkit.workflows.planning import Requirement as Requirement
     from evalkit.workflows.regrouping import score_crossings as score_crossings
     from evalkit.workflows.whole_rows import WholeRows as WholeRows
     from evalkit.workflows.whole_rows import load_whole_rows as load_whole_rows
@@ -44,8 +43,7 @@ else:
             "base.nearest": "map_options",
             "base.synced_files": "new_file",
             "base.violations": "describe",
-            "base.wording": "count_of",
-            "comparing.conclusions": "show_p",
+            "base.wording": "count_of show_p",
             "examples.samples": "ExampleSample sample_examples",
             "inference.confidence_bins": (
                 "CONFIDENCE_BINS confidence_bins confidence_edges"
@@ -59,7 +57,6 @@ else:
             "robustness.inputs": "find_stored",
             "scoring.grouping": "UNTAGGED",
             "scoring.replications": "count_incomplete",
-            "workflows.planning": "Requirement",
             "workflows.regrouping": "score_crossings",
             "workflows.whole_rows": "WholeRows load_whole_rows",
             "workflows.compared_scores": "Difference",

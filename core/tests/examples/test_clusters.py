@@ -14,7 +14,6 @@ from evalkit import (
     Metric,
     PluginContractError,
     Result,
-    compare,
     evaluate,
     merge,
     rescore,
@@ -22,6 +21,7 @@ from evalkit import (
     verify,
 )
 from evalkit.inference.cluster_sizes import degrees_of_freedom
+from evalkit_analysis_compare import compare
 
 CODE = """
 import evalkit

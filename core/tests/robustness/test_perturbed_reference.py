@@ -19,12 +19,12 @@ from evalkit.inference.bounded_means import (
     clustered_bounded_mean_interval,
 )
 from evalkit.inference.cluster_sizes import cluster_sums
-from evalkit.inference.effective_pairs import share_difference_interval
 from evalkit.inference.intervals import Interval
 from evalkit.inference.skewed_means import (
     clustered_skewed_mean_interval,
     skewed_mean_interval,
 )
+from evalkit_analysis_compare.effective_pairs import share_difference_interval
 
 from ..perturbed_plugins import LABELS, Clustered, Data, evaluate, example
 

@@ -21,6 +21,7 @@ from evalkit.plugins.registry import Registry
 from evalkit.runs.stored import read_run
 from evalkit.workflows.rescoring import rescore
 from evalkit.workflows.verification import verify
+from evalkit_analysis_compare import compare
 
 from ..perturbed_plugins import (
     REGISTRY,
@@ -391,7 +392,7 @@ def edited(result: Result, edit: Callable[[dict[str, Any]], None]) -> Path:
 @pytest.mark.slow
 def test_a_comparison_says_that_it_is_not_of_perturbed_scores() -> None:
     plain = evalkit.evaluate(Data(ROWS), SAID, metrics=["right"], registry=REGISTRY)
-    compared = evalkit.compare(score(), plain, registry=REGISTRY)
+    compared = compare(score(), plain, registry=REGISTRY)
     assert {row.metric for row in compared.rows} == {"right"}
     assert "scores under perturbation are not compared" in " ".join(compared.notices)
 

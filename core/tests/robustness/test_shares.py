@@ -7,7 +7,7 @@ import pytest
 from row_intervals import mean_interval
 from scipy import stats
 
-from evalkit.inference.effective_pairs import share_difference_interval
+from evalkit_analysis_compare.effective_pairs import share_difference_interval
 
 
 @pytest.mark.parametrize("n", [10, 50, 400])

@@ -15,11 +15,7 @@ from scipy import stats
 from sklearn.metrics import recall_score
 
 from evalkit import Result, Score
-from evalkit.comparing.judging import judge
-from evalkit.inference.effective_pairs import share_difference_interval
 from evalkit.inference.intervals import Interval
-from evalkit.inference.paired_shares import tango_score
-from evalkit.inference.randomised_tests import Significance
 from evalkit.inference.resampling import Units
 from evalkit.robustness.drop_swaps import BEGUN
 from evalkit.robustness.pairs import Rows
@@ -32,6 +28,10 @@ from evalkit.runs.stored import read_run
 from evalkit.scoring.records import GroupScore
 from evalkit.workflows.rescoring import rescore
 from evalkit.workflows.verification import verify
+from evalkit_analysis_compare.effective_pairs import share_difference_interval
+from evalkit_analysis_compare.judging import judge
+from evalkit_analysis_compare.paired_shares import tango_score
+from evalkit_analysis_compare.randomised_tests import Significance
 
 from ..perturbed_plugins import (
     REGISTRY,

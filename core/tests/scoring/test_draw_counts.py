@@ -6,7 +6,7 @@ from evalkit.inference.draw_counts import DRAWS_BY_METHOD
 from evalkit.inference.largest_differences import DRAWS
 from evalkit.scoring.group_replicates import REPLICATES
 from evalkit.scoring.lists import LIST_REPLICATES
-from evalkit.scoring.paired_sums import SUM_REPLICATES
+from evalkit_analysis_compare.paired_sums import SUM_REPLICATES
 
 
 def test_every_interval_has_at_least_the_draws_that_are_told() -> None:

@@ -12,6 +12,7 @@ import evalkit
 from evalkit import Metric
 from evalkit.errors import DataError, MetricError
 from evalkit.scoring.table import joined_replications
+from evalkit_analysis_compare import compare
 
 from ..engine_tables import make_table
 
@@ -161,6 +162,6 @@ def test_runs_whose_replications_are_joined_are_compared(tmp_path: Path) -> None
     first = evaluate(repeated(), Unanimous, out=tmp_path)
     others = [row | {"label": "positive"} for row in repeated()]
     second = evaluate(others, Unanimous, model="other", out=tmp_path)
-    found = evalkit.compare(first, second, metrics=[Unanimous])
+    found = compare(first, second, metrics=[Unanimous])
     whole = next(row for row in found.rows if row.tag is None)
     assert abs(whole.difference or 0.0) == 0.25

@@ -18,6 +18,7 @@ from evalkit.errors import ObjectExistsError, StorageError
 from evalkit.runs import find_run, find_runs, index, listing, remote
 from evalkit.runs.folders import read_record
 from evalkit.runs.listing import list_runs
+from evalkit_analysis_compare import compare
 
 ROOT = "mem://b/runs"
 ANSWERS = [{"id": "1", "label": "yes"}, {"id": "2", "label": "yes"}]
@@ -96,7 +97,7 @@ def test_runs_are_listed_from_their_records_alone(store: MemoryStore) -> None:
 
 def test_verbs_take_runs_of_stores(store: MemoryStore) -> None:
     first, second = run(), run(model="n")
-    compared = evalkit.compare(evalkit.find_run("m", ROOT), evalkit.find_run("n", ROOT))
+    compared = compare(evalkit.find_run("m", ROOT), evalkit.find_run("n", ROOT))
     assert compared.rows
     again = evalkit.verify(first.run_id, folder=ROOT)
     assert not again.differences

@@ -13,6 +13,7 @@ import pytest
 
 import evalkit
 from evalkit.workflows.regrouping import score_crossings
+from evalkit_analysis_compare import compare
 
 SIZE = 60
 
@@ -310,7 +311,7 @@ def test_what_is_done_with_runs(each: Callable[[Run], list[Any]]) -> None:
         )
         assert result.path is not None
         assert other.path is not None
-        compared = evalkit.compare(result.path, other.path)
+        compared = compare(result.path, other.path)
         found = [
             (row.metric, row.n, row.difference, row.ci_low, row.ci_high)
             for row in compared.rows

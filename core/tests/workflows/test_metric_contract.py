@@ -20,6 +20,7 @@ import pytest
 import evalkit
 from evalkit import Metric, NotScored, Result
 from evalkit.scoring import batches
+from evalkit_analysis_compare import compare
 
 CODE = """
 import evalkit
@@ -292,7 +293,7 @@ class Twice(evalkit.Metric):
     assert first["twice"].value != first["twice#other"].value
     others = [{**row, "label": "a"} for row in PREDICTIONS]
     second = evalkit.evaluate("letters", others, metrics=["twice"], out=tmp_path)
-    compared = evalkit.compare(first, second)
+    compared = compare(first, second)
     rows = {row.metric: row for row in compared.rows if row.tag is None}
     assert {*rows} == {"twice", "twice#other"}
     row = rows["twice#other"]

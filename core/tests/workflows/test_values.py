@@ -15,6 +15,7 @@ from pydantic_core import to_jsonable_python
 
 import evalkit
 from evalkit.errors import SchemaError
+from evalkit_analysis_compare import compare
 
 CODE = """
 from datetime import date
@@ -271,7 +272,7 @@ def test_a_run_folder_keeps_the_types(case: str, tmp_path: Path) -> None:
         kinds = result.examples.schema
         assert kinds["answer"] == kinds["pred"] == found.dtype
     assert evalkit.rescore(one, [Agreed])["agreed"].value == 0.5
-    assert evalkit.compare(two, one).rows[0].difference == 0.5
+    assert compare(two, one).rows[0].difference == 0.5
     assert (merged["same"].value, merged["same"].n) == (0.75, 4)
 
 

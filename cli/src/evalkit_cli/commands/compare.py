@@ -119,7 +119,8 @@ def compare_command(
     """  # noqa: D301 - click reads the backspace
     if len(runs) < _FEWEST_RUNS:
         raise click.UsageError("name at least two runs (see `evalkit runs`).")
-    from evalkit import AlignmentError, compare
+    from evalkit import AlignmentError
+    from evalkit_analysis_compare import compare
     from evalkit_cli.printing.comparison_report import print_comparison
 
     found = named_runs(runs, folder, since=since, quiet=quiet)

@@ -10,7 +10,7 @@ from evalkit_cli.commands.thresholds import NOT_MET, say_not_met
 from evalkit_cli.printing.streams import echo
 
 if TYPE_CHECKING:
-    from evalkit import ComparedScore, Comparison
+    from evalkit_analysis_compare import ComparedScore, Comparison
 
 
 def exit_if_worse(comparison: Comparison) -> None:

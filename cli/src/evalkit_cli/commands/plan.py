@@ -95,9 +95,9 @@ def plan_command(
     if len(runs) > _MOST_RUNS:
         raise click.UsageError("name one run, or two that are compared.")
     size, is_points = _read_size(detect)
-    from evalkit import plan
     from evalkit.errors import EvalkitError
     from evalkit.runs import as_result
+    from evalkit_analysis_compare import plan
     from evalkit_cli.printing.plan_report import print_plan
 
     with plugin_output_to_stderr():

@@ -25,7 +25,7 @@ from evalkit_cli.printing.tables import (
 from evalkit_cli.printing.tag_tables import MOST_TAGS
 
 if TYPE_CHECKING:
-    from evalkit import ComparedScore, Comparison
+    from evalkit_analysis_compare import ComparedScore, Comparison
 
 
 def print_comparison(

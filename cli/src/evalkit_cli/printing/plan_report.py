@@ -14,8 +14,7 @@ from evalkit_cli.printing.tables import (
 )
 
 if TYPE_CHECKING:
-    from evalkit import Plan
-    from evalkit.reporting import Requirement
+    from evalkit_analysis_compare import Plan, Requirement
 
 
 def print_plan(plan: Plan) -> None:

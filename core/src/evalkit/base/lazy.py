@@ -10,14 +10,15 @@ from typing import Any
 
 
 def lazy_names(
-    module: str, names: Mapping[str, str]
+    module: str, names: Mapping[str, str], package: str = "evalkit"
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Make `__getattr__`, `__dir__` and `__all__` of a module (PEP 562).
 
     Args:
         module: Name of the module.
-        names: The public names, with a space between, that each module below
-            `evalkit` defines.
+        names: The public names, separated by spaces, that each module of the package
+            defines.
+        package: The package that holds these modules.
 
     Returns:
         A function that imports and returns what a name stands for, and raises
@@ -27,7 +28,7 @@ def lazy_names(
     return _names_of(
         module,
         {
-            name: f"evalkit.{home}"
+            name: f"{package}.{home}"
             for home, listed in names.items()
             for name in listed.split()
         },

@@ -38,3 +38,29 @@ def absent_field(name: str, offered: Sequence[str]) -> str:
         has = ", ".join(offered[:_SHOWN]) + ("…" if len(offered) > _SHOWN else "")
         hint = f"; data and responses have {has}"
     return f"the field {name!r}, which was not given{hint}"
+
+
+def show_p(p_value: float | None, *, sign: bool = False, at_most: bool = False) -> str:
+    """Return a p-value as a person reads it: `.42`, `.0032`, `1.2e-32`.
+
+    Args:
+        p_value: The p-value.
+        sign: Whether to put `=` or `<` before it.
+        at_most: Whether it may be smaller, which `≤` says.
+
+    Returns:
+        Two digits that count; nothing for None.
+    """
+    if p_value is None:
+        return ""
+    if p_value < 1e-300:
+        return "< 1e-300"
+    equals = "≤ " if at_most else "= " if sign else ""
+    if p_value < 0.0001:
+        return f"{equals}{p_value:.1e}"
+    if p_value >= 0.995:
+        return f"{equals}1"
+    digits = 2
+    while round(p_value, digits) < 10.0 ** (1 - digits):
+        digits += 1
+    return f"{equals}{p_value:.{digits}f}".replace("0.", ".", 1)

@@ -31,13 +31,13 @@ from evalkit.plugins.metadata import installed_header, required_distribution
 from evalkit.plugins.sources import sha256_of
 
 NO_SCORES = (
-    *("__init__.py", "catalog.py", "reporting.py", "testing.py", "comparing"),
+    *("__init__.py", "catalog.py", "reporting.py", "testing.py"),
     *("plugins/byte_code.py", "plugins/displays.py", "plugins/installations.py"),
     *("runs/finding.py", "runs/index.py", "runs/listing.py", "runs/moments.py"),
     *("runs/summaries.py", "runs/tag_scores.py", "runs/views.py"),
     *("workflows/changed_code.py", "workflows/compared_scores.py"),
     *("workflows/contradictions.py", "workflows/input_files.py", "workflows/inputs.py"),
-    *("workflows/needs.py", "workflows/planning.py", "workflows/recounts.py"),
+    "workflows/recounts.py",
     *("workflows/validation.py", "workflows/verification.py"),
 )
 """Rooms and modules of core that compute nothing that a run holds."""

@@ -10,9 +10,9 @@ import math
 from collections.abc import Callable
 
 from evalkit.inference.intervals import Floats
-from evalkit.inference.randomised_tests import Significance
-from evalkit.inference.swap_tests import AllSwaps, RandomSwaps, SwapDifferences
-from evalkit.scoring.paired_sums import SumPair, UnitSums
+from evalkit_analysis_compare.paired_sums import SumPair, UnitSums
+from evalkit_analysis_compare.randomised_tests import Significance
+from evalkit_analysis_compare.swap_tests import AllSwaps, RandomSwaps, SwapDifferences
 
 BEGUN = 256
 """Swaps that are made in any case: all, where there are no more, else random ones."""

@@ -22,25 +22,14 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.columns import all_named
-from evalkit.comparing.differences import Difference
-from evalkit.comparing.replicates import Replicates, most_apart
 from evalkit.errors import MetricError
 from evalkit.inference.cluster_smoothing import widened, widening
-from evalkit.inference.effective_pairs import share_reach
 from evalkit.inference.intervals import (
     N_IS_1,
     ONE_CLUSTER,
     Floats,
     Interval,
     without_interval,
-)
-from evalkit.inference.pair_smoothing import (
-    PairColumns,
-    PairSmoothing,
-    Sides,
-    are_label_pairs,
-    count_changed,
-    right_differences,
 )
 from evalkit.inference.percentiles import percentile_interval
 from evalkit.inference.seeds import generator
@@ -51,8 +40,19 @@ from evalkit.robustness.tested_drops import difference_of_drop
 from evalkit.scoring.calls import call_finalize, value_columns
 from evalkit.scoring.evidence import interval_kind
 from evalkit.scoring.group_replicates import MOST_RESAMPLED
-from evalkit.scoring.paired_sums import SUM_REPLICATES, SumPair, UnitSums
 from evalkit.scoring.records import GroupScore
+from evalkit_analysis_compare.differences import Difference
+from evalkit_analysis_compare.effective_pairs import share_reach
+from evalkit_analysis_compare.pair_smoothing import (
+    PairColumns,
+    PairSmoothing,
+    Sides,
+    are_label_pairs,
+    count_changed,
+    right_differences,
+)
+from evalkit_analysis_compare.paired_sums import SUM_REPLICATES, SumPair, UnitSums
+from evalkit_analysis_compare.replicates import Replicates, most_apart
 
 MOST_DRAWN = 1_000
 """Originals or copies of a group beyond which the delta method takes the place of

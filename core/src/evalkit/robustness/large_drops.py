@@ -12,10 +12,8 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.terms import MetricContext
-from evalkit.comparing.differences import Difference, Intervals
 from evalkit.inference.intervals import influence_interval, without_interval
 from evalkit.inference.resampling import Units
-from evalkit.inference.sign_flips import flip_test
 from evalkit.plugins.bound import BoundMetric
 from evalkit.robustness.means import numbered_groups
 from evalkit.robustness.tested_drops import FLIPS, GroupedStatistics, difference_of_drop
@@ -23,6 +21,8 @@ from evalkit.scoring.evidence import Evidence, UnitTotals
 from evalkit.scoring.group_intervals import NO_GRADIENT
 from evalkit.scoring.records import GroupScore, ScoringSettings
 from evalkit.scoring.table import ScoringTable
+from evalkit_analysis_compare.differences import Difference, Intervals
+from evalkit_analysis_compare.sign_flips import flip_test
 
 
 class SetDrops:

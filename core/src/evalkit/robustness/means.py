@@ -15,7 +15,6 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.terms import IntervalKind, MetricContext
-from evalkit.inference.effective_pairs import share_difference_interval
 from evalkit.inference.intervals import Integers
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.classes import Metric
@@ -27,6 +26,7 @@ from evalkit.scoring.grouping import Groups
 from evalkit.scoring.metric import score_statistics
 from evalkit.scoring.records import GroupScore, ScoringSettings
 from evalkit.scoring.table import ScoringTable
+from evalkit_analysis_compare.effective_pairs import share_difference_interval
 
 
 class Mean(Metric):

@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.columns import all_named
-from evalkit.comparing.differences import Difference
 from evalkit.errors import MetricError
 from evalkit.inference.intervals import Floats, Integers, without_interval
 from evalkit.plugins.bound import BoundMetric
@@ -32,6 +31,7 @@ from evalkit.scoring.lists import score_lists
 from evalkit.scoring.metric import score_statistics
 from evalkit.scoring.records import GroupScore
 from evalkit.scoring.table import ScoringTable
+from evalkit_analysis_compare.differences import Difference
 
 UNEQUAL = (
     "originals have different numbers of copies, and the metric's statistics cannot be "

@@ -8,7 +8,7 @@ Drops are adjusted for all that are read together in one table, a family: one me
 drops of the whole set under all perturbations, those under all families of
 perturbations, or those of all tags under one perturbation or family. Within it p-values
 and intervals are adjusted as those of compared models are
-(`evalkit.comparing.judging`), so that they agree with each other.
+(`evalkit_analysis_compare.judging`), so that they agree with each other.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from evalkit.comparing.differences import Difference, Intervals
-from evalkit.comparing.judging import judge
-from evalkit.comparing.spreads import spread_of
-from evalkit.inference.binomial_tests import mcnemar
 from evalkit.inference.intervals import Floats, Integers, Interval
-from evalkit.inference.paired_shares import tango_interval
-from evalkit.inference.randomised_tests import Significance
 from evalkit.inference.resampling import Units
-from evalkit.inference.sign_flips import flip_test
 from evalkit.perturbing.columns import FAMILY
 from evalkit.robustness.pairs import Mask, Rows
 from evalkit.runs.score_columns import Score, plain_number
 from evalkit.scoring.grouping import WHOLE
 from evalkit.scoring.records import GroupScore
+from evalkit_analysis_compare.binomial_tests import mcnemar
+from evalkit_analysis_compare.differences import Difference, Intervals
+from evalkit_analysis_compare.judging import judge
+from evalkit_analysis_compare.paired_shares import tango_interval
+from evalkit_analysis_compare.randomised_tests import Significance
+from evalkit_analysis_compare.sign_flips import flip_test
+from evalkit_analysis_compare.spreads import spread_of
 
 FLIPS = 1_000
 """Random flips of a drop's signs that are made in any case."""

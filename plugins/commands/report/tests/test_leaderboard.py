@@ -20,6 +20,7 @@ from click.testing import Result
 from scipy import stats
 
 import evalkit
+from evalkit_analysis_compare import compare
 
 Invoke = Callable[..., Result]
 
@@ -161,9 +162,7 @@ def test_ranks_follow_from_the_comparisons(invoke: Invoke) -> None:
             evalkit.read_run(model["scores"][place]["path"])
             for model in found["models"]
         ]
-        compared = evalkit.compare(
-            *results, metrics=["accuracy"], tags=False, all_pairs=True
-        )
+        compared = compare(*results, metrics=["accuracy"], tags=False, all_pairs=True)
         for model in found["models"]:
             name, score = model["model"], model["scores"][place]
             assert score["dataset"] == dataset

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import evalkit
+from evalkit_analysis_compare import Comparison, compare
 from evalkit_commands_report.confusion_section import confusion_of, confusion_table
 from evalkit_commands_report.gathering import Shown
 
@@ -32,7 +33,7 @@ def test_a_run_is_shown_with_its_scores_and_without_a_script(runs: Path) -> None
 
 
 def test_a_comparison_is_shown_with_its_conclusions(runs: Path) -> None:
-    found = evalkit.compare("good", HOSTILE, runs=runs, tags=False)
+    found = compare("good", HOSTILE, runs=runs, tags=False)
     page = Page(found._repr_html_())
     assert page.scripts == []
     for row in found.whole:
@@ -48,7 +49,7 @@ def test_without_the_display_there_is_a_plain_table(
     assert [tag for tag, _ in page.elements][:2] == ["table", "caption"]
     assert f"data, {HOSTILE}: complete" in page.text
     assert str(result["accuracy"].value) in page.text
-    found = evalkit.compare("good", HOSTILE, runs=runs, tags=False)
+    found = compare("good", HOSTILE, runs=runs, tags=False)
     page = Page(found._repr_html_())
     assert found.whole[0].conclusion in page.text
 
@@ -62,7 +63,8 @@ def test_a_notebook_shows_both(runs: Path) -> None:
     for code in (
         f"import evalkit; r = evalkit.read_run({path!r})",
         "r",
-        f"evalkit.compare('good', 'bad', runs={str(runs)!r}, tags=False)",
+        "from evalkit_analysis_compare import compare; "
+        f"compare('good', 'bad', runs={str(runs)!r}, tags=False)",
         "r.by_tag",
     ):
         notebook.cells.append(nbformat.v4.new_code_cell(code))
@@ -76,9 +78,9 @@ def test_a_notebook_shows_both(runs: Path) -> None:
 
 
 def test_no_interval_is_shown_beyond_what_is_possible(runs: Path) -> None:
-    found = evalkit.compare("good", HOSTILE, runs=runs, tags=False)
+    found = compare("good", HOSTILE, runs=runs, tags=False)
     row = found.rows[0]._replace(ci_low=-1.3, ci_high=1.2)
-    wide = evalkit.Comparison(found.to_dict(), [row], found.widest)
+    wide = Comparison(found.to_dict(), [row], found.widest)
     page = Page(wide._repr_html_())
     shown = {a["data-field"]: (a["value"], text) for a, text in page.numbers}
     assert shown["ci_low"] == ("-1.3", "-100")

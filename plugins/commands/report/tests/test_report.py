@@ -14,6 +14,7 @@ import pytest
 from click.testing import Result as Done
 
 import evalkit
+from evalkit_analysis_compare import Comparison, compare
 from evalkit_commands_report import tag_scores
 from evalkit_commands_report.bars import bar_lines
 from evalkit_commands_report.gathering import gather
@@ -26,7 +27,7 @@ Invoke = Callable[..., Done]
 
 @pytest.fixture(scope="module")
 def html(results: list[evalkit.Result]) -> str:
-    return make_page(gather(results, lambda found: evalkit.compare(*found, min_n=5)))
+    return make_page(gather(results, lambda found: compare(*found, min_n=5)))
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +111,7 @@ def _check_shown(shown: str, exact: float | None, scale: float, field: str) -> N
 def test_every_number_of_a_comparison_is_that_of_compare(
     page: Page, results: list[evalkit.Result]
 ) -> None:
-    comparison = evalkit.compare(*results, min_n=5)
+    comparison = compare(*results, min_n=5)
     rows = {(row.model_b, row.metric, row.tag): row for row in comparison.rows}
     checked = 0
     for attributes, shown in page.numbers:
@@ -331,7 +332,7 @@ def test_runs_of_several_data_sets_stand_one_below_the_other(
 def test_runs_that_cannot_be_compared_are_shown_with_the_reason(
     results: list[evalkit.Result],
 ) -> None:
-    def refuse(_: Any) -> evalkit.Comparison:
+    def refuse(_: Any) -> Comparison:
         raise evalkit.AlignmentError(f"other data: {HOSTILE}")
 
     text = Page(make_page(gather(results, refuse))).text

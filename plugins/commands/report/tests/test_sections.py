@@ -9,6 +9,7 @@ import pytest
 from click.testing import Result as Done
 
 import evalkit
+from evalkit_analysis_compare import Comparison, compare
 from evalkit_commands_report import comparison_section, gathering
 from evalkit_commands_report.gathering import gather
 from evalkit_commands_report.numbers import flags_of
@@ -36,20 +37,20 @@ def test_runs_are_compared_on_many_tags_only_when_asked(
 
 
 def test_many_conclusions_on_tags_are_folded(results: list[evalkit.Result]) -> None:
-    found = evalkit.compare(*results[:2])
+    found = compare(*results[:2])
     [row, *_] = found.whole
     names = [f"t{number}" for number in range(250)]
     of_tags = [
         row._replace(tag=name, different=True, conclusion=f"so {name}.")
         for name in names
     ]
-    wide = evalkit.Comparison(found.to_dict(), [row, *of_tags], found.widest)
+    wide = Comparison(found.to_dict(), [row, *of_tags], found.widest)
     page = Page(comparison_section.comparison_body(wide))
     said = [name for name in names if f"so {name}." in page.text]
     assert said == names[:205]
     words = "245 further tags with a difference, of which 200 are here"
     assert words in page.text
-    few = evalkit.Comparison(found.to_dict(), [row, *of_tags[:5]], found.widest)
+    few = Comparison(found.to_dict(), [row, *of_tags[:5]], found.widest)
     assert "further" not in Page(comparison_section.comparison_body(few)).text
 
 

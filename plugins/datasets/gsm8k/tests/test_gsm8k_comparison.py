@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import evalkit
-from evalkit import ComparedScore, Comparison
+from evalkit_analysis_compare import ComparedScore, Comparison, compare
 
 pytestmark = pytest.mark.known_result
 
@@ -33,7 +33,7 @@ def compared(folder: Path, *models: str) -> Comparison:
         results.append(
             evalkit.evaluate("gsm8k", responses, model=model, metrics=["exact-match"])
         )
-    return evalkit.compare(*results)
+    return compare(*results)
 
 
 def whole(comparison: Comparison) -> ComparedScore:

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 import evalkit
-from evalkit import Comparison
+from evalkit_analysis_compare import Comparison, compare
 
 PREDICTIONS = Path(__file__).parents[1] / "src/evalkit_datasets_samples/predictions"
 
 
 def compared(dataset: str) -> Comparison:
     files = sorted((PREDICTIONS / dataset).iterdir())
-    return evalkit.compare(*(evalkit.evaluate(dataset, path) for path in files))
+    return compare(*(evalkit.evaluate(dataset, path) for path in files))
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 import evalkit
+from evalkit_analysis_compare import compare
 
 COUNTS = st.integers(1, 2**53)
 AMOUNTS = st.floats(1e-6, 1e12)
@@ -224,7 +225,7 @@ def test_a_run_is_scored_again_verified_and_compared(tmp_path: Path) -> None:
     assert evalkit.verify(again).agrees
     path = predict(tmp_path, {**FULL, "seconds": 4.0}, "n", "abab")
     other = evaluate(path, metrics=["accuracy", "examples-per-second"], out=runs)
-    found = evalkit.compare(other, again, min_n=1)
+    found = compare(other, again, min_n=1)
     rows = [row for row in found.rows if row.metric == "examples-per-second"]
     assert [(row.tag, row.difference) for row in rows] == [(None, 0.5)]
     assert rows[0].p_value is None

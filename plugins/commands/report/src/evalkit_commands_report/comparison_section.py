@@ -18,7 +18,7 @@ from evalkit_commands_report.markup import Child, Markup, element, fragment
 from evalkit_commands_report.numbers import exact
 
 if TYPE_CHECKING:
-    from evalkit import ComparedScore, Comparison
+    from evalkit_analysis_compare import ComparedScore, Comparison
 
 Widest = Mapping[str, float]
 """The greatest difference that there can be, by metric, as stored."""

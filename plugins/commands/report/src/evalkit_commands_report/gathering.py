@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from evalkit import Comparison, Result, Score
+    from evalkit import Result, Score
+    from evalkit_analysis_compare import Comparison
 
 Bounds = tuple[float | None, float | None]
 

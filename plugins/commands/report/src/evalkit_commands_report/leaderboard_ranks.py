@@ -13,7 +13,7 @@ from evalkit_commands_report.leaderboard_statistics import (
 )
 
 if TYPE_CHECKING:
-    from evalkit import ComparedScore
+    from evalkit_analysis_compare import ComparedScore
     from evalkit_commands_report.leaderboard_runs import Column
 
 Progress = Callable[[str, float], None]
@@ -42,8 +42,8 @@ def rank_column(
         confidence: Probability that all ranges hold the true ranks.
         progress: Told what is being done.
     """
-    from evalkit import compare
     from evalkit.errors import EvalkitError
+    from evalkit_analysis_compare import compare
 
     if len(column.entries) < 2:
         return Ranked({}, [], "only one model has a score")

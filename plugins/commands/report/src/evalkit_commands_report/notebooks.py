@@ -14,7 +14,8 @@ from evalkit_commands_report.tag_scores import held_metrics, largest_n, ranked, 
 from evalkit_commands_report.tag_section import flag_note, tag_table
 
 if TYPE_CHECKING:
-    from evalkit import Comparison, Result
+    from evalkit import Result
+    from evalkit_analysis_compare import Comparison
 
 MOST_TAGS = 10
 """Tags that a notebook shows: the worst; `by_tag` has all."""

@@ -21,7 +21,8 @@ from evalkit_cli.commanding import (
 )
 
 if TYPE_CHECKING:
-    from evalkit import Comparison, Result
+    from evalkit import Result
+    from evalkit_analysis_compare import Comparison
     from evalkit_commands_report.gathering import Gathered
 
 PLOTS = ("tags", "confusion", "reliability", "comparison", "perturbations")
@@ -156,7 +157,7 @@ def _comparer(
     progress: Callable[[str, float], None],
 ) -> Callable[[Sequence[Result]], Comparison]:
     """Return what compares runs: tag by tag, or where there are few, for None."""
-    from evalkit import compare
+    from evalkit_analysis_compare import compare
     from evalkit_commands_report.gathering import (
         FEWEST_EXAMPLES,
         MOST_COMPARED_TAGS,

@@ -1,1 +1,0 @@
-"""Two or more runs of the same data against each other."""

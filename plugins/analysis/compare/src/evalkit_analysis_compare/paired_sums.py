@@ -1,0 +1,191 @@
+"""Draws and swaps the statistics of two models' units together.
+
+A replicate draws the same units for both models, or swaps which of the two a unit's
+statistics belong to; then the sums of every replicate are finalised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from evalkit.base.columns import all_named
+from evalkit.inference.cluster_sizes import describe_sizes
+from evalkit.inference.intervals import Floats, Integers
+from evalkit.inference.resampling import Keys, Units, unit_weights
+from evalkit_analysis_compare.sign_flips import swaps
+
+MOST_CELLS = 20_000_000
+"""Units times sums beyond which a group is not resampled."""
+
+_MOST_WEIGHTS = 20_000_000
+"""Units times replicates that are drawn at a time."""
+
+ROWS = "__rows"
+"""Counts rows, to tell a cell of which nothing was drawn from one that sums to 0."""
+
+MOST_STATES = 2_000
+"""Different outcomes of swaps up to which all of them are looked at."""
+
+SUM_REPLICATES = 1_000
+"""Replicates of a difference."""
+
+SumPair = tuple[pl.DataFrame, pl.DataFrame]
+"""`replicate`, `replication`, the keys and the sums, of either model."""
+
+
+class UnitSums:
+    """Statistics of units, drawn or swapped unit by unit.
+
+    Args:
+        statistics: Of either model: `example`, `replication`, keys and numbers, of the
+            examples of one group.
+        keys: Names of the key columns.
+        columns: Names of the number columns, which merge by sum.
+        units: Says which unit an example belongs to.
+    """
+
+    def __init__(
+        self,
+        statistics: SumPair,
+        keys: Sequence[str],
+        columns: Sequence[str],
+        units: Units,
+    ) -> None:
+        self._cell_keys = ["replication", *keys]
+        self._columns = [*columns, ROWS]
+        with_rows = [part.with_columns(pl.lit(1.0).alias(ROWS)) for part in statistics]
+        together = pl.concat(
+            [part.select(all_named(self._cell_keys)) for part in with_rows]
+        )
+        self._cells = together.unique().sort(all_named(self._cell_keys))
+        examples = np.concatenate([part["example"].to_numpy() for part in statistics])
+        every = units.codes[np.unique(examples)]
+        present, sizes = np.unique(every, return_counts=True)
+        # in the order of their keys, so that sums round alike whatever the rows' order
+        order = np.argsort(units.keys[present], kind="stable")
+        self._sizes = sizes[order].astype(np.float64)
+        self.keys: Keys = units.keys[present[order]]
+        self._place = np.zeros(units.count, dtype=np.int64)
+        self._place[present[order]] = np.arange(len(present))
+        self._codes = units.codes
+        self._parts = with_rows
+
+    @property
+    def size(self) -> int:
+        """How many numbers the statistics of all units are."""
+        return len(self.keys) * self._cells.height * len(self._columns)
+
+    def draw(self, replicates: int) -> SumPair:
+        """Draw the same units for both models (Poisson bootstrap)."""
+        first, second = self._both
+        sums = np.empty((2, replicates, first.shape[1]))
+        step = max(1, _MOST_WEIGHTS // len(self.keys))
+        for start in range(0, replicates, step):
+            count = min(step, replicates - start)
+            weights = unit_weights(self.keys, start, count, replicates)
+            drawn = weights.T.astype(np.float64)
+            sums[0, start : start + count] = drawn @ first
+            sums[1, start : start + count] = drawn @ second
+        return self._frame(sums[0]), self._frame(sums[1])
+
+    @cached_property
+    def _both(self) -> tuple[Floats, Floats]:
+        first, second = (self._spread(part) for part in self._parts)
+        return first, second
+
+    @property
+    def differing(self) -> int:
+        """The number of units whose statistics are not the same in both models."""
+        return len(self._unlike)
+
+    @property
+    def effective_differing(self) -> float:
+        """Units of one size that would be as unequal as those that differ."""
+        sizes = self._sizes[self._unlike]
+        return describe_sizes(sizes).effective if len(sizes) else 0.0
+
+    @property
+    def effective_units(self) -> float:
+        """Units of one size that would be as unequal as all of them."""
+        return describe_sizes(self._sizes).effective
+
+    @cached_property
+    def _unlike(self) -> Integers:
+        """The units whose statistics are not the same in both models."""
+        first, second = self._both
+        return np.flatnonzero((first != second).any(axis=1))
+
+    def all_swaps(self) -> tuple[SumPair, Floats] | None:
+        """Swap in every way, with the share of each; None where there are too many."""
+        units = self._unlike
+        if 2 ** len(units) > MOST_STATES:
+            return None
+        ways = np.arange(2 ** len(units))[:, None] >> np.arange(len(units)) & 1
+        first, second = self._both
+        moved = ways.astype(np.float64) @ (second - first)[units]
+        return self._moved(moved), np.full(len(ways), 1 / len(ways))
+
+    def swap(self, start: int, replicates: int) -> SumPair:
+        """Swap the statistics of about every other unit between the models.
+
+        Args:
+            start: Number of the first swap.
+            replicates: How many swaps.
+        """
+        first, second = self._both
+        units = self._unlike
+        further = (second - first)[units]
+        moved = np.zeros((replicates, first.shape[1]))
+        step = max(1, _MOST_WEIGHTS // max(1, len(units)))
+        for begin in range(0, replicates if len(units) else 0, step):
+            count = min(step, replicates - begin)
+            swapped = swaps(self.keys[units], start + begin, count)
+            moved[begin : begin + count] = swapped.T.astype(np.float64) @ further
+        return self._moved(moved)
+
+    def unswapped(self) -> SumPair:
+        """Return the sums of both models as they are, as one replicate."""
+        return self._moved(np.zeros((1, self._both[0].shape[1])))
+
+    def _moved(self, moved: Floats) -> SumPair:
+        """Return the sums of both models after what was moved to the first."""
+        first, second = (sums.sum(axis=0) for sums in self._both)
+        return self._frame(first + moved), self._frame(second - moved)
+
+    def _spread(self, part: pl.DataFrame) -> Floats:
+        """Return the sums of each unit, of shape (units, cells * columns)."""
+        numbered = self._cells.with_row_index("__cell")
+        # sorted, so that the rounding of a unit's sums does not depend on rows' order
+        rows = part.join(
+            numbered, on=all_named(self._cell_keys), nulls_equal=True
+        ).sort(all_named(["example", "__cell", *self._columns]))
+        unit = self._place[self._codes[rows["example"].to_numpy()]]
+        cells = self._cells.height
+        flat = unit * cells + rows["__cell"].to_numpy().astype(np.int64)
+        size = len(self.keys) * cells
+        columns = [
+            np.bincount(flat, weights=rows[name].to_numpy(), minlength=size)
+            for name in self._columns
+        ]
+        spread = np.stack(columns, axis=-1).reshape(len(self.keys), -1)
+        return spread.astype(np.float64)
+
+    def _frame(self, sums: Floats) -> pl.DataFrame:
+        width = len(self._columns)
+        by_cell = sums.reshape(len(sums), self._cells.height, width)
+        replicate, cell = np.nonzero(by_cell[:, :, width - 1] > 0.5)
+        found = by_cell[replicate, cell]
+        return (
+            pl.DataFrame({"replicate": replicate})
+            .hstack(self._cells[cell])
+            .hstack(
+                [
+                    pl.Series(name, found[:, number])
+                    for number, name in enumerate(self._columns[:-1])
+                ]
+            )
+        )

@@ -1,0 +1,289 @@
+"""Compares two runs by each of their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evalkit.base.names import metric_of
+from evalkit.base.wording import count_of
+from evalkit.errors import EvalkitError, MetricError, PluginError, StorageError
+from evalkit.inference.cluster_sizes import describe_sizes
+from evalkit.plugins.bound import BoundMetric
+from evalkit.plugins.resolver import Resolver
+from evalkit.runs.results import Result
+from evalkit.runs.stored import bound_component, mixed_clusters
+from evalkit.scoring.evidence import interval_kind
+from evalkit.scoring.grouping import WHOLE
+from evalkit.scoring.measurement import prepared
+from evalkit_analysis_compare.conclusions import Names
+from evalkit_analysis_compare.differences import (
+    Difference,
+    Levels,
+    count_as_wrong,
+    without_difference,
+)
+from evalkit_analysis_compare.examples import compare_scores
+from evalkit_analysis_compare.lists import compare_lists
+from evalkit_analysis_compare.pairing import PairedRuns, name_run, score_column
+from evalkit_analysis_compare.sets import compare_statistics
+from evalkit_analysis_compare.tables import PairedTables
+
+
+class ComparedPair:
+    """Two runs, compared metric by metric.
+
+    Args:
+        pair: The two runs.
+        names: What their models are called.
+        resolver: Finds metrics.
+
+    Attributes:
+        pair: The same.
+        names: The same.
+        notices: What a reader should know.
+    """
+
+    def __init__(self, pair: PairedRuns, names: Names, resolver: Resolver) -> None:
+        self.pair = pair
+        self.names = names
+        self._resolver = resolver
+        self._found: dict[str, dict[str, list[Difference]]] = {}
+        self.notices: list[str] = [*_notices(pair)]
+
+    def chosen(self, metrics: Sequence[Any] | None) -> list[str]:
+        """Return the names of the metrics that were asked for.
+
+        Args:
+            metrics: Names or objects; None for all that the runs have in common.
+
+        Raises:
+            EvalkitError: The runs have no such metric in common.
+        """
+        first, second = self.pair.first, self.pair.second
+        both = [name for name in first.metrics if name in second]
+        if metrics is None:
+            alone = [name for name in first.metrics if name not in second]
+            alone += [name for name in second.metrics if name not in first]
+            if alone:
+                self.notices.append(
+                    f"not compared, as only one of the runs has it: {', '.join(alone)} "
+                    "(`evalkit rescore` adds a metric to a run)"
+                )
+            if not both:
+                raise EvalkitError(
+                    f"{name_run(first)} and {name_run(second)} have no metric in "
+                    f"common: {', '.join(first.metrics) or 'none'}; "
+                    f"{', '.join(second.metrics) or 'none'}"
+                )
+            return both
+        wanted = [metrics] if isinstance(metrics, str) else metrics
+        chosen: list[str] = []
+        for metric in wanted:
+            name = metric if isinstance(metric, str) else self._given(metric)
+            found = [
+                each for each in both if each == name or each.startswith(f"{name}#")
+            ]
+            if not found:
+                raise EvalkitError(
+                    f"the runs have no metric {name!r} in common; they have "
+                    f"{', '.join(both) or 'none'}"
+                )
+            chosen += [each for each in found if each not in chosen]
+        return chosen
+
+    def _given(self, metric: Any) -> str:
+        """Take a metric that was given as an object, and give its name."""
+        bound = self._resolver.metric(metric)
+        self._metrics[bound.name] = bound
+        return bound.name
+
+    @cached_property
+    def _metrics(self) -> dict[str, BoundMetric | PluginError]:
+        """The metrics of the first run by name, or why one cannot be loaded."""
+        found: dict[str, BoundMetric | PluginError] = {}
+        for metric in self.pair.first.record.metrics:
+            try:
+                bound = BoundMetric.of(bound_component(metric, self._resolver))
+                found[bound.name] = bound
+            except PluginError as error:
+                found[metric.name] = error
+        return found
+
+    @cached_property
+    def _tables(self) -> PairedTables:
+        return PairedTables(self.pair)
+
+    def is_of_whole(self, metric: str) -> bool:
+        """Tell whether a score is of the whole set alone, so that tags have none.
+
+        Args:
+            metric: Name of the score.
+        """
+        bound = self._metrics.get(self._owner(metric)[0])
+        return isinstance(bound, BoundMetric) and bound.whole_only
+
+    def differences(self, metric: str, levels: Levels) -> list[Difference]:
+        """Compare by one score, for every group.
+
+        Args:
+            metric: Name of the score.
+            levels: Levels that the tests must decide at.
+
+        Returns:
+            The difference of each group, by number.
+        """
+        first, second = self.pair.first, self.pair.second
+        columns = [score_column(result, metric) for result in (first, second)]
+        if columns[0] is not None and columns[1] is not None:
+            return compare_scores(
+                self.pair,
+                self.pair.example_scores(first, columns[0]),
+                self.pair.example_scores(second, columns[1]),
+                levels,
+                first[metric].higher_is_better,
+                shares=self._are_shares(metric),
+            )
+        for result in (first, second):
+            score = result[metric]
+            if score.value is None:
+                return self._none(f"{name_run(result)}: {score.reason}")
+        name, _, part = self._owner(metric)
+        bound = self._metrics.get(name)
+        if bound is None:
+            return self._none("the data set computes it, and only for the whole set")
+        if isinstance(bound, PluginError):
+            return self._none(str(bound))
+        try:
+            return self._with_gaps(self._of_sets(name, part, bound, levels))
+        except (MetricError, StorageError) as error:
+            return self._none(str(error))
+
+    def _are_shares(self, metric: str) -> bool:
+        """Tell whether scores lie between 0 and 1, as the metric declares.
+
+        The unit tells it where the metric cannot be loaded, or the data set computes
+        the score.
+        """
+        name, _, part = self._owner(metric)
+        bound = self._metrics.get(name)
+        if bound is None or isinstance(bound, PluginError):
+            return self.pair.first[metric].unit == "%"
+        if part and part not in bound.scores:
+            return self.pair.first[metric].unit == "%"
+        one = bound.score_of(part)
+        bounds = one.bounds
+        if bounds is None:
+            return interval_kind(one) == "wilson"
+        return tuple(bounds) == (0, 1)
+
+    def _of_sets(
+        self, name: str, part: str, metric: BoundMetric, levels: Levels
+    ) -> list[Difference]:
+        """Compare by a score that only whole sets have."""
+        if not len(self._tables.examples[WHOLE]):
+            reason = "no example was scored in both runs"
+            left_out = self._tables.left_out
+            return [without_difference(reason, 0, count, None) for count in left_out]
+        if name not in self._found:
+            self._found[name] = self._resampled(metric, levels)
+        found = self._found[name].get(part)
+        return found or self._none("the metric gave no value")
+
+    def _with_gaps(self, found: Sequence[Difference]) -> list[Difference]:
+        """Add how many answers are lacking, and how many count as wrong."""
+        tables = self._tables
+        groups = zip(found, tables.lacking, tables.examples, strict=True)
+        return [
+            difference._replace(
+                lacking=lacking, as_wrong=count_as_wrong(self.pair, examples)
+            )
+            for difference, lacking, examples in groups
+        ]
+
+    def _owner(self, metric: str) -> tuple[str, str, str]:
+        """Split the name of a score into that of its metric and its own within it."""
+        owner = metric_of(metric, self._metrics)
+        if owner is None:
+            return metric, "", ""
+        _, mark, score = metric[len(owner) :].partition("#")
+        return owner, mark, score
+
+    def _resampled(
+        self, metric: BoundMetric, levels: Levels
+    ) -> dict[str, list[Difference]]:
+        metric = prepared(metric, self._tables.sides[0].table)
+        if metric.has("compute"):
+            return {
+                each.part: compare_lists(each, self._tables, levels)
+                for each in metric.parts()
+            }
+        return compare_statistics(metric, self._tables, levels)
+
+    def _none(self, reason: str) -> list[Difference]:
+        return [without_difference(reason, 0, 0, None) for _ in self.pair.groups.tags]
+
+
+def _notices(pair: PairedRuns) -> Iterator[str]:
+    first, second = pair.first, pair.second
+    if pair.left_out:
+        left = count_of(pair.left_out, "example")
+        was = "was" if pair.left_out == 1 else "were"
+        yield (
+            f"{left} that only one of {name_run(first)} and {name_run(second)} has "
+            f"{was} left out; {pair.n} compared"
+        )
+    if first.dataset != second.dataset:
+        yield (
+            f"{name_run(first)} is on {first.dataset}, {name_run(second)} on "
+            f"{second.dataset}; their ids and answers agree"
+        )
+    yield from _counted_as_wrong(pair)
+    for result in (first, second):
+        if result.status == "partial":
+            yield f"{name_run(result)} is partial: see `evalkit show {result.run_id}`"
+    if mixed := mixed_clusters(first, second):
+        yield f"{mixed}; the first's are used"
+    if warning := _cluster_warning(pair):
+        yield warning
+    if first.under_perturbation or second.under_perturbation:
+        yield "scores under perturbation are not compared; `evalkit show` has them"
+    mine, others = (_metric_components(result) for result in (first, second))
+    for name in sorted({*mine} & {*others}):
+        if mine[name] != others[name]:
+            yield (
+                f"{name} was not the same code in both runs (versions "
+                f"{mine[name][0]} and {others[name][0]}); `evalkit rescore` computes "
+                "it again"
+            )
+
+
+def _counted_as_wrong(pair: PairedRuns) -> Iterator[str]:
+    for result, wrong in zip((pair.first, pair.second), pair.as_wrong, strict=True):
+        if count := int(wrong.sum()):
+            examples, verb = (
+                count_of(count, "example"),
+                "counts" if count == 1 else "count",
+            )
+            yield (
+                f"{name_run(result)}: {examples} without a valid prediction {verb} as "
+                "wrong"
+            )
+
+
+def _cluster_warning(pair: PairedRuns) -> str | None:
+    """Say that the intervals depend on one large cluster, where they do."""
+    if pair.clusters is None:
+        return None
+    _, sizes = np.unique(pair.clusters, return_counts=True)
+    return describe_sizes(sizes.astype(np.float64)).warning
+
+
+def _metric_components(result: Result) -> dict[str, tuple[Any, Any]]:
+    return {
+        metric.id: (metric.version, metric.source_sha256)
+        for metric in result.record.metrics
+    }

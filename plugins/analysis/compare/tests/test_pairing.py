@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from evalkit.errors import AlignmentError
+from evalkit.runs.results import Result
+from evalkit_analysis_compare.pairing import pair_runs, score_column
+
+from .comparison_runs import make_run, score
+
+SCORES = {"hits": [1.0, 0.0, 1.0]}
+
+
+def test_rows_are_joined_on_id_whatever_their_order() -> None:
+    one = make_run(per_example=SCORES, ids=["b", "a", "c"])
+    other = make_run("b", per_example=SCORES, ids=["c", "b", "a"])
+    pair = pair_runs(one, other)
+    assert pair.n == 3
+    np.testing.assert_array_equal(pair.example_scores(one, "hits"), [0, 1, 1])
+    np.testing.assert_array_equal(pair.example_scores(other, "hits"), [1, 0, 1])
+
+
+def test_other_answers_are_refused_and_named() -> None:
+    one = make_run(per_example=SCORES, answers=["x", "y", "z"])
+    other = make_run("b", per_example=SCORES, answers=["x", "Y", "Z"])
+    message = r"a \(a0+\) and b \(b0+\) have different answers to 2 examples, such as "
+    with pytest.raises(AlignmentError, match=message + r"'e1' \('y' and 'Y'\), 'e2'"):
+        pair_runs(one, other)
+    with pytest.raises(AlignmentError, match="different answers"):
+        pair_runs(one, other, common=True)
+
+
+def test_answers_of_other_types_are_compared_by_what_they_say() -> None:
+    one = make_run(per_example=SCORES, answers=[["x"], ["y"], ["z"]])
+    same = make_run("b", per_example=SCORES, answers=['["x"]', '["y"]', '["z"]'])
+    assert pair_runs(one, same).n == 3
+    other = make_run("b", per_example=SCORES, answers=["x", "y", "z"])
+    with pytest.raises(AlignmentError, match="answers to 3 examples"):
+        pair_runs(one, other)
+    listed = make_run("b", per_example=SCORES, answers=[["x"], ["y"], ["z", "Z"]])
+    with pytest.raises(AlignmentError, match=r"'e2' \(\['z'\] and \['z', 'Z'\]\)"):
+        pair_runs(one, listed)
+
+
+def test_a_null_answer_equals_a_null_answer_only() -> None:
+    one = make_run(per_example=SCORES, answers=["x", None, "z"])
+    again = make_run("b", per_example=SCORES, answers=["x", None, "z"])
+    assert pair_runs(one, again).n == 3
+    with pytest.raises(AlignmentError, match=r"'e1' \(None and 'y'\)"):
+        pair_runs(one, make_run("b", per_example=SCORES, answers=["x", "y", "z"]))
+
+
+def test_examples_of_one_run_only_are_refused_or_left_out() -> None:
+    one = make_run(per_example=SCORES, ids=["a", "b", "c"])
+    other = make_run("b", per_example=SCORES, ids=["b", "c", "d"])
+    with pytest.raises(AlignmentError) as caught:
+        pair_runs(one, other)
+    assert str(caught.value) == (
+        "the runs are not on the same examples: 1 example only in a "
+        f"(a{'0' * 15}), such as 'a'; 1 example only in b (b{'0' * 15}), such as 'd'; "
+        "2 examples in both can be compared with --common (common=True)"
+    )
+    pair = pair_runs(one, other, common=True)
+    assert (pair.n, pair.left_out) == (2, 2)
+    np.testing.assert_array_equal(pair.example_scores(one, "hits"), [0, 1])
+    np.testing.assert_array_equal(pair.example_scores(other, "hits"), [1, 0])
+
+
+def test_a_part_of_the_other_run_is_named_as_that() -> None:
+    whole = make_run(per_example=SCORES)
+    part = make_run("b", per_example={"hits": [1.0]})
+    with pytest.raises(AlignmentError, match=r"2 examples only in a .*, such as 'e1'"):
+        pair_runs(whole, part)
+
+
+def test_nothing_in_common_is_refused_even_with_common() -> None:
+    one = make_run(per_example=SCORES)
+    other = make_run("b", per_example=SCORES, ids=["x1", "x2", "x3"])
+    with pytest.raises(AlignmentError, match=r"no example in common.*'e0'.*'x1'"):
+        pair_runs(one, other, common=True)
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"task": "nli"}, "of different tasks: a .* of mini, b .* of nli"),
+        ({"status": "refused"}, "b .* was refused and has no scores"),
+    ],
+)
+def test_runs_that_cannot_be_compared(record: dict[str, str], message: str) -> None:
+    other = make_run("b", per_example=SCORES, record=record)
+    with pytest.raises(AlignmentError, match=message):
+        pair_runs(make_run(per_example=SCORES), other)
+
+
+def test_a_run_without_examples_is_refused() -> None:
+    one = make_run(per_example=SCORES)
+    bare = Result(one.to_dict(), one.scores, (), None)
+    with pytest.raises(AlignmentError, match="holds no examples"):
+        pair_runs(bare, one)
+
+
+def without_answers(run: Result, sha256: str | None) -> Result:
+    assert run.examples is not None
+    frame = run.examples.drop("answer", "pred")
+    return Result({**run.to_dict(), "data": {"sha256": sha256}}, run.scores, (), frame)
+
+
+def test_without_answers_only_the_same_file_is_the_same_data() -> None:
+    one = make_run(per_example=SCORES, record={"data": {"sha256": "f"}})
+    other = make_run("b", per_example=SCORES)
+    assert pair_runs(one, without_answers(other, "f")).n == 3
+    assert pair_runs(without_answers(one, "f"), without_answers(other, "f")).n == 3
+    for sha256 in ("g", None):
+        with pytest.raises(AlignmentError, match="made without answers"):
+            pair_runs(one, without_answers(other, sha256))
+    unknown = without_answers(one, None)
+    with pytest.raises(AlignmentError, match="made without answers"):
+        pair_runs(unknown, without_answers(other, None))
+
+
+def test_replications_are_averaged_within_the_example() -> None:
+    one = make_run(
+        per_example={"hits": [1.0, 0.0, None, 1.0, None]},
+        ids=["a", "a", "b", "b", "c"],
+        replication=[0, 1, 0, 1, 0],
+    )
+    other = make_run("b", per_example=SCORES, ids=["a", "b", "c"])
+    pair = pair_runs(one, other)
+    np.testing.assert_array_equal(pair.example_scores(one, "hits"), [0.5, 1, np.nan])
+    assert pair.rows(one)["replication"].to_list() == [0, 1, 0, 1, 0]
+    assert pair.rows(other)["replication"].to_list() == [0, 0, 0]
+
+
+def test_clusters_are_those_of_the_run_that_has_any() -> None:
+    clustered = make_run(per_example=SCORES, clusters=[9, 4, 9])
+    plain = make_run("b", per_example=SCORES)
+    for pair in (pair_runs(clustered, plain), pair_runs(plain, clustered)):
+        assert pair.clusters is not None
+        assert pair.clusters.tolist() == [1, 0, 1]
+        assert pair.units.count == 2
+    assert pair_runs(plain, plain).clusters is None
+
+
+def test_keys_of_clusters_do_not_depend_on_the_order_of_examples() -> None:
+    one = make_run(per_example=SCORES, clusters=[9, 4, 9])
+    renamed = make_run(
+        per_example=SCORES, clusters=[4, 9, 9], ids=["e1", "e2", "e0"], tags=[[]] * 3
+    )
+    first, second = pair_runs(one, one), pair_runs(renamed, renamed)
+    assert first.clusters is not None
+    assert second.clusters is not None
+    by_example = [
+        pair.units.keys[pair.clusters].tolist()
+        for pair in (first, second)
+        if pair.clusters is not None
+    ]
+    assert by_example[0] == by_example[1]
+
+
+def test_tags_are_the_first_runs() -> None:
+    one = make_run(per_example=SCORES, tags=[["t"], [], ["t"]])
+    other = make_run("b", per_example=SCORES, tags=[["u"], ["u"], []])
+    assert "t" in pair_runs(one, other).groups.tags
+    assert "u" not in pair_runs(one, other).groups.tags
+
+
+def test_score_column() -> None:
+    run = make_run(per_example={"hits": [1.0, 0.0], "metrics/pred": [0.0, 0.0]})
+    assert score_column(run, "hits") == "hits"
+    assert run.examples is not None
+    named = [score("pred", 0.0, 0.0), score("odd", 0.7, 0.5), score("no", None, None)]
+    run = Result(run.to_dict(), [*run.scores, *named], (), run.examples)
+    assert score_column(run, "pred") == "metrics/pred"
+    assert score_column(run, "odd") is None  # not the mean of its examples' scores
+    assert score_column(run, "no") is None
+    frame = run.examples.drop("metrics/pred").rename({"hits": "gone"})  # type: ignore[union-attr]
+    run = Result(run.to_dict(), run.scores, (), frame)
+    assert score_column(run, "pred") is None  # the column is evalkit's own
+    assert score_column(run, "hits") is None
+    assert isinstance(frame, pl.DataFrame)

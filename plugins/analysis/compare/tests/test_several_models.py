@@ -1,0 +1,134 @@
+"""Comparisons of several models: which pairs, adjusted for how many, and the best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from evalkit.runs.results import Result
+from evalkit_analysis_compare.comparison import compare
+from evalkit_analysis_compare.paired_shares import tango_interval
+
+from .comparison_runs import make_run
+
+N = 200
+
+
+def models(rights: Sequence[int], **how: Any) -> list[Result]:
+    """Make models of which each is right on the first so many of the examples."""
+    return [
+        make_run(
+            "abcdefgh"[number],
+            per_example={"hits": [1.0] * right + [0.0] * (N - right)},
+            **how,
+        )
+        for number, right in enumerate(rights)
+    ]
+
+
+def test_each_is_compared_with_the_first_or_all_in_pairs() -> None:
+    runs = models([100, 110, 120])
+    pairs = [(row.model_a, row.model_b) for row in compare(*runs).rows]
+    assert pairs == [("a", "b"), ("a", "c")]
+    every = compare(*runs, all_pairs=True)
+    pairs = [(row.model_a, row.model_b) for row in every.rows]
+    assert pairs == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert every.to_dict()["all_pairs"] is True
+    assert {row.family_size for row in every.rows} == {3}
+    first = every.rows[0]
+    assert first.p_adjusted == 3 * (first.p_value or 0)
+    wanted = tango_interval(0, 10, N, 1 - 0.05 / 3)
+    assert (first.ci_low_adjusted, first.ci_high_adjusted) == pytest.approx(wanted[:2])
+
+
+def test_one_of_five_small_p_values_is_no_finding() -> None:
+    # 7 against 0 is p = .016 alone, and .078 among five
+    runs = models([100, 107, 100, 100, 100, 100])
+    alone = compare(*runs[:2]).rows[0]
+    assert (alone.p_value, alone.different) == (2 * 0.5**7, True)
+    rows = compare(*runs).rows
+    assert rows[0].p_adjusted == 5 * 2 * 0.5**7
+    assert not any(row.different for row in rows)
+    assert rows[0].conclusion.startswith(
+        "undecided: too few examples differ for the test to show a difference "
+        "(adjusted p = .078); a true difference of "
+    )
+    assert (rows[0].ci_low_adjusted or 0) < (rows[0].ci_low or 0) < 0
+    assert (rows[0].ci_high, rows[0].ci_high_adjusted) == (
+        pytest.approx(-0.0115, abs=0.005),
+        0,
+    )
+
+
+def test_models_not_distinguishable_from_the_best() -> None:
+    runs = models([150, 155, 100, 156])
+    assert compare(*runs).best == {"hits": ["a", "b", "d"]}
+    assert compare(*runs, all_pairs=True).best == {"hits": ["a", "b", "d"]}
+    assert compare(*runs[:2]).best == {}
+
+
+def test_a_pair_that_is_not_shown_can_leave_a_model_out() -> None:
+    # a is near both, but b is better than c
+    runs = models([110, 116, 104])
+    comparison = compare(*runs)
+    assert not any(row.different for row in comparison.rows)
+    assert comparison.best == {"hits": ["a", "b"]}
+    shown = compare(*runs, all_pairs=True)
+    assert [row.different for row in shown.rows] == [False, False, True]
+    assert shown.best == comparison.best
+
+
+def test_the_best_may_have_the_lowest_value() -> None:
+    runs = models([150, 155, 100, 98], higher_is_better=False)
+    assert compare(*runs).best == {"hits": ["c", "d"]}
+    unknown = models([150, 155, 100, 98], higher_is_better=None)
+    assert compare(*unknown).best == {}
+
+
+def test_nothing_is_best_by_a_metric_that_could_not_be_compared() -> None:
+    runs = models([150, 155])
+    none = make_run("n", per_example={"hits": [None] * N})
+    assert compare(*runs, none).best == {}
+
+
+def test_tags_of_all_pairs_are_one_family() -> None:
+    tags = [[f"t:{number % 4}"] for number in range(N)]
+    runs = models([100, 110, 120], tags=tags)
+    rows = compare(*runs).rows
+    assert [row.tag for row in rows[:5]] == [None, *sorted(f"t:{n}" for n in range(4))]
+    by_tag = [row for row in rows if row.tag]
+    assert {row.family_size for row in by_tag} == {8}
+    assert {row.family_size for row in rows if not row.tag} == {2}
+    for row in by_tag:
+        assert row.p_adjusted == min(1, 8 * (row.p_value or 0))
+
+
+@pytest.mark.slow
+def test_a_margin_of_several_holds_for_all_at_once() -> None:
+    runs = models([100, 101, 100, 100, 100, 100])
+    alone = compare(runs[0], runs[2], margin=0.015).rows[0]
+    # z² / (n + z²) at .90 and at 1 - .1 / 5
+    assert alone.equivalent is True
+    together = compare(*runs, margin=0.015).rows[1]
+    assert together.equivalent is False
+    wide = compare(*runs, margin=0.04).rows[1]
+    assert wide.equivalent is True
+    assert "simultaneous 90 % CI −2.6 to 2.6" in wide.conclusion
+
+
+def test_pairs_that_only_tell_the_best_are_told() -> None:
+    runs = [
+        make_run(name, per_example={"hits": [1.0, 0.0]}, record={"dataset": name})
+        for name in "abc"
+    ]
+    told: list[tuple[str, float]] = []
+    comparison = compare(*runs, progress=lambda *each: told.append(each))
+    assert told == [
+        ("comparing a with b", 0.0),
+        ("comparing a with c", 1 / 3),
+        ("comparing b with c", 2 / 3),
+    ]
+    assert any("on b, c (" in notice for notice in comparison.notices)
+    assert len(comparison.notices) == 3

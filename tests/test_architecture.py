@@ -40,7 +40,7 @@ def layers_of_the_contract() -> list[set[str]]:
     (contract,) = (
         each
         for each in settings["tool"]["importlinter"]["contracts"]
-        if each["type"] == "layers" and each["containers"] == ["evalkit"]
+        if each["type"] == "layers" and each.get("containers") == ["evalkit"]
     )
     assert contract["exhaustive"]
     return [set(re.findall(r"\w+", layer)) for layer in contract["layers"]]

@@ -11,14 +11,11 @@ from coverage_scenarios import SCENARIOS
 LEAST, MOST = 0.93, 0.97
 """The aim."""
 
-PICKED = ("worst", "gap")
 """What holds for all groups at once and so may cover more than the aim."""
 
 PART_NAMES = {
     "": "",
     "macro": ": mean over tags",
-    "worst": ": worst tag",
-    "gap": ": gap",
 }
 
 
@@ -51,8 +48,7 @@ known: {sets} data sets were drawn from it, scored with evalkit, and the interva
 counted that hold the truth. [Statistics](statistics.md) says how they are computed.
 
 The aim is 93 to 97 % from n = 200 and from 30 clusters; smaller sets are shown as they
-are. Worst tag and gap hold for all tags at once, so for them the aim is 93 % or more.
-**{kept} of {aimed} rows that have an aim keep it**; the others are in bold, and
+are. **{kept} of {aimed} rows that have an aim keep it**; the others are in bold, and
 explained [below](#exceptions).
 
 Written on {date} by
@@ -105,9 +101,8 @@ WORLDS = """
 - **8 overlapping tags**: each is on three of ten examples, and each changes how likely
   an example is to be right.
 - **12 groups**: as many tags of the given size without overlap, so n is 12 times as
-  large. A gap's interval must hold 0 where all groups are equal. *That share clusters*:
-  each cluster has one example in every group. *In clusters of their own*: no cluster is
-  in two groups. *Small groups* are those that plain errors call different too often.
+  large. *That share clusters*: each cluster has one example in every group. *In
+  clusters of their own*: no cluster is in two groups.
 
 """
 
@@ -248,8 +243,7 @@ def has_aim(row: Row) -> bool:
 
 def keeps_aim(row: Row) -> bool:
     """Tell whether a row's coverage is as it should be."""
-    most = 1.0 if row.part in PICKED else MOST
-    return LEAST <= row.coverage <= most
+    return LEAST <= row.coverage <= MOST
 
 
 def make_page(rows: Sequence[Row], date: datetime.date) -> str:

@@ -2,8 +2,8 @@
 
 A tag's interval is the one that a file of its examples alone would get, so a table of
 500 tags is 500 simulated data sets that are scored in one pass, by the code that
-publishes intervals. Where a whole facet is the subject (a mean over tags, the worst
-group, a gap), each simulated set is a facet of its own.
+publishes intervals. Where a whole facet is the subject (a mean over tags), each
+simulated set is a facet of its own.
 """
 
 from __future__ import annotations
@@ -190,8 +190,7 @@ def facet_outcomes(
         truths: The true score of each tag.
 
     Returns:
-        The intervals of the mean over tags, of the worst tag, whose true value is that
-        of the tag that was found to be the worst, and of the gap.
+        The intervals of the mean over tags.
     """
     sets, count = int(sample.sets[-1]) + 1, len(truths)
     names = [
@@ -199,26 +198,13 @@ def facet_outcomes(
     ]
     codes = sample.sets[tags.examples] * count + tags.numbers
     found = score_sample(metric, sample, _listed(tags.examples, choose(names, codes)))
-    outcomes = {}
-    for kind in ("macro", "worst", "gap"):
-        of_kind = [
-            score
-            for score in found.aggregates
-            if score.kind.startswith(f"{kind}:") and score.value is not None
-        ]
-        outcomes[kind] = _outcomes(
-            [score.interval for score in of_kind],
-            [_true_aggregate(kind, score.tag, truths) for score in of_kind],
-        )
-    return outcomes
-
-
-def _true_aggregate(kind: str, tag: str | None, truths: Sequence[float]) -> float:
-    if kind == "macro":
-        return float(np.mean(truths))
-    if kind == "gap":
-        return max(truths) - min(truths)
-    return truths[int(str(tag).rpartition(":t")[2])]
+    intervals = [
+        score.interval
+        for score in found.aggregates
+        if score.kind.startswith("macro:") and score.value is not None
+    ]
+    truth = float(np.mean(truths))
+    return {"macro": _outcomes(intervals, [truth] * len(intervals))}
 
 
 def paired_score_outcomes(

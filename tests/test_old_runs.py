@@ -19,7 +19,12 @@ from evalkit_cli.main import cli
 
 ARCHIVE = Path(__file__).parent / "runs" / "before-rooms.tar.xz"
 NOISE = {
-    **{"value": 0.0, "se": 0.15, "ci_low": 0.7, "ci_high": 0.7, "shrunk": 0.1},
+    **{
+        "value": 0.0,
+        "se": 0.15,
+        "ci_low": 0.7,
+        "ci_high": 0.7,
+    },
     **{"p_value": 0.5, "p_adjusted": 0.5},
 }
 """Numbers of a score, and how far they move with the seed, in standard errors."""

@@ -130,23 +130,6 @@ def assert_last_digit(half: float, method: str, moves: float) -> None:
     assert last in (1.0, usual) or last / 10 < 1.1 * moves
 
 
-def test_the_worst_and_the_gap_have_no_digit_that_the_seed_decides() -> None:
-    rng = np.random.default_rng(6)
-    # the standard deviation of replicates, times a quantile
-    errors = np.std(rng.normal(size=(400, DRAWS_BY_METHOD["sidak"])), axis=1, ddof=1)
-    # the largest difference of two groups that are equal: from 0 to 1.96 errors
-    draws = DRAWS_BY_METHOD["max-t"]
-    quantiles = [
-        np.quantile(np.abs(rng.normal(size=draws)), 0.95) / 1.96 for _ in range(200)
-    ]
-    for half in HALVES:
-        assert_last_digit(half, "sidak", half * float(np.std(errors)))
-        assert_last_digit(half, "max-t", 2 * half * float(np.std(quantiles)))
-    assert bound_decimals(7.9, 100.0, "max-t") == 0
-    assert bound_decimals(7.9, 100.0, "sidak") == 0
-    assert bound_decimals(7.9, 100.0, "wilson") == 1
-
-
 def test_a_score_never_seems_to_lie_outside_its_interval() -> None:
     near = score(0.6564, 0.6556, 0.75, ci_method="bootstrap")
     assert (show_value(near), show_interval(near)) == ("65.6 %", "[65.6, 75.0]")

@@ -11,16 +11,14 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from evalkit import Metric
-from evalkit.inference import largest_differences
 from evalkit.inference.cluster_sizes import (
     cautious_degrees,
-    degrees_of_freedom,
     intraclass_correlation,
 )
-from evalkit.inference.exact_shares import exact_clustered_share_interval
 from evalkit.inference.intervals import Interval
 from evalkit.inference.largest_differences import pair_differences
 from evalkit.scoring import group_covariance
+from evalkit.scoring.aggregates import DESCRIBED
 from evalkit.scoring.evidence import Evidence
 from evalkit.scoring.records import MetricScores
 
@@ -191,8 +189,9 @@ def test_groups_that_share_nothing_need_only_their_variances(
     for kind in ("macro:f", "gap:f"):
         one, other = aggregate(quick, kind), aggregate(general, kind)
         assert one.value == other.value
-        assert one.interval[:3] == pytest.approx(other.interval[:3], rel=1e-6)
-        assert one.interval.method == other.interval.method
+        if kind == "macro:f":
+            assert one.interval[:3] == pytest.approx(other.interval[:3], rel=1e-6)
+        assert one.interval[3:] == other.interval[3:]
         assert (one.n, one.n_clusters, one.flag) == (
             other.n,
             other.n_clusters,
@@ -242,7 +241,7 @@ def test_every_facet_and_crossing_of_two_groups_is_aggregated() -> None:
     assert aggregate(found, "macro:f").value == (2.0 + 3.5) / 2
     assert aggregate(found, "worst:f").tag == "f:a"
     assert aggregate(found, "worst:f,g").tag == "f:a & g:a"
-    assert aggregate(found, "worst:f,g").interval.reason == "n is 1"
+    assert aggregate(found, "worst:f,g").interval == Interval(reason=DESCRIBED)
     for kind in ("macro:f,g", "gap:f,g"):
         assert aggregate(found, kind).interval == Interval(reason="n of a group is 1")
 
@@ -319,65 +318,6 @@ def test_scores_without_a_gradient_have_no_aggregated_intervals(overlap: bool) -
 # worst ---------------------------------------------------------------------------
 
 
-def test_the_worst_group_has_an_interval_at_the_level_of_sidak() -> None:
-    right = {"a": 30, "b": 22, "c": 35}
-    values = [float(i < right[t]) for t in "abc" for i in range(40)]
-    tags = [[f"f:{t}"] for t in "abc" for _ in range(40)]
-    found = scored(Share, make_table(values), make_groups(tags))
-    worst = aggregate(found, "worst:f")
-    assert (worst.tag, worst.value, worst.n) == ("f:b", 0.55, 40)
-    expected = stats.binomtest(22, 40).proportion_ci(0.95 ** (1 / 3), method="exact")
-    assert (worst.interval.low, worst.interval.high) == pytest.approx(tuple(expected))
-    assert worst.interval.method == "sidak"
-    plain = main_score(found, 2)
-    assert worst.interval.standard_error == plain.interval.standard_error
-
-
-def test_the_worst_share_in_clusters_has_the_exact_interval_of_fewer_rows() -> None:
-    random = np.random.default_rng(3)
-    rates = np.repeat([0.9, 0.6, 0.8, 0.3, 0.9, 0.7], 5)
-    clusters = [str(i // 5) for i in range(30)] * 2
-    values = (random.random(60) < np.tile(rates, 2)).astype(float)
-    values[:30] *= random.random(30) < 0.5
-    tags = [["f:a"]] * 30 + [["f:b"]] * 30
-    table = make_table(values.tolist(), clusters=clusters)
-    worst = aggregate(scored(Share, table, make_groups(tags)), "worst:f")
-    assert worst.tag == "f:a"
-    expected = exact_clustered_share_interval(
-        values[:30].reshape(6, 5).sum(axis=1), np.full(6, 5.0), 0.95**0.5
-    )
-    assert worst.interval == expected._replace(method="sidak")
-
-
-@pytest.mark.parametrize(
-    ("metric", "clusters", "degrees"),
-    [
-        (Mean, None, 29),
-        (BootstrapMean, None, 29),
-        (BootstrapMean, list(range(30)) * 2, 29),
-    ],
-)
-def test_the_worst_group_of_other_metrics_has_students(
-    metric: Any, clusters: Any, degrees: int
-) -> None:
-    values = np.random.default_rng(7).normal(size=60).tolist()
-    found = scored(
-        metric, make_table(values, clusters=clusters), make_groups(disjoint_tags(60, 2))
-    )
-    worst = aggregate(found, "worst:f")
-    [group] = [g for g in (1, 2) if main_score(found, g).value == worst.value]
-    plain = main_score(found, group)
-    error = plain.interval.standard_error
-    assert worst.interval.standard_error == error
-    units = plain.n_clusters or plain.n
-    half = stats.t.isf((1 - 0.95**0.5) / 2, units - 1) * error
-    assert (worst.interval.low, worst.interval.high) == pytest.approx(
-        (worst.value - half, worst.value + half), rel=1e-6
-    )
-    assert worst.interval.method == "sidak"
-    assert worst.n_clusters == plain.n_clusters
-
-
 def test_worse_is_what_the_metric_says() -> None:
     values = [1.0, 2.0, 3.0, 5.0, 1.0, 2.0]
     tags = [[f"f:{t}"] for t in "aabbcc"]
@@ -394,42 +334,7 @@ def test_worse_is_what_the_metric_says() -> None:
     assert {gap.flag for gap in gaps} == {"from f:a to f:b"}
 
 
-def test_a_worst_group_whose_interval_is_none_has_none() -> None:
-    values = [1.0, 1.0, 3.0, 5.0]
-    found = scored(Mean, make_table(values), make_groups([["f:a"]] * 2 + [["f:b"]] * 2))
-    assert aggregate(found, "worst:f").interval == Interval(
-        reason="all values are equal"
-    )
-
-
-def test_a_level_that_is_too_high_has_no_interval(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The wider interval may be none where the plain one was not."""
-    values = np.random.default_rng(3).normal(size=40)
-    from evalkit.scoring.group_intervals import GroupIntervals
-
-    def none(*_: Any) -> Interval:
-        return Interval(reason="too high")
-
-    monkeypatch.setattr(GroupIntervals, "of_mean", none)
-    found = scored(Mean, make_table(values), make_groups(disjoint_tags(40, 2)))
-    assert aggregate(found, "worst:f").interval == Interval(reason="too high")
-
-
 # gap -----------------------------------------------------------------------------
-
-
-def max_t_gap(
-    values: Floats,
-    covariance: Floats,
-    gap: float,
-    confidence: float,
-    degrees: int,
-    random: np.random.Generator,
-) -> tuple[Interval, float]:
-    found = pair_differences(values, covariance, degrees, random)
-    return found.interval(gap, confidence), found.p_value
 
 
 def largest_difference(covariance: Floats, draws: int, seed: int) -> Floats:
@@ -447,17 +352,14 @@ def largest_difference(covariance: Floats, draws: int, seed: int) -> Floats:
 
 
 @pytest.mark.parametrize("is_correlated", [False, True])
-def test_the_gap_is_that_of_all_pairs_at_once(is_correlated: bool) -> None:
+def test_the_test_of_a_facet_is_that_of_all_pairs_at_once(is_correlated: bool) -> None:
     covariance = np.diag([0.01, 0.02, 0.005, 0.04])
     if is_correlated:
         covariance += 0.004
     values = np.array([0.5, 0.9, 0.7, 0.6])
     units = 100_000  # Student's quantile is the normal one
-    found, p_value = max_t_gap(
-        values, covariance, 0.4, 0.95, units, np.random.default_rng(0)
-    )
+    found = pair_differences(values, covariance, units, np.random.default_rng(0))
     largest = largest_difference(covariance, 100_000, 1)
-    quantile = np.quantile(largest, 0.95)
     pairs = [(i, j) for i in range(4) for j in range(i)]
     differences = np.array([abs(values[i] - values[j]) for i, j in pairs])
     errors = np.array(
@@ -466,61 +368,31 @@ def test_the_gap_is_that_of_all_pairs_at_once(is_correlated: bool) -> None:
             for i, j in pairs
         ]
     )
-    low = max(0.0, (differences - quantile * errors).max())
-    high = (differences + quantile * errors).max()
-    assert found.low == pytest.approx(low, abs=0.05 * errors.max())
-    assert found.high == pytest.approx(high, abs=0.05 * errors.max())
-    assert found.standard_error == pytest.approx(errors[np.argmax(differences)])
-    assert found.method == "max-t"
     expected = (largest >= (differences / errors).max()).mean()
-    assert p_value == pytest.approx(
+    assert found.p_value == pytest.approx(
         expected, abs=5 * math.sqrt(expected / 10_000) + 1e-3
     )
 
 
-def test_few_units_widen_the_interval_as_students_quantile_does() -> None:
+def test_of_two_groups_the_test_is_welchs() -> None:
     values, covariance = np.array([0.0, 1.0]), np.diag([0.04, 0.05])
 
-    def of(units: int) -> tuple[Interval, float]:
-        return max_t_gap(
-            values, covariance, 1.0, 0.95, 2 * units - 2, np.random.default_rng(0)
-        )
+    def p_value(units: int) -> float:
+        random = np.random.default_rng(0)
+        return pair_differences(values, covariance, 2 * units - 2, random).p_value
 
-    many, few = of(10**6), of(4)
-    # with two groups it is a single difference, and its test Welch's at 2 (n - 1)
-    assert many[0].high == pytest.approx(1 + stats.norm.isf(0.025) * 0.3, abs=0.02)
-    assert few[0].high == pytest.approx(1 + stats.t.isf(0.025, 6) * 0.3, abs=0.03)
-    assert many[1] == pytest.approx(2 * stats.norm.sf(1 / 0.3), abs=0.002)
-    assert few[1] == pytest.approx(2 * stats.t.sf(1 / 0.3, 6), abs=0.006)
-
-
-@pytest.mark.parametrize("units", [2, 3, 10, 1_000])
-def test_the_test_agrees_with_the_interval(units: int) -> None:
-    covariance = np.diag([0.03, 0.01, 0.02])
-    for gap in np.linspace(0.05, 3.0, 40):
-        values = np.array([0.0, gap, gap / 3])
-        found, p_value = max_t_gap(
-            values, covariance, gap, 0.9, 2 * units - 2, np.random.default_rng(1)
-        )
-        assert found.low is not None
-        if abs(p_value - 0.1) > 1e-3:
-            assert (found.low > 0) == (p_value < 0.1)
+    assert p_value(10**6) == pytest.approx(2 * stats.norm.sf(1 / 0.3), abs=0.002)
+    assert p_value(4) == pytest.approx(2 * stats.t.sf(1 / 0.3, 6), abs=0.006)
 
 
 def test_enormous_differences_have_the_least_p_value() -> None:
-    for units in (2, 50, 10**6):
-        found, p_value = max_t_gap(
-            np.array([0.0, 1e9]),
-            np.diag([1e-9, 1e-9]),
-            1e9,
-            0.95,
-            units,
-            np.random.default_rng(0),
-        )
+    values, covariance = np.array([0.0, 1e9]), np.diag([1e-9, 1e-9])
+    for degrees in (2, 50, 10**6):
+        random = np.random.default_rng(0)
+        found = pair_differences(values, covariance, degrees, random)
         # below what 10 000 draws can tell, Bonferroni's bound
-        tail = stats.t.sf(1e9 / 2e-9**0.5, 2 * units - 2)
-        assert p_value == pytest.approx(2 * tail, rel=1e-6, abs=1e-300)
-        assert found.low == pytest.approx(1e9, rel=0.01)
+        tail = stats.t.sf(1e9 / 2e-9**0.5, degrees)
+        assert found.p_value == pytest.approx(2 * tail, rel=1e-6, abs=1e-300)
 
 
 def test_groups_of_the_same_examples_have_no_gap() -> None:
@@ -537,18 +409,10 @@ def test_groups_of_the_same_examples_have_no_gap() -> None:
     assert (gap.interval, gap.p_value) == (Interval(reason=reason), None)
 
 
-def test_the_extreme_quantiles_stay_finite() -> None:
-    assert largest_differences._student_quantile(0.0, 5) == 0.0
-    assert largest_differences._student_quantile(9.0, 5) == 9.0
-    assert largest_differences._student_quantile(1.96, 10**7) == pytest.approx(
-        1.96, rel=1e-5
-    )
-    assert largest_differences._normal_equivalent(0.0, 5) == 0.0
-    for units in (2, 7, 400):
-        there = largest_differences._student_quantile(2.5, units)
-        assert largest_differences._normal_equivalent(there, units) == pytest.approx(
-            2.5, abs=1e-6
-        )
+def assert_student_p(gap: Any, centre: float, error: float, degrees: float) -> None:
+    """Of two groups it is Student's, but for the error of 10 000 draws."""
+    expected = 2 * stats.t.sf(abs(centre) / error, degrees)
+    assert gap.p_value == pytest.approx(expected, abs=0.015)
 
 
 def gap_of(values: Any, groups: Any, metric: Any = Share, **options: Any) -> Any:
@@ -565,27 +429,21 @@ def test_shares_get_one_right_and_one_wrong_example_more() -> None:
     error = math.sqrt(
         sum(p * (1 - p) / (n + 2) for p, n in zip(shares, sizes, strict=True))
     )
-    assert gap.interval.standard_error == pytest.approx(error)
-    half = stats.t.isf(0.025, 2 * 9) * error
-    centre = shares[0] - shares[1]
-    # the quantile is drawn: of 10 000 draws its error is about 1 %
-    assert gap.interval.low == pytest.approx(max(0.0, centre - half), abs=0.05 * half)
-    assert gap.interval.high == pytest.approx(centre + half, abs=0.05 * half)
+    assert_student_p(gap, shares[0] - shares[1], error, 2 * 9)
     assert gap.flag == "from f:b to f:a"
 
 
-def test_groups_that_are_all_right_have_a_gap_that_may_be_zero() -> None:
+def test_groups_that_are_all_right_do_not_differ() -> None:
     gap = gap_of([1.0] * 40, make_groups(disjoint_tags(40, 4)))
     assert (gap.value, gap.flag, gap.p_value) == (
         0.0,
         "all groups have the same score",
         1.0,
     )
-    assert gap.interval.low == 0.0
-    assert 0.2 < gap.interval.high < 0.6
+    assert gap.interval == Interval(reason=DESCRIBED)
     overlapping = [["f:a", *(["f:b"] if i % 2 else [])] for i in range(40)]
     shared = gap_of([1.0] * 40, make_groups(overlapping))
-    assert (shared.interval.low, shared.value) == (0.0, 0.0)
+    assert shared.value == 0.0
     assert shared.p_value > 0.5
 
 
@@ -610,7 +468,7 @@ def test_overlapping_groups_have_their_covariance(is_clustered: bool) -> None:
     totals = np.bincount(clusters, weights=psi)
     expected = math.sqrt((totals**2).sum())
     # each group's variance has its own factor G / (G - 1)
-    assert gap.interval.standard_error == pytest.approx(expected, rel=0.02)
+    assert_student_p(gap, gap.value, expected, 38 if is_clustered else 149)
     assert gap.n_clusters == (len(set(clusters)) if is_clustered else None)
 
 
@@ -626,23 +484,8 @@ def test_clustered_groups_without_any_overlap_use_clustered_errors() -> None:
         centred = (values - values[inside].mean()) * inside
         totals = np.bincount(clusters, weights=centred)
         variance += 20 / 19 * (totals**2).sum() / inside.sum() ** 2
-    assert gap.interval.standard_error == pytest.approx(math.sqrt(variance), rel=1e-6)
-    plain = gap_of(values, make_groups(tags), Mean)
-    assert gap.interval.standard_error > 1.8 * plain.interval.standard_error
-
-
-def test_a_gap_without_doubt_has_the_level_of_the_first_of_its_family() -> None:
-    noise = np.random.default_rng(0).normal(size=600)
-    values = np.repeat([0.0, 1e6], 300) + noise
-    tags = [[f"f:{'ab'[i // 300]}", f"g:{'ab'[i % 2]}"] for i in range(600)]
-    gap = gap_of(values, make_groups(tags), Mean)
-    assert (gap.p_value, gap.p_adjusted) == (0.0, 0.0)
-    error = math.sqrt(
-        sum(part.var(ddof=1) / 300 for part in (values[:300], values[300:]))
-    )
-    # that of the smaller of two p-values, 1 - .05 / 2; not .95, which is 1.96
-    half = stats.t.isf(0.0125, 2 * 299) * error
-    assert (gap.interval.high - gap.interval.low) / 2 == pytest.approx(half, rel=0.04)
+    assert_student_p(gap, gap.value, math.sqrt(variance), 38)
+    assert gap.p_value > gap_of(values, make_groups(tags), Mean).p_value
 
 
 def in_unequal_clusters(seed: int) -> tuple[Floats, Any, Floats]:
@@ -669,10 +512,7 @@ def test_the_gap_of_unequal_clusters_has_their_error_and_degrees() -> None:
         )
         degrees.append(cautious_degrees(sizes, correlation))
     error = math.sqrt(sum(variances))
-    assert gap.interval.standard_error == pytest.approx(error)
-    # the one pair's p-value is Student's, but for the error of 10 000 draws
-    p_value = 2 * stats.t.sf(gap.value / error, 2 * min(degrees))
-    assert gap.p_value == pytest.approx(p_value, abs=0.01)
+    assert_student_p(gap, gap.value, error, 2 * min(degrees))
     # of twenty equal clusters the same difference would be told apart
     assert 2 * stats.t.sf(gap.value / error, 18) < 0.04 < 0.05 < gap.p_value
     macro = aggregate(found, "macro:f")
@@ -692,12 +532,10 @@ def test_aggregates_warn_of_one_large_cluster_as_tags_do() -> None:
     large = "one cluster has 20 % or more of the examples, and the interval "
     of_both = f"in 1 of the 2 groups {large}may depend heavily on it"
     assert aggregate(found, "macro:f").flag == of_both
-    assert aggregate(found, "gap:f").flag == f"from f:b to f:a; {of_both}"
+    assert aggregate(found, "gap:f").flag == "from f:b to f:a"
     by_tag = {group: main_score(found, group) for group in (1, 2)}
     assert [by_tag[1].flag, by_tag[2].flag] == [f"{large}depends heavily on it", None]
-    assert aggregate(found, "worst:f").flag == by_tag[2].flag
-    higher = scored(Mean, make_table(-values, clusters=clusters), make_groups(tags))
-    assert aggregate(higher, "worst:f").flag == by_tag[1].flag
+    assert aggregate(found, "worst:f").flag is None
     without = scored(
         NoInterval, make_table(values, clusters=clusters), make_groups(tags)
     )
@@ -705,33 +543,19 @@ def test_aggregates_warn_of_one_large_cluster_as_tags_do() -> None:
     assert aggregate(without, "gap:f").flag == "from f:b to f:a"
 
 
-def test_the_worst_of_resampled_groups_has_the_degrees_of_its_clusters() -> None:
-    values, clusters, sizes = in_unequal_clusters(1)
-    tags = [["f:a" if cluster < 10 else "f:b"] for cluster in clusters]
-    found = scored(
-        BootstrapMean, make_table(values, clusters=clusters), make_groups(tags)
-    )
-    worst = aggregate(found, "worst:f")
-    assert worst.interval.method == "sidak"
-    half = stats.t.isf((1 - 0.95**0.5) / 2, degrees_of_freedom(sizes))
-    half *= worst.interval.standard_error
-    bounds = (worst.value - half, worst.value + half)
-    assert (worst.interval.low, worst.interval.high) == pytest.approx(bounds)
-
-
-def test_a_facet_of_very_many_groups_has_no_interval_of_its_gap(
+def test_a_facet_of_very_many_groups_is_not_tested(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     values = (np.random.default_rng(12).random(402) < 0.5).astype(float)
     tags = [[f"f:{i % 201}"] for i in range(402)]
     gap = gap_of(values, make_groups(tags))
-    reason = "a gap of more than 200 groups has no interval"
+    reason = "more than 200 groups are not tested"
     assert (gap.interval, gap.p_value) == (Interval(reason=reason), None)
     assert gap.value == 1.0
     monkeypatch.setattr(group_covariance, "MOST_ENTRIES", 50)
     overlapping = make_groups(overlapping_tags(60))
     large = gap_of(values[:60], overlapping, Mean)
-    reason = "the facet is too large for the interval of a gap"
+    reason = "the facet is too large to be tested"
     assert large.interval == Interval(reason=reason)
 
 
@@ -739,7 +563,8 @@ def test_shares_of_other_values_are_not_smoothed() -> None:
     values = np.random.default_rng(13).random(40)
     groups = make_groups(disjoint_tags(40, 2))
     share, mean = gap_of(values, groups), gap_of(values, groups, Mean)
-    assert share.interval.standard_error == mean.interval.standard_error
+    # the draws of two metrics differ
+    assert share.p_value == pytest.approx(mean.p_value, abs=0.02)
 
 
 @pytest.mark.parametrize(
@@ -755,7 +580,7 @@ def test_shares_of_other_values_are_not_smoothed() -> None:
         ),
     ],
 )
-def test_a_gap_without_an_interval_says_why(
+def test_a_gap_that_is_not_tested_says_why(
     metric: Any, values: list[float], clusters: Any, reason: str
 ) -> None:
     tags = [["f:a"], ["f:a"], ["f:b"], ["f:b"]]
@@ -780,8 +605,6 @@ def p_values(kind: str, sets: int) -> Floats:
         else:
             values = random.normal(size=120)[clusters] + random.normal(size=240)
             gap = gap_of(values, groups, Mean, clusters=clusters)
-        assert gap.interval.low is not None
-        assert (gap.interval.low == 0) or gap.p_value < 0.06
         found.append(gap.p_value)
     return np.array(found)
 
@@ -815,7 +638,8 @@ def test_aggregates_do_not_depend_on_the_order_of_rows() -> None:
     for one, other in zip(
         found(np.arange(80)).aggregates, found(order).aggregates, strict=True
     ):
-        assert one.interval[:3] == pytest.approx(other.interval[:3], rel=1e-9)
+        if one.kind == "macro:f":
+            assert one.interval[:3] == pytest.approx(other.interval[:3], rel=1e-9)
         assert one.value == pytest.approx(other.value, rel=1e-12)
         assert one.p_value == other.p_value
         assert (one.kind, one.tag, one.flag) == (other.kind, other.tag, other.flag)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy import optimize, stats
+from scipy import stats
 
-from ..engine_tables import Mean, Share, main_score, make_groups, make_table, scored
+from ..engine_tables import Share, main_score, make_table, scored
 
 Floats = NDArray[np.float64]
 
@@ -91,87 +91,3 @@ def test_a_clustered_share_is_what_the_page_says(sizes: str, share: float) -> No
     assert found.method == "wilson-clustered"
     assert found.standard_error == pytest.approx(expected.error, rel=1e-9)
     assert [found.low, found.high] == pytest.approx(expected.bounds(), abs=1e-9)
-
-
-def shrunken(scores: Floats, noise: Floats) -> Floats:
-    def centre(between: float) -> float:
-        return float(np.average(scores, weights=1 / (noise + between)))
-
-    def excess(between: float) -> float:
-        squares = (scores - centre(between)) ** 2 / (noise + between)
-        return float(squares.sum()) - (len(scores) - 1)
-
-    b = 0.0
-    if excess(0.0) > 0:
-        b = float(optimize.brentq(excess, 0.0, 10.0, xtol=1e-16))
-    m = centre(b)
-    return m + b / (b + noise) * (scores - m)
-
-
-class BoundedMean(Mean):
-    """A mean of scores from 0 to 1."""
-
-    bounds = (0.0, 1.0)
-
-
-TAGS = np.repeat(np.arange(6), [7, 12, 20, 35, 9, 17])
-
-
-def found_shrunken(metric: type[Mean], values: Floats, **more: list[int]) -> Floats:
-    table = make_table(values.tolist(), clusters=more.get("clusters"))
-    groups = make_groups([[f"size:{tag}"] for tag in TAGS])
-    found = scored(metric, table, groups)
-    scores = [main_score(found, group).shrunk for group in range(1, 7)]
-    return np.array(scores, dtype=float)
-
-
-def parts_of(values: Floats) -> list[Floats]:
-    return [values[tag == TAGS] for tag in range(6)]
-
-
-RATES = np.array([0.1, 0.9, 0.6, 0.8, 0.4, 0.95])[TAGS]
-
-
-@pytest.mark.parametrize("clustered", [False, True])
-def test_shrunken_shares_are_what_the_page_says(clustered: bool) -> None:
-    random = np.random.default_rng(5)
-    right = (random.random(len(TAGS)) < RATES).astype(float)
-    cluster = random.integers(0, 25, len(TAGS))
-    n = np.bincount(TAGS).astype(float)
-    more = {}
-    if clustered:
-        more = {"clusters": cluster.tolist()}
-        n = np.array(
-            [
-                DocumentedShare(right[tag == TAGS], cluster[tag == TAGS]).effective
-                for tag in range(6)
-            ]
-        )
-    scores = np.array([part.mean() for part in parts_of(right)])
-    pooled = ((scores * n).sum() + 1) / (n.sum() + 2)
-    expected = shrunken(scores, pooled * (1 - pooled) / n)
-    assert np.ptp(expected) > 0.1
-    assert found_shrunken(Share, right, **more) == pytest.approx(expected, abs=1e-9)
-
-
-@pytest.mark.parametrize("bounded", [False, True])
-def test_shrunken_means_are_what_the_page_says(bounded: bool) -> None:
-    random = np.random.default_rng(6)
-    values = np.clip(RATES + 0.4 * random.normal(size=len(TAGS)), 0, 1)
-    parts = parts_of(values)
-    scores = np.array([part.mean() for part in parts])
-    u = np.array([len(part) for part in parts], dtype=float)
-    v = np.array([part.var(ddof=1) / len(part) for part in parts])
-    if bounded:
-        n = u.sum()
-        s = ((u - 1) * u * v).sum() / (u - 1).sum()
-        m = (u * scores).sum() / n
-        nearer = (n * m + 1) / (n + 2)
-        weight = 1 - 4 * m * (1 - m)
-        ratio = (n * s / (m * (1 - m)) + weight) / (n + weight)
-        most = max(s, ratio * nearer * (1 - nearer))
-        v = ((u - 1) * u * v + 2 * most) / ((u + 1) * u)
-    expected = shrunken(scores, (u * v).mean() / u)
-    assert np.ptp(expected) > 0.1
-    metric = BoundedMean if bounded else Mean
-    assert found_shrunken(metric, values) == pytest.approx(expected, abs=1e-9)

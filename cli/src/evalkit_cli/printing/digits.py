@@ -36,27 +36,8 @@ def _share_of_percentile(draws: int) -> float:
     return math.sqrt(0.025 * 0.975 / draws) / _NORMAL.pdf(quantile) / quantile
 
 
-def _share_of_largest(draws: int) -> float:
-    """Return the standard error of the 95th percentile of the largest difference.
-
-    By the part of the interval that is shown: half of it where it begins at 0. That of
-    two groups, which is the largest.
-    """
-    quantile = _NORMAL.inv_cdf(0.975)
-    error = math.sqrt(0.05 * 0.95 / draws) / (2 * _NORMAL.pdf(quantile))
-    return 2 * error / quantile
-
-
-def _share_of_deviation(draws: int) -> float:
-    """Return the standard error of a standard deviation of draws, by itself."""
-    return 1 / math.sqrt(2 * draws)
-
-
-_ERRORS = {"sidak": _share_of_deviation, "max-t": _share_of_largest}
-
 _SHARES_OF_HALF = {
-    word: _ERRORS.get(word, _share_of_percentile)(draws)
-    for word, draws in DRAWS_BY_METHOD.items()
+    word: _share_of_percentile(draws) for word, draws in DRAWS_BY_METHOD.items()
 }
 """How much a bound moves with the seed at most, by words in the names of methods: its
 standard error as a share of half the interval."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from evalkit.reporting import count_of
 from evalkit_cli.printing.printed_results import PrintedResult, labelled
-from evalkit_cli.printing.score_cells import show_interval, show_number, show_shrunken
-from evalkit_cli.printing.tag_tables import MEANINGS, crossing_of
+from evalkit_cli.printing.score_cells import show_number
+from evalkit_cli.printing.tag_tables import crossing_of
 
 if TYPE_CHECKING:
     from evalkit import Score
@@ -47,7 +47,7 @@ def facet_lines(
     untested = len(facets) - len(tested) + len(lone)
     shown = tested if verbose else tested[:MOST_FACETS]
     lines = [
-        f"{labelled(results, place)}{facet}: {_line(result, metric, facet, verbose)}"
+        f"{labelled(results, place)}{facet}: {_line(result, metric, facet)}"
         for facet in shown
         for place, result in enumerate(results)
         if _is_known(result, metric, facet)
@@ -59,14 +59,11 @@ def facet_lines(
             return [f"{heading} {said}" for said in hidden]
         return [heading, "", *lines, *hidden]
     lines += [f"{facet}: {said}" for facet, said in lone.items()]
-    said = "\n".join(lines)
-    lines += [text for name, text in MEANINGS.items() if f"{name} " in said]
     return [heading, "", *lines] if lines else []
 
 
 def _heading(results: Sequence[PrintedResult]) -> str:
-    level = results[0].confidence
-    heading = f"Worst group and gap; each {level} CI holds for all groups at once"
+    heading = "Worst group and gap"
     if any(_is_adjusted(score) for result in results for score in result.result.scores):
         heading += "; p is adjusted for all facets"
     return f"{heading}:"
@@ -154,19 +151,14 @@ def _is_adjusted(score: Score) -> bool:
     return score.p_adjusted is not None and score.p_adjusted != score.p_value
 
 
-def _line(result: PrintedResult, metric: str, facet: str, verbose: bool) -> str:
+def _line(result: PrintedResult, metric: str, facet: str) -> str:
     scores = _scores_of(result, metric, facet)
     if not scores:
         least = result.min_n
         return f"fewer than two groups of at least {least} examples (--min-n)"
     worst, gap = scores.get("worst"), scores.get("gap")
-    parts = [] if worst is None else [_worst(result, facet, worst)]
+    parts = [] if worst is None else [_worst(facet, worst)]
     parts += [] if gap is None else [_gap(result, facet, gap)]
-    if worst is not None:
-        parts += _standing(worst) if verbose else []
-        # what is said of the gap is not said twice
-        is_said = gap is not None and (worst.flag or "") in (gap.flag or "")
-        parts += [] if is_said or not worst.flag else [worst.flag]
     return "; ".join(parts)
 
 
@@ -183,30 +175,16 @@ def _is_tested(result: PrintedResult, metric: str, facet: str) -> bool:
     return gap is not None and gap.p_value is not None
 
 
-def _worst(result: PrintedResult, facet: str, score: Score) -> str:
+def _worst(facet: str, score: Score) -> str:
     group = _without_facet(score.tag or "", facet)
-    without = "" if score.ci else f" (no interval: {score.reason})"
-    return f"worst {group} {_value(result, score)}{without}, n = {score.n}"
-
-
-def _standing(worst: Score) -> list[str]:
-    """Return the shrunken score of the worst group and its rank."""
-    shown, ranks = show_shrunken(worst)
-    parts = [f"shrunk {shown} {worst.unit}".rstrip()] if shown else []
-    parts += [f"rank {ranks}"] if ranks else []
-    return [", ".join(parts)] if parts else []
+    return f"worst {group} {show_number(score, score.value)}, n = {score.n}"
 
 
 def _gap(result: PrintedResult, facet: str, score: Score) -> str:
     unit = "points" if score.unit == "%" else score.unit
-    shown = _value(result, score._replace(unit=unit))
+    shown = show_number(score._replace(unit=unit), score.value)
     between = f", {_without_facet(score.flag, facet)}" if score.flag else ""
     return f"gap {shown}{between}; {_test(result, score)}"
-
-
-def _value(result: PrintedResult, score: Score) -> str:
-    interval = f" {show_interval(score, result.bounds)}" if score.ci else ""
-    return f"{show_number(score, score.value)}{interval}"
 
 
 def _without_facet(text: str, facet: str) -> str:

@@ -23,9 +23,6 @@ Bounds = Mapping[str, Sequence[float | None]]
 COVERAGE = ("coverage", "if wrong to right")
 """Headers of the columns that are empty where nothing was left out."""
 
-SHRUNKEN = ("shrunk", "rank")
-"""Headers of what follows from the groups beside a group."""
-
 _MOST_DIGITS = 8
 
 _UNBOUNDED = (None, None)
@@ -112,22 +109,10 @@ def _bounds(score: Score, bounds: Bounds) -> Sequence[float | None]:
 
     metric = metric_of(score.metric, bounds)
     least, greatest = _UNBOUNDED if metric is None else bounds[metric]
-    width = None if least is None or greatest is None else greatest - least
-    if score.computed_on == "drop":
-        return None if width is None else -width, width
-    if score.aggregate is None or not score.aggregate.startswith("gap:"):
+    if score.computed_on != "drop":
         return least, greatest
-    return 0.0, width
-
-
-def show_shrunken(score: Score) -> tuple[str, str]:
-    """Return the value drawn towards that of the groups beside it, and the ranks."""
-    shrunk = show_number(score._replace(unit=""), score.shrunk)
-    if score.rank_best is None or score.rank_worst is None:
-        return shrunk, ""
-    if score.rank_best == score.rank_worst:
-        return shrunk, str(score.rank_best)
-    return shrunk, f"{score.rank_best} to {score.rank_worst}"
+    width = None if least is None or greatest is None else greatest - least
+    return None if width is None else -width, width
 
 
 def show_n(score: Score) -> str:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalkit.reporting import count_of
 from evalkit_cli.printing.printed_results import PrintedResult
 from evalkit_cli.printing.score_cells import (
     COVERAGE,
-    SHRUNKEN,
     show_coverage,
     show_interval,
     show_n,
-    show_shrunken,
     show_value,
 )
 from evalkit_cli.printing.tables import Rows, without_empty_columns
@@ -28,14 +26,6 @@ MOST_TAGS = 5
 
 MOST_ROWS = 40
 """Groups that a report on a screen shows of those that the user asked for."""
-
-MEANINGS: Mapping[str, str] = {
-    "shrunk": "shrunk: the score, drawn towards the mean of its facet; the less "
-    "certain the score, the further",
-    "rank": "rank: the places that a group may have within its facet (1 is the best); "
-    "all ranks of all facets hold at once",
-}
-"""What is meant by the columns of shrunken values and ranks, by their header."""
 
 
 class TagTable(NamedTuple):
@@ -62,11 +52,6 @@ class Columns(NamedTuple):
     """Whether the table says metric and unit itself."""
 
     @property
-    def with_shrunken(self) -> bool:
-        """Whether there is room for shrunken values and ranks."""
-        return len(self.results) == 1 and not self.every_metric
-
-    @property
     def scores(self) -> list[tuple[PrintedResult, str]]:
         """The result and metric of each column of scores."""
         return [
@@ -88,7 +73,7 @@ class Columns(NamedTuple):
             whose = f"{model}: " if several else ""
             coverage = [f"{whose}{name}" for name in COVERAGE]
             header += [both if several else metric, f"{result.confidence} CI"]
-            header += [*(SHRUNKEN if self.with_shrunken else ()), *coverage]
+            header += coverage
         return header
 
 
@@ -117,10 +102,7 @@ def tag_tables(columns: Columns, *, cut: bool) -> list[TagTable]:
 
 
 def _sorted_tags(columns: Columns) -> list[str]:
-    """Return the tags, the worst shrunken value first, or the score where it has none.
-
-    Those that only later results have come after.
-    """
+    """Return the tags, the worst score first, then those of later results only."""
     from evalkit.reporting import UNTAGGED
 
     metric = columns.headline.metric
@@ -133,14 +115,13 @@ def _sorted_tags(columns: Columns) -> list[str]:
 def _worst_first(result: PrintedResult, metric: str) -> list[str]:
     found = result.result.by_tag.filter(metric=metric)
     tags: list[str] = found["tag"].to_list()
-    columns = ("higher_is_better", "shrunk", "value")
+    columns = ("higher_is_better", "value")
     keys = {}
-    for tag, (direction, shrunk, value) in zip(
+    for tag, (direction, value) in zip(
         tags, found.select(columns).iter_rows(), strict=True
     ):
-        shown = value if shrunk is None else shrunk
         sign = -1 if direction is False else 1
-        keys[tag] = math.inf if shown is None else sign * shown
+        keys[tag] = math.inf if value is None else sign * value
     return sorted(tags, key=keys.__getitem__)
 
 
@@ -182,22 +163,13 @@ def _table(
     if crossing is not None:
         notes += _outside(columns, crossing, tags)
     drawn = without_empty_columns(rows) if shown else []
-    header = drawn[0] if drawn else []
-    is_shrunken = _is_shrunken(columns, shown)
-    if is_shrunken and SHRUNKEN[0] not in header:
-        model = columns.results[0].result.model
-        notes.insert(0, f"sorted by the shrunken scores of {model}")
-    meanings = [text for name, text in MEANINGS.items() if name in header]
-    return TagTable(by, drawn, [*meanings, *notes], _order(is_shrunken, shown))
+    return TagTable(by, drawn, notes, _order(shown))
 
 
-def _order(is_shrunken: bool, tags: Sequence[str]) -> str:
+def _order(tags: Sequence[str]) -> str:
     from evalkit.reporting import UNTAGGED
 
-    parts = ["shrunk where known"] if is_shrunken else []
-    if UNTAGGED in tags[1:]:
-        parts.append(f"{UNTAGGED.strip('()')} last")
-    return ", ".join(parts)
+    return f"{UNTAGGED.strip('()')} last" if UNTAGGED in tags[1:] else ""
 
 
 def _outside(columns: Columns, crossing: str, tags: Sequence[str]) -> list[str]:
@@ -235,12 +207,6 @@ def _inside(
     return None
 
 
-def _is_shrunken(columns: Columns, tags: Sequence[str]) -> bool:
-    result, metric = columns.results[0], columns.headline.metric
-    found = (result.groups.get((metric, tag)) for tag in tags)
-    return any(score is not None and score.shrunk is not None for score in found)
-
-
 def _found(columns: Columns, tag: str) -> list[Score | None]:
     return [result.groups.get((metric, tag)) for result, metric in columns.scores]
 
@@ -253,14 +219,12 @@ def _row(columns: Columns, tag: str) -> list[str]:
     scores = _found(columns, tag)
     sizes = dict.fromkeys(show_n(score) for score in scores if score is not None)
     cells = [tag, " / ".join(sizes)]
-    shrunken = SHRUNKEN if columns.with_shrunken else ()
     for score, (result, _) in zip(scores, columns.scores, strict=True):
         if score is None:
-            cells += [""] * (2 + len(shrunken) + len(COVERAGE))
+            cells += [""] * (2 + len(COVERAGE))
             continue
         value = show_value(score, with_unit=columns.with_unit)
         interval = show_interval(score, result.bounds)
         cells += [value, interval]
-        cells += show_shrunken(score) if shrunken else ()
         cells += show_coverage(score)
     return cells

@@ -17,9 +17,6 @@ DRAWS_BY_METHOD: Mapping[str, int] = {
     "multinomial": DRAWS_OF_SUMS,
     # a function of lists and a score of sums are called the same
     "bootstrap": min(DRAWS_OF_SUMS, DRAWS_OF_LISTS),
-    # a drawn score, whose standard deviation is multiplied
-    "sidak": DRAWS_OF_SUMS,
-    "max-t": DRAWS_OF_LARGEST_DIFFERENCES,
 }
 """The fewest draws of an interval, by a word in the name of its method.
 

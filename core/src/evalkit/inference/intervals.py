@@ -31,10 +31,9 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-INTERVAL_RULES = 10
-"""Edition of the rules by which intervals, their standard errors and the tests of gaps
-and drops are computed. It is raised with every change after which one run has other
-ones."""
+INTERVAL_RULES = 11
+"""Edition of the rules for intervals, their standard errors and the tests of facets and
+drops. Increment it with every change that gives a run other ones."""
 
 N_IS_1 = "n is 1"
 TOO_LARGE = "the values are too large for an interval"

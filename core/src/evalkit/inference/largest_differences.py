@@ -1,13 +1,12 @@
-"""The largest difference between groups: its interval, and the test that all are equal.
+"""The largest difference between groups: the test that all are equal.
 
-The largest of all standardised differences is drawn under the hypothesis that there is
+The largest of all standardized differences is drawn under the hypothesis that there is
 none (max-T, Westfall and Young 1993). In the far tail, where few draws lie, the bound
 of Bonferroni over all pairs takes their place, so that no p-value has a floor.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from statistics import NormalDist
 from typing import NamedTuple
@@ -15,14 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from evalkit.inference import draw_counts
-from evalkit.inference.intervals import Floats, Integers, Interval
-from evalkit.inference.student_t import normal_quantile, outside_probability, t_quantile
+from evalkit.inference.intervals import Floats, Integers
+from evalkit.inference.student_t import outside_probability
 
 DRAWS = draw_counts.DRAWS_OF_LARGEST_DIFFERENCES
-"""Draws of the largest standardised difference."""
-
-_LEAST_IN_TAIL = 10
-"""Draws that must lie beyond a quantile for it to be taken from them."""
+"""Draws of the largest standardized difference."""
 
 _LEAST_TAIL = 1e-300
 
@@ -41,7 +37,7 @@ class PairDifferences(NamedTuple):
     errors: Floats
     """Standard errors of their differences, of shape (groups, groups)."""
     largest: Floats
-    """Draws of the largest standardised difference of equal groups."""
+    """Draws of the largest standardized difference of equal groups."""
     degrees: float
     """Degrees of freedom of a difference."""
 
@@ -65,77 +61,17 @@ class PairDifferences(NamedTuple):
         bound = len(first) * outside_probability(observed, self.degrees)
         return min((1 + exceeding) / (1 + len(self.largest)), bound)
 
-    def quantile(self, confidence: float) -> float:
-        """Return how many standard errors the largest difference stays within.
-
-        Args:
-            confidence: Probability that it does.
-
-        Returns:
-            A quantile of Student's kind.
-        """
-        first, _ = self.pairs
-        bound = t_quantile(1 - (1 - confidence) / len(first), self.degrees)
-        if len(self.largest) * (1 - confidence) < _LEAST_IN_TAIL:
-            return bound
-        normal = float(np.quantile(self.largest, confidence))
-        return min(bound, _student_quantile(normal, self.degrees))
-
-    def interval(self, gap: float, confidence: float) -> Interval:
-        """Compute the interval of the largest difference.
-
-        The intervals of all pairs hold at once, and the gap lies between the largest
-        lower and the largest upper bound.
-
-        Args:
-            gap: The largest difference as it is reported.
-            confidence: Probability of the interval.
-
-        Returns:
-            The interval, not below 0.
-        """
-        first, second = self.pairs
-        differences = np.abs(self.values[first] - self.values[second])
-        errors = self.errors[first, second]
-        reach = self.quantile(confidence) * errors
-        low = max(0.0, float((differences - reach).max()))
-        high = float((differences + reach).max())
-        error = float(errors[int(np.argmax(differences))])
-        return Interval(min(low, gap), max(high, gap), error, "max-t")
-
-    def ranks(self, confidence: float, sign: int) -> tuple[Integers, Integers]:
-        """Return the ranks that each group may have, 1 for the best.
-
-        A group is ranked below another where the interval of their difference, which
-        holds for all pairs at once, leaves out 0 (Mogstad et al. 2024).
-
-        Args:
-            confidence: Probability that all ranks of these groups hold at once.
-            sign: 1 where higher is better, -1 where lower is.
-
-        Returns:
-            The best and the worst rank of each group, of shape (groups,).
-        """
-        count = len(self.values)
-        first, _ = self.pairs
-        if not len(first):
-            return np.ones(count, dtype=np.int64), np.full(count, count)
-        reach = self.quantile(confidence) * self.errors
-        differences = sign * (self.values[:, None] - self.values[None, :])
-        is_better = (differences > reach) & (self.errors > 0)
-        return 1 + is_better.sum(axis=0), count - is_better.sum(axis=1)
-
 
 def pair_differences(
     values: Floats, covariance: Floats, degrees: float, random: np.random.Generator
 ) -> PairDifferences:
-    """Draw the largest standardised difference between equal groups.
+    """Draw the largest standardized difference between equal groups.
 
     Args:
         values: Scores of the groups, of shape (groups,).
         covariance: Their covariance, of shape (groups, groups), or their variances, of
             shape (groups,), where they are independent.
-        degrees: Degrees of freedom of a difference, for Student's quantile.
+        degrees: Degrees of freedom of a difference.
         random: Where the draws come from.
 
     Returns:
@@ -158,8 +94,8 @@ def pair_differences(
 def _largest_of_independent(variances: Floats, random: np.random.Generator) -> Floats:
     """Draw the largest difference of groups that are independent.
 
-    By the inequality of Cauchy and Schwarz, a pair's standardised difference is at
-    most the root of the sum of the groups' squared standardised draws. So the largest
+    By the inequality of Cauchy and Schwarz, a pair's standardized difference is at
+    most the root of the sum of the groups' squared standardized draws. So the largest
     one is sought among the groups that lie furthest out, and among more of them only
     in those draws where another pair could exceed what was found.
     """
@@ -227,14 +163,6 @@ def _largest_of_dependent(
             np.maximum(found, differences.max(axis=0), out=found)
         largest[part] = found
     return largest
-
-
-def _student_quantile(normal: float, degrees: float) -> float:
-    """Return Student's quantile of the probability that a normal one stands for."""
-    inside = math.erf(normal / math.sqrt(2))
-    if not 0 < inside < 1 - 1e-12:
-        return normal
-    return t_quantile(inside, degrees) * normal / normal_quantile(inside)
 
 
 def _normal_equivalent(t: float, degrees: float) -> float:

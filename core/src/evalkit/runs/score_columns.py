@@ -41,7 +41,7 @@ CI_METHODS = {
         *("delta", "delta-clustered", "multinomial"),
         *("bootstrap", "bootstrap-clustered", "rescaled"),
         *("wilson-facet", "wilson-facet-clustered", "t-facet", "t-facet-clustered"),
-        *("sidak", "max-t", "paired-bootstrap", "paired-bootstrap-clustered"),
+        *("paired-bootstrap", "paired-bootstrap-clustered"),
         *("tango", "tango-effective", "tango-clustered", "data-set"),
     ]
 }
@@ -116,7 +116,7 @@ class Score(NamedTuple):
     """How scores of several tags became one: `macro:FACET`, `worst:FACET` or
     `gap:FACET`; None for the score of a group of examples."""
     p_value: Annotated[float | None, Origin.RULES, SHARE] = None
-    """Of a gap: of the test that all its groups are equal. Of a drop under
+    """Of a gap: of the test that all groups of its facet are equal. Of a drop under
     perturbation: of the two-sided test that there is none."""
     replications: Annotated[int | None, {"minimum": 2}] = None
     """How many answers each example has; None where each has one."""
@@ -132,13 +132,6 @@ class Score(NamedTuple):
     p_adjusted: Annotated[float | None, Origin.RULES, SHARE] = None
     """The p-value of a gap, adjusted for how many facets are tested (Holm); of a drop
     for how many are read together (Bonferroni)."""
-    shrunk: Annotated[float | None, Origin.RULES] = None
-    """Of a tag, or the worst one: the value drawn towards the mean of the tags of its
-    facet, or of all tags without a facet, by what is chance (empirical Bayes)."""
-    rank_best: Annotated[int | None, Origin.RULES, AT_LEAST_1] = None
-    """The best rank that the tag may have among those tags; 1 is the best."""
-    rank_worst: Annotated[int | None, Origin.RULES, AT_LEAST_1] = None
-    """The worst rank that it may have."""
     p_method: str | None = None
     """Of a drop: `mcnemar-exact`, `sign-flips-exact`, `sign-flips`,
     `sign-flips-normal`, `swaps-exact` or `swaps`."""

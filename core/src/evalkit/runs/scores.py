@@ -140,7 +140,6 @@ def _record(
     shown: Shown,
 ) -> Score:
     """Make what groups and aggregates have in common."""
-    rank_best, rank_worst = found.ranks or (None, None)
     return Score(
         metric=name,
         split=split,
@@ -166,7 +165,4 @@ def _record(
         stddev=None,
         min=None,
         max=None,
-        shrunk=found.shrunk,
-        rank_best=rank_best,
-        rank_worst=rank_worst,
     )

@@ -7,11 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evalkit.base.names import facet_of
 from evalkit.base.wording import count_of
 from evalkit.inference.cluster_sizes import MOST_OF_ONE
 from evalkit.scoring.evidence import Evidence
-from evalkit.scoring.grouping import UNTAGGED
 from evalkit.scoring.records import GroupScore
 
 
@@ -93,16 +91,3 @@ def facet_groups(
     sizes = [main[number].cluster_sizes for number in chosen]
     large = sum(bool(found and found.warning) for found in sizes)
     return FacetGroups(name, chosen, left_out, n, clusters, is_disjoint, large)
-
-
-def plain_tags(evidence: Evidence) -> list[int]:
-    """Return the groups of tags that are of no facet and no crossing."""
-    groups = evidence.groups
-    faceted = {number for numbers in groups.facets.values() for number in numbers}
-    return [
-        number
-        for number, tag in enumerate(groups.tags)
-        if tag not in (None, UNTAGGED)
-        and number not in faceted
-        and facet_of(str(tag)) is None
-    ]

@@ -19,7 +19,6 @@ from evalkit.inference.student_t import t_quantile
 from evalkit.scoring.evidence import Evidence
 from evalkit.scoring.facet_groups import FacetGroups
 from evalkit.scoring.group_estimates import NO_GRADIENT, GroupEstimates
-from evalkit.scoring.pooled_skewness import PooledSkewness
 
 FEWEST_OF_CLASS = 3
 """Examples that the rarest class of a tag should have for the interval to hold."""
@@ -66,18 +65,9 @@ def facet_mean_interval(
     centre = value - estimates.bias
     if estimates.bounds is None:
         low, high = centre - quantile * error, centre + quantile * error
-        plain = Interval(low, high, error, f"t-facet{suffix}")
-        skewness = PooledSkewness(evidence, facet.groups)
-        return skewness.widened(plain, centre, _skew_share(estimates), quantile)
+        return Interval(low, high, error, f"t-facet{suffix}")
     low, high = _bounded(centre, estimates, error, quantile, estimates.bounds)
     return Interval(min(low, value), max(high, value), error, f"wilson-facet{suffix}")
-
-
-def _skew_share(estimates: GroupEstimates) -> float:
-    """Return the skewness of a mean over groups by that of one example."""
-    variances = estimates.mean_variances
-    thirds = variances**1.5 / np.sqrt(np.maximum(estimates.units, 1))
-    return math.fsum(thirds) / math.pow(math.fsum(variances), 1.5)
 
 
 def _bounded(

@@ -37,7 +37,7 @@ def group_covariance(
         return estimates.variances
     count = len(facet.groups)
     if evidence.units.count * count > MOST_ENTRIES:
-        return "the facet is too large for the interval of a gap"
+        return "the facet is too large to be tested"
     influences = np.zeros((evidence.units.count, count))
     for place, group in enumerate(facet.groups):
         found = evidence.influences(group)

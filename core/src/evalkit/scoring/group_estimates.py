@@ -58,9 +58,6 @@ class GroupEstimates(NamedTuple):
     near a bound."""
     mean_variances: Floats
     """Variances of the values; nan where there is none."""
-    noise: Floats
-    """Variances of the values if all groups varied alike; nan where there is none. A
-    group's own would be least where it was lucky, and so be taken for the surest."""
     bias: float
     """How much higher the mean of the values is in samples than in truth."""
     bounds: tuple[float, float] | None
@@ -85,7 +82,6 @@ class GroupEstimates(NamedTuple):
             variances=self.variances[chosen],
             means=self.means[chosen],
             mean_variances=self.mean_variances[chosen],
-            noise=self.noise[chosen],
             units=self.units[chosen],
             degrees=self.degrees[chosen],
             reasons=[self.reasons[place] for place in chosen],
@@ -208,7 +204,6 @@ def _of_shares(sample: _Sample, effective: Floats, clustered: bool) -> GroupEsti
         variances=variances,
         means=means,
         mean_variances=mean_variances,
-        noise=pooled * (1 - pooled) / effective,
         bias=0.0,
         bounds=(0.0, 1.0),
         rarest=math.inf,
@@ -239,15 +234,12 @@ def _of_others(
         too_little if variance <= least else reason
         for reason, variance in zip(own.reasons, variances.tolist(), strict=True)
     ]
-    known = np.isfinite(variances)
-    alike = float((variances * units)[known].mean()) if known.any() else np.nan
     return GroupEstimates(
         values=sample.values,
         centres=compared,
         variances=compared_variances,
         means=means,
         mean_variances=variances,
-        noise=np.where(known, alike / np.maximum(units, 1), np.nan),
         bias=own.bias,
         bounds=bounds,
         rarest=own.rarest,

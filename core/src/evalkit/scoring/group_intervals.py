@@ -24,10 +24,6 @@ from evalkit.inference.bounded_means import (
     clustered_bounded_mean_interval,
 )
 from evalkit.inference.cluster_smoothing import widened
-from evalkit.inference.exact_shares import (
-    exact_clustered_share_interval,
-    exact_share_interval,
-)
 from evalkit.inference.intervals import (
     LARGEST,
     N_IS_1,
@@ -134,13 +130,12 @@ class GroupIntervals:
         mean = self._evidence.mean_of(group, self._column)
         return math.isclose(value, mean, rel_tol=1e-9, abs_tol=1e-12)
 
-    def of_mean(self, group: int, confidence: float, exact: bool = False) -> Interval:
+    def of_mean(self, group: int, confidence: float) -> Interval:
         """Compute the interval of the mean of the per-example scores of a group.
 
         Args:
             group: The group.
             confidence: Probability of the interval.
-            exact: Whether a share gets the interval that holds at any level.
 
         Returns:
             The interval, or none with the reason.
@@ -150,11 +145,10 @@ class GroupIntervals:
         is_share = self._kind == "wilson" and bool(np.isin(values, (0.0, 1.0)).all())
         bounds = None if is_share else self._bounds_of(values)
         if evidence.clustered:
-            return self._of_clustered_mean(group, confidence, is_share, exact, bounds)
+            return self._of_clustered_mean(group, confidence, is_share, bounds)
         if is_share:
             ones, n = float((values * counts).sum()), int(counts.sum())
-            of_share = exact_share_interval if exact else share_interval
-            return of_share(ones, n, confidence)
+            return share_interval(ones, n, confidence)
         if bounds is not None:
             return bounded_mean_interval(values, counts, bounds, confidence)
         return skewed_mean_interval(values, counts, confidence)
@@ -164,16 +158,12 @@ class GroupIntervals:
         group: int,
         confidence: float,
         is_share: bool,
-        exact: bool,
         bounds: Bounds | None,
     ) -> Interval:
         by_code = self._evidence.rows.distinct[str(self._column)].to_numpy()
         _, totals, sizes = self._evidence.unit_sums(group, by_code)
         if is_share:
-            of_share = (
-                exact_clustered_share_interval if exact else clustered_share_interval
-            )
-            return of_share(totals, sizes, confidence)
+            return clustered_share_interval(totals, sizes, confidence)
         if bounds is not None:
             squares = self._evidence.unit_sums(group, by_code**2).totals
             return clustered_bounded_mean_interval(

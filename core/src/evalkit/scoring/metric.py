@@ -282,13 +282,12 @@ def score_statistics(
         per_example = statistics.select("position", score=named(column))
     if table.repeats > 1:
         scores = with_replications(scores, evidence, repeated, per_example)
-    of_facets = aggregate_scores(evidence, intervals, scores)
     return MetricScores(
         metric.name,
         metric,
-        of_facets.scores,
+        scores,
         per_example,
-        aggregates=of_facets.aggregates,
+        aggregates=aggregate_scores(evidence, intervals, scores),
         statistics=statistics,
         error=failure_text(metric, left, table),
         notices=unscored_notices(metric, statistics, table, left),

@@ -26,7 +26,7 @@ class ScoringSettings(NamedTuple):
     jobs: int = 1
     """Processes that metrics written in Python may use."""
     fewest: int = 1
-    """Examples below which a tag takes no part in a worst group, gap or rank."""
+    """Examples below which a tag takes no part in a worst group or gap."""
     resample_lists: bool = False
     """Whether functions of lists get an interval however many examples there are."""
     one_family: bool = True
@@ -55,10 +55,6 @@ class GroupScore(NamedTuple):
     stddev_within: float | None = None
     stddev_replications: float | None = None
     cluster_sizes: ClusterSizes | None = None
-    shrunk: float | None = None
-    """The value drawn towards the mean of the groups beside it."""
-    ranks: tuple[int, int] | None = None
-    """The best and the worst rank that it may have among them; 1 is the best."""
 
 
 class AggregateScore(NamedTuple):
@@ -77,8 +73,6 @@ class AggregateScore(NamedTuple):
     p_value: float | None = None
     p_adjusted: float | None = None
     """The p-value adjusted for how many facets are tested."""
-    shrunk: float | None = None
-    ranks: tuple[int, int] | None = None
 
 
 class MetricScores(NamedTuple):

@@ -30,13 +30,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from evalkit.edits import apply_edits
-from evalkit.perturbing.copying import Example, Perturber
-from evalkit.perturbing.rng import LazyRandom
-from evalkit.perturbing.scopes import Settings
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
+from evalkit_commands_perturb import apply_edits
+from evalkit_commands_perturb.copying import Example, Perturber
+from evalkit_commands_perturb.rng import LazyRandom
+from evalkit_commands_perturb.scopes import Settings
 from evalkit_perturbations_text.typos.misspellings import read_misspellings
 
 PERTURBATIONS = (
@@ -62,8 +62,8 @@ FLOOR = """
 import json, sys
 from evalkit_perturbations_text.typos.misspellings import read_misspellings
 
-from evalkit.edits import apply_edits
-from evalkit.perturbing.rng import LazyRandom
+from evalkit_commands_perturb import apply_edits
+from evalkit_commands_perturb.rng import LazyRandom
 from evalkit.plugins.registry import Registry
 bound = Registry().load("perturbations", sys.argv[3])
 takes_rng = "rng" in bound.arguments_of("find_edits")
@@ -86,7 +86,7 @@ with open(sys.argv[1], encoding="utf-8") as data, open(
 
 COMMAND = """
 import resource, sys
-from evalkit import perturb_dataset
+from evalkit_commands_perturb import perturb_dataset
 perturb_dataset(
     sys.argv[1], sys.argv[2], perturbations=[sys.argv[3]], task="sentiment",
     overwrite=True,

@@ -22,6 +22,7 @@ import evalkit
 from evalkit.catalog import Component
 from evalkit.errors import EvalkitError
 from evalkit.storage import forget_stores
+from evalkit_commands_perturb import perturb
 from evalkit_testing.conformance import CHECKS
 from evalkit_testing.throw_away import ThrowAway, on_the_path, write_distribution
 
@@ -184,7 +185,7 @@ _USES: Mapping[str, Any] = {
     "metrics": lambda name: evalkit.evaluate(**OF_ROWS, metrics=[name]),
     "datasets": lambda name: evalkit.evaluate(name, SAID),
     "tasks": lambda name: evalkit.evaluate(**{**OF_ROWS, "task": name}),
-    "perturbations": lambda name: [*evalkit.perturb(ROWS, name, task="sentiment")],
+    "perturbations": lambda name: [*perturb(ROWS, name, task="sentiment")],
     "adapters": _adapt,
     "models": lambda name: evalkit.predict(data=ROWS, task="sentiment", model=name),
     "observers": lambda name: evalkit.evaluate(**OF_ROWS, observers=[name]),

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-import evalkit
 from evalkit import find_components
 from evalkit.plugins.registry import Registry
+from evalkit_commands_perturb import perturb
 
 FEW = 300
 MANY = 10_000
@@ -162,7 +162,7 @@ def check(name: str, count: int, lexicon: str) -> None:
     before = {row["uid"]: dict(row) for row in rows}
     made = 0
     task, strong = "sentiment", full_strength(name, lexicon)
-    for copy in evalkit.perturb(rows, strong, task=task, edits=True):
+    for copy in perturb(rows, strong, task=task, edits=True):
         made += 1
         uid = copy["input_id"]
         original, changed = before[uid]["statement"], copy["statement"]

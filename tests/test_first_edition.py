@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import evalkit
+from evalkit_commands_perturb import perturb
 
 BASE = """
 import json
@@ -274,7 +275,7 @@ def test_a_perturbation_is_told(
     fake_distribution(f"{BASE}\n{code}", GROUPS, name="old-dist")
     rows = [{"uid": "1", "text": "ab", "label": "x"}]
     with pytest.raises(evalkit.EvalkitError) as caught:
-        [*evalkit.perturb(rows, "old", task="old")]
+        [*perturb(rows, "old", task="old")]
     check([str(caught.value)], words)
 
 

@@ -26,6 +26,7 @@ from evalkit.asking import Asked
 from evalkit.errors import AlignmentError, EvalkitError
 from evalkit.plugins.bound import BoundMetric, BoundPerturbation
 from evalkit.plugins.contract import CONTRACTS, hook_names
+from evalkit_commands_perturb import perturb, perturb_dataset
 from evalkit_perturbations_text.names.recognition import load_recogniser
 
 CODE = """
@@ -596,9 +597,7 @@ def observe(hook: str, out: Any) -> str:
     watched: dict[str, Any] = {"observers": ["watcher"]}
     if hook.endswith("_perturbing"):
         copies = io.StringIO()
-        summary = evalkit.perturb_dataset(
-            "rows", copies, perturbations=["loud"], **watched
-        )
+        summary = perturb_dataset("rows", copies, perturbations=["loud"], **watched)
         return "\n".join(summary.notices)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -639,7 +638,7 @@ def run(kind: str, hook: str, out: Any, policy: str) -> Result | None:
     name = place_of(kind, hook).partition("/")[2]
     if kind == "recognisers":
         row = {"uid": "1", "statement": "John met Anna.", "label": "positive"}
-        [*evalkit.perturb([row], "name-swap:recogniser=names", task="sentiment")]
+        [*perturb([row], "name-swap:recogniser=names", task="sentiment")]
         return None
     if kind == "models":
         prompt = None if hook == "predict" else {"query": "{text}"}
@@ -657,7 +656,7 @@ def run(kind: str, hook: str, out: Any, policy: str) -> Result | None:
         dataset = name
     options: dict[str, Any] = {"metrics": [metric], "out": out, "on_invalid": policy}
     if kind == "perturbations":
-        copies = [*evalkit.perturb(ROWS, name, task="plain")]
+        copies = [*perturb(ROWS, name, task="plain")]
         if hook != "expect":
             return None
         said = [{"id": copy["uid"], "label": "a"} for copy in copies]

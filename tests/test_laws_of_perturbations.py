@@ -146,10 +146,11 @@ def test_a_perturbation_keeps_the_laws_with_many_texts(
 PERTURB_ALL = """
 import json, sys
 import evalkit
+from evalkit_commands_perturb import perturb
 
 rows, names = json.load(sys.stdin)
 for name in names:
-    for row in evalkit.perturb(rows, name, task="qa", seed=3, variants=2, edits=True):
+    for row in perturb(rows, name, task="qa", seed=3, variants=2, edits=True):
         print(json.dumps(row))
 """
 

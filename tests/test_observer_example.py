@@ -16,6 +16,7 @@ import pytest
 
 import evalkit
 from evalkit.hookspecs import ObserverSpec
+from evalkit_commands_perturb import perturb_dataset
 
 PAGE = (
     Path(__file__).parents[1].joinpath("docs/authoring/observers.md").read_text("utf-8")
@@ -108,7 +109,7 @@ def test_the_one_with_a_parameter_writes_the_main_score_alone(
     path = tmp_path / "sentiment.txt"
     tells = page["ScoreLines"](page["ScoreLines"].Parameters(path=path))
     copies = tmp_path / "copies.jsonl"
-    evalkit.perturb_dataset("sample-sentiment", copies, perturbations=["lowercase"])
+    perturb_dataset("sample-sentiment", copies, perturbations=["lowercase"])
     copy = json.loads(copies.read_text(encoding="utf-8").splitlines()[0])
     answered = [{"id": copy["uid"], "label": "neutral"}]
     for on_missing in ("wrong", "error"):

@@ -43,7 +43,7 @@ ERRORS = {
 FUNCTIONS = {
     *("evaluate", "find_components", "find_run", "load_inputs", "metric"),
     "read_run",
-    *("merge", "perturb", "perturb_dataset", "rescore", "score", "validate"),
+    *("merge", "rescore", "score", "validate"),
     *("verify", "evaluate_with", "validate_with", "predict", "text_reply"),
 }
 CLASSES = {
@@ -303,7 +303,7 @@ def test_importing_a_package_alone_imports_nothing_heavy(package: str) -> None:
     assert own - {"evalkit.base", "evalkit.base.lazy"} == {package}
 
 
-ROOMS = ("perturbing", "runs", "scoring", "storage")
+ROOMS = ("runs", "scoring", "storage")
 """Rooms of core that are public modules, too; their modules are private."""
 
 FACES = ("evalkit.catalog", "evalkit.reporting", *(f"evalkit.{r}" for r in ROOMS))
@@ -387,7 +387,7 @@ def test_an_error_inside_of_the_kit_is_told_as_it_is() -> None:
 
 
 PUBLIC_MODULES = {
-    *("evalkit", "evalkit.edits", "evalkit.errors", "evalkit.hookspecs"),
+    *("evalkit", "evalkit.errors", "evalkit.hookspecs"),
     *("evalkit.adapters", "evalkit.asking", "evalkit.schema", "evalkit.testing"),
     "evalkit.services",
     *FACES,
@@ -577,7 +577,6 @@ def test_known_components_are_those_of_this_repository() -> None:
 OWN_WORDS = {
     ("plugins/dynabench.py", "accuracy"): "what Dynabench takes where nothing is said",
     ("base/nearest.py", "map"): "the argument of evaluate, and its option --map",
-    ("perturbing/rng.py", "random"): "a method of Python's generators",
     ("services.py", "http"): "the scheme of addresses",
 }
 """Texts of core that are also called like a plugin, by file."""

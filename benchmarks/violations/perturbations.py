@@ -157,7 +157,7 @@ VIOLATIONS = (
                 " -> list[list[Edit]]:",
                 "    def perturb_batch(self, texts, rngs):\n"
                 '        """Change many texts, all by the first generator."""\n'
-                "        from evalkit.edits import apply_edits\n"
+                "        from evalkit_commands_perturb import apply_edits\n"
                 "        return [apply_edits(text, self.edits_of(text, rngs[0])) "
                 "for text in texts]\n\n"
                 "    def _edits_of_all(self, texts: Sequence[str], rng: Random)"

@@ -15,6 +15,7 @@ from evalkit import find_components
 from evalkit.catalog import BoundTask, Registry
 from evalkit_cli.printing.card_examples import metric_example
 from evalkit_cli.printing.cards import WIDTH, print_card
+from evalkit_commands_perturb import perturb
 
 Invoke = Callable[..., Result]
 
@@ -162,7 +163,7 @@ def test_the_example_of_a_perturbation_is_what_it_writes(
     example = json.loads(invoke("show", f"perturbations/{named}", "--json").stdout)
     example = example["example"]
     row = {"uid": "1", "statement": example["before"]}
-    (copy,) = evalkit.perturb([row], named, fields=["statement"])
+    (copy,) = perturb([row], named, fields=["statement"])
     assert copy["statement"] == example["after"]
     assert "the shape of her" in example["after"]
 

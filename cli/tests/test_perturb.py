@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from evalkit.edits import Edit
+from evalkit import Edit
 from evalkit_cli.printing.edit_marks import marked
 
 CODE = """

@@ -13,6 +13,7 @@ from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from evalkit.asking import predict as predict
+    from evalkit.base.copies import Edit as Edit
     from evalkit.base.requests import Completion as Completion
     from evalkit.base.requests import Continuation as Continuation
     from evalkit.base.requests import Message as Message
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from evalkit.base.terms import TryAgain as TryAgain
     from evalkit.base.terms import Unparsed as Unparsed
     from evalkit.base.violations import Violation as Violation
-    from evalkit.edits import Edit as Edit
     from evalkit.errors import AdapterError as AdapterError
     from evalkit.errors import AlignmentError as AlignmentError
     from evalkit.errors import AnnotatorError as AnnotatorError
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from evalkit.errors import StorageError as StorageError
     from evalkit.errors import UnknownPluginError as UnknownPluginError
     from evalkit.hookspecs import hookimpl as hookimpl
-    from evalkit.perturbing.files import perturb_dataset as perturb_dataset
-    from evalkit.perturbing.rows import perturb as perturb
     from evalkit.plugins.classes import Annotator as Annotator
     from evalkit.plugins.classes import Metric as Metric
     from evalkit.plugins.classes import Model as Model
@@ -94,15 +92,13 @@ else:
                 "TryAgain Unparsed"
             ),
             "base.violations": "Violation",
-            "edits": "Edit",
+            "base.copies": "Edit",
             "errors": (
                 "AdapterError AlignmentError AnnotatorError DataError EvalkitError "
                 "MetricError PluginContractError PluginError PluginLoadError "
                 "RequiredParameterError SchemaError StorageError UnknownPluginError"
             ),
             "hookspecs": "hookimpl",
-            "perturbing.files": "perturb_dataset",
-            "perturbing.rows": "perturb",
             "plugins.classes": "Annotator Metric Model Perturbation TaskIO",
             "plugins.components": "Component",
             "plugins.discovery": "find_components",

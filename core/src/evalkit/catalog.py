@@ -13,6 +13,7 @@ from evalkit.base.lazy import lazy_names
 if TYPE_CHECKING:
     from evalkit.annotating.answers import Answer as Answer
     from evalkit.annotating.asking import ask_rows as ask_rows
+    from evalkit.base.copies import split_composition as split_composition
     from evalkit.base.failures import described as described
     from evalkit.base.failures import hook_failures as hook_failures
     from evalkit.base.failures import located as located
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from evalkit.base.names import parse_reference as parse_reference
     from evalkit.examples.files import bind_dataset as bind_dataset
     from evalkit.examples.files import is_file_name as is_file_name
-    from evalkit.perturbing.names import split_composition as split_composition
     from evalkit.plugins.attributes import read_attributes as read_attributes
     from evalkit.plugins.bound import Bound as Bound
     from evalkit.plugins.bound import BoundAnnotator as BoundAnnotator
@@ -73,7 +73,7 @@ else:
             "base.failures": "described hook_failures located",
             "base.names": "facet_of is_component_name metric_of parse_reference",
             "examples.files": "bind_dataset is_file_name",
-            "perturbing.names": "split_composition",
+            "base.copies": "split_composition",
             "plugins.attributes": "read_attributes",
             "plugins.bound": (
                 "Bound BoundAnnotator BoundDataset BoundMetric BoundModel "

@@ -57,10 +57,10 @@ if TYPE_CHECKING:
     import polars as pl
     from pydantic import BaseModel
 
+    from evalkit.base.copies import Edit
     from evalkit.base.requests import Reply, Request
     from evalkit.base.terms import Entity, MetricContext, Source, Unparsed
     from evalkit.base.violations import Violation
-    from evalkit.edits import Edit
 
 hookspec = pluggy.HookspecMarker("evalkit")
 """Marks a method of a spec class in `evalkit.hookspecs`."""

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from evalkit.inference.draw_counts import DRAWS_BY_METHOD as DRAWS_BY_METHOD
     from evalkit.inference.intervals import INTERVAL_RULES as INTERVAL_RULES
     from evalkit.inference.levels import check_confidence as check_confidence
-    from evalkit.perturbing.summary import PerturbationSummary as PerturbationSummary
     from evalkit.predictions.problems import STATUSES as STATUSES
     from evalkit.robustness.flips import Flips as Flips
     from evalkit.robustness.flips import find_flips as find_flips
@@ -51,7 +50,6 @@ else:
             "inference.draw_counts": "DRAWS_BY_METHOD",
             "inference.intervals": "INTERVAL_RULES",
             "inference.levels": "check_confidence",
-            "perturbing.summary": "PerturbationSummary",
             "predictions.problems": "STATUSES",
             "robustness.flips": "Flips find_flips",
             "robustness.inputs": "find_stored",

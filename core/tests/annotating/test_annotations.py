@@ -17,6 +17,7 @@ from evalkit.plugins.bound import BoundAnnotator
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.recording import recorded_component
+from evalkit_commands_perturb import perturb
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -442,7 +443,7 @@ def test_copies_are_annotated_too(bench: Bench) -> None:
     rows = [
         {"uid": str(n), "statement": f"Text {n}", "label": "positive"} for n in range(3)
     ]
-    copies = [*evalkit.perturb(rows, "lowercase", task="sentiment")]
+    copies = [*perturb(rows, "lowercase", task="sentiment")]
     assert len(copies) == 3
     answers = [{"id": row["uid"], "label": "positive"} for row in copies]
     result = bench.evaluate(
@@ -466,7 +467,7 @@ def test_copies_of_a_run_are_annotated_when_it_is_rescored(
     rows = [
         {"uid": str(n), "statement": f"Text {n}", "label": "positive"} for n in range(4)
     ]
-    copies = [*evalkit.perturb(rows, "lowercase", task="sentiment")]
+    copies = [*perturb(rows, "lowercase", task="sentiment")]
     answers = [
         {"id": row["uid"], "label": ("positive", "negative")[n % 2]}
         for n, row in enumerate(copies)

@@ -19,11 +19,12 @@ import evalkit
 from evalkit.errors import SchemaError
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples, load_examples
-from evalkit.perturbing.originals import read_originals
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.components import Component
 from evalkit.plugins.registry import bind
 from evalkit.reading.field_types import model_types
+from evalkit_commands_perturb import perturb, perturb_dataset
+from evalkit_commands_perturb.originals import read_originals
 
 
 class Kind(Enum):
@@ -263,12 +264,12 @@ def test_rows_and_files_are_perturbed_alike(
 
     members = {"example": WRITTEN[0], "perturb_fields": ("text",)}
     sentences = task(Written, **members).plugin
-    rows = [*evalkit.perturb(given, Whole, task=sentences)]
+    rows = [*perturb(given, Whole, task=sentences)]
     texts = [row["sentence"] for row in rows]
     assert texts == ["one, en, None", "two, de, 3"][: len(given)]
     data, out = tmp_path / "data.jsonl", tmp_path / "out.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in given))
-    evalkit.perturb_dataset(data, out, perturbations=[Whole], task=sentences)
+    perturb_dataset(data, out, perturbations=[Whole], task=sentences)
     assert [json.loads(line) for line in out.read_text().splitlines()] == rows
 
 

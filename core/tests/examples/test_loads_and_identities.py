@@ -18,6 +18,7 @@ from evalkit.examples.table import load_examples
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.storage import finding
+from evalkit_commands_perturb import perturb_dataset
 
 Row = dict[str, Any]
 
@@ -345,7 +346,7 @@ def test_a_file_that_is_not_in_the_folder_is_refused(
     with pytest.raises(SchemaError, match=text):
         looked_at(path)
     with pytest.raises(SchemaError, match=text):
-        evalkit.perturb_dataset(
+        perturb_dataset(
             path,
             tmp_path / "out.jsonl",
             task=Pictures,

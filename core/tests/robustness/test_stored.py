@@ -14,8 +14,8 @@ import pytest
 import evalkit
 from evalkit import Result
 from evalkit.errors import AlignmentError, EvalkitError, SchemaError, StorageError
+from evalkit.examples.copy_columns import kept_columns, stored_columns
 from evalkit.examples.table import Examples
-from evalkit.perturbing.columns import kept_columns, stored_columns
 from evalkit.runs.stored import read_run
 
 from ..perturbed_plugins import (

@@ -12,6 +12,7 @@ from memory_store import MemoryStore
 import evalkit
 from evalkit.errors import ObjectExistsError, StorageError
 from evalkit.storage import StoredObject, file_to_write, send_file
+from evalkit_commands_perturb import perturb_dataset
 
 FILE = "mem://b/folder/file.jsonl"
 
@@ -136,7 +137,7 @@ def test_copies_do_not_replace_their_originals(store: MemoryStore) -> None:
     store.add(FILE, rows)
     for out in (FILE, FILE.replace("mem://", "MEM://")):
         with pytest.raises(StorageError, match=f"{FILE} holds the originals"):
-            evalkit.perturb_dataset(
+            perturb_dataset(
                 FILE,
                 out,
                 perturbations=["uppercase-words"],
@@ -148,7 +149,7 @@ def test_copies_do_not_replace_their_originals(store: MemoryStore) -> None:
 
 def test_perturbed_copies_go_to_a_store(store: MemoryStore, mini: object) -> None:
     told: list[str] = []
-    evalkit.perturb_dataset(
+    perturb_dataset(
         "mini",
         FILE,
         perturbations=["uppercase-words"],
@@ -157,10 +158,10 @@ def test_perturbed_copies_go_to_a_store(store: MemoryStore, mini: object) -> Non
     )
     assert store.contents[FILE].count(b"\n") == 3
     with pytest.raises(StorageError, match=f"{FILE} is there already"):
-        evalkit.perturb_dataset(
+        perturb_dataset(
             "mini", FILE, perturbations=["uppercase-words"], fields=["text"]
         )
     with pytest.raises(StorageError, match=r"\.jsonl"):
-        evalkit.perturb_dataset(
+        perturb_dataset(
             "mini", "mem://b/x.csv", perturbations=["uppercase-words"], fields=["text"]
         )

@@ -12,6 +12,7 @@ import pytest
 import evalkit
 from evalkit.errors import AlignmentError, PluginContractError, SchemaError
 from evalkit_analysis_compare import compare
+from evalkit_commands_perturb import perturb
 
 CODE = """
 import evalkit
@@ -161,7 +162,7 @@ class TestWithoutAnswers:
             def perturb(self, text: str) -> str:
                 return text.upper()
 
-        rows = list(evalkit.perturb(Prompts().load("test"), Shout, task="chat"))
+        rows = list(perturb(Prompts().load("test"), Shout, task="chat"))
         copies = [{"id": row["uid"], "text": "YES"} for row in rows]
         result = evalkit.evaluate(
             Prompts, SAID, perturbed=rows, perturbed_predictions=copies

@@ -21,6 +21,7 @@ import evalkit
 from evalkit import Metric, NotScored, Result
 from evalkit.scoring import batches
 from evalkit_analysis_compare import compare
+from evalkit_commands_perturb import perturb
 
 CODE = """
 import evalkit
@@ -329,7 +330,7 @@ def test_copies_that_are_not_scored_are_told() -> None:
     rows = [
         {"uid": str(i), "text": f"text {i}", "label": "ab"[i % 2]} for i in range(9)
     ]
-    copies = [*evalkit.perturb(rows, Shout, task="letters", fields=["text"])]
+    copies = [*perturb(rows, Shout, task="letters", fields=["text"])]
     said = [{"id": copy["uid"], "label": "a"} for copy in copies]
     found = run(Late, Lengths, perturbed=[copies], perturbed_predictions=[said])
     assert found.status == "partial"

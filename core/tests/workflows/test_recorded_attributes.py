@@ -11,6 +11,7 @@ import pytest
 
 import evalkit
 from evalkit.errors import PluginContractError
+from evalkit_commands_perturb import perturb, perturb_dataset
 
 CODE = """
 import evalkit
@@ -90,7 +91,7 @@ def test_verify_says_what_changed_since_the_runs_version(
 
 
 def test_families_that_the_task_wants_and_nobody_copied_are_told() -> None:
-    evalkit.perturb_dataset("round", "copies.jsonl", perturbations=["lowercase"])
+    perturb_dataset("round", "copies.jsonl", perturbations=["lowercase"])
     copies = map(json.loads, Path("copies.jsonl").read_text().splitlines())
     result = evalkit.evaluate(
         "round",
@@ -111,4 +112,4 @@ def test_what_a_model_is_sent_must_be_part_of_the_input() -> None:
         input_keys = ("premise",)
 
     with pytest.raises(PluginContractError, match="input_keys hold 'premise', but its"):
-        evalkit.perturb([], "lowercase", task=Wrong, fields=["context"])
+        perturb([], "lowercase", task=Wrong, fields=["context"])

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 import evalkit
 from evalkit.errors import EvalkitError, PluginContractError
+from evalkit_commands_perturb import perturb_dataset
 
 Row = dict[str, Any]
 
@@ -82,7 +83,7 @@ def test_a_data_set_may_be_of_a_task_that_is_an_object(data: Path) -> None:
     result = evalkit.evaluate(Cities, PREDICTIONS)
     assert (result.task, result["accuracy"].value) == ("weather", 0.5)
     assert evalkit.validate(Cities).counts["examples"] == 20
-    summary = evalkit.perturb_dataset(Cities, "out.jsonl", perturbations=[Shout])
+    summary = perturb_dataset(Cities, "out.jsonl", perturbations=[Shout])
     assert (summary.task, summary.perturbations[0].changed) == ("weather", 20)
     result = evalkit.evaluate(Cities, PREDICTIONS, task=Weather)
     assert result["accuracy"].value == 0.5
@@ -91,13 +92,11 @@ def test_a_data_set_may_be_of_a_task_that_is_an_object(data: Path) -> None:
 
 
 def test_copies_of_a_file_are_made_and_scored(data: Path) -> None:
-    summary = evalkit.perturb_dataset(
+    summary = perturb_dataset(
         data, "copies.jsonl", task=Weather, perturbations=["lowercase"], jobs=2
     )
     assert summary.perturbations[0].changed == 0
-    evalkit.perturb_dataset(
-        data, "shouted.jsonl", task=Weather, perturbations=[Shout], jobs=2
-    )
+    perturb_dataset(data, "shouted.jsonl", task=Weather, perturbations=[Shout], jobs=2)
     copies = [
         json.loads(line) for line in Path("shouted.jsonl").read_text().split("\n")[:-1]
     ]

@@ -26,7 +26,7 @@ from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import echo, plugin_output_to_stderr, stdout_copy
 
 if TYPE_CHECKING:
-    from evalkit.reporting import PerturbationSummary
+    from evalkit_commands_perturb import PerturbationSummary
 
 _FAMILIES = ("fairness", "robustness")
 _PRESETS = ("mild", "medium", "hard")
@@ -195,8 +195,8 @@ def perturb_command(
 
 
 def _perturb(name: str, where: Any, **options: Any) -> PerturbationSummary:
-    from evalkit import perturb_dataset
     from evalkit_cli.commands.protection import with_protection_told
+    from evalkit_commands_perturb import perturb_dataset
 
     try:
         summary = perturb_dataset(name, where, **options)

@@ -10,7 +10,7 @@ from evalkit import EvalkitError
 from evalkit.reporting import count_of
 
 if TYPE_CHECKING:
-    from evalkit.reporting import PerturbationSummary
+    from evalkit_commands_perturb import PerturbationSummary
 
 MOST_TRIED = 20
 """Examples that are tried without protection."""
@@ -31,7 +31,7 @@ def with_protection_told(
     Returns:
         The summary, with more notices.
     """
-    from evalkit.perturbing import PROTECTED_KINDS
+    from evalkit_commands_perturb import PROTECTED_KINDS
 
     idle = [
         place for place, each in enumerate(summary.perturbations) if not each.copies
@@ -71,7 +71,7 @@ def _changed(
     dataset: str, unprotected: Sequence[str], options: Mapping[str, Any]
 ) -> tuple[int, list[int]]:
     """Return how many examples were tried, and how many each perturbation changed."""
-    from evalkit import perturb_dataset
+    from evalkit_commands_perturb import perturb_dataset
 
     kinds: Any = unprotected
     tried = perturb_dataset(dataset, io.StringIO(), unprotected=kinds, **options)

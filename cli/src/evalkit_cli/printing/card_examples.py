@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalkit_cli.printing.parameter_lines import is_path
+from evalkit_commands_perturb import perturb
 
 if TYPE_CHECKING:
     from evalkit import Result
@@ -222,9 +223,7 @@ def perturbation_example(
             }
             fields = None if task else ["statement"]
             try:
-                copies = evalkit.perturb(
-                    [row], named, seed=seed, task=task, fields=fields
-                )
+                copies = perturb([row], named, seed=seed, task=task, fields=fields)
                 copy = next(iter(copies), None)
             except evalkit.EvalkitError:
                 continue

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from evalkit_cli.printing.escapes import by_code_points
 
 if TYPE_CHECKING:
-    from evalkit.edits import Edit
+    from evalkit import Edit
 
 _CONTEXT = 30
 """Characters that are shown before the first and after the last edit."""

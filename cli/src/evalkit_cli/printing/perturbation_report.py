@@ -14,7 +14,7 @@ from evalkit_cli.printing.streams import echo, echo_json
 from evalkit_cli.printing.tables import draw
 
 if TYPE_CHECKING:
-    from evalkit.reporting import PerturbationSummary
+    from evalkit_commands_perturb import PerturbationSummary
 
 
 def print_summary(

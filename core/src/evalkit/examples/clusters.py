@@ -8,15 +8,13 @@ from dataclasses import replace
 import polars as pl
 
 from evalkit.base.columns import all_named, encode, named
+from evalkit.base.copies import INPUT_ID
 from evalkit.base.wording import count_of
 from evalkit.errors import DataError, EvalkitError
 from evalkit.examples.rows import ExampleRows
 from evalkit.inference.resampling import unit_keys
 from evalkit.plugins.bound import BoundDataset
 from evalkit.reading.json_tables import long_text_hashes
-
-INPUT_ID = "input_id"
-"""The column with the uid of a copy's original; copies of one are not independent."""
 
 _LEAST_SHARE = 0.1
 """Share of the examples whose text is there once more, from which it is said."""

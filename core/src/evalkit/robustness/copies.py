@@ -11,20 +11,19 @@ import numpy as np
 import polars as pl
 
 from evalkit.adapting.extraction import Extraction
+from evalkit.base.copies import COPY_COLUMNS, TAGS
 from evalkit.base.violations import FirstProblems, few
 from evalkit.errors import AlignmentError, SchemaError
 from evalkit.examples.adapted import adapt_examples
-from evalkit.examples.table import Examples, load_examples
-from evalkit.inference.intervals import Integers
-from evalkit.perturbing.columns import (
-    COPY_COLUMNS,
-    TAGS,
+from evalkit.examples.copy_columns import (
     CopyColumns,
     Statement,
     read_columns,
     selected_columns,
     with_texts,
 )
+from evalkit.examples.table import Examples, load_examples
+from evalkit.inference.intervals import Integers
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.predictions.adapted import AdaptedPredictions
 from evalkit.predictions.alignment import Alignment, OnDuplicate, align

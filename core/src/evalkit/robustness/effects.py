@@ -9,10 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
+from evalkit.base.copies import (
+    FAMILY,
+    LabelEffect,
+    effect_on,
+    joint_effect,
+    read_step,
+    split_composition,
+)
 from evalkit.errors import PluginError, UnknownPluginError
-from evalkit.perturbing.columns import FAMILY, Statement
-from evalkit.perturbing.names import read_step, split_composition
-from evalkit.perturbing.steps import LabelEffect, effect_of, joint_effect
+from evalkit.examples.copy_columns import Statement
 from evalkit.plugins.bound import BoundPerturbation
 from evalkit.plugins.contract import implemented_hooks
 from evalkit.plugins.importing import import_component
@@ -118,7 +124,7 @@ def _asked(identity: str, task: str, registry: Registry) -> Effect:
     families = [frozenset(step.families) for step in steps]
     return Effect(
         identity,
-        joint_effect([effect_of(step, task) for step in steps]),
+        joint_effect([effect_on(step.label_effect, task) for step in steps]),
         tuple(sorted(frozenset.intersection(*families))),
         "plugin",
         steps,

@@ -9,8 +9,8 @@ import polars as pl
 
 from evalkit.base.terms import Weight
 from evalkit.errors import AlignmentError
+from evalkit.examples.copy_columns import join_statements
 from evalkit.inference.intervals import Floats
-from evalkit.perturbing.columns import join_statements
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import Alignment, OnDuplicate, Policies
 from evalkit.predictions.table import prediction_column, scoring_table

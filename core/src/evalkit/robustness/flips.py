@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple, get_args
 import polars as pl
 
 from evalkit.base.columns import encode, named
+from evalkit.base.copies import FAMILY
 from evalkit.base.wording import count_of
 from evalkit.errors import DataError, StorageError
-from evalkit.perturbing.columns import FAMILY
 from evalkit.robustness.rescoring import judge_of
 from evalkit.runs.folders import PERTURBED_FILE
 from evalkit.runs.results import Result

@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.columns import frame_of
+from evalkit.base.copies import INPUT_ID, PERTURBATION
 from evalkit.base.terms import AnswerKind
 from evalkit.base.wording import count_of
 from evalkit.errors import AlignmentError, SchemaError, StorageError
-from evalkit.examples.clusters import INPUT_ID
+from evalkit.examples.copy_columns import PROBLEM, stored_columns
 from evalkit.examples.fingerprints import DataIdentity
 from evalkit.examples.table import Examples
-from evalkit.perturbing.columns import PERTURBATION, PROBLEM, stored_columns
 from evalkit.predictions.alignment import Alignment, OnDuplicate
 from evalkit.predictions.matching import IdIndex
 from evalkit.predictions.problems import Problems

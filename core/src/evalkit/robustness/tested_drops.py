@@ -20,9 +20,9 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from evalkit.base.copies import FAMILY
 from evalkit.inference.intervals import Floats, Integers, Interval
 from evalkit.inference.resampling import Units
-from evalkit.perturbing.columns import FAMILY
 from evalkit.robustness.pairs import Mask, Rows
 from evalkit.runs.score_columns import Score, plain_number
 from evalkit.scoring.grouping import WHOLE

@@ -9,7 +9,7 @@ import polars as pl
 
 from evalkit.adapting.extraction import Extraction
 from evalkit.base.columns import all_named
-from evalkit.perturbing.columns import AS_STORED
+from evalkit.base.copies import AS_STORED
 from evalkit.predictions.extracting import RESPONSE, RESPONSES, STATUS, TYPES
 from evalkit.runs import recorded
 from evalkit.runs.record import RunRecord

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, WithJsonSchema
 
+from evalkit.base.copies import LabelEffect
 from evalkit.examples.fingerprints import DataIdentity
-from evalkit.perturbing.steps import LabelEffect
 from evalkit.predictions import policies
 from evalkit.predictions.policies import OnDuplicate, OnProblem
 from evalkit.runs.fields import (

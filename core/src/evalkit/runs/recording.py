@@ -16,11 +16,11 @@ from evalkit.base.columns import frame_of
 from evalkit.base.wording import count_of
 from evalkit.examples.adapted import adapters_of
 from evalkit.examples.clusters import cluster_names
+from evalkit.examples.copy_columns import kept_columns
 from evalkit.examples.kept import kept_notices
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples
 from evalkit.inference.intervals import INTERVAL_RULES
-from evalkit.perturbing.columns import kept_columns
 from evalkit.plugins.bound import Bound, BoundDataset, BoundMetric, BoundTask
 from evalkit.plugins.provenance import describe_component, describe_core, environment
 from evalkit.predictions.alignment import Alignment, Policies

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from evalkit.base.columns import all_named, named
+from evalkit.base.copies import AS_STORED
 from evalkit.base.terms import AnswerKind, MetricContext
 from evalkit.errors import StorageError
-from evalkit.perturbing.columns import AS_STORED
 from evalkit.plugins.attributes import RESERVED_FIELDS
 from evalkit.predictions.alignment import Alignment
 from evalkit.runs.annotations import stored_lacking

@@ -12,13 +12,13 @@ import polars as pl
 from evalkit.adapting.extraction import Extraction
 from evalkit.adapting.mapping import mapped_facets
 from evalkit.adapting.pipelines import Pipeline
+from evalkit.base.copies import COPY_COLUMNS, TAGS
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.jobs import Job
 from evalkit.base.progress import Progress
 from evalkit.base.terms import Weight
 from evalkit.errors import EvalkitError, MetricError
 from evalkit.examples.table import Examples
-from evalkit.perturbing.columns import COPY_COLUMNS, TAGS
 from evalkit.plugins.bound import BoundAnnotator, BoundDataset, BoundMetric, BoundTask
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import metric_resources

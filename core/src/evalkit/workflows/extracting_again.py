@@ -10,11 +10,11 @@ import polars as pl
 from evalkit.adapting.extraction import Extracted, Extraction
 from evalkit.adapting.extraction import extraction as made_extraction
 from evalkit.base.columns import all_named
+from evalkit.base.copies import AS_STORED
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.violations import shorten
 from evalkit.base.wording import count_of
 from evalkit.errors import EvalkitError
-from evalkit.perturbing.columns import AS_STORED
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alternative_probabilities import are_of_alternatives
 from evalkit.predictions.embedded_answers import is_about_embedded

@@ -14,6 +14,7 @@ import pytest
 
 import evalkit
 from evalkit.adapters import pipeline
+from evalkit_commands_perturb import perturb_dataset
 
 RunEvalkit = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -203,7 +204,7 @@ def test_copies_are_made_of_adapted_rows_and_are_not_adapted_again(
     file = write(tmp_path / "raw.jsonl", RAW)
     copies = tmp_path / "copies.jsonl"
     options = {"perturbations": ["lowercase"], "task": "text-classification"}
-    evalkit.perturb_dataset(file, copies, adapters={"data": FIX}, **options)
+    perturb_dataset(file, copies, adapters={"data": FIX}, **options)
     rows = [json.loads(line) for line in copies.read_text("utf-8").splitlines()]
     assert rows[0]["statement"] == "text 1"
     assert rows[0]["input_id"] == "1"
@@ -212,7 +213,7 @@ def test_copies_are_made_of_adapted_rows_and_are_not_adapted_again(
     result = evaluate(file, perturbed=[copies], perturbed_predictions=[answers])
     assert "lowercase" in {score.perturbation for score in result.scores}
     with pytest.raises(evalkit.EvalkitError, match="cannot sit at 'predictions'"):
-        evalkit.perturb_dataset(
+        perturb_dataset(
             file, copies, adapters={"predictions": FIX}, overwrite=True, **options
         )
 

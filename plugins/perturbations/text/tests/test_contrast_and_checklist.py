@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evalkit import DataError
-from evalkit.edits import apply_edits
+from evalkit_commands_perturb import apply_edits
 from evalkit_perturbations_text.checklist.direction import ChecklistDirection
 from evalkit_perturbations_text.checklist.invariance import ChecklistInvariance
 from evalkit_perturbations_text.checklist.minimum import CASES, ChecklistMinimum

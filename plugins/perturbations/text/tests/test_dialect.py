@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-import evalkit
 from evalkit import DataError, PluginLoadError
-from evalkit.edits import apply_edits, checked_edits
+from evalkit_commands_perturb import apply_edits, checked_edits, perturb
 from evalkit_perturbations_text.wording.dialect import Dialect, DialectParameters
 from evalkit_perturbations_text.wording.word_mappings import shipped_phrases
 
@@ -177,9 +176,7 @@ def test_a_list_that_is_not_there(tmp_path: Path) -> None:
     ):
         Dialect(parameters)
     with pytest.raises(PluginLoadError, match=r"none\.tsv"):
-        evalkit.perturb(
-            [], f"dialect:mapping={tmp_path / 'none.tsv'}", task="sentiment"
-        )
+        perturb([], f"dialect:mapping={tmp_path / 'none.tsv'}", task="sentiment")
 
 
 @pytest.mark.parametrize(

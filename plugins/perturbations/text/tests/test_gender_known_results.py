@@ -10,7 +10,8 @@ from random import Random
 
 import pytest
 
-from evalkit.edits import Edit, apply_edits, checked_edits
+from evalkit import Edit
+from evalkit_commands_perturb import apply_edits, checked_edits
 from evalkit_perturbations_text.gender.contexts import gendered_words
 from evalkit_perturbations_text.gender.swap import GenderSwap, GenderSwapParameters
 from evalkit_perturbations_text.names.lists import first_names

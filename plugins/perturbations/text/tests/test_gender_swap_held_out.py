@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-import evalkit
-from evalkit.edits import Edit, find_difference
+from evalkit import Edit
+from evalkit_commands_perturb import find_difference, perturb
 
 LINES = Path(__file__).with_name("gender_swap_held_out.jsonl").read_text("utf-8")
 CASES: list[dict[str, Any]] = [json.loads(line) for line in LINES.splitlines()]
@@ -32,7 +32,7 @@ class Judged(NamedTuple):
 
 def swapped(text: str) -> str:
     row = {"uid": "1", "statement": text}
-    found = [*evalkit.perturb([row], "gender-swap:names=false", task="sentiment")]
+    found = [*perturb([row], "gender-swap:names=false", task="sentiment")]
     return str(found[0]["statement"]) if found else text
 
 

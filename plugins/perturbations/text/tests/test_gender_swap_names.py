@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalkit.edits import apply_edits, checked_edits
+from evalkit_commands_perturb import apply_edits, checked_edits
 from evalkit_perturbations_text.gender.contexts import gendered_words
 from evalkit_perturbations_text.gender.swap import GenderSwap, GenderSwapParameters
 from evalkit_perturbations_text.names.census_origins import census_origins

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from evalkit.edits import apply_edits, checked_edits
+from evalkit_commands_perturb import apply_edits, checked_edits
 from evalkit_perturbations_text.gender.swap import GenderSwap, GenderSwapParameters
 
 PLUGIN = GenderSwap(GenderSwapParameters(names=False))

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from evalkit.edits import apply_edits
+from evalkit_commands_perturb import apply_edits
 from evalkit_perturbations_text.typos.misspellings import (
     Misspellings,
     read_misspellings,

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-import evalkit
 from evalkit import PluginError, UnknownPluginError
-from evalkit.edits import apply_edits, checked_edits
+from evalkit_commands_perturb import apply_edits, checked_edits, perturb
 from evalkit_perturbations_text.names.country_names import country_names
 from evalkit_perturbations_text.names.groups import (
     CENSUS,
@@ -176,7 +175,7 @@ def test_a_copy_has_the_tag_of_its_group(
     text: str, group: str, parameters: dict[str, Any]
 ) -> None:
     row = {"uid": "1", "statement": text, "tags": TAGS}
-    (copy,) = evalkit.perturb([row], _named(parameters), task="sentiment")
+    (copy,) = perturb([row], _named(parameters), task="sentiment")
     kept = [tag for tag in TAGS if not tag.startswith("name-group:")]
     assert copy["tags"] == [*kept, f"name-group:{group}"]
 
@@ -189,7 +188,7 @@ def _named(parameters: dict[str, Any]) -> str:
 def test_tags_tell_the_two_groups_apart() -> None:
     rows = [{"uid": str(uid), "statement": "Mary left."} for uid in range(40)]
     found: dict[str, set[str]] = {}
-    for copy in evalkit.perturb(rows, "name-swap", task="sentiment"):
+    for copy in perturb(rows, "name-swap", task="sentiment"):
         (tag,) = copy["tags"]
         found.setdefault(tag, set()).add(copy["statement"].split()[0])
     assert {*found} == {f"name-group:{group}" for group in PAIRED}
@@ -201,13 +200,13 @@ def test_tags_after_other_perturbations() -> None:
     row = {"uid": "1", "statement": "Mary met Jamal by the sea.", "tags": ["x"]}
     for other in ("lowercase", "extra-space"):
         name = f"name-swap:target={PAIRED[0]}+{other}"
-        (copy,) = evalkit.perturb([row], name, task="sentiment")
+        (copy,) = perturb([row], name, task="sentiment")
         assert copy["tags"] == ["x", f"name-group:{PAIRED[0]}"]
     name = f"name-swap:target={PAIRED[0]}+name-swap:target={PAIRED[1]}"
-    (copy,) = evalkit.perturb([row], name, task="sentiment")
+    (copy,) = perturb([row], name, task="sentiment")
     assert copy["tags"] == ["x", f"name-group:{PAIRED[1]}"]
     plain = [{"uid": "1", "statement": "It rained by the sea.", "tags": ["x"]}]
-    (copy,) = evalkit.perturb(plain, "name-swap+lowercase", task="sentiment")
+    (copy,) = perturb(plain, "name-swap+lowercase", task="sentiment")
     assert copy["tags"] == ["x"]
 
 

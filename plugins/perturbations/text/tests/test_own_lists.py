@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import evalkit
 from evalkit import DataError, EvalkitError
-from evalkit.edits import apply_edits, checked_edits
+from evalkit_commands_perturb import apply_edits, checked_edits, perturb
 from evalkit_perturbations_text.names.swap import NameSwap, NameSwapParameters
 from evalkit_perturbations_text.wording.word_swap import WordSwap, WordSwapParameters
 
@@ -149,7 +148,7 @@ def test_a_wrong_mapping_names_file_and_line(
 
 def test_no_mapping_is_said(tmp_path: Path) -> None:
     with pytest.raises(EvalkitError, match="parameter mapping"):
-        evalkit.perturb(ROWS, "word-swap", task="sentiment")
+        perturb(ROWS, "word-swap", task="sentiment")
     with pytest.raises(DataError, match=r"none\.tsv: the mapping of words cannot be"):
         words(tmp_path / "none.tsv")
 
@@ -274,7 +273,7 @@ def test_the_content_of_the_file_is_part_of_the_identity(
     found = []
     for text in (first, second, first):
         path.write_text(text, encoding="utf-8")
-        (copy,) = evalkit.perturb(ROWS, named.format(path), task="sentiment")
+        (copy,) = perturb(ROWS, named.format(path), task="sentiment")
         found.append(copy)
     assert found[0] == found[2]
     assert found[0]["statement"] != found[1]["statement"]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalkit.edits import apply_edits, checked_edits
+from evalkit_commands_perturb import apply_edits, checked_edits
 from evalkit_perturbations_text.text_perturbations import RandomPerturbation
 
 PROJECT = tomllib.loads(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from evalkit.edits import apply_edits, checked_edits
+from evalkit_commands_perturb import apply_edits, checked_edits
 from evalkit_perturbations_text.casing.lowercase import Lowercase
 from evalkit_perturbations_text.casing.uppercase_words import UppercaseWords
 from evalkit_perturbations_text.characters.look_alikes import LOOK_ALIKES, LookAlikes

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from evalkit import PluginContractError
-from evalkit.edits import apply_edits
+from evalkit_commands_perturb import apply_edits
 from evalkit_perturbations_text.wording.lexicons import read_lexicon
 from evalkit_perturbations_text.wording.synonyms import Synonyms
 

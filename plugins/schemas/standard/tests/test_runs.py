@@ -14,6 +14,7 @@ import pytest
 import evalkit
 from evalkit.adapters import checked_rows
 from evalkit.schema import named_schema
+from evalkit_commands_perturb import perturb_dataset
 
 CODE = """
 import evalkit
@@ -65,7 +66,7 @@ def run(tmp_path: Path, fake_distribution: Callable[..., Any]) -> Path:
     points = {f"evalkit.{kind}": names for kind, names in groups.items()}
     fake_distribution(CODE, points)
     copies = tmp_path / "copies.jsonl"
-    evalkit.perturb_dataset("sample-nli", copies, perturbations=["helm-lowercase"])
+    perturb_dataset("sample-nli", copies, perturbations=["helm-lowercase"])
     of_copies = [
         {"id": json.loads(line)["uid"], "label": "entailed"}
         for line in copies.read_text(encoding="utf-8").splitlines()

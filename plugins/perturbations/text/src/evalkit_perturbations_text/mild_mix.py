@@ -8,7 +8,7 @@ from typing import ClassVar
 from pydantic import BaseModel
 
 from evalkit import Edit
-from evalkit.edits import apply_edits, checked_edits, compose
+from evalkit_commands_perturb import apply_edits, checked_edits, compose
 from evalkit_perturbations_text.casing.lowercase import Lowercase
 from evalkit_perturbations_text.text_perturbations import (
     RandomPerturbation,

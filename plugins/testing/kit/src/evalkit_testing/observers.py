@@ -18,6 +18,7 @@ from pydantic import BaseModel
 import evalkit
 from evalkit import AlignmentError, Registry
 from evalkit.catalog import OBSERVERS, Resolver
+from evalkit_commands_perturb import perturb_dataset
 from evalkit_testing.laws import (
     Law,
     LawBroken,
@@ -186,7 +187,7 @@ def _tell_all(
             told.warn("an evaluation that is refused, which has no scores", warnings)
     with contextlib.suppress(evalkit.EvalkitError):
         evalkit.evaluate(_Questions, said, split="no-such-split", **metrics, **common)
-    copies = evalkit.perturb_dataset(
+    copies = perturb_dataset(
         _Questions, folder / "copies.jsonl", perturbations=[_Louder], **common
     )
     told.warn("perturbed copies", copies.notices)

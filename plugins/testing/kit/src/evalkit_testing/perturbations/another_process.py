@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalkit import perturb
+from evalkit_commands_perturb import perturb
 from evalkit_testing.commands import run_python
 from evalkit_testing.laws import LawBroken
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from evalkit import EvalkitError
-from evalkit.perturbing import read_path
+from evalkit_commands_perturb import read_path
 from evalkit_testing.checking import given_examples
 from evalkit_testing.perturbations.subjects import Example, Target, texts_by_name
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from evalkit import EvalkitError, PluginError, perturb
+from evalkit import EvalkitError, PluginError
 from evalkit.catalog import (
     BoundPerturbation,
     BoundTask,
@@ -18,7 +18,13 @@ from evalkit.catalog import (
     Resolver,
     load_component,
 )
-from evalkit.perturbing import PROTECTED_KINDS, effect_of, find_texts, read_path
+from evalkit_commands_perturb import (
+    PROTECTED_KINDS,
+    effect_of,
+    find_texts,
+    perturb,
+    read_path,
+)
 from evalkit_testing.laws import LawBroken
 from evalkit_testing.perturbations.another_process import Made
 
@@ -98,7 +104,7 @@ class Target:
         variants: int = 1,
         registry: Registry | None = None,
     ) -> list[dict[str, Any]]:
-        """Make the copies of an example, as `evalkit.perturb` does.
+        """Make the copies of an example, as `perturb` does.
 
         Args:
             perturbation: The perturbation, by name or as bound.
@@ -143,7 +149,7 @@ class Instance:
     def copies(
         self, example: Example, seed: int, variants: int = 1
     ) -> list[dict[str, Any]]:
-        """Make the copies of an example, as `evalkit.perturb` does.
+        """Make the copies of an example, as `perturb` does.
 
         Args:
             example: The example, with its uid.

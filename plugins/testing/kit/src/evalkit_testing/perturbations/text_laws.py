@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from evalkit.perturbing import PROTECTED_KINDS, protected_spans
+from evalkit_commands_perturb import PROTECTED_KINDS, protected_spans
 from evalkit_testing.laws import LawBroken
 from evalkit_testing.perturbations.drawing import TAGS, UID
 from evalkit_testing.perturbations.subjects import texts_by_name

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import evalkit
 from evalkit.testing import check_perturbation
+from evalkit_commands_perturb import perturb
 
 
 def test_a_copy_says_what_it_is_a_copy_of() -> None:
     text = "She never liked the film, but the music and all of its colours moved her."
     rows = [{"uid": "1", "statement": text, "label": "negative"}]
-    (copy,) = evalkit.perturb(rows, "my-thing", task="sentiment")
+    (copy,) = perturb(rows, "my-thing", task="sentiment")
     assert (copy["input_id"], copy["label"]) == ("1", "negative")
     assert "-" in copy["statement"]
 

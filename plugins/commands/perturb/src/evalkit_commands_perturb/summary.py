@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalkit.edits import Edit
-from evalkit.perturbing.chunks import ChangedExample
-from evalkit.perturbing.copying import Change
-from evalkit.perturbing.steps import LabelEffect
+from evalkit.base.copies import Edit, LabelEffect
+from evalkit_commands_perturb.chunks import ChangedExample
+from evalkit_commands_perturb.copying import Change
 
 
 class PerturbationCount(NamedTuple):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalkit.edits import Edit
-from evalkit.perturbing.spans import outside, protected_spans
+from evalkit_commands_perturb.edits import Edit
+from evalkit_commands_perturb.spans import outside, protected_spans
 
 
 def protected(text: str, *kinds: str) -> list[str]:

@@ -13,14 +13,19 @@ from pydantic import ValidationError
 from evalkit.base.ids import EXAMPLE_ID_KEYS, read_id
 from evalkit.base.violations import Violation, shorten
 from evalkit.errors import EvalkitError, SchemaError
-from evalkit.perturbing.choice import choose_perturbations
-from evalkit.perturbing.copying import Copy, Example, Perturber
-from evalkit.perturbing.scopes import Settings
-from evalkit.perturbing.spans import PROTECTED_KINDS, ProtectedKind
-from evalkit.perturbing.texts import FieldPath, find_texts, paths_of_texts, read_path
 from evalkit.plugins.bound import BoundTask
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
+from evalkit_commands_perturb.choice import choose_perturbations
+from evalkit_commands_perturb.copying import Copy, Example, Perturber
+from evalkit_commands_perturb.scopes import Settings
+from evalkit_commands_perturb.spans import PROTECTED_KINDS, ProtectedKind
+from evalkit_commands_perturb.texts import (
+    FieldPath,
+    find_texts,
+    paths_of_texts,
+    read_path,
+)
 
 
 def perturb(

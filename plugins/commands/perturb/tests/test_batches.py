@@ -12,11 +12,12 @@ import pytest
 
 import evalkit
 from evalkit.errors import PluginContractError, PluginError
-from evalkit.perturbing import files as perturbed_files
-from evalkit.perturbing.copying import Example, Perturber
-from evalkit.perturbing.scopes import Settings
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
+from evalkit_commands_perturb import files as perturbed_files
+from evalkit_commands_perturb import perturb, perturb_dataset
+from evalkit_commands_perturb.copying import Example, Perturber
+from evalkit_commands_perturb.scopes import Settings
 
 CODE = '''
 import os
@@ -96,7 +97,7 @@ def of_size(size: int) -> Batched:
 
 def test_a_batch_costs_as_one_call() -> None:
     perturbation = Batched()
-    copies = [*evalkit.perturb(statements(135), perturbation, task="sentiment")]
+    copies = [*perturb(statements(135), perturbation, task="sentiment")]
     assert len(copies) == 135
     assert perturbation.calls == [64, 64, 7]
     assert copies[3]["statement"].startswith("one two three 3 four ")
@@ -109,7 +110,7 @@ def test_a_batch_is_of_texts_and_not_of_examples() -> None:
         for n in range(5)
     ]
     perturbation = of_size(4)
-    copies = [*evalkit.perturb(rows, perturbation, task="nli")]
+    copies = [*perturb(rows, perturbation, task="nli")]
     assert perturbation.calls == [4, 4, 2]
     assert copies[4]["context"].startswith("c4 ")
     assert copies[4]["hypothesis"].startswith("h4 ")
@@ -119,10 +120,10 @@ def test_a_batch_is_of_texts_and_not_of_examples() -> None:
 def test_what_becomes_of_a_text_does_not_depend_on_its_batch(size: int) -> None:
     rows = statements(23)
     options: dict[str, Any] = {"task": "sentiment", "variants": 3, "seed": 5}
-    expected = [*evalkit.perturb(rows, Batched(), **options)]
-    found = [*evalkit.perturb(rows, of_size(size), **options)]
+    expected = [*perturb(rows, Batched(), **options)]
+    found = [*perturb(rows, of_size(size), **options)]
     assert found == expected
-    backwards = [*evalkit.perturb(rows[::-1], of_size(size), **options)]
+    backwards = [*perturb(rows[::-1], of_size(size), **options)]
     assert sorted(backwards, key=str) == sorted(expected, key=str)
     assert len({copy["statement"] for copy in expected}) == len(expected)
 
@@ -130,13 +131,13 @@ def test_what_becomes_of_a_text_does_not_depend_on_its_batch(size: int) -> None:
 def test_a_batch_may_be_one_of_several_steps() -> None:
     rows = statements(3)
     steps: list[Any] = [[Twice, Batched(), Shout]]
-    found = [*evalkit.perturb(rows, steps, task="sentiment")]
+    found = [*perturb(rows, steps, task="sentiment")]
     assert len(found) == 6
     assert all(copy["statement"].isupper() for copy in found)
     one, other = found[0]["statement"], found[1]["statement"]
     assert one.startswith("ONE TWO THREE 0 FOUR X ")
     assert other.startswith("ONE TWO THREE 0 FOUR Y ")
-    again = [*evalkit.perturb(rows[1:2], steps, task="sentiment")]
+    again = [*perturb(rows[1:2], steps, task="sentiment")]
     assert again == found[2:4]
 
 
@@ -146,7 +147,7 @@ def test_what_is_protected_stays() -> None:
             return [text.replace("16", "17").replace("one", "two") for text in texts]
 
     row = {"uid": "1", "statement": "one of 16", "label": "neutral"}
-    (copy,) = evalkit.perturb([row], Digits, task="sentiment", edits=True)
+    (copy,) = perturb([row], Digits, task="sentiment", edits=True)
     assert copy["statement"] == "two of 16"
     assert copy["edits"] == {"statement": [[0, 3, "two"]]}
 
@@ -171,13 +172,13 @@ def test_a_failure_names_the_perturbation_and_an_example(
             return made(texts)
 
     with pytest.raises(PluginError, match=rf"perturbations/broken .*{text}") as caught:
-        [*evalkit.perturb(statements(3), Broken, task="sentiment")]
+        [*perturb(statements(3), Broken, task="sentiment")]
     assert "example 'r" in str(caught.value)
 
 
 def test_a_batch_of_no_texts_is_refused() -> None:
     with pytest.raises(PluginContractError, match="batch_texts must be 1 or more"):
-        evalkit.perturb([], of_size(0), task="sentiment")
+        perturb([], of_size(0), task="sentiment")
 
 
 @pytest.fixture
@@ -194,7 +195,7 @@ def translated(
 def written(name: str, count: int, **options: Any) -> Any:
     lines = map(json.dumps, statements(count))
     Path("data.jsonl").write_text("".join(f"{line}\n" for line in lines))
-    return evalkit.perturb_dataset(
+    return perturb_dataset(
         "data.jsonl",
         name,
         perturbations=["translated"],
@@ -219,7 +220,7 @@ def test_a_slow_perturbation_that_is_interrupted_loses_almost_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """100 examples of 50 ms were lost as a whole: chunks had 1 000 examples."""
-    import evalkit.perturbing.chunks as chunks
+    import evalkit_commands_perturb.chunks as chunks
 
     class Clock:
         now = 0.0
@@ -245,10 +246,10 @@ def test_a_slow_perturbation_that_is_interrupted_loses_almost_nothing(
     with monkeypatch.context() as patched:
         patched.setattr(Perturber, "copies_of", slowly)
         with pytest.raises(KeyboardInterrupt):
-            evalkit.perturb_dataset("data.jsonl", "out.jsonl", **options)
-    summary = evalkit.perturb_dataset("data.jsonl", "out.jsonl", **options)
+            perturb_dataset("data.jsonl", "out.jsonl", **options)
+    summary = perturb_dataset("data.jsonl", "out.jsonl", **options)
     assert 75 <= summary.resumed <= 100
-    evalkit.perturb_dataset("data.jsonl", "whole.jsonl", **options)
+    perturb_dataset("data.jsonl", "whole.jsonl", **options)
     assert Path("out.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
 
 

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 from pydantic_core import to_jsonable_python
 
 from evalkit.errors import DataError
-from evalkit.perturbing.copying import Change, Copy, Example, Perturber
-from evalkit.perturbing.rows import together, with_edits
-from evalkit.perturbing.scopes import Settings
 from evalkit.plugins.bound import Bound, BoundPerturbation, BoundTask, Converting
 from evalkit.plugins.components import Component
 from evalkit.plugins.registry import load_component
+from evalkit_commands_perturb.copying import Change, Copy, Example, Perturber
+from evalkit_commands_perturb.rows import together, with_edits
+from evalkit_commands_perturb.scopes import Settings
 
 MOST_SAMPLES = 5
 """Changed examples of a perturbation that are kept to be shown."""

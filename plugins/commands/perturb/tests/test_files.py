@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 import evalkit
-from evalkit import perturb_dataset
 from evalkit.errors import (
     DataError,
     EvalkitError,
@@ -22,10 +21,10 @@ from evalkit.errors import (
     SchemaError,
     StorageError,
 )
-from evalkit.perturbing import partial_files
-from evalkit.perturbing.originals import SourceExamples
-from evalkit.perturbing.partial_files import PartialFile
-from evalkit.perturbing.summary import PerturbationSummary
+from evalkit_commands_perturb import partial_files, perturb, perturb_dataset
+from evalkit_commands_perturb.originals import SourceExamples
+from evalkit_commands_perturb.partial_files import PartialFile
+from evalkit_commands_perturb.summary import PerturbationSummary
 
 CODE = '''
 import os
@@ -166,9 +165,7 @@ def test_a_file_becomes_a_file() -> None:
         *("uid", "statement", "n", "input_id"),
         *("perturbation", "label_effect", "families"),
     ]
-    expected = [
-        *evalkit.perturb(rows, ["mangle:preset=hard", "shout"], task="sentiment")
-    ]
+    expected = [*perturb(rows, ["mangle:preset=hard", "shout"], task="sentiment")]
     assert copies == expected
 
 
@@ -293,7 +290,7 @@ def test_a_dead_worker_is_reported(
 
 PROGRAM = """
 import sys
-from evalkit import perturb_dataset
+from evalkit_commands_perturb import perturb_dataset
 both = ["mangle", "shout"]
 perturb_dataset(*sys.argv[1:], perturbations=both, task="sentiment")
 """

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from random import Random
 
-from evalkit.perturbing.rng import LazyRandom
+from evalkit_commands_perturb.rng import LazyRandom
 
 
 def numbers(rng: Random) -> list[object]:

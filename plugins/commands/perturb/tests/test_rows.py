@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evalkit
-from evalkit import Parameters, perturb
-from evalkit.edits import Edit, apply_edits
+from evalkit import Parameters
 from evalkit.errors import (
     EvalkitError,
     PluginContractError,
@@ -22,10 +21,12 @@ from evalkit.errors import (
     SchemaError,
     UnknownPluginError,
 )
-from evalkit.perturbing.copying import Perturber
-from evalkit.perturbing.scopes import Settings
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
+from evalkit_commands_perturb import perturb
+from evalkit_commands_perturb.copying import Perturber
+from evalkit_commands_perturb.edits import Edit, apply_edits
+from evalkit_commands_perturb.scopes import Settings
 
 Row = dict[str, Any]
 

@@ -13,7 +13,8 @@ from pydantic import BaseModel
 
 import evalkit
 from evalkit.errors import EvalkitError, PluginError
-from evalkit.perturbing.texts import find_texts, paths_of_texts, read_path
+from evalkit_commands_perturb import perturb, perturb_dataset
+from evalkit_commands_perturb.texts import find_texts, paths_of_texts, read_path
 
 Row = dict[str, Any]
 
@@ -107,7 +108,7 @@ def test_a_path_leads_to_texts_within_fields() -> None:
     """`messages[].content` was no field: nothing was changed."""
     row = chat()
     before = json.dumps(row)
-    copy = only(evalkit.perturb([row], Shout, task=Chat, edits=True))
+    copy = only(perturb([row], Shout, task=Chat, edits=True))
     contents = [message["content"] for message in copy["messages"]]
     assert contents == ["ANN LEFT.", None, "WHERE IS ANN?"]
     assert [message["role"] for message in copy["messages"]] == [
@@ -122,7 +123,7 @@ def test_a_path_leads_to_texts_within_fields() -> None:
 
 def test_all_texts_of_an_example_are_seen_at_once() -> None:
     Rename.seen.clear()
-    copy = only(evalkit.perturb([chat()], Rename, task=Chat, edits=True))
+    copy = only(perturb([chat()], Rename, task=Chat, edits=True))
     assert Rename.seen == [["Ann left.", "Where is Ann?", "On Ann"]]
     assert copy["messages"][2]["content"] == "Where is Bea?"
     assert copy["context"]["title"] == "On Bea"
@@ -132,13 +133,13 @@ def test_all_texts_of_an_example_are_seen_at_once() -> None:
 def test_a_whole_example_tells_its_edits_too() -> None:
     row = chat()
     row["messages"][1]["content"] = "Oh."
-    copy = only(evalkit.perturb([row], Whole, task=Chat, edits=True))
+    copy = only(perturb([row], Whole, task=Chat, edits=True))
     assert copy["edits"]["messages[1].content"] == [[0, 0, "So: "]]
     assert "context.title" not in copy["edits"]
 
 
 def test_steps_join_their_edits() -> None:
-    copy = only(evalkit.perturb([chat()], [[Rename, Shout]], task=Chat, edits=True))
+    copy = only(perturb([chat()], [[Rename, Shout]], task=Chat, edits=True))
     assert copy["messages"][0]["content"] == "BEA LEFT."
     (edit, *_) = copy["edits"]["messages[0].content"]
     assert edit[:2] == [0, 3]
@@ -146,7 +147,7 @@ def test_steps_join_their_edits() -> None:
 
 def test_a_field_that_is_called_like_a_path_goes_first() -> None:
     row = {"uid": "1", "context.title": "a", "context": {"title": "b"}}
-    copy = only(evalkit.perturb([row], Shout, fields=["context.title"], task=Chat))
+    copy = only(perturb([row], Shout, fields=["context.title"], task=Chat))
     assert (copy["context.title"], copy["context"]) == ("A", {"title": "b"})
 
 
@@ -170,13 +171,13 @@ def test_a_path_that_leads_nowhere_is_refused(
     field: str, text: str, tmp_path: Path
 ) -> None:
     with pytest.raises(EvalkitError, match=f"no example has a text in .* {text}"):
-        [*evalkit.perturb([chat()], Shout, task=Chat, fields=[field])]
+        [*perturb([chat()], Shout, task=Chat, fields=[field])]
     data = tmp_path / "data.jsonl"
     data.write_text(json.dumps(chat()) + "\n")
     out = tmp_path / "out.jsonl"
     options: Row = {"perturbations": [Shout], "task": Chat, "fields": [field]}
     with pytest.raises(EvalkitError, match=f"no example has a text in .* {text}"):
-        evalkit.perturb_dataset(data, out, **options)
+        perturb_dataset(data, out, **options)
     assert not out.exists()
 
 
@@ -202,7 +203,7 @@ def test_a_task_whose_path_leads_nowhere_is_refused(
         perturb_fields = tuple(fields)
 
     with pytest.raises(PluginError, match=rf"tasks/wrong .*perturb_fields.*{text}"):
-        evalkit.perturb([chat()], Shout, task=Wrong)
+        perturb([chat()], Shout, task=Wrong)
 
 
 def test_paths_are_read_and_written() -> None:
@@ -220,7 +221,7 @@ def test_a_path_returned_in_place_of_a_field_is_refused() -> None:
 
     rule = r"must return whole fields and not 'messages\[\].content', returned"
     with pytest.raises(PluginError, match=rule):
-        only(evalkit.perturb([chat()], ByPath, task=Chat))
+        only(perturb([chat()], ByPath, task=Chat))
 
 
 def test_stored_copies_are_matched_and_named(tmp_path: Path) -> None:
@@ -229,7 +230,7 @@ def test_stored_copies_are_matched_and_named(tmp_path: Path) -> None:
     data, copies = tmp_path / "chats.jsonl", tmp_path / "copies.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     fields = ["messages[].content"]
-    summary = evalkit.perturb_dataset(
+    summary = perturb_dataset(
         data, copies, perturbations=["lowercase"], task=Chat, fields=fields, edits=True
     )
     name = "lowercase{fields=messages[].content}"
@@ -238,7 +239,7 @@ def test_stored_copies_are_matched_and_named(tmp_path: Path) -> None:
     assert made[0]["messages"][0]["content"] == "ann left."
     assert made[0]["context"] == {"title": "On Ann"}
     assert [*made[0]["edits"]] == ["messages[0].content", "messages[2].content"]
-    again = only(evalkit.perturb(rows[:1], name, task=Chat, fields=fields, edits=True))
+    again = only(perturb(rows[:1], name, task=Chat, fields=fields, edits=True))
     assert again == made[0]
     result = evalkit.evaluate(
         data,
@@ -257,11 +258,9 @@ def test_stored_copies_are_matched_and_named(tmp_path: Path) -> None:
 
 def test_frames_and_tables_have_nested_fields(tmp_path: Path) -> None:
     frame = pl.DataFrame([chat()])
-    copy = only(evalkit.perturb(frame, Shout, task=Chat))
+    copy = only(perturb(frame, Shout, task=Chat))
     assert copy["messages"][0]["content"] == "ANN LEFT."
     frame.write_parquet(tmp_path / "data.parquet")
     out = tmp_path / "out.jsonl"
-    evalkit.perturb_dataset(
-        tmp_path / "data.parquet", out, perturbations=[Shout], task=Chat
-    )
+    perturb_dataset(tmp_path / "data.parquet", out, perturbations=[Shout], task=Chat)
     assert json.loads(out.read_text())["messages"] == copy["messages"]

@@ -12,10 +12,10 @@ from pydantic import BaseModel, ValidationError
 from evalkit.base.violations import describe, from_pydantic, shorten
 from evalkit.errors import PluginError
 from evalkit.examples.conversion import LABEL_CONVERTER, converted
-from evalkit.perturbing.scopes import Scope
-from evalkit.perturbing.texts import EACH, FieldPath
 from evalkit.plugins.bound import BoundPerturbation, BoundTask
 from evalkit.reading.column_checks import has_own_rules
+from evalkit_commands_perturb.scopes import Scope
+from evalkit_commands_perturb.texts import EACH, FieldPath
 
 _TEXTS = (str, str | None, list[str], list[str] | None)
 """Annotations of fields in which any text may stand."""

@@ -6,23 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from operator import itemgetter
-from typing import NamedTuple
+
+from evalkit.base.copies import Edit
 
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 
 _MOST_TOKENS = 2_000
 """Tokens above which a difference is one edit: matching them takes their square."""
-
-
-class Edit(NamedTuple):
-    """One replacement; an insertion where start and end are the same."""
-
-    start: int
-    """Where it begins in the original, in characters (Unicode code points)."""
-    end: int
-    """Where it ends there; the character at this place is kept."""
-    text: str
-    """What stands there instead."""
 
 
 def checked_edits(text: str, edits: Iterable[Edit]) -> list[Edit]:

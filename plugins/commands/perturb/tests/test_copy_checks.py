@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, field_validator
 
 import evalkit
 from evalkit.errors import PluginContractError, PluginError
+from evalkit_commands_perturb import perturb, perturb_dataset
 
 Row = dict[str, Any]
 
@@ -88,7 +89,7 @@ ROW = {"uid": "u1", "statement": "all right", "label": "good"}
 
 
 def copies(perturbation: Any, task: Any = Short, row: Row = ROW) -> list[Row]:
-    return [*evalkit.perturb([row], perturbation, task=task)]
+    return [*perturb([row], perturbation, task=task)]
 
 
 @pytest.mark.parametrize(
@@ -268,11 +269,11 @@ def flipping(
 
 @pytest.mark.usefixtures("flipping")
 def test_labels_are_those_that_the_data_set_stores() -> None:
-    evalkit.perturb_dataset("stored", "out.jsonl", perturbations=["flip"])
+    perturb_dataset("stored", "out.jsonl", perturbations=["flip"])
     assert json.loads(Path("out.jsonl").read_text())["label"] == 0
     text = r"perturbations/odd \(flipping 1.0\).*'u1'.*one of 1, 0, 2, .*found 7"
     with pytest.raises(PluginError, match=text):
-        evalkit.perturb_dataset("stored", "odd.jsonl", perturbations=["odd"])
+        perturb_dataset("stored", "odd.jsonl", perturbations=["odd"])
     assert not Path("odd.jsonl").exists()
 
 
@@ -290,10 +291,10 @@ def test_labels_are_those_that_the_data_set_stores() -> None:
 @pytest.mark.slow
 def test_answers_that_a_method_makes_are_checked(perturbation: str, text: str) -> None:
     """They were written unseen: no field of the copy holds its answer."""
-    evalkit.perturb_dataset("made", "out.jsonl", perturbations=["flip"], jobs=2)
+    perturb_dataset("made", "out.jsonl", perturbations=["flip"], jobs=2)
     assert json.loads(Path("out.jsonl").read_text())["label"] == 0
     with pytest.raises(PluginError, match=text):
-        evalkit.perturb_dataset("made", "x.jsonl", perturbations=[perturbation])
+        perturb_dataset("made", "x.jsonl", perturbations=[perturbation])
 
 
 @pytest.mark.usefixtures("flipping")
@@ -301,12 +302,12 @@ def test_a_misspelt_task_of_label_effect_is_refused() -> None:
     """It was taken for another task, and what holds for all others was believed."""
     text = r"perturbations/typo .*label_effect names the task 'sentimnt'.*'sentiment'"
     with pytest.raises(PluginContractError, match=text):
-        evalkit.perturb_dataset("stored", "out.jsonl", perturbations=["typo"])
+        perturb_dataset("stored", "out.jsonl", perturbations=["typo"])
 
 
 @pytest.mark.usefixtures("flipping")
 def test_a_task_that_is_not_installed_is_told() -> None:
-    summary = evalkit.perturb_dataset("stored", "o.jsonl", perturbations=["elsewhere"])
+    summary = perturb_dataset("stored", "o.jsonl", perturbations=["elsewhere"])
     assert [notice for notice in summary.notices if "label_effect" in notice] == [
         f"perturbations/elsewhere: its label_effect names {name!r}, and no task of "
         "this name is installed or known"

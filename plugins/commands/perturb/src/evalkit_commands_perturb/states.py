@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evalkit.edits import Edit, compose
-from evalkit.perturbing.texts import Place, same_places, text_at, with_text
+from evalkit.base.copies import Edit
+from evalkit_commands_perturb.edits import compose
+from evalkit_commands_perturb.texts import Place, same_places, text_at, with_text
 
 Changed = tuple[Place, str, Sequence[Edit] | None]
 """What a step makes of a text: its place, the new text, and the edits; None where only

@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from evalkit.perturbing.names import (
+from evalkit.base.copies import read_step, split_composition
+from evalkit_commands_perturb.names import (
     camel_case,
     identity_of,
-    read_step,
     row_suffix,
-    split_composition,
 )
 
 

@@ -11,9 +11,9 @@ from pydantic import BaseModel
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.errors import EvalkitError, PluginError
-from evalkit.perturbing.spans import PROTECTED_KINDS, ProtectedKind
-from evalkit.perturbing.texts import EACH, read_path
 from evalkit.plugins.bound import BoundTask, Converting
+from evalkit_commands_perturb.spans import PROTECTED_KINDS, ProtectedKind
+from evalkit_commands_perturb.texts import EACH, read_path
 
 OF_COPIES = frozenset(("perturbation", "label_effect", "families"))
 """Columns in which a copy says what made it."""

@@ -6,25 +6,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from evalkit.base.violations import shorten
-from evalkit.edits import Edit, find_difference
-from evalkit.errors import SchemaError
-from evalkit.perturbing.names import identity_of, row_suffix
-from evalkit.perturbing.rng import LazyRandom
-from evalkit.perturbing.scopes import OF_COPIES, Settings, scope_of
-from evalkit.perturbing.states import Changed, State
-from evalkit.perturbing.steps import (
+from evalkit.base.copies import (
+    LABEL_EFFECTS,
+    Edit,
     LabelEffect,
+    joint_effect,
+)
+from evalkit.base.violations import shorten
+from evalkit.errors import SchemaError
+from evalkit.plugins.bound import BoundPerturbation, BoundTask, Converting
+from evalkit.plugins.provenance import parameter_files
+from evalkit_commands_perturb.edits import find_difference
+from evalkit_commands_perturb.names import identity_of, row_suffix
+from evalkit_commands_perturb.rng import LazyRandom
+from evalkit_commands_perturb.scopes import OF_COPIES, Settings, scope_of
+from evalkit_commands_perturb.states import Changed, State
+from evalkit_commands_perturb.steps import (
     Step,
     TextRandom,
     changed_tags,
     effect_of,
-    joint_effect,
-    read_effect,
 )
-from evalkit.perturbing.texts import Place, text_at, with_text
-from evalkit.plugins.bound import BoundPerturbation, BoundTask, Converting
-from evalkit.plugins.provenance import parameter_files
+from evalkit_commands_perturb.texts import Place, text_at, with_text
 
 
 class Example(NamedTuple):
@@ -355,7 +358,8 @@ class Perturber:
         if not earlier.get("perturbation"):
             return
         row["perturbation"] = f"{earlier['perturbation']}+{self.identity}"
-        before = read_effect(earlier.get("label_effect"))
+        known_effects = [e for e in LABEL_EFFECTS if e == earlier.get("label_effect")]
+        before = known_effects[0] if known_effects else "uncertain"
         row["label_effect"] = joint_effect([before, self._label_effect])
         families = earlier.get("families")
         known = families if isinstance(families, list | tuple) else ()

@@ -7,32 +7,15 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
-from evalkit.base.names import parse_reference, score_name
+from evalkit.base.names import score_name
 
 _SPECIAL = re.compile(r"[%+,={}]|\A\s+|\s+\Z")
 """What would be taken for a part of a name."""
 
-_SETTINGS = re.compile(r"\{[^{}]*\}")
-
-_JOINT = re.compile(r"\+(?=[a-z0-9]+(?:-[a-z0-9]+)*(?:[@:+]|\Z))")
-"""A plus before what may be the name of a component."""
-
 SETTINGS_DIGITS = 8
 """Hex digits of settings in a uid."""
-
-
-def split_composition(name: str) -> list[str]:
-    """Split `a+b`, several perturbations one after the other, into its steps.
-
-    Args:
-        name: Names with their parameters, joined by `+`.
-
-    Returns:
-        The name of each step; one for a name without `+`.
-    """
-    return _JOINT.split(_SETTINGS.sub("", name))
 
 
 def identity_of(
@@ -58,37 +41,12 @@ def identity_of(
     return f"{name}{{{score_name('', settings).removeprefix(':')}}}"
 
 
-def read_step(text: str) -> tuple[str, dict[str, Any]]:
-    """Read a step of a name as a user or `identity_of` writes it.
-
-    Args:
-        text: `NAME[@DISTRIBUTION][:KEY=VALUE,…]`.
-
-    Returns:
-        The name, with the distribution where there is one, and the parameters.
-
-    Raises:
-        UnknownPluginError: The text does not have this form.
-    """
-    reference = parse_reference(text)
-    name = reference.name
-    if reference.distribution is not None:
-        name = f"{name}@{reference.distribution}"
-    return name, {key: _unquoted(value) for key, value in reference.parameters.items()}
-
-
 def _quoted(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_quoted(item) for item in value]
     if not isinstance(value, str):
         return value
     return _SPECIAL.sub(lambda found: quote(found.group(), safe=""), value)
-
-
-def _unquoted(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_unquoted(item) for item in value]
-    return unquote(value) if isinstance(value, str) else value
 
 
 def camel_case(name: str) -> str:

@@ -5,27 +5,22 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
-from typing import Any, Literal
+from typing import Any
 
+from evalkit.base.copies import Edit, LabelEffect, effect_on
 from evalkit.base.terms import storable
 from evalkit.base.violations import shorten
 from evalkit.base.wording import count_of
-from evalkit.edits import Edit, checked_edits, find_difference, make_edits
 from evalkit.errors import PluginError
-from evalkit.perturbing.checks import CopyChecks
-from evalkit.perturbing.scopes import Scope
-from evalkit.perturbing.spans import ProtectedKind, outside, protected_spans
-from evalkit.perturbing.states import Changed, State
-from evalkit.perturbing.texts import Place, find_texts, read_path
 from evalkit.plugins.bound import BoundPerturbation
-
-LabelEffect = Literal["invariant", "transforms", "uncertain"]
+from evalkit_commands_perturb.checks import CopyChecks
+from evalkit_commands_perturb.edits import checked_edits, find_difference, make_edits
+from evalkit_commands_perturb.scopes import Scope
+from evalkit_commands_perturb.spans import ProtectedKind, outside, protected_spans
+from evalkit_commands_perturb.states import Changed, State
+from evalkit_commands_perturb.texts import Place, find_texts, read_path
 
 _LISTS = (list, tuple)
-
-_EFFECTS: tuple[LabelEffect, ...] = ("invariant", "transforms", "uncertain")
-"""From the one that says most about the answer to the one that says least."""
-
 
 WAYS = ("perturb_example", "find_edits", "perturb_batch", "perturb")
 """The hooks of which a perturbation implements one; of several the first is called."""
@@ -327,19 +322,7 @@ def effect_of(perturbation: BoundPerturbation, task: str) -> LabelEffect:
         task: Name of the task.
 
     Returns:
-        Its `label_effect` for the task or else for `*`; `uncertain` where it says
-        nothing.
+        Its `label_effect` for the task or else for `*`; `uncertain` if there is
+        neither.
     """
-    effects = perturbation.label_effect
-    found: LabelEffect = effects.get(task, effects.get("*", "uncertain"))
-    return found
-
-
-def read_effect(found: Any) -> LabelEffect:
-    """Read an effect that a row names; `uncertain` where it names none."""
-    return next((effect for effect in _EFFECTS if effect == found), "uncertain")
-
-
-def joint_effect(effects: Sequence[LabelEffect]) -> LabelEffect:
-    """Return what several steps do to the answer together: the least certain."""
-    return max(effects, key=_EFFECTS.index)
+    return effect_on(perturbation.label_effect, task)

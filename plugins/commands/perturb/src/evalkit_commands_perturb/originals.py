@@ -21,17 +21,17 @@ from evalkit.examples.loading import load_rows
 from evalkit.examples.rows import ExampleRows
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import convert_examples
-from evalkit.perturbing.copying import Example, Perturber
-from evalkit.perturbing.rows import (
+from evalkit.plugins.bound import BoundDataset, BoundTask, Converting
+from evalkit.plugins.components import WITHOUT_PLUGIN
+from evalkit.reading.streams import line_blocks
+from evalkit_commands_perturb.copying import Example, Perturber
+from evalkit_commands_perturb.rows import (
     WantedTexts,
     aliases_of,
     already_perturbed,
     named_as_data,
 )
-from evalkit.perturbing.texts import read_path
-from evalkit.plugins.bound import BoundDataset, BoundTask, Converting
-from evalkit.plugins.components import WITHOUT_PLUGIN
-from evalkit.reading.streams import line_blocks
+from evalkit_commands_perturb.texts import read_path
 
 
 class SourceExamples(NamedTuple):

@@ -6,13 +6,13 @@ import difflib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from evalkit.base.copies import read_step, split_composition
 from evalkit.errors import (
     EvalkitError,
     PluginContractError,
     PluginError,
     UnknownPluginError,
 )
-from evalkit.perturbing.names import read_step, split_composition
 from evalkit.plugins.bound import BoundPerturbation
 from evalkit.plugins.components import Component
 from evalkit.plugins.importing import import_component

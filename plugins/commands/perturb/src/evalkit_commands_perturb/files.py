@@ -15,29 +15,6 @@ from evalkit.errors import PluginError
 from evalkit.examples.files import bind_dataset
 from evalkit.examples.selection import Selection
 from evalkit.parallel.workers import NotPortable, Workers
-from evalkit.perturbing.choice import choose_perturbations
-from evalkit.perturbing.chunks import (
-    Chunk,
-    Portable,
-    Tally,
-    load_perturbers,
-    perturb_chunk,
-    perturb_in_worker,
-    portable,
-)
-from evalkit.perturbing.copying import Example, Perturber
-from evalkit.perturbing.originals import SourceExamples, read_originals, stored_labels
-from evalkit.perturbing.partial_files import PartialFile
-from evalkit.perturbing.rows import read_settings
-from evalkit.perturbing.scopes import Settings
-from evalkit.perturbing.spans import ProtectedKind
-from evalkit.perturbing.summary import (
-    PerturbationCount,
-    PerturbationSummary,
-    plain_sample,
-    read_sample,
-)
-from evalkit.perturbing.targets import place_of_copies, refuse_own_input
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.components import GIVEN
 from evalkit.plugins.libraries import without_libraries
@@ -50,6 +27,33 @@ from evalkit.plugins.provenance import (
 )
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
+from evalkit_commands_perturb.choice import choose_perturbations
+from evalkit_commands_perturb.chunks import (
+    Chunk,
+    Portable,
+    Tally,
+    load_perturbers,
+    perturb_chunk,
+    perturb_in_worker,
+    portable,
+)
+from evalkit_commands_perturb.copying import Example, Perturber
+from evalkit_commands_perturb.originals import (
+    SourceExamples,
+    read_originals,
+    stored_labels,
+)
+from evalkit_commands_perturb.partial_files import PartialFile
+from evalkit_commands_perturb.rows import read_settings
+from evalkit_commands_perturb.scopes import Settings
+from evalkit_commands_perturb.spans import ProtectedKind
+from evalkit_commands_perturb.summary import (
+    PerturbationCount,
+    PerturbationSummary,
+    plain_sample,
+    read_sample,
+)
+from evalkit_commands_perturb.targets import place_of_copies, refuse_own_input
 
 CHUNK_EXAMPLES = 1_000
 """Examples that are perturbed and written at a time, at most."""

@@ -3,43 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from evalkit.base.columns import all_named
+from evalkit.base.copies import (
+    AS_STORED,
+    COPY_COLUMNS,
+    FAMILIES,
+    FAMILY,
+    INPUT_ID,
+    LABEL_EFFECT,
+    LABEL_EFFECTS,
+    PERTURBATION,
+    TAGS,
+    LabelEffect,
+)
 from evalkit.base.violations import few, shorten
 from evalkit.errors import SchemaError
-from evalkit.examples.clusters import INPUT_ID
 from evalkit.examples.table import Examples
-from evalkit.perturbing.steps import LabelEffect
-
-PERTURBATION = "perturbation"
-"""The column with the identity of the perturbation that made a copy."""
-
-LABEL_EFFECT = "label_effect"
-"""The column with what the perturbation does to answers."""
-
-FAMILIES = "families"
-"""The column with the families of the perturbation, as a list."""
-
-FAMILY = "family:"
-"""Before the name of a family, where a score is of all its perturbations."""
-
-TAGS = "tags"
-"""The column with a copy's own tags."""
-
-COPY_COLUMNS = (INPUT_ID, PERTURBATION, LABEL_EFFECT, FAMILIES, TAGS)
-"""The columns of the data that copies are read from."""
-
-AS_STORED = "input/"
-"""Before the name of a column of the data that a run keeps under another name, as one
-of its own or a field of responses has it; no field can be called so, for the slash."""
 
 PROBLEM = "input/problem"
 """The column of a run with why its rows are no sound copies."""
-
-_LABEL_EFFECTS: tuple[LabelEffect, ...] = get_args(LabelEffect)
 
 
 class Statement(NamedTuple):
@@ -240,8 +226,8 @@ def _broken_text(value: Any) -> str | None:
 def _broken_effect(value: Any) -> str | None:
     if value is None:
         return "is required"
-    if value not in _LABEL_EFFECTS:
-        known = ", ".join(_LABEL_EFFECTS)
+    if value not in LABEL_EFFECTS:
+        known = ", ".join(LABEL_EFFECTS)
         return f"must be one of {known}, found {shorten(value)}"
     return None
 
@@ -288,7 +274,7 @@ def _statements(
 def _effects(source: str, examples: Examples) -> pl.Series:
     column = examples.inputs[LABEL_EFFECT]
     is_plain = column.dtype == pl.String and LABEL_EFFECT not in examples.nested
-    if is_plain and column.is_in(list(_LABEL_EFFECTS)).fill_null(False).all():
+    if is_plain and column.is_in(list(LABEL_EFFECTS)).fill_null(False).all():
         return column
     values = _values(examples, LABEL_EFFECT)
     _refuse(source, examples, LABEL_EFFECT, map(_broken_effect, values))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalkit.edits import (
+from evalkit_commands_perturb.edits import (
     Edit,
     apply_edits,
     checked_edits,

@@ -50,11 +50,6 @@ class Noisy(Shout):
         return super().find_edits(texts)
 
 
-class Slow(Shout):
-    def find_edits(self, texts):
-        if texts == ["text 1500"] and Path("impatient").exists():
-            raise KeyboardInterrupt
-        return super().find_edits(texts)
 """
 
 Invoke = Callable[..., Result]
@@ -72,7 +67,6 @@ def _shouting(fake_distribution: Callable[..., Any]) -> None:
             "evalkit.perturbations": {
                 "loud": "Shout",
                 "noisy": "Noisy",
-                "slow": "Slow",
                 "worded": "Worded",
             }
         },
@@ -247,19 +241,6 @@ def test_again(invoke: Invoke, data: str) -> None:
     again = invoke("perturb", *arguments, "-o", "thrice.jsonl", "--again")
     assert again.exit_code == 0
     assert "evalkit eval ORIGINALS --predictions MODEL.jsonl" in again.stdout
-
-
-def test_resumed_examples_are_told(invoke: Invoke, data: str) -> None:
-    rows = [{"uid": str(n), "statement": f"text {n}"} for n in range(1_600)]
-    Path("data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    Path("impatient").touch()
-    done = perturb(invoke, "--perturbation", "slow")
-    assert done.exit_code == 130
-    assert "the same command goes on where this stopped" in done.stderr
-    Path("impatient").unlink()
-    again = perturb(invoke, "--perturbation", "slow")
-    assert "1000 examples had been done before the interruption" in again.stdout
-    assert "slow             1600  1600  100.0%  1600" in again.stdout
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from evalkit_cli.options.local_plugins import plugin_option, plugin_words
 from evalkit_cli.options.runs import json_option, quiet_with
 from evalkit_cli.options.scoring import jobs_with, observer_option, seed_with
 from evalkit_cli.printing.progress_bar import watched
-from evalkit_cli.printing.streams import echo, plugin_output_to_stderr, stdout_copy
+from evalkit_cli.printing.streams import plugin_output_to_stderr, stdout_copy
 
 if TYPE_CHECKING:
     from evalkit_commands_perturb import PerturbationSummary
@@ -142,7 +142,7 @@ def perturb_command(
 
     An example in which a perturbation finds nothing to change gets no row, and is
     counted. Numbers, addresses, code, mark-up and placeholders stay as they are.
-    A command that was interrupted goes on where it stopped when it is given again.
+    The file appears when it is complete.
 
     Exit codes: 0 done; 1 an error; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
@@ -198,13 +198,8 @@ def _perturb(name: str, where: Any, **options: Any) -> PerturbationSummary:
     from evalkit_cli.commands.protection import with_protection_told
     from evalkit_commands_perturb import perturb_dataset
 
-    try:
-        summary = perturb_dataset(name, where, **options)
-        return with_protection_told(summary, name, options)
-    except KeyboardInterrupt:
-        if isinstance(where, str):
-            echo("evalkit: the same command goes on where this stopped", err=True)
-        raise
+    summary = perturb_dataset(name, where, **options)
+    return with_protection_told(summary, name, options)
 
 
 def _selection(

@@ -112,9 +112,6 @@ def _print_next(
     again: bool,
 ) -> None:
     echo()
-    if summary.resumed:
-        done = count_of(summary.resumed, "example")
-        echo(f"{done} had been done before the interruption")
     copies = sum(count.copies for count in summary.perturbations)
     rows = count_of(copies, "row")
     if summary.out is None:

@@ -216,53 +216,11 @@ def test_jobs_and_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.usefixtures("translated")
-def test_a_slow_perturbation_that_is_interrupted_loses_almost_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """100 examples of 50 ms were lost as a whole: chunks had 1 000 examples."""
-    import evalkit_commands_perturb.chunks as chunks
-
-    class Clock:
-        now = 0.0
-
-        def monotonic(self) -> float:
-            return self.now
-
-    clock = Clock()
-    monkeypatch.setattr(chunks, "time", clock)
-    shout = Perturber.copies_of
-    done: list[str] = []
-
-    def slowly(self: Perturber, examples: Sequence[Example]) -> Any:
-        clock.now += 0.05 * len(examples)
-        done.extend(example.uid for example in examples)
-        if done[-1] == "r100":
-            raise KeyboardInterrupt
-        return shout(self, examples)
-
-    lines = map(json.dumps, statements(250))
-    Path("data.jsonl").write_text("".join(f"{line}\n" for line in lines))
-    options: dict[str, Any] = {"perturbations": ["lowercase"], "task": "sentiment"}
-    with monkeypatch.context() as patched:
-        patched.setattr(Perturber, "copies_of", slowly)
-        with pytest.raises(KeyboardInterrupt):
-            perturb_dataset("data.jsonl", "out.jsonl", **options)
-    summary = perturb_dataset("data.jsonl", "out.jsonl", **options)
-    assert 75 <= summary.resumed <= 100
-    perturb_dataset("data.jsonl", "whole.jsonl", **options)
-    assert Path("out.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
-
-
-@pytest.mark.usefixtures("translated")
 @pytest.mark.slow
 def test_a_worker_begins_with_few_examples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DIES_AT", " 200 ")
     with pytest.raises(PluginError, match="exit code 9 while it perturbed"):
         written("out.jsonl", 300, jobs=2)
-    monkeypatch.delenv("DIES_AT")
-    assert written("out.jsonl", 300, jobs=2).resumed > 0
-    written("whole.jsonl", 300)
-    assert Path("out.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
 
 
 def test_a_perturbation_that_seeds_itself_seeds_every_text() -> None:

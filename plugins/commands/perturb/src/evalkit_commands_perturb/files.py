@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
@@ -11,20 +11,14 @@ from typing import Any, NamedTuple, TextIO, cast
 
 from evalkit.adapting.files import check_adapters, with_map
 from evalkit.base.progress import Progress
-from evalkit.errors import PluginError
+from evalkit.base.synced_files import make_folder, new_file
+from evalkit.base.working_folder import WorkingFolder
+from evalkit.errors import PluginError, StorageError
 from evalkit.examples.files import bind_dataset
 from evalkit.examples.selection import Selection
 from evalkit.parallel.workers import NotPortable, Workers
 from evalkit.plugins.bound import BoundDataset, BoundTask
-from evalkit.plugins.components import GIVEN
-from evalkit.plugins.libraries import without_libraries
 from evalkit.plugins.observers import Observers
-from evalkit.plugins.provenance import (
-    describe_component,
-    describe_core,
-    resources_of,
-    run_id_of,
-)
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit_commands_perturb.choice import choose_perturbations
@@ -43,23 +37,17 @@ from evalkit_commands_perturb.originals import (
     read_originals,
     stored_labels,
 )
-from evalkit_commands_perturb.partial_files import PartialFile
 from evalkit_commands_perturb.rows import read_settings
 from evalkit_commands_perturb.scopes import Settings
 from evalkit_commands_perturb.spans import ProtectedKind
-from evalkit_commands_perturb.summary import (
-    PerturbationCount,
-    PerturbationSummary,
-    plain_sample,
-    read_sample,
-)
+from evalkit_commands_perturb.summary import PerturbationCount, PerturbationSummary
 from evalkit_commands_perturb.targets import place_of_copies, refuse_own_input
 
 CHUNK_EXAMPLES = 1_000
 """Examples that are perturbed and written at a time, at most."""
 
 CHUNK_SECONDS = 1.0
-"""Time after which the examples that are done are written."""
+"""Time after which the examples that are done are written, and progress is told."""
 
 _FASTER = 4
 """How many times as many examples the next chunk of a worker may have."""
@@ -93,8 +81,8 @@ def perturb_dataset(
     """Write the changed copies of all examples to a file of JSON lines.
 
     What becomes of an example depends on the example, the perturbation and the seed,
-    and not on other examples, their order, or `jobs`. A run that was interrupted is
-    taken up where it stopped when it is started again with the same arguments.
+    and not on other examples, their order, or `jobs`. The file appears when it is
+    whole.
 
     Args:
         dataset: As for `evaluate`; a file need not hold answers.
@@ -170,11 +158,10 @@ def perturb_dataset(
         named = [each.identity for each in perturbers]
         watchers.tell("before_perturbing", perturbations=named, **watched)
         if target is not None:
-            key = _key(bound, split, selection, job)
-            counted = _to_file(job, target, key, overwrite, progress)
+            tallies = _to_file(job, target, overwrite, progress)
         else:
-            counted = _to_stream(job, cast(TextIO, out), progress)
-        summary = _summary(job, counted, bound, split, target, chosen.notices)
+            tallies = _to_stream(job, cast(TextIO, out), progress)
+        summary = _summary(job, tallies, bound, split, target, chosen.notices)
         watchers.tell("after_perturbing", summary=summary.to_dict(), **watched)
         notices = (*summary.notices, *watchers.warnings)
         return summary._replace(notices=notices)
@@ -198,16 +185,9 @@ class _Job(NamedTuple):
         return len(self.originals.uids)
 
 
-class _Counted(NamedTuple):
-    """What was done."""
-
-    tallies: Sequence[Tally]
-    resumed: int = 0
-
-
 def _summary(
     job: _Job,
-    counted: _Counted,
+    tallies: Sequence[Tally],
     dataset: BoundDataset,
     split: str,
     target: Path | None,
@@ -217,7 +197,7 @@ def _summary(
         PerturbationCount(
             each.identity, tuple(sorted(each.families)), each.label_effect, *tally
         )
-        for each, tally in zip(job.perturbers, counted.tallies, strict=True)
+        for each, tally in zip(job.perturbers, tallies, strict=True)
     ]
     return PerturbationSummary(
         dataset.component.name,
@@ -225,67 +205,37 @@ def _summary(
         split,
         target,
         job.size,
-        counted.resumed,
         tuple(counts),
         any(each.content_warning is not None for each in (dataset, job.task)),
         tuple(notices),
     )
 
 
-def _key(dataset: BoundDataset, split: str, selection: Selection, job: _Job) -> str:
-    """Hash all that the output depends on."""
-    components = [step for each in job.perturbers for step in each.steps]
-    stages = () if dataset.pipeline is None else dataset.pipeline.stages
-    is_given = any(each.adapter.component.distribution == GIVEN for each in stages)
-    if is_given or any(each.loaded_with is None for each in components):
-        return uuid.uuid4().hex  # nobody knows what an object will do next time
-    return run_id_of(
-        {
-            "data": job.originals.fingerprint,
-            "dataset": dataset.component.id,
-            "split": split,
-            "selection": selection.to_dict(),
-            "core": describe_core(),
-            "components": [
-                without_libraries(describe_component(each))
-                for each in (dataset, job.task, *components)
-            ],
-            "adapters": [
-                without_libraries(describe_component(each.adapter)) for each in stages
-            ],
-            "perturbations": [each.identity for each in job.perturbers],
-            "resources": [resources_of(each) for each in components],
-            "settings": job.settings._asdict(),
-            "edits": job.edits,
-            "answer_field": job.originals.answer_field,
-        }
-    )
+def _to_file(job: _Job, path: Path, overwrite: bool, progress: Progress) -> list[Tally]:
+    """Write the copies to a file that appears when it is whole."""
+    try:
+        make_folder(path.parent)
+    except OSError as error:
+        reason = error.strerror or error
+        raise StorageError(f"{path}: cannot be written: {reason}") from error
+    folder = WorkingFolder()
+    with new_file(path, overwrite=overwrite) as part:
+        with part.open("w", encoding="utf-8", errors="backslashreplace") as stream:
+            tallies = _to_stream(job, stream, progress)
+        if moved := folder.restore():
+            warnings.warn(moved, stacklevel=4)
+    return tallies
 
 
-def _to_file(
-    job: _Job, path: Path, key: str, overwrite: bool, progress: Progress
-) -> _Counted:
-    with PartialFile(path, key, overwrite=overwrite) as file:
-        resumed, tallies = _resume(file.state, len(job.perturbers))
-        done = resumed
-        for chunk in _perturb(job, resumed):
-            done += chunk.examples
-            tallies = _added(tallies, chunk)
-            file.append(chunk.lines, _state(done, tallies))
-            progress("perturbing", done / job.size)
-        file.finish()
-    return _Counted(tallies, resumed)
-
-
-def _to_stream(job: _Job, stream: TextIO, progress: Progress) -> _Counted:
+def _to_stream(job: _Job, stream: TextIO, progress: Progress) -> list[Tally]:
     tallies = [Tally()] * len(job.perturbers)
     done = 0
-    for chunk in _perturb(job, 0):
+    for chunk in _perturb(job):
         stream.write(chunk.lines)
         tallies = _added(tallies, chunk)
         done += chunk.examples
         progress("perturbing", done / job.size)
-    return _Counted(tallies)
+    return tallies
 
 
 def _added(tallies: Sequence[Tally], chunk: Chunk) -> list[Tally]:
@@ -294,40 +244,12 @@ def _added(tallies: Sequence[Tally], chunk: Chunk) -> list[Tally]:
     ]
 
 
-def _state(done: int, tallies: Sequence[Tally]) -> dict[str, Any]:
-    return {
-        "examples": done,
-        "tallies": [
-            {
-                "changed": tally.changed,
-                "copies": tally.copies,
-                "samples": [plain_sample(sample) for sample in tally.samples],
-            }
-            for tally in tallies
-        ],
-    }
-
-
-def _resume(state: Mapping[str, Any], count: int) -> tuple[int, list[Tally]]:
-    if not state:
-        return 0, [Tally()] * count
-    tallies = [
-        Tally(
-            found["changed"],
-            found["copies"],
-            tuple(map(read_sample, found["samples"])),
-        )
-        for found in state["tallies"]
-    ]
-    return int(state["examples"]), tallies
-
-
-def _perturb(job: _Job, first: int) -> Iterator[Chunk]:
+def _perturb(job: _Job) -> Iterator[Chunk]:
     """Perturb chunk after chunk, in several processes where that is asked for."""
-    done = first
+    done = 0
     if job.workers.jobs > 1 and job.described is not None:
         try:
-            for chunk in _in_workers(job, job.described, first):
+            for chunk in _in_workers(job, job.described):
                 done += chunk.examples
                 yield chunk
             return
@@ -342,11 +264,11 @@ def _perturb(job: _Job, first: int) -> Iterator[Chunk]:
         yield chunk
 
 
-def _in_workers(job: _Job, described: Portable, first: int) -> Iterator[Chunk]:
+def _in_workers(job: _Job, described: Portable) -> Iterator[Chunk]:
     size = max(perturber.batch for perturber in job.perturbers)
 
     def chunks() -> Iterator[list[Example]]:
-        examples = iter(job.originals.examples(first))
+        examples = iter(job.originals.examples(0))
         while some := list(islice(examples, size)):
             yield some
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalkit.base.copies import Edit, LabelEffect
+from evalkit.base.copies import LabelEffect
 from evalkit_commands_perturb.chunks import ChangedExample
-from evalkit_commands_perturb.copying import Change
 
 
 class PerturbationCount(NamedTuple):
@@ -36,8 +34,6 @@ class PerturbationSummary(NamedTuple):
     out: Path | None
     """The file that was written; None where rows went to a stream."""
     examples: int
-    resumed: int
-    """Examples that an earlier, interrupted run had done."""
     perturbations: tuple[PerturbationCount, ...]
     sensitive: bool
     """Whether the texts may be hurtful to read: the data set has a content warning or
@@ -66,14 +62,3 @@ def plain_sample(sample: ChangedExample) -> dict[str, Any]:
         for field, change in sample.changes.items()
     }
     return {"uid": sample.uid, "changes": changes}
-
-
-def read_sample(values: Mapping[str, Any]) -> ChangedExample:
-    """Read what `plain_sample` wrote."""
-    changes = {
-        field: Change(
-            change["before"], change["after"], [Edit(*e) for e in change["edits"]]
-        )
-        for field, change in values["changes"].items()
-    }
-    return ChangedExample(values["uid"], changes)

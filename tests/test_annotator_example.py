@@ -60,20 +60,20 @@ def test_a_program_judges(run_evalkit: Run, tmp_path: Path) -> None:
     ended = run_evalkit(*evaluate, "--json")
     assert ended.returncode == 0, ended.stderr
     record, other = json.loads(ended.stdout)
-    (told,) = record["annotations"]
-    assert (told["annotator"], told["rows"]) == ("program-judge", 5)
-    assert told["asked"] == 5
+    (told,) = record["columns"]
+    assert (told["name"], told["rows"]) == ("program-judge", 5)
+    assert told["details"]["asked"] == 5
     assert told["columns"] == ["program-judge.approved"]
     (score,) = [s for s in record["scores"] if s["tag"] is None and not s["aggregate"]]
     assert (score["n"], record["errors"]) == (5, [])
     again, _ = json.loads(run_evalkit(*evaluate, "--json").stdout)
-    assert again["annotations"][0]["asked"] == 0
+    assert again["columns"][0]["details"]["asked"] == 0
     assert again["run_id"] == record["run_id"]
     verified = run_evalkit(*verify)
     assert verified.returncode == 0, verified.stdout + verified.stderr
     segments = tmp_path.glob("cache/annotations/program-judge/*/*")
     entries = [line for each in segments for line in each.read_text().splitlines()]
-    assert len(entries) == 5 + other["annotations"][0]["asked"]
+    assert len(entries) == 5 + other["columns"][0]["details"]["asked"]
     listed = run_evalkit("list", "annotators", "--check")
     assert "\nok      annotators/program-judge" in listed.stdout, listed.stderr
 

@@ -181,8 +181,12 @@ def test_scores_failures_and_a_second_run(
     assert reasons == {**dict.fromkeys(refused, f"{column}: HTTP 500"), "7": timeout}
     once = ROWS - 1 - len(STALLED) - len(THROTTLED)
     assert server.asked.total() == once + 2 * (len(STALLED) + len(THROTTLED)) + 2
-    (told,) = result.record.annotations
-    assert (told.rows, told.asked, told.cost) == (ROWS, ROWS, 0.5 * 189)
+    (told,) = result.record.columns
+    assert (told.rows, told.details["asked"], told.details["cost"]) == (
+        ROWS,
+        ROWS,
+        0.5 * 189,
+    )
     assert dict(told.without_value) == {
         "HTTP 500": 10,
         "TimeoutError: timed out (asked 2 times)": 1,

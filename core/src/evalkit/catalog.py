@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from evalkit.annotating.answers import Answer as Answer
-    from evalkit.annotating.asking import ask_rows as ask_rows
     from evalkit.base.copies import split_composition as split_composition
     from evalkit.base.failures import described as described
     from evalkit.base.failures import hook_failures as hook_failures
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from evalkit.examples.files import is_file_name as is_file_name
     from evalkit.plugins.attributes import read_attributes as read_attributes
     from evalkit.plugins.bound import Bound as Bound
-    from evalkit.plugins.bound import BoundAnnotator as BoundAnnotator
     from evalkit.plugins.bound import BoundDataset as BoundDataset
     from evalkit.plugins.bound import BoundMetric as BoundMetric
     from evalkit.plugins.bound import BoundModel as BoundModel
@@ -58,6 +55,7 @@ if TYPE_CHECKING:
     from evalkit.plugins.registry import load_component as load_component
     from evalkit.plugins.resolver import Resolver as Resolver
     from evalkit.predictions.agreement import check_agreement as check_agreement
+    from evalkit.predictions.column_stages import ColumnStage as ColumnStage
     from evalkit.reading.data_places import data_path as data_path
     from evalkit.reading.formats import model_name as model_name
     from evalkit.reading.given_rows import local_file as local_file
@@ -68,16 +66,13 @@ else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
         {
-            "annotating.answers": "Answer",
-            "annotating.asking": "ask_rows",
             "base.failures": "described hook_failures located",
             "base.names": "facet_of is_component_name metric_of parse_reference",
             "examples.files": "bind_dataset is_file_name",
             "base.copies": "split_composition",
             "plugins.attributes": "read_attributes",
             "plugins.bound": (
-                "Bound BoundAnnotator BoundDataset BoundMetric BoundModel "
-                "BoundPerturbation BoundTask"
+                "Bound BoundDataset BoundMetric BoundModel BoundPerturbation BoundTask"
             ),
             "plugins.commands": "find_component",
             "plugins.components": (
@@ -96,6 +91,7 @@ else:
             "plugins.registry": "Registry load_component",
             "plugins.resolver": "Resolver",
             "predictions.agreement": "check_agreement",
+            "predictions.column_stages": "ColumnStage",
             "reading.formats": "model_name",
             "reading.data_places": "data_path",
             "reading.given_rows": "local_file local_path",

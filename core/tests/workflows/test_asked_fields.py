@@ -134,7 +134,7 @@ def test_what_no_response_has_is_still_said_to_be_missing() -> None:
     assert result.status == "partial"
     assert (
         "it needs the field 'nowhere', which was not given; data and responses have "
-        "uid, question, answer, references; no annotator is called so"
+        "uid, question, answer, references; no plugin computes it"
     ) in result.record.errors[0]
 
 

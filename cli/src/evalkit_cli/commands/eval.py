@@ -24,7 +24,7 @@ from evalkit_cli.commands.thresholds import (
 from evalkit_cli.options.annotators import (
     against_option,
     annotate_option,
-    declared_annotators,
+    column_stage,
     run_against,
 )
 from evalkit_cli.options.asked_models import (
@@ -242,9 +242,7 @@ def eval_command(
         # before any model is asked, as a declaration may be wrong
         limits = limits_given(click.get_current_context())
         limits |= {"dry_run": True} if dry_run else {}
-        options["annotators"] = declared_annotators(
-            registry, options["annotators"], limits
-        )
+        options["columns"] = column_stage(registry, options["annotators"], limits)
         options["against"] = run_against(options["against"], out)
         if predictions_dir is not None:
             if datasets or data or files:

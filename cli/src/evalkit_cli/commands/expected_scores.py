@@ -43,8 +43,8 @@ def expect_scores(
     resolver = Resolver(registry)
     bound = bind_dataset(resolver, dataset, task)
     named = options.metrics
-    judges = (options.annotators or {}).values()
-    of_declared = [name for each in judges for name in each.metrics]
+    stage = options.columns
+    of_declared = [] if stage is None else stage.metrics(resolver)
     metrics = resolver.metrics(
         bound,
         resolver.task(bound),

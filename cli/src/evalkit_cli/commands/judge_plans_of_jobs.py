@@ -15,7 +15,7 @@ from evalkit_cli.options.prediction_sources import Job
 
 if TYPE_CHECKING:
     from evalkit import Result
-    from evalkit.catalog import BoundAnnotator
+    from evalkit_annotators_columns import BoundAnnotator
 
 
 def refuse_what_is_not_planned(options: dict[str, Any]) -> None:
@@ -32,6 +32,7 @@ def refuse_what_is_not_planned(options: dict[str, Any]) -> None:
 def plans_of_jobs(work: list[Job], shared: Shared) -> list[Plan]:
     """Find out what judges would be asked about the responses of each model."""
     from evalkit import evaluate_with
+    from evalkit_annotators_columns import Annotators
 
     found: list[Plan] = []
     for job in work:
@@ -39,7 +40,7 @@ def plans_of_jobs(work: list[Job], shared: Shared) -> list[Plan]:
         def judge(chosen: Mapping[str, BoundAnnotator], job: Job = job) -> Result:
             options = replace(
                 options_of(job.dataset, shared),
-                annotators=chosen,
+                columns=Annotators(chosen),
                 observers=(),
                 # by others no other annotator is asked: of the task, or installed
                 metrics=(),
@@ -55,7 +56,7 @@ def plans_of_jobs(work: list[Job], shared: Shared) -> list[Plan]:
                 progress=shared.progress,
             )
 
-        plans = plans_of_judges(shared.options.annotators or {}, judge)
+        plans = plans_of_judges(getattr(shared.options.columns, "declared", {}), judge)
         model = f" on {job.model or Path(job.path).stem}" if len(work) > 1 else ""
         found += [{**plan, "title": f"{plan['title']}{model}"} for plan in plans]
     return found

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from evalkit_cli.options.annotators import (
-    against_option,
-    annotate_option,
-    declared_annotators,
-    run_against,
-)
+from evalkit_cli.options.annotators import against_option, run_against
 from evalkit_cli.options.completion import complete_names, complete_runs
-from evalkit_cli.options.judge_plans import plans_of_judges, print_judge_plans
 from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.metrics import chosen_metrics, params_option
 from evalkit_cli.options.run_names import run_paths
@@ -30,10 +22,6 @@ from evalkit_cli.options.scoring import jobs_option, observer_option
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import plugin_output_to_stderr
 from evalkit_cli.printing.unread_answers import warn_of_unread
-
-if TYPE_CHECKING:
-    from evalkit import Result
-    from evalkit.catalog import BoundAnnotator
 
 
 @click.command("rescore")
@@ -55,19 +43,12 @@ if TYPE_CHECKING:
     "('after:Answer:|choice', a file with a list of them), and compute all metrics of "
     "RUN of these.",
 )
-@annotate_option
 @against_option
 @click.option(
     "--data",
     metavar="FILE",
     help="The file of examples that RUN was made from, where that was no installed "
-    "data set and a metric or judge reads a field of the input.",
-)
-@click.option(
-    "--dry-run",
-    is_flag=True,
-    help="Ask and score nothing: show the first requests to each judge, and how many "
-    "there would be.",
+    "data set and a metric reads a field of the input.",
 )
 @params_option
 @jobs_option
@@ -82,10 +63,8 @@ def rescore_command(
     run: str,
     metrics: tuple[str, ...],
     extract: str | None,
-    annotators: tuple[str, ...],
     against: str | None,
     data: str | None,
-    dry_run: bool,
     params: Path | None,
     jobs: int,
     observers: tuple[str, ...],
@@ -105,8 +84,6 @@ def rescore_command(
       evalkit rescore latest -m macro-f1
       evalkit rescore 3f2a -m macro-f1:labels=seen -m accuracy
       evalkit rescore 3f2a --extract "after:Answer:|choice"
-      evalkit rescore 3f2a --annotate judge.toml
-      evalkit rescore 3f2a --annotate pairs.toml --against 77c1 --data my-set.jsonl
       evalkit rescore runs/hatecheck/3f2a90c1d5e6b7f8 -m my-metric -o runs --json
 
     The predictions are not needed any more, and the data only by metrics that ask for
@@ -120,42 +97,16 @@ def rescore_command(
     from evalkit import Registry, rescore
     from evalkit_cli.printing.new_runs import print_new_run
 
-    if not (metrics or annotators) and extract is None:
-        raise click.UsageError(
-            "name a metric (-m NAME), a judge (--annotate) or extractors (--extract)."
-        )
-    if dry_run and not annotators:
-        raise click.UsageError(
-            "--dry-run shows what judges would be asked: --annotate."
-        )
+    if not metrics and extract is None:
+        raise click.UsageError("name a metric (-m NAME) or extractors (--extract).")
     registry = Registry()
-    limits = {"dry_run": True} if dry_run else {}
     with plugin_output_to_stderr(), watched(quiet) as progress:
         [path] = run_paths([run], folder, quiet=quiet)
-        judges = declared_annotators(registry, annotators, limits)
         other = run_against(against, folder)
-
-        def judge(chosen: Mapping[str, BoundAnnotator]) -> Result:
-            return rescore(
-                *(path, ()),
-                annotators=chosen,
-                extract=extract,
-                against=other,
-                data=data,
-                folder=folder,
-                registry=registry,
-            )
-
-        plans = plans_of_judges(judges, judge) if dry_run else []
-    if dry_run:
-        print_judge_plans(plans, as_json=as_json)
-        return
-    with plugin_output_to_stderr(), watched(quiet) as progress:
         result = rescore(
             path,
             chosen_metrics(registry, metrics, params) or (),
             extract=extract,
-            annotators=judges,
             against=other,
             data=data,
             folder=folder,

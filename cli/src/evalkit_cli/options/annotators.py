@@ -13,7 +13,8 @@ from evalkit_cli.printing.streams import echo
 
 if TYPE_CHECKING:
     from evalkit import Registry, Result
-    from evalkit.catalog import BoundAnnotator
+    from evalkit.catalog import ColumnStage
+    from evalkit_annotators_columns import BoundAnnotator
 
 _USUAL = "judge"
 
@@ -26,7 +27,7 @@ annotate_option = click.option(
     "rubric, and how a verdict is read (docs/judges.md). Metrics of the verdicts are "
     "computed beside the others; repeatable.",
 )
-"""The parameter `annotators` of `evalkit.evaluate`."""
+"""Declares annotators of the parameter `columns` of `evalkit.evaluate`."""
 
 against_option = click.option(
     "--against",
@@ -88,11 +89,37 @@ def declared_annotators(
     return found
 
 
+def column_stage(
+    registry: Registry, given: tuple[str, ...], limits: Mapping[str, Any]
+) -> ColumnStage | None:
+    """Return the column stage of the annotators that files declare.
+
+    Args:
+        registry: Where plugins are found.
+        given: The options `--annotate`.
+        limits: How judges are asked, in place of what the files say.
+
+    Returns:
+        The stage; None without any.
+
+    Raises:
+        DataError: A file cannot be read.
+        PluginError: An annotator is unknown or broken, or a declaration is wrong.
+        UsageError: Two have the same name, or one cannot say in a dry run what it would
+            ask.
+    """
+    if not given:
+        return None
+    from evalkit_annotators_columns import Annotators
+
+    return Annotators(declared_annotators(registry, given, limits))
+
+
 def _load(
     registry: Registry, name: str, file: str, limits: Mapping[str, Any]
 ) -> BoundAnnotator:
-    from evalkit.catalog import BoundAnnotator
     from evalkit.errors import PluginError
+    from evalkit_annotators_columns import BoundAnnotator
 
     said = dict(_read(Path(file)))
     kind = str(said.pop("annotator", _USUAL))

@@ -47,7 +47,7 @@ def evaluation_options(
         include_examples=not given["no_examples"],
         keep=given["keep"],
         observers=given["observers"],
-        annotators=given["annotators"],
+        columns=given["columns"],
         against=given["against"],
     )
 

@@ -13,7 +13,7 @@ from evalkit_cli.printing.planned_requests import (
 from evalkit_cli.printing.streams import echo
 
 if TYPE_CHECKING:
-    from evalkit.catalog import BoundAnnotator
+    from evalkit_annotators_columns import BoundAnnotator
 
 Plan = Mapping[str, Any]
 

@@ -245,12 +245,13 @@ def _asked(result: Result, _verbose: bool) -> list[str]:
 def _annotated(result: Result, _verbose: bool) -> list[str]:
     """Say how often annotators were asked, what that cost, and what they said."""
     lines = []
-    for each in result.record.annotations:
-        facts = [f"{each.seconds:.3g} s"] if each.asked else []
-        facts += [] if each.cost is None else [f"cost {each.cost:.4g}"]
+    for each in result.record.columns:
+        told = each.details
+        facts = [f"{told['seconds']:.3g} s"] if told.get("asked") else []
+        facts += [] if told.get("cost") is None else [f"cost {told['cost']:.4g}"]
         took = f" ({', '.join(facts)})" if facts else ""
-        first, *rest = each.conclusions or [_how_many(each)]
-        lines += [f"{each.annotator}: {said}" for said in (f"{first}{took}", *rest)]
+        first, *rest = told.get("conclusions") or [_how_many(each)]
+        lines += [f"{each.name}: {said}" for said in (f"{first}{took}", *rest)]
     return lines
 
 
@@ -258,8 +259,8 @@ def _how_many(told: Any) -> str:
     """Say of how many responses an annotator was asked that does not say it itself."""
     without = sum(told.without_value.values())
     left = f", without a value for {without:,} of them" if without else ""
-    if told.asked:
-        return f"asked about {told.asked:,} of {told.rows:,} responses{left}"
+    if asked := told.details.get("asked"):
+        return f"asked about {asked:,} of {told.rows:,} responses{left}"
     known = told.rows - without
     return f"nothing asked; {known:,} of {told.rows:,} responses were known{left}"
 

@@ -24,7 +24,6 @@ from evalkit.plugins.binding import Bound as Bound
 from evalkit.plugins.binding import Guard
 from evalkit.plugins.bound_adapters import BoundAdapter as BoundAdapter
 from evalkit.plugins.bound_adapters import first_rows as first_rows
-from evalkit.plugins.bound_annotators import BoundAnnotator as BoundAnnotator
 from evalkit.plugins.bound_metrics import BoundMetric as BoundMetric
 from evalkit.plugins.bound_models import BoundModel as BoundModel
 from evalkit.plugins.validation import validated
@@ -278,7 +277,6 @@ BOUND: Mapping[str, type[Bound]] = {
     "datasets": BoundDataset,
     "metrics": BoundMetric,
     "perturbations": BoundPerturbation,
-    "annotators": BoundAnnotator,
     "models": BoundModel,
     "adapters": BoundAdapter,
     "recognisers": BoundRecogniser,

@@ -15,7 +15,7 @@ from evalkit.base.failures import hook_failures
 from evalkit.base.json_text import dumps
 from evalkit.base.violations import shorten
 from evalkit.errors import PluginError
-from evalkit.plugins.bound import Bound, BoundAnnotator, BoundMetric
+from evalkit.plugins.bound import Bound, BoundMetric
 from evalkit.plugins.byte_code import modules_of_other_code
 from evalkit.plugins.components import NO_VERSION
 from evalkit.plugins.functions import FunctionMetric
@@ -66,19 +66,17 @@ def describe_component(bound: Bound) -> dict[str, Any]:
         Its id, distribution, version, parameters, a hash of its package's source,
         the versions of the libraries that its distribution requires or its modules
         import, what of its distribution is as it was installed, and which modules ran
-        from other byte code; of a metric or annotator what else it depends on; and
+        from other byte code; what else it depends on; and
         whether it is deterministic.
 
     Raises:
         PluginError: A metric cannot say what it depends on.
     """
     component = bound.component
-    further: dict[str, Any] = {"resources": None, "deterministic": True}
+    further: dict[str, Any] = {"resources": bound.resources, "deterministic": True}
     if isinstance(bound, BoundMetric):
         further["resources"] = metric_resources(bound)
         further["deterministic"] = bound.deterministic
-    elif isinstance(bound, BoundAnnotator):
-        further["resources"] = _data_files(bound)
     return {
         "id": component.id,
         "distribution": component.distribution,
@@ -110,7 +108,7 @@ def metric_resources(metric: BoundMetric) -> dict[str, str]:
     known: dict[str, str] | None = metric.computed.get("resources")
     if known is not None:
         return known
-    found = _data_files(metric)
+    found = data_files(metric)
     where = f"{metric.component.origin}: resources"
     named = metric.name_resources()
     if not isinstance(named, Mapping):
@@ -216,10 +214,10 @@ def resources_of(bound: Bound) -> dict[str, str | None]:
             found[name] = installed_header(name).version
         except importlib.metadata.PackageNotFoundError:
             found[name] = None  # an extra that is not installed
-    return {**found, **_data_files(bound)}
+    return {**found, **data_files(bound)}
 
 
-def _data_files(bound: Bound) -> dict[str, str]:
+def data_files(bound: Bound) -> dict[str, str]:
     """Hash the data files in a component's package, and those that parameters name."""
     found: dict[str, str] = {}
     package = _module_of(bound).partition(".")[0]

@@ -170,7 +170,8 @@ def bind(
         problems = [*hook_problems(component.kind, plugin), *problems]
         problems = problems or attribute_problems(component.kind, plugin, attributes)
         if not problems:
-            bound = BOUND[component.kind](component, plugin, built_from, attributes)
+            kind = BOUND.get(component.kind, Bound)
+            bound = kind(component, plugin, built_from, attributes)
             problems = _pluggy_problems(bound)
     except hook_failures() as error:
         raise load_error(component, "checking it", error) from error

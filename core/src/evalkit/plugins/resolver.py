@@ -10,7 +10,6 @@ from evalkit.base.names import Reference, parse_reference, score_name
 from evalkit.errors import PluginContractError, UnknownPluginError
 from evalkit.plugins.bound import (
     Bound,
-    BoundAnnotator,
     BoundDataset,
     BoundMetric,
     BoundPerturbation,
@@ -37,8 +36,6 @@ class Resolver:
 
     data: Any = None
     """Stands for the data of a run that came from no installed data set."""
-    declared: Mapping[str, BoundAnnotator] = {}
-    """Annotators that a user or a task declares, by the names that they get there."""
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry

@@ -19,13 +19,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evalkit.annotating.annotations import Annotated
 from evalkit.base.ids import REPLICATION_KEY
 from evalkit.base.violations import Violation
 from evalkit.base.wording import count_of
 from evalkit.predictions.absent_fields import AbsentFields
 from evalkit.predictions.causes import find_causes
 from evalkit.predictions.cells import Cells, place
+from evalkit.predictions.computed_columns import ComputedColumns
 from evalkit.predictions.judging import JudgedRows
 from evalkit.predictions.matching import NOWHERE, Places
 from evalkit.predictions.policies import OnDuplicate as OnDuplicate
@@ -48,7 +48,7 @@ class Alignment(NamedTuple):
     predictions: pl.Series
     """Null where there is none: not scored, or no answer could be extracted."""
     fields: dict[str, pl.Series]
-    """Scored fields, `responses` (predictions of all alternatives) and annotations."""
+    """Scored fields, `responses` (predictions of all alternatives), computed ones."""
     problems: Problems
     counts: dict[str, int]
     undeclared: Counter[str]
@@ -60,9 +60,9 @@ class Alignment(NamedTuple):
     """What a user should know of the responses beside the counts."""
     unparsed: Mapping[str, int] = {}
     """How many answers could not be extracted for each reason that somebody gave."""
-    annotations: tuple[Annotated, ...] = ()
+    computed: tuple[ComputedColumns, ...] = ()
     lacking: Mapping[str, pl.DataFrame] = {}
-    """What annotators said now, and as of `ScoringTable` what they said nothing of."""
+    """Columns that a stage computed, and as of `ScoringTable` rows without a value."""
     absent: AbsentFields | None = None
     """The required fields that no row has, and what rows have in their place."""
     causes: tuple[str, ...] = ()

@@ -70,7 +70,7 @@ def record_perturbed(
             for problem in each.alignment.problems
         ],
         frame,
-        [(each.alignment.annotations, each.examples.frame["id"]) for each in copies],
+        [(each.alignment.computed, each.examples.frame["id"]) for each in copies],
     )
 
 

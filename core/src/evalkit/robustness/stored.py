@@ -21,7 +21,7 @@ from evalkit.predictions.matching import IdIndex
 from evalkit.predictions.problems import Problems
 from evalkit.robustness.copies import Copies, Originals, place_copies
 from evalkit.robustness.inputs import RunSource
-from evalkit.runs.annotations import stored_lacking
+from evalkit.runs.column_tables import stored_lacking
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.stored import (
@@ -181,7 +181,7 @@ def _alignment(
     of_copies: bool = False,
 ) -> Alignment:
     """Return the outcome of rows of a run, with their numbers counted anew."""
-    said = (run.annotations, run.record.annotations)
+    said = (run.column_details, run.record.columns)
     statuses = frame["status"]
     counted = {
         status: int((statuses == status).sum())

@@ -44,7 +44,7 @@ SCORES_FILE = "scores.parquet"
 PROBLEMS_FILE = "problems.jsonl"
 PERTURBED_FILE = "perturbed.parquet"
 STATISTICS_FOLDER = "statistics"
-ANNOTATIONS_FOLDER = "annotations"
+COLUMNS_FOLDER = "columns"
 
 _REQUIRED: Mapping[str, type | tuple[type, ...]] = {
     "format": int,

@@ -62,7 +62,7 @@ class Changes(TypedDict, total=False):
     merged: Texts
     repeat_of: str | None
     components: tuple[recorded.Component, ...]
-    annotations: tuple[recorded.Annotations, ...]
+    columns: tuple[recorded.Columns, ...]
     extraction: recorded.Extraction | None
     core: recorded.Core
     environment: Mapping[str, str]
@@ -171,10 +171,10 @@ class RunRecord(Part):
     components: tuple[recorded.Component, ...] = Field(
         (), json_schema_extra={"minItems": 3}
     )
-    """The data set, its task, the metrics, the annotators whose columns they read, the
+    """The data set, its task, the metrics, what computes the columns they read, the
     adapters of predictions, and the perturbations of copies."""
-    annotations: tuple[recorded.Annotations, ...] = ()
-    """What annotators said of the responses."""
+    columns: tuple[recorded.Columns, ...] = ()
+    """Columns that a stage computed of the responses."""
     against: RunId | None = None
     """Id of the run whose answers a judge compared these with; null for none, and of a
     merged run for several."""
@@ -201,9 +201,13 @@ class RunRecord(Part):
 
     @property
     def scorers(self) -> list[recorded.Component]:
-        """The metrics, and the annotators whose columns they read."""
-        kinds = ("metrics", "annotators")
-        return [each for each in self.components if each.kind in kinds]
+        """The metrics, and what computed the columns that they read."""
+        computing = {each.component for each in self.columns}
+        return [
+            each
+            for each in self.components
+            if each.kind == "metrics" or each.id in computing
+        ]
 
     @property
     def metric_names(self) -> list[str]:

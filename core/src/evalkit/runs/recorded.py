@@ -268,7 +268,7 @@ class Component(Part):
     """Modules of its package that ran from byte code (`__pycache__`) that is not that
     of their source."""
     resources: Mapping[Text, Text] | None = None
-    """What a metric or an annotator depends on beside code, by name: a SHA-256 of each
+    """What the component depends on beside code, by name: a SHA-256 of each
     data file in its package and of each file that a parameter names; of a metric also
     of the files, folders and modules that it names itself, or the text that it gives,
     such as the name of a model. Null for other components."""
@@ -304,31 +304,23 @@ class Component(Part):
         return found
 
 
-class Annotations(Part):
-    """What an annotator said of the responses, those to perturbed copies among them.
+class Columns(Part):
+    """Columns that one component computed, also of perturbed copies."""
 
-    How often it was asked, how long that took and what it cost make no other run.
-    """
-
-    annotator: Text
+    component: Text
+    """Id of the component, such as `annotators/judge`."""
+    name: Text
     """Its name with the parameters that are not at their default."""
     columns: Texts
-    """Its columns in `examples.parquet`, as metrics ask for them."""
+    """The columns in `examples.parquet`, as metrics ask for them."""
     rows: Count
-    """How many responses it was to say something of."""
+    """How many responses they were computed for."""
     without_value: Mapping[Text, Count]
     """How many of them have no value, by the reason."""
     sha256: Sha256
     """Over the values and reasons, without those of perturbed copies."""
-    asked: Count
-    """How many of the rows it was asked for by this run; the others were known from
-    before, or are the same as another row."""
-    seconds: Number
-    """How long these answers took, added up."""
-    cost: Number | None
-    """What they cost, in the annotator's own unit; null where it does not say."""
-    conclusions: Texts = ()
-    """What the annotator says of all of them together."""
+    details: Mapping[str, Any] = {}
+    """What the stage records beside them, which makes no other run."""
 
 
 class Core(Part):

@@ -11,7 +11,6 @@ import polars as pl
 
 from evalkit.adapting.extraction import Extraction
 from evalkit.adapting.pipelines import Pipeline
-from evalkit.annotating.annotations import Annotated
 from evalkit.base.columns import frame_of
 from evalkit.base.wording import count_of
 from evalkit.examples.adapted import adapters_of
@@ -25,18 +24,15 @@ from evalkit.plugins.bound import Bound, BoundDataset, BoundMetric, BoundTask
 from evalkit.plugins.provenance import describe_component, describe_core, environment
 from evalkit.predictions.alignment import Alignment, Policies
 from evalkit.predictions.causes import probability_notices
+from evalkit.predictions.computed_columns import ComputedColumns
 from evalkit.predictions.embedded_answers import embedded_notices
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.table import prediction_column
 from evalkit.predictions.written_forms import label_notices, number_notices
 from evalkit.runs import recorded
 from evalkit.runs.accounts import alignment_notices
-from evalkit.runs.annotations import (
-    annotation_tables,
-    join_annotations,
-    record_annotations,
-)
 from evalkit.runs.code_notices import code_notices
+from evalkit.runs.column_tables import detail_tables, join_details, record_columns
 from evalkit.runs.extractions import as_kept, record_extraction
 from evalkit.runs.identity import evaluation_id
 from evalkit.runs.jobs import job_notices
@@ -89,8 +85,8 @@ class PerturbedRecord(NamedTuple):
     """Rows and copies that were not scored; they name their file."""
     examples: pl.DataFrame
     """One row for each copy."""
-    annotations: Sequence[tuple[Sequence[Annotated], pl.Series]] = ()
-    """What annotators said of each file of copies, and the ids of these."""
+    computed: Sequence[tuple[Sequence[ComputedColumns], pl.Series]] = ()
+    """The columns computed of each file of copies, and the ids of these."""
 
 
 class Parts(NamedTuple):
@@ -154,19 +150,19 @@ def make_result(
         examples,
         saved_statistics(parts.scored, options.include_examples),
         None if copies is None else copies.examples,
-        _annotation_tables(parts) if options.include_examples else {},
+        _detail_tables(parts) if options.include_examples else {},
     )
 
 
-def _annotation_tables(parts: Parts) -> dict[str, pl.DataFrame]:
-    """Return what annotators said beside values, by their names."""
+def _detail_tables(parts: Parts) -> dict[str, pl.DataFrame]:
+    """Return the details of computed columns, by the name of what computed them."""
     ids, alignment = parts.examples.frame["id"], parts.alignment
-    tables = annotation_tables(
-        alignment.annotations, ids, replication_column(alignment, len(ids))
+    tables = detail_tables(
+        alignment.computed, ids, replication_column(alignment, len(ids))
     )
-    copies = () if parts.perturbed is None else parts.perturbed.annotations
-    of_copies = (annotation_tables(*each, None) for each in copies)
-    return join_annotations([*tables, *chain.from_iterable(of_copies)])
+    copies = () if parts.perturbed is None else parts.perturbed.computed
+    of_copies = (detail_tables(*each, None) for each in copies)
+    return join_details([*tables, *chain.from_iterable(of_copies)])
 
 
 def _record(
@@ -185,7 +181,7 @@ def _record(
     left = unscored_counts(parts.scored)
     is_partial = failed or left or not options.selection.is_whole
     examples, settings = parts.examples, options.settings
-    said = (parts.alignment.annotations, _annotation_tables(parts))
+    computed = (parts.alignment.computed, _detail_tables(parts))
     record = RunRecord(
         format=FORMAT_VERSION,
         status="refused" if is_refused else "partial" if is_partial else "complete",
@@ -226,7 +222,7 @@ def _record(
         predictions=recorded.Predictions.of(given),
         extraction=record_extraction(parts.extraction, parts.alignment.extracted),
         components=components,
-        annotations=record_annotations(*said, options.include_examples),
+        columns=record_columns(*computed, options.include_examples),
         against=options.against,
         core=recorded_core(),
         environment=environment(),
@@ -281,8 +277,8 @@ def _baselines(parts: Parts, options: Options) -> recorded.Baselines | None:
 
 
 def _components(parts: Parts) -> tuple[recorded.Component, ...]:
-    annotators = [each.annotator for each in parts.alignment.annotations]
-    bound: tuple[Bound, ...] = (parts.dataset, parts.task, *parts.metrics, *annotators)
+    computing = [each.component for each in parts.alignment.computed]
+    bound: tuple[Bound, ...] = (parts.dataset, parts.task, *parts.metrics, *computing)
     pipelines = filter(None, (parts.dataset.pipeline, parts.adapters))
     adapters = [stage.adapter for each in pipelines for stage in each.stages]
     of_copies = () if parts.perturbed is None else parts.perturbed.components
@@ -374,7 +370,7 @@ def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
             *alignment.fields.values(),
         ]
     else:
-        columns += [c for each in alignment.annotations for c in each.columns.values()]
+        columns += [c for each in alignment.computed for c in each.columns.values()]
     columns += [
         examples.frame["tags"],
         examples.frame["cluster"],

@@ -36,7 +36,7 @@ class Result:
             `examples`), the metric's keys and its number columns.
         perturbed_examples: One row for each perturbed copy, as `perturbed.parquet`
             holds it; None where no perturbed file was given.
-        annotations: What each annotator said beside the values, which are columns of
+        column_details: What is kept beside the values of computed columns of
             `examples`, by its name: `id`, `replication`, `copy`, `text`, `reason`,
             `failed`, `seconds`, `cost` and `kept`, a row for each response.
     """
@@ -49,7 +49,7 @@ class Result:
         examples: pl.DataFrame | None,
         statistics: Mapping[str, pl.DataFrame] | None = None,
         perturbed_examples: pl.DataFrame | None = None,
-        annotations: Mapping[str, pl.DataFrame] | None = None,
+        column_details: Mapping[str, pl.DataFrame] | None = None,
     ) -> None:
         self._record = RunRecord.model_validate(record)
         self.statistics = dict(statistics or {})
@@ -59,7 +59,7 @@ class Result:
         )
         self.examples = examples
         self.perturbed_examples = perturbed_examples
-        self.annotations = dict(annotations or {})
+        self.column_details = dict(column_details or {})
         self.path: Path | None = None
         """The run folder, once it has been saved."""
         self.was_there = False
@@ -276,7 +276,7 @@ class Result:
             self.examples,
             self.statistics,
             self.perturbed_examples,
-            self.annotations,
+            self.column_details,
         )
         published = storage_at(folder).publish(contents)
         self.path, self._record, self.was_there = published

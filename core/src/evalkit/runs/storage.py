@@ -27,7 +27,7 @@ from evalkit.errors import StorageError
 from evalkit.runs.digests import sealed, to_json, write_file
 from evalkit.runs.evaluation_times import note_evaluation, read_start
 from evalkit.runs.folders import (
-    ANNOTATIONS_FOLDER,
+    COLUMNS_FOLDER,
     EXAMPLES_FILE,
     PERTURBED_FILE,
     PROBLEMS_FILE,
@@ -66,8 +66,8 @@ class RunContents(NamedTuple):
     """The statistics of each metric, by its name."""
     perturbed_examples: pl.DataFrame | None
     """One row for each perturbed copy."""
-    annotations: Mapping[str, pl.DataFrame] = {}
-    """What each annotator said beside its values, by its name."""
+    column_details: Mapping[str, pl.DataFrame] = {}
+    """The details of computed columns, by the name of what computed them."""
 
 
 class Published(NamedTuple):
@@ -261,7 +261,7 @@ def write_run(contents: RunContents, folder: Path) -> RunRecord:
         (EXAMPLES_FILE, contents.examples),
         (PERTURBED_FILE, contents.perturbed_examples),
         *_named(STATISTICS_FOLDER, contents.statistics),
-        *_named(ANNOTATIONS_FOLDER, contents.annotations),
+        *_named(COLUMNS_FOLDER, contents.column_details),
     ]
     written = {name: frame for name, frame in tables if frame is not None}
     for parent in dict.fromkeys((folder / name).parent for name in written):

@@ -16,7 +16,7 @@ from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.problems import Problems
 from evalkit.runs import recorded
 from evalkit.runs.folders import (
-    ANNOTATIONS_FOLDER,
+    COLUMNS_FOLDER,
     COPY_COLUMNS,
     EXAMPLE_COLUMNS,
     EXAMPLES_FILE,
@@ -55,7 +55,7 @@ class StoredResult(Result):
         # what is there already hides what is read when it is first asked for
         del self.__dict__["examples"], self.__dict__["problems"]
         del self.__dict__["statistics"], self.__dict__["perturbed_examples"]
-        del self.__dict__["annotations"]
+        del self.__dict__["column_details"]
         self.path = self._folder = path
 
     @cached_property
@@ -68,12 +68,10 @@ class StoredResult(Result):
         return {name: frame for name, frame in found.items() if frame is not None}
 
     @cached_property
-    def annotations(self) -> dict[str, pl.DataFrame]:  # type: ignore[override]
-        """What each annotator said beside its values, by its name."""
-        names = [each.annotator for each in self.record.annotations]
-        paths = {
-            name: f"{ANNOTATIONS_FOLDER}/{statistics_file(name)}" for name in names
-        }
+    def column_details(self) -> dict[str, pl.DataFrame]:  # type: ignore[override]
+        """The details of computed columns, by the name of what computed them."""
+        names = [each.name for each in self.record.columns]
+        paths = {name: f"{COLUMNS_FOLDER}/{statistics_file(name)}" for name in names}
         columns = {
             **dict.fromkeys(("id", "replication", "reason"), "String"),
             **dict.fromkeys(("copy", "failed"), "Boolean"),

@@ -12,7 +12,7 @@ from evalkit.base.terms import AnswerKind, MetricContext
 from evalkit.errors import StorageError
 from evalkit.plugins.attributes import RESERVED_FIELDS
 from evalkit.predictions.alignment import Alignment
-from evalkit.runs.annotations import stored_lacking
+from evalkit.runs.column_tables import stored_lacking
 from evalkit.runs.jobs import known_job
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
@@ -124,7 +124,7 @@ def measured_frame(
         result.record.replications,
         examples[CHOICES] if CHOICES in examples.columns else None,
         lacking=dict(
-            stored_lacking(result.annotations, result.record.annotations, examples)
+            stored_lacking(result.column_details, result.record.columns, examples)
         ),
     )
     counted = examples["status"].is_in(result.record.policies.counted)

@@ -141,7 +141,7 @@ def _absent_field(metric: BoundMetric, table: ScoringTable) -> str | None:
     if not absent:
         return None
     why = f"it needs {absent_field(absent[0], table.offered)}"
-    return f"{why}; no annotator is called so" if "; data and" in why else why
+    return f"{why}; no plugin computes it" if "; data and" in why else why
 
 
 def why_not(metric: BoundMetric, table: ScoringTable) -> str | None:

@@ -45,8 +45,8 @@ class ScoringTable(NamedTuple):
     unit_names: Sequence[str] | None = None
     """What the examples are called when they are resampled; by default their ids."""
     lacking: Mapping[str, pl.DataFrame] = {}
-    """By name of an annotator's column, `position`, `reason` and `failed` of the rows
-    of which it says nothing though it should."""
+    """By name of a computed column, `position`, `reason` and `failed` of the rows that
+    should have a value and do not."""
     offered: Sequence[str] = ()
     """Names that a metric may ask for, where all are known."""
 
@@ -68,7 +68,7 @@ class ScoringTable(NamedTuple):
         return Units(self.unit_names or self.ids, clusters, seed, self.repeats)
 
     def lacking_for(self, metric: BoundMetric) -> pl.DataFrame:
-        """Return the rows of which annotators do not say what a metric asks for.
+        """Return the rows that lack a computed column that a metric asks for.
 
         Args:
             metric: The metric.

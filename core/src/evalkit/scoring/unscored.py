@@ -88,7 +88,7 @@ def failure_text(
     how_many = f"{failed.height} of {count_of(given, word)}"
     first = str(failed["reason"][0])
     own = first.removeprefix(f"{origin}: ")
-    # what an annotator said for which the metric asked names the annotator
+    # a reason of a computed column names what computed it
     why = f", as it failed: {own}" if own != first else f": {first}"
     return f"{origin}: {how_many} left out{why}"
 

@@ -71,7 +71,7 @@ _ONLY_SAID = (
     *("errors", "headline_aggregate", "input_keys", "interval_rules", "notices"),
     *("not_scored", "perturbations", "replications", "timings", "unparsed"),
     *("warnings", "data (but for hashes and version)"),
-    "annotations (how often annotators were asked, seconds and cost)",
+    "columns (what was recorded beside the values)",
 )
 """Keys of a record that nothing else in a run tells."""
 

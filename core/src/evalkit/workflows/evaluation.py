@@ -16,6 +16,7 @@ from evalkit.examples.files import chosen_data
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import OnDuplicate, OnProblem
+from evalkit.predictions.column_stages import ColumnStage
 from evalkit.predictions.preparation import (
     Predictions,
     adapted_by,
@@ -30,7 +31,7 @@ from evalkit.workflows.against import beside
 from evalkit.workflows.announcing import announce, write
 from evalkit.workflows.declared_extractors import with_extractors
 from evalkit.workflows.evaluation_steps import (
-    annotate,
+    add_columns,
     bind,
     find_copies,
     group,
@@ -81,7 +82,7 @@ def evaluate(
     map_predictions: Mapping[str, str] | None = None,
     normalise: Sequence[str] | str = (),
     extract: Any = None,
-    annotators: Mapping[str, Any] | None = None,
+    columns: ColumnStage | None = None,
     against: Result | None = None,
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
@@ -156,8 +157,8 @@ def evaluate(
             `after:Answer:|choice`, a list of them, or a file with such a list
             (`docs/extraction.md`); in place of what the data set or the task declares,
             `none` for none of it.
-        annotators: Annotators that are declared, such as judges, by the names that they
-            get: what a file of `--annotate` says (`docs/judges.md`), or annotators.
+        columns: What computes columns of responses before metrics read them, such as
+            `evalkit_annotators_columns.Annotators`.
         against: A run of the same data, whose answers judges of pairs compare with.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
@@ -199,7 +200,7 @@ def evaluate(
         keep=keep,
         normalise=normalise,
         extract=extract,
-        annotators=annotators,
+        columns=columns,
         against=against,
     )
     if predictions is None:
@@ -278,7 +279,7 @@ def evaluate_with(
             if copies is not None and options.against is not None:
                 raise EvalkitError("against= compares with no answers to copies")
             prepared = beside(options.against, prepared)
-            prepared, copies = annotate(asked, prepared, copies, progress)
+            prepared, copies = add_columns(asked, prepared, copies, progress)
         parts = group(asked, prepared)
         if not refused:
             asked.tell("before_scoring", model=model, metrics=asked.metric_names)

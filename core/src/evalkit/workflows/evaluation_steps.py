@@ -17,14 +17,16 @@ from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.jobs import Job
 from evalkit.base.progress import Progress
 from evalkit.base.terms import Weight
-from evalkit.errors import EvalkitError, MetricError
+from evalkit.errors import EvalkitError, MetricError, PluginError
 from evalkit.examples.table import Examples
-from evalkit.plugins.bound import BoundAnnotator, BoundDataset, BoundMetric, BoundTask
+from evalkit.plugins.attribute_owners import find_owner
+from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import metric_resources
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import Alignment
+from evalkit.predictions.column_stages import BoundColumns, ColumnStage
 from evalkit.predictions.preparation import (
     Predictions,
     Prepared,
@@ -44,9 +46,8 @@ from evalkit.scoring.table import ScoringTable
 from evalkit.workflows.binding import bind_data
 from evalkit.workflows.options import EvaluationOptions
 
-# what is done with copies and annotators is imported where there are some
+# what is done with copies is imported where there are some
 if TYPE_CHECKING:
-    from evalkit.annotating.wanted import Wanted
     from evalkit.robustness.evaluation import Perturbed
     from evalkit.robustness.inputs import CopySource, Given
 
@@ -61,7 +62,7 @@ class Asked:
     watchers: Observers
     options: Options
     registry: Registry
-    annotators: Sequence[Wanted] = ()
+    computed_columns: BoundColumns | None = None
     adapters: Pipeline | None = None
     """What predictions go through before they are checked."""
     facets: Mapping[str, str] = field(default_factory=dict)
@@ -76,9 +77,10 @@ class Asked:
 
     @property
     def fields(self) -> set[str]:
-        """What metrics and annotators ask for beside prediction and answer."""
+        """What metrics and the column stage read beside prediction and answer."""
         of_metrics = {name for each in self.metrics for name in each.columns}
-        return of_metrics.union(*(each.annotator.reads for each in self.annotators))
+        stage = self.computed_columns
+        return of_metrics if stage is None else of_metrics | {*stage.reads}
 
     @property
     def columns(self) -> set[str] | None:
@@ -109,13 +111,13 @@ def bind(
     resolver = Resolver(registry)
     bound, bound_task, adapt, extraction = bind_data(resolver, dataset, task, options)
     named = options.metrics
-    resolver.declared = _declared(resolver, bound_task, options)
-    judges = resolver.declared.values()
+    stage = _column_stage(bound_task, options)
+    of_stage = [] if stage is None else stage.metrics(resolver)
     metrics = resolver.metrics(
         bound,
         bound_task,
         [named] if isinstance(named, str) else named,
-        [*options.extra_metrics, *(name for each in judges for name in each.metrics)],
+        [*options.extra_metrics, *of_stage],
     )
     for metric in metrics:
         # before anything is computed: what cannot be named is no surprise at the end
@@ -127,65 +129,69 @@ def bind(
         watchers,
         options.for_split(bound.default_split),
         registry,
-        _annotators(resolver, bound_task, metrics),
+        _bind_columns(stage, resolver, bound_task, metrics),
         adapt,
         mapped_facets(options.map or {}),
         extraction,
     )
 
 
-def _declared(
-    resolver: Resolver, task: BoundTask, options: EvaluationOptions
-) -> dict[str, BoundAnnotator]:
-    """Load the annotators that the user declares, and the task where it is meant."""
-    of_task = task.annotators if options.metrics is None else {}  # not the user's own
-    if not (options.annotators or of_task):
-        return {}
-    from evalkit.annotating.declared import bind_declared
+def _column_stage(task: BoundTask, options: EvaluationOptions) -> ColumnStage | None:
+    """Return the user's column stage, with what the task declares where it is meant."""
+    stage = options.columns
+    if options.metrics is not None or not task.annotators:  # not the user's own
+        return stage
+    owner = find_owner("tasks", "annotators")
+    if owner is None:
+        raise PluginError(
+            f"{task.component.origin} declares annotators, and no installed "
+            "distribution obeys the attribute `annotators` of tasks. Install the one "
+            "that the package of the task names"
+        )
+    found: ColumnStage = owner(task.annotators, stage)
+    return found
 
-    return bind_declared({**of_task, **(options.annotators or {})}, resolver)
 
-
-def _annotators(
-    resolver: Resolver, task: BoundTask, metrics: Sequence[BoundMetric]
-) -> list[Wanted]:
-    """Find the annotators that metrics ask for."""
+def _bind_columns(
+    stage: ColumnStage | None,
+    resolver: Resolver,
+    task: BoundTask,
+    metrics: Sequence[BoundMetric],
+) -> BoundColumns | None:
+    """Find what computes the columns that metrics ask for."""
     known = {*task.scored_fields, *task.Input.model_fields, RESPONSES_KEY}
-    if not any(metric.absent_columns(known) for metric in metrics):
-        return []
-    from evalkit.annotating.wanted import find_annotators
+    columns = [name for metric in metrics for name in metric.absent_columns(known)]
+    owner = find_owner("metrics", "columns") if columns else None
+    if owner is not None:
+        stage = owner(columns, stage)
+    return None if stage is None else stage.bind(resolver, metrics, known)
 
-    return find_annotators(resolver, metrics, known)
 
-
-def annotate(
+def add_columns(
     asked: Asked, prepared: Prepared, copies: Perturbed | None, progress: Progress
 ) -> tuple[Prepared, Perturbed | None]:
-    """Have the annotators annotate the responses, and those to copies."""
-    if not asked.annotators:
+    """Add the computed columns to the responses, and to those to copies."""
+    stage, jobs = asked.computed_columns, asked.options.settings.jobs
+    if stage is None:
         return prepared, copies
-    from evalkit.predictions.annotations import annotated
-
-    jobs = asked.options.settings.jobs
-    wanted = asked.annotators
 
     def told(text: str) -> None:
         progress(text, 0.38)
 
     examples = prepared.examples
-    alignment = annotated(examples, prepared.alignment, wanted, jobs, told)
+    alignment = stage.compute(examples, prepared.alignment, jobs, told)
     alignments = [alignment]
     if copies is not None:
         files = [
             each._replace(
-                alignment=annotated(each.examples, each.alignment, wanted, jobs, told)
+                alignment=stage.compute(each.examples, each.alignment, jobs, told)
             )
             for each in copies.copies
         ]
         copies = copies._replace(alignment=alignment, copies=files)
         alignments += [each.alignment for each in files]
-    for said in (said for each in alignments for said in each.annotations):
-        asked.watchers.warnings += said.warnings
+    for computed in (computed for each in alignments for computed in each.computed):
+        asked.watchers.warnings += computed.warnings
     return prepared._replace(alignment=alignment), copies
 
 

@@ -76,9 +76,9 @@ def extracted_again(
 
 def _refuse_unable(record: RunRecord) -> None:
     """Refuse runs of which more than the predictions would have to be made again."""
-    if record.annotations:
+    if record.columns:
         raise EvalkitError(
-            f"the run {record.run_id} holds what annotators said of its predictions; "
+            f"the run {record.run_id} holds columns computed of its predictions; "
             "evaluate it again with --extract"
         )
     if are_of_alternatives(record.notices):

@@ -153,7 +153,7 @@ def _refuse_absent(metric: BoundMetric, frame: pl.DataFrame) -> None:
     if absent and not frame.is_empty():
         raise MetricError(
             f"{metric.component.origin}: it needs {absent_field(absent[0], ())}: give "
-            f"it as fields={{{absent[0]!r}: […]}}, as score asks no annotator"
+            f"it as fields={{{absent[0]!r}: […]}}, as score computes no columns"
         )
 
 

@@ -24,7 +24,7 @@ from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs import recorded
-from evalkit.runs.annotations import join_annotations, merged_annotations
+from evalkit.runs.column_tables import join_details, merged_columns
 from evalkit.runs.finding import as_result
 from evalkit.runs.recording import recorded_component
 from evalkit.runs.remote import check_place
@@ -115,15 +115,15 @@ def merge(
     said = (
         {}
         if not record.includes_examples
-        else join_annotations(
-            table for part in parts for table in part.annotations.items()
+        else join_details(
+            table for part in parts for table in part.column_details.items()
         )
     )
     record = record.changed(
-        annotations=merged_annotations([p.record for p in parts], examples, said)
+        columns=merged_columns([p.record for p in parts], examples, said)
     )
     problems = join_problems(parts)
-    joined = Result(record, (), problems, examples, statistics, annotations=said)
+    joined = Result(record, (), problems, examples, statistics, column_details=said)
     result = _scored(joined, metrics, progress)
     result.record_time(started, time.time() - started)
     if out is not None:
@@ -146,7 +146,7 @@ def _refuse_mixture(parts: Sequence[Result]) -> None:
                 )
         for one, other in zip(first.scorers, record.scorers, strict=False):
             if one.identity != other.identity:
-                word = "metric" if one.kind == "metrics" else "annotator"
+                word = one.kind.removesuffix("s")
                 raise EvalkitError(
                     f"the runs {parts[0].run_id} and {part.run_id} differ in the "
                     f"{word} {one.id}: {_difference(one.identity, other.identity)}"
@@ -229,8 +229,8 @@ def _scored(
     statistics = saved_statistics(scored, includes)
     problems = [found for found in joined.problems if found.metric is None]
     problems += unscored_problems(joined.examples, scored)
-    said = joined.annotations
-    return Result(record, scores, problems, examples, statistics, annotations=said)
+    said = joined.column_details
+    return Result(record, scores, problems, examples, statistics, column_details=said)
 
 
 def _usable_statistics(

@@ -22,6 +22,7 @@ from evalkit.inference.levels import check_confidence
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import OnDuplicate, OnProblem, Policies
+from evalkit.predictions.column_stages import ColumnStage
 from evalkit.runs.recording import Options
 from evalkit.runs.results import Result
 from evalkit.scoring.crossings import read_crossings
@@ -66,7 +67,7 @@ class EvaluationOptions:
     keep: Sequence[str] | str | None = None
     normalise: Sequence[str] | str = ()
     extract: Any = None
-    annotators: Mapping[str, Any] | None = None
+    columns: ColumnStage | None = None
     against: Result | None = None
 
     def __post_init__(self) -> None:

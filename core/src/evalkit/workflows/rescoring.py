@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from evalkit.annotating.declared import bind_declared
 from evalkit.base.progress import Progress
 from evalkit.base.working_folder import WorkingFolder
 from evalkit.errors import EvalkitError, MetricError
@@ -43,7 +42,6 @@ from evalkit.scoring.measurement import measure
 from evalkit.scoring.metric import failed_scores
 from evalkit.scoring.records import MetricScores, notices_of
 from evalkit.workflows.against import run_beside
-from evalkit.workflows.annotated_runs import annotate_run
 from evalkit.workflows.announcing import announce, write
 from evalkit.workflows.extracting_again import extracted_again
 
@@ -53,7 +51,6 @@ def rescore(
     metrics: Sequence[Any] = (),
     *,
     extract: Any = None,
-    annotators: Mapping[str, Any] | None = None,
     against: Result | str | Path | None = None,
     data: Any = None,
     folder: str | Path = "runs",
@@ -76,10 +73,9 @@ def rescore(
         extract: Extractors, as for `evaluate`, that take the answers out of the run's
             responses again. All metrics of the run are then computed of these, beside
             `metrics`, and the new run holds no scores of its parent.
-        annotators: As for `evaluate`; their metrics are computed, too.
         against: As for `evaluate`.
         data: The file or rows of examples that the run was made from, where these came
-            from no installed data set and a metric or annotator asks for a field.
+            from no installed data set and a metric asks for a field.
         folder: Folder that the run is looked for in.
         out: Folder to write the new run to; nothing is written by default.
         jobs: Processes that metrics written in Python may use.
@@ -107,8 +103,6 @@ def rescore(
         if against is not None:
             parent = run_beside(as_result(against, folder), parent)
         chosen: list[Any] = [metrics] if isinstance(metrics, str) else [*metrics]
-        resolver.declared = bind_declared(annotators or {}, resolver)
-        chosen += [name for each in resolver.declared.values() for name in each.metrics]
         extractors: Sequence[Bound] = ()
         if extract is not None:
             own = bound_metrics(parent, resolver)
@@ -146,8 +140,6 @@ def _rescored(
     )
     measured = measured_run(parent)
     settings = settings_of(parent.record, jobs)
-    said = annotate_run(parent, measured, bound, resolver, jobs, progress)
-    parent, measured, annotations, warnings = said
     lacking: dict[str, MetricScores] = {}
     for metric in bound:
         try:
@@ -168,9 +160,7 @@ def _rescored(
     if holds_copies(parent):
         progress("scoring the perturbed copies", 0.9)
         perturbed = rescore_perturbed(parent, measured, scored, settings)
-    others = [*(each.annotator for each in annotations), *extractors]
-    result = _extended(parent, bound, others, scored, measured.groups, perturbed)
-    result.record_warnings(warnings)
+    result = _extended(parent, bound, extractors, scored, measured.groups, perturbed)
     return result, [*result.scores[len(parent.scores) :]]
 
 
@@ -230,7 +220,7 @@ def _extended(
         with_example_scores(examples, scored),
         parent.statistics | saved_statistics(scored, record.includes_examples),
         copies,
-        parent.annotations,
+        parent.column_details,
     )
 
 

@@ -15,7 +15,7 @@ from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.robustness.rescoring import holds_copies, lacking_field, rescore_perturbed
 from evalkit.runs import recorded
-from evalkit.runs.annotations import values_hash
+from evalkit.runs.column_tables import values_hash
 from evalkit.runs.data_columns import load_data, with_inputs
 from evalkit.runs.finding import as_result
 from evalkit.runs.folders import PERTURBED_FILE, find_damage
@@ -167,13 +167,13 @@ def verify(
             *(Difference(COUNTS, None, None, *found) for found in other_counts(result)),
         ),
         unverified,
-        (*code.changes, *_changed_annotations(result)),
+        (*code.changes, *_changed_columns(result)),
         _check_data(result, resolver),
         result.interval_rules,
         tuple(code.compared),
         (
             *_unchecked_calls(ready, kept),
-            *_unasked_annotators(record),
+            *_uncomputed_columns(record),
             *unlooked_at(record),
             *code.unchecked,
         ),
@@ -224,24 +224,24 @@ def _unchecked_calls(
             )
 
 
-def _changed_annotations(result: Result) -> Iterator[CodeChange]:
-    """Say of which annotators the run does not hold what it recorded."""
+def _changed_columns(result: Result) -> Iterator[CodeChange]:
+    """Say of which computed columns the run does not hold what it recorded."""
     examples = examples_of(result)
-    for each in result.record.annotations:
-        table = result.annotations.get(each.annotator)
+    for each in result.record.columns:
+        table = result.column_details.get(each.name)
         now = None
         if table is not None and {*each.columns} <= {*examples.columns}:
             now = values_hash((examples[name] for name in each.columns), table)
         if now != each.sha256:
-            what = f"what {each.annotator} said, as the run holds it"
+            what = f"what {each.name} said, as the run holds it"
             yield CodeChange(what, each.sha256, now)
 
 
-def _unasked_annotators(record: RunRecord) -> Iterator[str]:
-    """Say which annotators were not asked again."""
-    for each in record.annotations:
+def _uncomputed_columns(record: RunRecord) -> Iterator[str]:
+    """Say which columns were not computed again."""
+    for each in record.columns:
         columns = ", ".join(each.columns)
-        yield f"what {each.annotator} says ({columns}): taken from the run, not asked"
+        yield f"what {each.name} says ({columns}): taken from the run, not asked"
 
 
 def _compared(result: Result) -> list[str]:

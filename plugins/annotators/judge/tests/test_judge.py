@@ -18,6 +18,7 @@ from model_servers import Answer, Got, ModelServer, serving
 import evalkit
 from evalkit import Result
 from evalkit.errors import AnnotatorError, DataError, PluginError
+from evalkit_annotators_columns import Annotators
 from evalkit_annotators_judge.declaration import Declaration
 from evalkit_annotators_judge.judge import Judge
 
@@ -95,7 +96,7 @@ def judged(said: Any, rows: Any = None, said_of: Any = None, **more: Any) -> Res
         task="text-generation",
         predictions=more.pop("predictions", predictions),
         metrics=more.pop("metrics", ["exact-match"]),
-        annotators={} if said is None else {"polite": said},
+        columns=None if said is None else Annotators({"polite": said}),
         model="m",
         **more,
     )
@@ -123,7 +124,7 @@ def test_each_response_has_a_verdict_or_the_reason_why_not() -> None:
     reasons = {p.id: str(p) for p in found.problems}
     assert "unparsed: no verdict" in reasons["c/3"]
     assert found.status == "partial"
-    texts = dict(found.annotations["polite"].select("id", "text").iter_rows())
+    texts = dict(found.column_details["polite"].select("id", "text").iter_rows())
     assert texts["d"] == "<verdict>meh</verdict>"
     # two of five are more than a metric lets pass: no value, and no 0 in it
     assert found["judge-rate:of=polite"].value is None
@@ -182,8 +183,12 @@ def test_the_record_holds_model_rubric_and_how_it_generates() -> None:
     assert said["rubric"] == "Is it polite?"
     assert said["identities"][0]["parameters"]["model"] == "m"
     assert not {"asking", "prices"} & {*said}
-    (told,) = found.record.annotations
-    assert (told.annotator, told.asked, told.cost) == ("polite", 5, None)
+    (told,) = found.record.columns
+    assert (told.name, told.details["asked"], told.details["cost"]) == (
+        "polite",
+        5,
+        None,
+    )
 
 
 def test_what_fails_is_a_status_and_asked_anew() -> None:
@@ -285,10 +290,10 @@ def test_one_failure_that_stays_ends_nothing_the_next_time() -> None:
     with judging(reply) as server:
         first, again = judged(declared(server)), judged(declared(server))
     assert first.run_id == again.run_id
-    told = [each.record.annotations[0].conclusions for each in (first, again)]
+    told = [each.record.columns[0].details["conclusions"] for each in (first, again)]
     assert told == [
-        ("asked about 5 responses; 4 judged, 1 failed",),
-        ("asked about 1 response, 4 answered from the cache; 4 judged, 1 failed",),
+        ["asked about 5 responses; 4 judged, 1 failed"],
+        ["asked about 1 response, 4 answered from the cache; 4 judged, 1 failed"],
     ]
 
 
@@ -386,10 +391,10 @@ def test_what_it_cost_is_told() -> None:
     with judging(by_response) as server:
         said = declared(server, prices={"input": 2.0, "output": 10.0})
         found = judged(said)
-        (told,) = found.record.annotations
-        assert told.cost == pytest.approx(5 * (100 * 2 + 10 * 10) / 1e6)
-        (told,) = judged(said).record.annotations
-    assert (told.asked, told.cost) == (0, None)
+        (told,) = found.record.columns
+        assert told.details["cost"] == pytest.approx(5 * (100 * 2 + 10 * 10) / 1e6)
+        (told,) = judged(said).record.columns
+    assert (told.details["asked"], told.details["cost"]) == (0, None)
 
 
 PAIR = {
@@ -459,11 +464,11 @@ def test_who_decides_by_the_position_is_warned_of() -> None:
         "the verdict changed with the order of the answers in 5 of 5 pairs, and "
         "favoured the first one in 5 of these"
     )
-    assert found.record.annotations[0].conclusions == (
+    assert found.record.columns[0].details["conclusions"] == [
         "asked about 5 responses; 5 judged",
         "0 wins, 5 ties, 0 losses",
         changed,
-    )
+    ]
     (warning,) = found.warnings
     assert warning.startswith(f"polite: {changed}")
 
@@ -600,7 +605,7 @@ def test_rows_may_have_criteria_of_their_own() -> None:
     assert column(found, "polite.status")["e"] == (
         "not asked: rubrics holds no list of rubrics"
     )
-    (counted,) = found.record.annotations[0].conclusions
+    (counted,) = found.record.columns[0].details["conclusions"]
     assert counted == "asked about 4 responses; 4 judged, 1 not asked"
 
 
@@ -799,7 +804,7 @@ def test_nothing_is_known_by_how_it_is_named(tmp_path: Path) -> None:
         model = f"openai:concurrency=3,base_url={server.url}/v1,model=m"
         again = judged({**said, "model": model, "human_file": str(files[1])})
         assert again.run_id == first.run_id
-        assert again.record.annotations[0].asked == 0
+        assert again.record.columns[0].details["asked"] == 0
         panels = [
             judged(declared(server, model=None, judges=[{"name": "a", "model": each}]))
             for each in (model, said["model"])

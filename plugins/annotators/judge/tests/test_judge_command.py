@@ -51,10 +51,6 @@ def call(*arguments: str) -> Result:
     return CliRunner().invoke(cli, ["eval", "sample-sentiment", *arguments])
 
 
-def rescore(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, ["rescore", *arguments])
-
-
 def record(*arguments: str) -> Any:
     done = call("-p", "said.jsonl", "--json", *arguments)
     assert done.exit_code == 0, done.output
@@ -84,56 +80,6 @@ def test_pairs_are_compared_with_a_run() -> None:
     run = record("--annotate", "better.yaml", "--against", first["run_id"])
     assert run["against"] == first["run_id"]
     assert score(run, "judge-rate:of=better") == 0.5
-
-
-@pytest.mark.slow
-def test_a_run_is_judged_that_is_there() -> None:
-    run = record()["run_id"]
-    done = rescore(run, "--annotate", "fits.toml", "--json")
-    assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout)
-    assert found["parent"] == run
-    assert score(found, "judge-rate:of=fits") == 0.5
-    assert found["annotations"][0]["rows"] == 135
-    again = rescore(run, "--annotate", "fits.toml", "--json")
-    assert json.loads(again.stdout)["run_id"] == found["run_id"]
-    Path("fits.toml").write_text(JUDGE.replace("{statement}", "{statemnt}"))
-    done = rescore(run, "--annotate", "fits.toml")
-    assert done.exit_code == 1
-    assert "fits.toml: prompt.user reads the field 'statemnt'" in done.stderr
-
-
-@pytest.mark.slow
-def test_a_run_of_ones_own_data_is_judged_with_the_file_and_another_run() -> None:
-    rows = [{"uid": f"q{n}", "source": f"Ask {n}?", "text": "x"} for n in range(5)]
-    said = [{"id": row["uid"], "text": f"Answer to {row['uid']}"} for row in rows]
-    for name, lines in {"own": rows, "mine": said, "theirs": said[::-1]}.items():
-        text = "".join(json.dumps(line) + "\n" for line in lines)
-        Path(f"{name}.jsonl").write_text(text)
-    own = ["eval", "--data", "own.jsonl", "--task", "text-generation", "--json", "-p"]
-    runs = {}
-    for name in ("mine", "theirs"):
-        done = CliRunner().invoke(cli, [*own, f"{name}.jsonl"])
-        runs[name] = json.loads(done.stdout)["run_id"]
-    Path("pair.yaml").write_text(PAIR.replace("{statement}", "{source}"))
-    judge = (runs["mine"], "--annotate", "pair.yaml", "--json")
-    lacking = rescore(*judge)
-    assert "does not hold the field 'source'" in lacking.stderr
-    assert "own.jsonl (SHA-256 " in lacking.stderr
-    assert "name it with `evalkit rescore --data`" in lacking.stderr
-    Path("own.jsonl").rename("moved.jsonl")
-    given = ("--data", "moved.jsonl")
-    assert "--against RUN gives it" in rescore(*judge, *given).stderr
-    done = rescore(*judge, *given, "--against", runs["theirs"])
-    assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout)
-    assert found["against"] == runs["theirs"]
-    assert score(found, "judge-order:of=pair") == 1
-    checked = CliRunner().invoke(cli, ["verify", found["run_id"]])
-    assert checked.exit_code == 0, checked.output
-    Path("moved.jsonl").write_text(Path("moved.jsonl").read_text() + "\n")
-    again = rescore(*judge, *given, "--against", runs["theirs"])
-    assert "has changed since the run" in again.stderr
 
 
 @pytest.mark.slow
@@ -250,11 +196,7 @@ generate = { max_tokens = 10 }"""
     assert not Path("runs").exists()
     plan = json.loads(call(*arguments, "--json").stdout)
     assert plan["output_cost_most"] == 1350 * 4 / 1e6
-    run = record()["run_id"]
-    same = rescore(run, "--annotate", "fits.toml", "--dry-run", "--json")
-    assert json.loads(same.stdout) == plan
     assert call("-p", "said.jsonl", "--dry-run").exit_code == 2
-    assert rescore(run, "-m", "accuracy", "--dry-run").exit_code == 2
     Path("fits.toml").write_text(JUDGE)
     call("-p", "said.jsonl", "--annotate", "fits.toml")
     known = json.loads(call(*arguments, "--json").stdout)
@@ -285,24 +227,10 @@ class Seen(evalkit.Metric):
     given = ("-p", "said.jsonl", "--annotate", "fits.toml", "--dry-run")
     done = call(*given, "-m", "sn")
     assert "fits: 135 requests about 135 responses" in done.stderr, done.output
-    run = record()["run_id"]
-    for refused in (
-        call(*given, "--annotate", "asks.toml"),
-        rescore(run, "--annotate", "asks.toml", "--dry-run"),
-    ):
-        assert refused.exit_code == 2
-        assert "asks.toml declares the annotator 'asks'" in refused.stderr
+    refused = call(*given, "--annotate", "asks.toml")
+    assert refused.exit_code == 2
+    assert "asks.toml declares the annotator 'asks'" in refused.stderr
     assert not Path("asked").exists()
-
-
-@pytest.mark.slow
-def test_a_run_is_compared_with_one_other_alone() -> None:
-    theirs = [record("--limit", count)["run_id"] for count in ("3", "2")]
-    pairs = ("--annotate", "better.yaml")
-    held = record(*pairs, "--against", theirs[0], "--limit", "2")["run_id"]
-    done = rescore(held, *pairs, "--against", theirs[1])
-    assert done.exit_code == 1
-    assert f"is compared with the run {theirs[0]}, and holds its ans" in done.stderr
 
 
 @pytest.mark.slow

@@ -44,7 +44,7 @@ FILES = {
     "scores.parquet": "run.Score",
     "examples.parquet": "run.Example",
     "perturbed.parquet": "run.Copy",
-    "annotations/length.parquet": "run.Annotation",
+    "columns/length.parquet": "run.Annotation",
     "statistics/accuracy.parquet": "run.Statistic",
     "statistics/short.parquet": "run.Statistic",
     "problems.jsonl": "run.Problem",

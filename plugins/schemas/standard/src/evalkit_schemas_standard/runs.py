@@ -112,7 +112,7 @@ class Copy(BaseModel):
 
 
 class Annotation(SchemaModel):
-    """A row of `annotations/ANNOTATOR.parquet`."""
+    """A row of `columns/ANNOTATOR.parquet`."""
 
     id: str = Field(description="Id of the example or copy")
     replication: str | None = Field(

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalkit import EvalkitError
-from evalkit.catalog import Answer, BoundAnnotator, Registry, Resolver, ask_rows
+from evalkit.catalog import Registry, Resolver
+from evalkit_annotators_columns import Answer, BoundAnnotator, ask_rows
 from evalkit_testing.global_random import global_seed
 from evalkit_testing.laws import (
     Law,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evalkit.base.names import is_component_name
 from evalkit.errors import PluginContractError, UnknownPluginError
-from evalkit.plugins.bound import BoundAnnotator, BoundMetric
+from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.resolver import Resolver
+from evalkit_annotators_columns.bound import BoundAnnotator
 
 
 @dataclass(frozen=True)
@@ -22,14 +23,18 @@ class Wanted:
 
 
 def find_annotators(
-    resolver: Resolver, metrics: Iterable[BoundMetric], known: Collection[str]
+    resolver: Resolver,
+    declared: Mapping[str, BoundAnnotator],
+    metrics: Iterable[BoundMetric],
+    known: Collection[str],
 ) -> list[Wanted]:
     """Find and load the annotators that metrics name among their columns.
 
     Args:
         resolver: Finds them.
+        declared: Those that a user or a task declares, by name.
         metrics: The metrics.
-        known: Columns that there are anyway: of the task, or of a run.
+        known: Columns of the task.
 
     Returns:
         Each annotator once, in the order in which metrics ask for them. A name that is
@@ -45,8 +50,8 @@ def find_annotators(
             annotator = None
             reference, part = split_column(column)
             is_free = column not in known and column not in metric.optional_columns
-            if is_free and reference in resolver.declared:
-                annotator = resolver.declared[reference]
+            if is_free and reference in declared:
+                annotator = declared[reference]
             elif is_free and reference:
                 annotator = _load(resolver, metric, reference, column)
             if annotator is None:

@@ -7,11 +7,13 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evalkit.annotating.answers import Answer, read_answer, without_value
 from evalkit.base.failures import described, hook_failures, located, text_of
 from evalkit.base.terms import NotScored, TryAgain, storable
 from evalkit.errors import AnnotatorError, PluginError
-from evalkit.plugins.bound import BoundAnnotator
+from evalkit_annotators_columns.answers import Answer, read_answer, without_value
+from evalkit_annotators_columns.bound import BoundAnnotator
+
+_hands_on_calls = True  # what fails here is in an annotator
 
 LONGEST_PAUSE = 60.0
 """The most seconds to wait before an annotator is asked again."""

@@ -11,12 +11,12 @@ import pytest
 from edited_runs import seal_again
 
 import evalkit
-from evalkit.annotating import annotations, cache
 from evalkit.base import failures
-from evalkit.plugins.bound import BoundAnnotator
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.recording import recorded_component
+from evalkit_annotators_columns import annotations, cache
+from evalkit_annotators_columns.bound import BoundAnnotator
 from evalkit_commands_perturb import perturb
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ def test_the_same_is_never_asked_again(bench: Bench) -> None:
     assert bench.asked() == []
     assert again.run_id == first.run_id
     assert again["judged"] == first["judged"]
-    told = {each.annotator: each for each in again.record.annotations}
-    assert (told["judge"].asked, told["judge"].cost) == (0, None)
-    assert told["judge"].sha256 == first.record.annotations[0].sha256
+    told = {each.name: each for each in again.record.columns}
+    assert (told["judge"].details["asked"], told["judge"].details["cost"]) == (0, None)
+    assert told["judge"].sha256 == first.record.columns[0].sha256
     other = [{"id": str(n), "label": "negative"} for n in range(4)]
     bench.evaluate(TEXTS[:4], ["judged", "words"], said=other)
     assert all(line.startswith("judge") for line in bench.asked())  # other predictions
@@ -204,7 +204,7 @@ def test_a_server_that_is_down_is_not_asked_for_ever(
     result = bench.evaluate([], ["accuracy", "judged"], rows=rows, said=said)
     assert result["accuracy"].n == 20
     assert result["judged"].value is None
-    (told,) = result.record.annotations
+    (told,) = result.record.columns
     reasons = dict(told.without_value)
     hung_up = "ConnectionError: hung up (asked 4 times)"
     assert {hung_up, f"not asked, after 4 failures in a row: {hung_up}"} == {*reasons}
@@ -240,7 +240,7 @@ def test_half_a_surrogate_pair_in_a_verdict_is_escaped(
     for _ in range(2):
         result = bench.evaluate([verdict], ["said"], out=tmp_path / "runs")
         assert result["said"].value == 1
-        assert result.annotations["says"]["text"].to_list() == ["yes \\ud83d"]
+        assert result.column_details["says"]["text"].to_list() == ["yes \\ud83d"]
     for half, whole in ("'\\ud83d'", "'a'"), ("['\\ud83d']", "['a']"):
         result = bench.evaluate([half, whole], ["said"])
         assert [each.id for each in result.problems] == ["0"]
@@ -270,7 +270,9 @@ def test_an_annotator_that_changes_its_fields_is_asked_again_with_the_same(
 def test_what_is_raised_names_the_place_and_what_was_raised(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(failures, "_BETWEEN", frozenset({"evalkit"}))
+    monkeypatch.setattr(
+        failures, "_BETWEEN", frozenset({"evalkit", "evalkit_annotators_columns"})
+    )
     result = bench.evaluate(["[][1]", "1.0"], ["said"])
     assert "IndexError: list index out of range (<string>:1)" in result.errors[0]
     bug = "handled(ConnectionError('gone'), LookupError('a bug'))"
@@ -329,9 +331,9 @@ def test_no_examples_keeps_the_value_only(bench: Bench, tmp_path: Path) -> None:
     assert result.examples is not None
     assert "judge.score" in result.examples.columns
     assert "pred" not in result.examples.columns
-    assert not result.annotations
+    assert not result.column_details
     assert result.path is not None
-    assert not (result.path / "annotations").exists()
+    assert not (result.path / "columns").exists()
     written = (result.path / "run.json").read_text()
     written += (result.path / "problems.jsonl").read_text()
     assert "no such word" not in written
@@ -385,10 +387,6 @@ def test_rescore_verify_and_merge_ask_nothing_twice(
     (change,) = evalkit.verify(older).changes
     assert (change.what, change.then) == ("annotators/judge version", "1.9")
 
-    plain = bench.evaluate(["x", "y y"], ["accuracy"], out=runs)
-    with pytest.raises(evalkit.EvalkitError):
-        evalkit.rescore(plain, ["words"])  # rows of a file, which nobody loads again
-
     rows = [
         {"uid": f"b{n}", "statement": text, "label": "positive"}
         for n, text in enumerate(["odd", "new"])
@@ -398,11 +396,11 @@ def test_rescore_verify_and_merge_ask_nothing_twice(
     joined = evalkit.merge([stored, second], dataset="both")
     assert (joined["judged"].n, joined["judged"].value) == (4, 1.0)
     assert joined.record.not_scored == {"judged": 2}
-    (told,) = joined.record.annotations
+    (told,) = joined.record.columns
     assert (told.rows, dict(told.without_value)) == (6, {"odd": 2})
     assert bench.asked() == []
     assert first.path is not None
-    table = first.path / "annotations" / "judge.parquet"
+    table = first.path / "columns" / "judge.parquet"
     pl.read_parquet(table).with_columns(failed=pl.lit("no")).write_parquet(table)
     seal_again(first.path)
     with pytest.raises(evalkit.EvalkitError, match="its column 'failed' is of the typ"):
@@ -411,32 +409,6 @@ def test_rescore_verify_and_merge_ask_nothing_twice(
     seal_again(first.path)
     (change,) = evalkit.verify(evalkit.read_run(first.path)).changes
     assert change.what == "what judge said, as the run holds it"
-
-
-def test_another_column_of_an_annotator_is_added_to_what_a_run_holds(
-    bench: Bench, fake_distribution: Any, tmp_path: Path
-) -> None:
-    code = """
-    import evalkit
-    class Texts(evalkit.Dataset):
-        task = "sentiment"
-        def load(self, split):
-            return [
-                {"uid": str(n), "statement": text, "label": "positive"}
-                for n, text in enumerate(["good", "odd", "bad film"])
-            ]
-    """
-    fake_distribution(code, {"evalkit.datasets": {"texts": "Texts"}})
-    said = [{"id": str(n), "label": "positive"} for n in range(3)]
-    run = evalkit.evaluate("texts", said, metrics=["judged"], out=tmp_path / "one")
-    bench.asked()
-    more = evalkit.rescore(run, ["explained"], out=tmp_path / "two")
-    assert more.path is not None
-    assert (more["judged"].n, more["explained"].n) == (2, 2)
-    assert bench.asked() == []
-    stored = evalkit.read_run(more.path)
-    assert stored.annotations["judge"].height == 3
-    assert evalkit.verify(stored).changes == ()
 
 
 def test_copies_are_annotated_too(bench: Bench) -> None:
@@ -450,58 +422,13 @@ def test_copies_are_annotated_too(bench: Bench) -> None:
         [], ["words"], rows=rows, perturbed=[copies], perturbed_predictions=[answers]
     )
     assert len(bench.asked()) == 6
-    (told,) = result.record.annotations
+    (told,) = result.record.columns
     assert told.rows == 6
     assert result.perturbed_examples is not None
     assert result.perturbed_examples["length"].to_list() == [2, 2, 2]
-    assert result.annotations["length"]["copy"].to_list() == [False] * 3 + [True] * 3
+    assert result.column_details["length"]["copy"].to_list() == [False] * 3 + [True] * 3
     values = {s.computed_on: s.value for s in result.under_perturbation}
     assert (values["original"], values["perturbed"]) == (2, 2)
-
-
-@pytest.mark.slow
-def test_copies_of_a_run_are_annotated_when_it_is_rescored(
-    bench: Bench, tmp_path: Path
-) -> None:
-    """They had no scores, and what was wrong with the cache was not told."""
-    rows = [
-        {"uid": str(n), "statement": f"Text {n}", "label": "positive"} for n in range(4)
-    ]
-    copies = [*perturb(rows, "lowercase", task="sentiment")]
-    answers = [
-        {"id": row["uid"], "label": ("positive", "negative")[n % 2]}
-        for n, row in enumerate(copies)
-    ]
-    run = bench.evaluate(
-        [],
-        ["accuracy"],
-        rows=rows,
-        perturbed=[copies],
-        perturbed_predictions=[answers],
-        out=tmp_path / "runs",
-    )
-    assert run.path is not None
-    result = evalkit.rescore(run.path, ["agreed"], out=tmp_path / "runs")
-    assert bench.asked() == ["agrees positive positive", "agrees negative positive"]
-    assert result.path is not None
-    for found in (result, evalkit.read_run(result.path)):
-        values = {
-            s.computed_on: s.value
-            for s in found.under_perturbation
-            if s.metric == "agreed"
-        }
-        assert (values["original"], values["perturbed"]) == (1, 0.5)
-        assert found.annotations["agrees"]["copy"].to_list() == [False] * 4 + [True] * 4
-        (told,) = found.record.annotations
-        assert (told.rows, told.asked) == (8, 2)
-        assert found.perturbed_examples is not None
-        assert found.perturbed_examples["agrees"].to_list() == [True, False] * 2
-    checked = evalkit.verify(result.path)
-    assert (checked.agrees, checked.unverified) == (True, {})
-    (segment, _) = sorted(bench.cache.glob("annotations/agrees/*/*"))
-    segment.write_bytes(b"damaged")
-    (warning,) = evalkit.rescore(run.path, ["agreed"]).warnings
-    assert f"1 damaged answer in the cache, asked again: {segment}, line 1" in warning
 
 
 def test_another_file_under_the_same_name_is_asked_for_again(

@@ -8,9 +8,9 @@ from typing import Any
 from evalkit.base.names import is_component_name
 from evalkit.base.wording import absent_field
 from evalkit.errors import DataError, PluginContractError, PluginError
-from evalkit.plugins.bound import BoundAnnotator
 from evalkit.plugins.provenance import texts_in
 from evalkit.plugins.resolver import Resolver
+from evalkit_annotators_columns.bound import BoundAnnotator
 
 
 def bind_declared(

@@ -21,10 +21,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalkit.annotating.answers import Answer, kind_of
-from evalkit.plugins.bound import BoundAnnotator
 from evalkit.plugins.provenance import describe_component, names_file, resources_of
 from evalkit.plugins.sources import cache_folder, sha256_of
+from evalkit_annotators_columns.answers import Answer, kind_of
+from evalkit_annotators_columns.bound import BoundAnnotator
 
 FOLDER = "annotations"
 """The folder in `EVALKIT_CACHE_DIR`."""

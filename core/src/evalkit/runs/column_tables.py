@@ -1,4 +1,4 @@
-"""What a run keeps of annotations beside their values."""
+"""What a run keeps of computed columns beside their values."""
 
 from __future__ import annotations
 
@@ -8,48 +8,47 @@ from itertools import groupby
 
 import polars as pl
 
-from evalkit.annotating.annotations import Annotated
 from evalkit.base.columns import frame_of
 from evalkit.plugins.provenance import rows_hash
+from evalkit.predictions.computed_columns import ComputedColumns
 from evalkit.runs import recorded
 from evalkit.runs.record import RunRecord
 from evalkit.runs.withholding import WITHHELD
 
-DETAILS = ("text", "reason", "failed", "seconds", "cost", "kept")
-"""The columns of a table of annotations, after `id`, `replication` and `copy`."""
 
-
-def annotation_tables(
-    annotations: Iterable[Annotated], ids: pl.Series, replications: pl.Series | None
+def detail_tables(
+    computed: Iterable[ComputedColumns],
+    ids: pl.Series,
+    replications: pl.Series | None,
 ) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Return what annotators said beside their values, as a run keeps it.
+    """Return the details of computed columns, as a run keeps them.
 
     Args:
-        annotations: What they said.
+        computed: The columns.
         ids: The id of each row.
         replications: The replication of each row; None for copies, which have none.
 
     Yields:
-        The name of each, and `id`, `replication`, `copy` (whether the response is to a
-        perturbed copy) and `DETAILS`, a row for each row that it was to annotate.
+        The name of what computed them, and `id`, `replication`, `copy` (whether the
+        response is to a perturbed copy) and the details, row by row.
     """
     nothing = pl.repeat(None, len(ids), dtype=pl.String, eager=True)
     of_rows = nothing if replications is None else replications
-    for each in annotations:
+    for each in computed:
         rows = each.details["position"]
         columns = [
             ids.gather(rows).alias("id"),
             of_rows.gather(rows).alias("replication"),
             pl.repeat(replications is None, len(rows), eager=True).alias("copy"),
-            *(each.details[name] for name in DETAILS),
+            *each.details.drop("position").get_columns(),
         ]
-        yield each.annotator.name, frame_of(columns)
+        yield each.component.name, frame_of(columns)
 
 
-def join_annotations(
+def join_details(
     tables: Iterable[tuple[str, pl.DataFrame]],
 ) -> dict[str, pl.DataFrame]:
-    """Put tables of one annotator together, by its name."""
+    """Put tables of one name together."""
     by_name = sorted(tables, key=lambda each: each[0])
     return {
         name: pl.concat([table for _, table in several])
@@ -57,50 +56,44 @@ def join_annotations(
     }
 
 
-def record_annotations(
-    annotations: Iterable[Annotated],
+def record_columns(
+    computed: Iterable[ComputedColumns],
     tables: Mapping[str, pl.DataFrame],
     include_reasons: bool,
-) -> tuple[recorded.Annotations, ...]:
-    """Return what `run.json` says of annotations.
+) -> tuple[recorded.Columns, ...]:
+    """Return what `run.json` says of computed columns.
 
     Args:
-        annotations: What annotators said of the responses to examples.
-        tables: All that the run keeps of it, by the annotator's name.
-        include_reasons: Whether the reasons, which may quote the data, are told.
+        computed: The columns of the responses to examples.
+        tables: All details that the run keeps, by name.
+        include_reasons: Whether the reasons, which may quote the data, are recorded.
     """
-    return tuple(
-        _recorded(each, tables[each.annotator.name], include_reasons)
-        for each in annotations
-    )
-
-
-def _recorded(
-    annotated: Annotated, table: pl.DataFrame, include_reasons: bool
-) -> recorded.Annotations:
-    asked = table.filter(~pl.col("kept") & pl.col("seconds").is_not_null())
-    costs = asked["cost"].drop_nulls()
-    reasons = table["reason"].drop_nulls().to_list()
-    counts = Counter(reasons if include_reasons else [WITHHELD] * len(reasons))
-    return recorded.Annotations(
-        annotator=annotated.annotator.name,
-        columns=tuple(annotated.columns),
-        rows=table.height,
-        without_value=dict(counts.most_common()),
-        sha256=values_hash(annotated.columns.values(), table),
-        asked=asked.height,
-        seconds=round(float(asked["seconds"].sum()), 3),
-        cost=float(costs.sum()) if len(costs) else None,
-        conclusions=annotated.conclusions,
-    )
+    found = []
+    for each in computed:
+        name = each.component.name
+        table = tables[name]
+        reasons = table["reason"].drop_nulls().to_list()
+        counts = Counter(reasons if include_reasons else [WITHHELD] * len(reasons))
+        found.append(
+            recorded.Columns(
+                component=each.component.component.id,
+                name=name,
+                columns=tuple(each.columns),
+                rows=table.height,
+                without_value=dict(counts.most_common()),
+                sha256=values_hash(each.columns.values(), table),
+                details=each.record(table),
+            )
+        )
+    return tuple(found)
 
 
 def values_hash(columns: Iterable[pl.Series], table: pl.DataFrame) -> str:
-    """Hash the values of an annotator, and why some are not there.
+    """Hash computed columns, and why some values are not there.
 
     Args:
-        columns: The columns with its values.
-        table: What the run keeps of it beside them.
+        columns: The columns.
+        table: The details that the run keeps.
     """
     of_examples = table.filter(~pl.col("copy")).select("id", "replication", "reason")
     values = ({"column": c.name, "values": c.to_list()} for c in columns)
@@ -108,57 +101,54 @@ def values_hash(columns: Iterable[pl.Series], table: pl.DataFrame) -> str:
     return rows_hash([*values, *reasons])
 
 
-def merged_annotations(
+def merged_columns(
     records: Iterable[RunRecord],
     examples: pl.DataFrame,
     tables: Mapping[str, pl.DataFrame],
-) -> tuple[recorded.Annotations, ...]:
-    """Return what a run that was merged of others records of annotations.
+) -> tuple[recorded.Columns, ...]:
+    """Return what a run that was merged of others records of computed columns.
 
     Args:
         records: The records of its parts.
         examples: The examples of all parts.
         tables: What is kept beside the values of all parts; empty without examples.
     """
-    by_name: dict[str, list[recorded.Annotations]] = {}
+    by_name: dict[str, list[recorded.Columns]] = {}
     for record in records:
-        for each in record.annotations:
-            by_name.setdefault(each.annotator, []).append(each)
+        for each in record.columns:
+            by_name.setdefault(each.name, []).append(each)
     found = []
     for name, several in by_name.items():
         reasons: Counter[str] = Counter()
         for each in several:
             reasons.update(each.without_value)
         columns = tuple(dict.fromkeys(n for each in several for n in each.columns))
-        costs = [each.cost for each in several if each.cost is not None]
         sha256 = rows_hash({"part": each.sha256} for each in several)
         if name in tables:
             sha256 = values_hash((examples[n] for n in columns), tables[name])
         found.append(
-            recorded.Annotations(
-                annotator=name,
+            recorded.Columns(
+                component=several[0].component,
+                name=name,
                 columns=columns,
                 rows=sum(each.rows for each in several),
                 without_value=dict(reasons.most_common()),
                 sha256=sha256,
-                asked=sum(each.asked for each in several),
-                seconds=round(sum(each.seconds for each in several), 3),
-                cost=sum(costs) if costs else None,
             )
         )
     return tuple(found)
 
 
 def stored_lacking(
-    annotations: Mapping[str, pl.DataFrame],
-    told: Sequence[recorded.Annotations],
+    details: Mapping[str, pl.DataFrame],
+    told: Sequence[recorded.Columns],
     rows: pl.DataFrame,
     of_copies: bool = False,
 ) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Say of which rows a run's annotators said nothing though they should have.
+    """Yield the rows of a run that lack a value of a computed column.
 
     Args:
-        annotations: The tables that the run keeps.
+        details: The tables that the run keeps.
         told: What it records of them.
         rows: Its examples or copies, with `id` and, for examples, `replication`.
         of_copies: Whether they are copies.
@@ -171,7 +161,7 @@ def stored_lacking(
         pl.int_range(pl.len(), dtype=pl.UInt32).alias("position")
     )
     for each in told:
-        table = annotations.get(each.annotator)
+        table = details.get(each.name)
         if table is None:
             continue
         is_meant = pl.col("reason").is_not_null() & (pl.col("copy") == of_copies)

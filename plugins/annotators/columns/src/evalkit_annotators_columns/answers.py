@@ -13,7 +13,7 @@ from evalkit.base.columns import list_column, native
 from evalkit.base.failures import described, hook_failures
 from evalkit.base.terms import Annotation, NotScored, storable
 from evalkit.base.violations import shorten
-from evalkit.plugins.bound import BoundAnnotator
+from evalkit_annotators_columns.bound import BoundAnnotator
 
 _LARGEST = 2**63
 """Integers from here on fit into no column."""

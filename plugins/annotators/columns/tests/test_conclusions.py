@@ -11,6 +11,7 @@ import pytest
 
 import evalkit
 from evalkit.errors import AnnotatorError, PluginError
+from evalkit_annotators_columns import Annotators
 
 ROWS = [
     {"uid": str(n), "statement": f"text {n}", "label": "positive"} for n in range(5)
@@ -60,7 +61,7 @@ def evaluate(annotator: Any, **options: Any) -> evalkit.Result:
         task="sentiment",
         predictions=SAID,
         metrics=[Of],
-        annotators={"counted": annotator},
+        columns=Annotators({"counted": annotator}),
         **options,
     )
 
@@ -68,9 +69,9 @@ def evaluate(annotator: Any, **options: Any) -> evalkit.Result:
 def test_what_all_values_show_is_recorded_also_where_all_are_known() -> None:
     for asked in (5, 0):
         found = evaluate(Counting)
-        (told,) = found.record.annotations
-        assert told.conclusions == ("4 of 5",)
-        assert told.asked == asked
+        (told,) = found.record.columns
+        assert told.details["conclusions"] == ["4 of 5"]
+        assert told.details["asked"] == asked
         assert found.warnings == ("counted: they are all the same",)
 
 
@@ -84,8 +85,8 @@ def test_who_cannot_be_asked_ends_the_work_and_loses_nothing(
         evaluate(Counting, out=tmp_path / "runs")
     assert not (tmp_path / "runs").exists()
     monkeypatch.setattr(Counting, "is_dead", False)
-    (told,) = evaluate(Counting).record.annotations
-    assert told.asked == 3
+    (told,) = evaluate(Counting).record.columns
+    assert told.details["asked"] == 3
 
 
 def test_a_conclusion_is_a_list_of_texts() -> None:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from evalkit.annotating.answers import Answer, of_one_kind, without_value
-from evalkit.annotating.asking import Row, ask_rows
-from evalkit.annotating.cache import AnswerCache
-from evalkit.annotating.wanted import Wanted
 from evalkit.base.violations import shorten
 from evalkit.base.wording import absent_field, count_of
 from evalkit.errors import AnnotatorError, EvalkitError, PluginError
 from evalkit.parallel.workers import NotPortable, Workers
-from evalkit.plugins.bound import BoundAnnotator
-from evalkit.plugins.registry import load_component
+from evalkit.predictions.column_stages import Tell
+from evalkit_annotators_columns.answers import Answer, of_one_kind, without_value
+from evalkit_annotators_columns.asking import Row, ask_rows
+from evalkit_annotators_columns.bound import BoundAnnotator, load_annotator
+from evalkit_annotators_columns.cache import AnswerCache
+from evalkit_annotators_columns.wanted import Wanted
+
+_hands_on_calls = True  # what fails here is in an annotator
 
 MOST_FAILURES = 20
 """Failures in a row, after which an annotator is not asked any more."""
@@ -37,13 +39,11 @@ _DETAILS = {
     "kept": pl.Boolean,
 }
 
-Tell = Callable[[str], None]
-
 
 class Annotated(NamedTuple):
     """What an annotator said of the rows of a table."""
 
-    annotator: BoundAnnotator
+    component: BoundAnnotator
     columns: dict[str, pl.Series]
     """Its values by the names that metrics ask by, null where there is none."""
     details: pl.DataFrame
@@ -58,6 +58,21 @@ class Annotated(NamedTuple):
         """`position`, `reason` and `failed` of the rows that should have a value."""
         reasons = self.details.filter(pl.col("reason").is_not_null())
         return reasons.select("position", "reason", "failed")
+
+    def record(self, details: pl.DataFrame) -> dict[str, Any]:
+        """Return how often it was asked, the seconds, the cost, and conclusions.
+
+        Args:
+            details: The details of all rows, those of copies among them.
+        """
+        asked = details.filter(~pl.col("kept") & pl.col("seconds").is_not_null())
+        costs = asked["cost"].drop_nulls()
+        return {
+            "asked": asked.height,
+            "seconds": round(float(asked["seconds"].sum()), 3),
+            "cost": float(costs.sum()) if len(costs) else None,
+            "conclusions": list(self.conclusions),
+        }
 
 
 def annotate(
@@ -250,7 +265,7 @@ class _Asking:
 
         parts = (annotator.component, dict(annotator.loaded_with))
         with Workers(self._jobs) as workers:
-            asked = workers.map(load_component, parts, ask_rows, requests(), died)
+            asked = workers.map(load_annotator, parts, ask_rows, requests(), died)
             with closing(asked):
                 for part, answers in enumerate(asked):
                     self._keep(handed_out[part], answers)

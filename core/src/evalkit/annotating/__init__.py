@@ -1,1 +1,0 @@
-"""Columns that annotators compute of responses before metrics read them."""

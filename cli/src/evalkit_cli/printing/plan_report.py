@@ -67,7 +67,7 @@ def _goal(plan: Plan) -> str:
     where = f" on each of {plan.tags} tags" if plan.tags > 1 else ""
     return (
         f"To find a difference of {_size(plan, plan.difference)}{where} with "
-        f"{100 * plan.power:g} % power at the level {plan.level:.4g} ({plan.test}):"
+        f"{100 * plan.power:g} % power at the level {plan.level:.4g}:"
     )
 
 
@@ -101,10 +101,6 @@ def _row(plan: Plan, row: Requirement) -> list[str]:
 def _spread(plan: Plan) -> str:
     what = "differences" if len(plan.models) > 1 else "scores"
     deviation = f"SD of the examples' {what} {_shown(plan, plan.deviation)}"
-    if plan.test == "swaps":
-        # no example has such a score
-        deviation = f"as uncertain as a mean of as many {what} with an SD of "
-        deviation += _shown(plan, plan.deviation)
     parts = [deviation]
     if plan.intraclass_correlation is not None and plan.design_effect is not None:
         parts.append(

@@ -22,7 +22,6 @@ from evalkit_analysis_compare import Comparison, compare, plan
 from evalkit_analysis_compare import lists as paired_lists
 from evalkit_analysis_compare.paired_shares import tango_bounds, tango_interval
 from evalkit_analysis_compare.pairing import pair_runs
-from evalkit_analysis_compare.power import detectable_share_difference
 from evalkit_analysis_compare.records import ComparedScore
 from evalkit_analysis_compare.replicates import Replicates
 from evalkit_analysis_compare.tables import PairedTables
@@ -65,10 +64,8 @@ def test_right_and_wrong_are_tested_exactly() -> None:
     assert row.p_value == pytest.approx(reference.pvalue, rel=1e-10)
     assert row.p_mid is not None
     assert row.p_mid < reference.pvalue
-    wanted_size = detectable_share_difference(wins + losses, 300, 0.05)
-    assert row.smallest_detectable == wanted_size
-    powered = stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
-    assert row.smallest_detectable == pytest.approx(powered * error, rel=0.1)
+    powered = stats.t.ppf(0.975, 299) + stats.t.ppf(0.8, 299)
+    assert row.smallest_detectable == pytest.approx(powered * error, rel=1e-9)
     assert (row.different, row.p_at_most, row.family_size) == (True, False, 1)
     assert (row.p_adjusted, row.left_out, row.n, row.n_clusters) == (None, 0, 300, None)
 
@@ -235,9 +232,7 @@ def test_conclusion_of_a_tag_follows_its_adjusted_p_value() -> None:
     assert (same.difference, same.p_value, same.p_mid) == (0, 1, 1)
     assert (same.se, same.ci_method, same.reason) == (0, "tango", None)
     assert same.ci_low == -(same.ci_high or 0) < 0
-    assert same.conclusion.startswith(
-        "undecided: no difference was seen (adjusted p = 1); a true difference of "
-    )
+    assert same.conclusion == "undecided: no difference was seen (adjusted p = 1)"
 
 
 def test_one_example_has_no_interval() -> None:

@@ -1,72 +1,53 @@
-"""What a comparison would detect, against scipy and exact enumeration."""
+"""Sample sizes and detectable differences, against statsmodels and scipy."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from scipy import stats
+from statsmodels.stats.power import TTestPower
 
 from evalkit_analysis_compare.power import (
+    MOST_UNITS,
+    Goal,
     detectable_difference,
-    detectable_share_difference,
+    difference_found,
     error_of_equal_models,
-    share_power,
+    units_needed,
 )
 
 
-def enumerated(difference: float, disagreement: float, n: int, level: float) -> float:
-    total = 0.0
-    better = (1 + difference / disagreement) / 2
-    for trials in range(n + 1):
-        wins = np.arange(trials + 1)
-        p_values = np.minimum(
-            1, 2 * stats.binom.cdf(np.minimum(wins, trials - wins), trials, 0.5)
-        )
-        found = (p_values < level) & (wins > trials / 2)
-        chance = stats.binom.pmf(wins, trials, better)[found].sum()
-        total += stats.binom.pmf(trials, n, disagreement) * chance
-    return float(total)
-
-
-@pytest.mark.parametrize("n", [8, 40, 150])
-@pytest.mark.parametrize("level", [0.05, 0.05 / 12])
-@pytest.mark.parametrize(
-    ("difference", "disagreement"), [(0.05, 0.1), (0.2, 0.2), (0.3, 0.45)]
-)
-def test_power_is_that_of_all_outcomes(
-    difference: float, disagreement: float, n: int, level: float
+@pytest.mark.parametrize("power", [0.8, 0.95])
+@pytest.mark.parametrize("level", [0.05, 0.005])
+@pytest.mark.parametrize("effect", [1.0, 0.5, 0.2, 0.05])
+def test_a_paired_t_test_needs_as_many_units_in_statsmodels(
+    effect: float, level: float, power: float
 ) -> None:
-    found = share_power(difference, disagreement, n, level)
-    wanted = enumerated(difference, disagreement, n, level)
-    assert found == pytest.approx(wanted, abs=2e-4)
+    found = units_needed(Goal(effect * 3.0, level, power), 9.0)
+    wanted = TTestPower().solve_power(effect, alpha=level, power=power)
+    assert found == pytest.approx(wanted, abs=1.5, rel=0.002)
 
 
-def test_power_of_many_disagreements_is_about_that_of_all_outcomes() -> None:
-    found = share_power(0.06, 0.4, 4_400, 0.05)
-    z = (0.06 * 4_400 - 1) / np.sqrt(4_400 * 0.4) - stats.norm.ppf(0.975)
-    assert found == pytest.approx(stats.norm.cdf(z), abs=0.01)
-    few = share_power(0.06, 0.3, 4_400, 0.05)
-    assert few == pytest.approx(share_power(0.06, 0.3001, 4_400, 0.05), abs=0.005)
+def test_a_smaller_difference_needs_more() -> None:
+    sizes = [units_needed(Goal(d, 0.05, 0.8), 0.3) for d in (0.001, 0.01, 0.1, 0.3)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert units_needed(Goal(1e-12, 0.05, 0.8), 1.0) == MOST_UNITS == 10**12
 
 
-@pytest.mark.parametrize("disagreements", [0, 3, 30])
-@pytest.mark.parametrize("level", [0.05, 0.001])
-def test_a_detectable_share_is_found_in_four_of_five(
-    disagreements: int, level: float
-) -> None:
-    found = detectable_share_difference(disagreements, 120, level)
-    assert found is not None
-    disagreement = max(found, disagreements / 120)
-    assert enumerated(found, disagreement, 120, level) == pytest.approx(0.8, abs=0.003)
+def test_fewer_units_than_a_test_of_signs_needs_are_never_enough() -> None:
+    goal = Goal(1e12, 0.05, 0.8)
+    assert units_needed(goal, 1.0) == 6
+    assert stats.binomtest(0, 6).pvalue < 0.05 < stats.binomtest(0, 5).pvalue
+    assert difference_found(goal, 1.0, 5) is None
+    assert difference_found(goal, 1.0, 6) is not None
 
 
-def test_too_few_examples_detect_nothing() -> None:
-    assert detectable_share_difference(2, 5, 0.05) is None
-    # six of six is the least that is significant: p = .031
-    assert detectable_share_difference(2, 6, 0.05) == pytest.approx(
-        0.8 ** (1 / 6), abs=1e-4
-    )
-    assert share_power(0.0, 0.0, 10, 0.05) == 0.0
+@pytest.mark.parametrize("power", [0.3, 0.5, 0.8])
+def test_the_difference_that_is_found_needs_as_many_units(power: float) -> None:
+    for units in (10, 135, 4_000):
+        found = difference_found(Goal(1.0, 0.05, power), 0.2, units)
+        assert found is not None
+        assert units_needed(Goal(found * (1 + 1e-9), 0.05, power), 0.2) == units
 
 
 def test_a_detectable_mean_is_found_in_four_of_five() -> None:
@@ -75,8 +56,6 @@ def test_a_detectable_mean_is_found_in_four_of_five() -> None:
         critical = stats.t.ppf(1 - level / 2, units - 1)
         power = stats.nct.sf(critical, units - 1, found)
         assert power == pytest.approx(0.8, abs=0.03)
-    normal = stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
-    assert detectable_difference(2.0, 0.05) == pytest.approx(2 * normal)
 
 
 @pytest.mark.parametrize(("first", "second"), [(1.0, 0.0), (0.98, 0.06), (0.8, 0.7)])

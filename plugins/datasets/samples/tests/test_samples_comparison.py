@@ -27,7 +27,7 @@ def test_sentiment_cannot_tell_the_two_apart() -> None:
     assert (accuracy.wins, accuracy.losses, accuracy.p_value) == (7, 8, 1)
     assert accuracy.conclusion == (
         "undecided: the difference of 0.7 points could be chance (p = 1); a "
-        "true difference of 8.2 points would be found with a probability of about 80 %"
+        "true difference of 8.1 points would be found with a probability of about 80 %"
     )
 
 

@@ -83,8 +83,7 @@ def _concluded(
     margin = _size(reading.margin or 0.0, reading)
     if judged.different:
         within = f"; it is within the margin of {margin}" if judged.equivalent else ""
-        unseen = f"; {found.unseen}" if found.unseen else ""
-        return _decided(names, value, judged, reading) + within + unseen
+        return _decided(names, value, judged, reading) + within
     if judged.equivalent:
         interval = _interval(judged.narrow, reading, judged, equivalence=True)
         return (
@@ -177,11 +176,6 @@ def _undecided(
 
 def _detected(found: Difference, judged: Judged, reading: Reading) -> str:
     """Say which true difference would have been found."""
-    if found.is_skewed:
-        return (
-            "; which true difference would be found depends on its direction, as the "
-            "differences are skewed"
-        )
     if judged.detectable is None and judged.interval.reason:
         return f"; {judged.interval.reason}"
     if judged.detectable is None:

@@ -49,12 +49,6 @@ class Difference(NamedTuple):
     """Examples whose answer by the first is missing or invalid and counts as wrong, and
     those by the second; of those that both were scored on."""
 
-    is_skewed: bool = False
-    """Whether the examples' differences are skewed, so that the interval is wider, the
-    p-value that of the interval, and `detects` knows nothing."""
-    unseen: str = ""
-    """What a claim should say of differences that the sample may not show."""
-
     @property
     def value(self) -> float | None:
         """The first value less the second; None where one is undefined."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,10 +22,13 @@ from evalkit.runs.finding import as_result
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit_analysis_compare.comparison import compare
-from evalkit_analysis_compare.needs import Needs, goal_of, refuse_more_than_there_is
 from evalkit_analysis_compare.pairing import pair_runs, refuse_repeated, score_column
-from evalkit_analysis_compare.power import error_of_equal_models
-from evalkit_analysis_compare.sample_sizes import MOST_UNITS, Goal
+from evalkit_analysis_compare.power import (
+    MOST_UNITS,
+    POWER,
+    Goal,
+    error_of_equal_models,
+)
 from evalkit_analysis_compare.score_spreads import (
     AS_IT_IS,
     ScoreVariance,
@@ -54,7 +58,7 @@ class Requirement(NamedTuple):
     half_width: float | None
     """Half the width of one model's interval with so many examples, as stored."""
     detectable: float | None
-    """The least difference that as many examples as now would find; None if none."""
+    """Smallest difference that as many examples as now find; None for none."""
 
 
 class Plan(NamedTuple):
@@ -90,8 +94,6 @@ class Plan(NamedTuple):
     """Standard deviation of an example's answers; with two runs of both together."""
     unit: str
     scale: float
-    test: str
-    """The test that was planned for: `mcnemar-exact`, `sign-flips` or `swaps`."""
     rows: tuple[Requirement, ...]
     assumptions: tuple[str, ...]
     """What must hold for the numbers to be right."""
@@ -115,7 +117,7 @@ def plan(
     detect: float,
     metric: str | None = None,
     tags: int = 1,
-    power: float = 0.8,
+    power: float = POWER,
     confidence: float | None = None,
     folder: str | Path = "runs",
 ) -> Plan:
@@ -147,16 +149,15 @@ def plan(
     score = _score(results, metric)
     of_run = results[0].record.confidence
     confidence = of_run if confidence is None else confidence
-    goal = goal_of(score, detect, tags, power, confidence)
+    goal = _goal(score, detect, tags, power, confidence)
     alone = _spread(results[0], score.metric)
     spread = alone if other is None else _spread_of_both(results, score.metric)
-    spread = spread._replace(is_share=score.unit == "%" and not spread.is_of_set)
     if not spread.variance > 0:
         what = "all scores are equal" if other is None else "the runs do not differ"
         raise EvalkitError(
             f"{score.metric}: {what}, so that nothing says how far they would be spread"
         )
-    refuse_more_than_there_is(score, spread, goal)
+    _refuse_impossible(score, spread, goal)
     measured = other is not None
     rows = tuple(_rows(spread, alone, goal, confidence, measured=measured))
     return Plan(
@@ -178,7 +179,6 @@ def plan(
         stddev_within=spread.within and math.sqrt(spread.within),
         unit=score.unit,
         scale=score.scale,
-        test=_test(spread),
         rows=rows,
         assumptions=tuple(_assumptions(spread, goal, tags, rows)),
         ci_low=score.ci_low,
@@ -255,8 +255,7 @@ def _rows(
     for answers in _answers(spread):
         for correlation in supposed:
             factors = AS_IT_IS if correlation is None else of_difference(correlation)
-            needs = Needs(spread, factors, answers, goal)
-            units = needs.units(goal.difference)
+            units = spread.units_needed(goal, factors, answers)
             if units >= MOST_UNITS:
                 raise EvalkitError(
                     f"the difference to detect, {goal.difference:g} as stored, is too "
@@ -265,12 +264,12 @@ def _rows(
             examples = math.ceil(units * spread.cluster_size)
             yield Requirement(
                 correlation,
-                needs.disagreement(goal.difference),
+                spread.disagreement_at(goal.difference, factors),
                 answers,
                 examples,
                 None if spread.clusters is None else units,
                 _half_width(alone, examples, answers, confidence),
-                needs.detectable_now(),
+                spread.difference_found(goal, factors, answers),
             )
 
 
@@ -307,12 +306,6 @@ def _half_width(
     return t_quantile(confidence, max(1, round(units) - 1)) * error
 
 
-def _test(spread: ScoreVariance) -> str:
-    if spread.binary and spread.clusters is None:
-        return "mcnemar-exact"
-    return "swaps" if spread.is_of_set else "sign-flips"
-
-
 def _assumptions(
     spread: ScoreVariance, goal: Goal, tags: int, rows: Sequence[Requirement]
 ) -> Iterator[str]:
@@ -320,7 +313,10 @@ def _assumptions(
     yield _how_alike(spread, goal, rows)
     if spread.binary and rows[-1].correlation not in (None, CORRELATIONS[-1]):
         yield "models that differ by so much cannot correlate by more"
-    yield _how_tested(spread)
+    yield (
+        "the standard error falls with the root of the number of examples, and the "
+        "test is about as powerful as a paired t test"
+    )
     if spread.clusters is not None:
         yield (
             "clusters are of the sizes that they have here, and their examples as "
@@ -353,22 +349,6 @@ def _how_alike(spread: ScoreVariance, goal: Goal, rows: Sequence[Requirement]) -
     return "the two runs differ as far as the models to be compared will"
 
 
-def _how_tested(spread: ScoreVariance) -> str:
-    if spread.binary and spread.clusters is None:
-        return "the test is McNemar's exact one"
-    if spread.binary:
-        return (
-            "models disagree in clusters as far as scores are alike in them; the test "
-            "flips the signs of clusters"
-        )
-    if spread.is_of_set:
-        return (
-            "the variance is taken from the score's standard error, and supposed to "
-            "fall as the number of examples rises"
-        )
-    return "the mean of the differences is nearly normal"
-
-
 def _have_same_outputs(first: Result, second: Result) -> bool:
     """Tell whether two runs are known to say the same of all examples of both.
 
@@ -390,3 +370,44 @@ def _have_same_outputs(first: Result, second: Result) -> bool:
     both = zip(values, other_columns, strict=True)
     same = [named(name).eq_missing(named(other_name)) for name, other_name in both]
     return bool(pairs.select(pl.all_horizontal(same).all()).item())
+
+
+def _goal(
+    score: Score, detect: float, tags: int, power: float, confidence: float
+) -> Goal:
+    """Check what is to be achieved, and return it for one test."""
+    for name, share in (("confidence", confidence), ("power", power)):
+        if not (isinstance(share, Real) and 0 < share < 1):
+            raise EvalkitError(f"{name} must be between 0 and 1, got {share}")
+    if not isinstance(tags, int) or tags < 1:
+        raise EvalkitError(f"tags must be a whole number of at least 1, got {tags}")
+    level = (1 - confidence) / tags
+    if not level < power:
+        raise EvalkitError(
+            f"the level of the tests must be below the power, {power:g}, got {level:g} "
+            f"(confidence {confidence:g})"
+        )
+    if not isinstance(detect, Real):
+        raise EvalkitError(
+            f"the difference to detect must be a number, got {detect!r}. Write two "
+            "points of a proportion as 0.02"
+        )
+    if not (detect > 0 and math.isfinite(detect)):
+        raise EvalkitError(f"the difference to detect must be above 0, got {detect}")
+    if score.scale == 100 and detect >= 1:
+        raise EvalkitError(
+            f"{score.metric} is stored as 0 to 1, so the difference to detect must be "
+            f"below 1, got {detect:g}. Write two points as 0.02"
+        )
+    return Goal(detect, level, power)
+
+
+def _refuse_impossible(score: Score, spread: ScoreVariance, goal: Goal) -> None:
+    """Refuse a difference of shares that no other model can have from this one."""
+    value = float(score.value or 0.0)
+    most = max(value, 1 - value)
+    if spread.binary and goal.difference > most:
+        raise EvalkitError(
+            f"{score.metric} is {value:g}, so the difference to detect must be at most "
+            f"{most:g}, got {goal.difference:g}"
+        )

@@ -14,6 +14,7 @@ from evalkit.errors import EvalkitError
 from evalkit.inference.cluster_sizes import ClusterSizes, describe_sizes
 from evalkit.inference.intervals import Floats, Integers
 from evalkit.runs.results import Result
+from evalkit_analysis_compare.power import Goal, difference_found, units_needed
 
 
 class Factors(NamedTuple):
@@ -65,12 +66,6 @@ class ScoreVariance(NamedTuple):
     """Variance of an example's answers; of two models the sum of both."""
     cluster_sizes: ClusterSizes | None = None
     """How unequal the clusters are, where single examples are known."""
-    sizes: tuple[int, ...] = ()
-    """How many examples each cluster has, where single examples are known."""
-    is_of_set: bool = False
-    """Whether it was taken from the standard error of a score of whole sets."""
-    is_share: bool = False
-    """Whether scores lie between 0 and 1, so that intervals hold unseen changes."""
 
     @property
     def intraclass_correlation(self) -> float | None:
@@ -84,6 +79,63 @@ class ScoreVariance(NamedTuple):
         """The factor by which clusters raise the variance of a mean (Kish 1965)."""
         correlation = self.intraclass_correlation
         return None if correlation is None else 1 + (self.seen_size - 1) * correlation
+
+    def units_needed(self, goal: Goal, factors: Factors, answers: int | None) -> int:
+        """Return the units (clusters, or else examples) that find a difference.
+
+        Args:
+            goal: What the test is to achieve.
+            factors: What becomes of this spread.
+            answers: Answers per example; None for as many as there are.
+        """
+        variance = self.variance_of_unit(factors, answers)
+        least = goal.difference - goal.difference**2
+        return units_needed(goal, variance * max(1.0, self._raise(least, factors)))
+
+    def difference_found(
+        self, goal: Goal, factors: Factors, answers: int | None
+    ) -> float | None:
+        """Return the smallest difference that as many units as now find.
+
+        Args:
+            goal: What the test is to achieve; its difference is ignored.
+            factors: What becomes of this spread.
+            answers: Answers per example; None for as many as there are.
+
+        Returns:
+            The difference; None where even the greatest is not found.
+        """
+        units = self.n if self.clusters is None else self.clusters
+        variance = self.variance_of_unit(factors, answers)
+        found = difference_found(goal, variance, units)
+        if found is None or not self.binary:
+            return found
+        # where models disagree on d only: d² = found² · (d - d²) / variance
+        least = found**2 * self._raise(1.0, factors)
+        found = max(found, least / (1 + least))
+        return found if found <= 1 else None
+
+    def disagreement_at(self, difference: float, factors: Factors) -> float | None:
+        """Return the share of examples that exactly one of two models is right on.
+
+        Args:
+            difference: By how much the models differ.
+            factors: What becomes of this spread.
+
+        Returns:
+            The share, at least the difference; None for scores that are not right or
+            wrong.
+        """
+        if not self.binary:
+            return None
+        if self.disagreement is not None:
+            return max(self.disagreement, difference)
+        variance = factors.between * self.variance
+        return min(1.0, max(variance + difference**2, difference))
+
+    def _raise(self, least: float, factors: Factors) -> float:
+        """Return a variance of right or wrong, divided by this one; 0 for others."""
+        return least / (factors.between * self.variance) if self.binary else 0.0
 
     def variance_of_unit(self, factors: Factors, answers: int | None) -> float:
         """Return the variance of a mean over units, times their number.
@@ -212,7 +264,6 @@ def spread_of_set(
         cluster_size=size,
         between_clusters=0.0 if clusters is None else None,
         replications=replications,
-        is_of_set=True,
     )
 
 
@@ -247,5 +298,4 @@ def _measure(values: Floats, clusters: Integers | None) -> ScoreVariance:
         seen_size=float((sizes**2).sum()) / n,
         between_clusters=between,
         cluster_sizes=describe_sizes(sizes.astype(np.float64)),
-        sizes=tuple(sizes.tolist()),
     )

@@ -186,17 +186,6 @@ class Varied(evalkit.Metric):
         return sums.select("group", value="x")
 
 
-class Rescaled(Varied):
-
-    def rescales(self):
-        usual = Registry().load("metrics", "varied")
-        return act("metrics", "rescales", usual)
-
-    def scaling(self, sums):
-        ends = {"zero": pl.lit(-1.0), "one": pl.lit(9.0)}
-        return act("metrics", "scaling", sums.select("group", **ends))
-
-
 class Loud:
     families = {"robustness"}
     version = "1"
@@ -395,7 +384,6 @@ ENTRY_POINTS = {
         "example-sums": "ExampleSums",
         "counts": "Counts",
         "varied": "Varied",
-        "rescaled": "Rescaled",
     },
     "evalkit.perturbations": {
         **{"loud": "Loud", "hooked": "Hooked", "whole": "Whole"},
@@ -492,13 +480,6 @@ WRONG_VALUES: dict[tuple[str, str], list[Any]] = {
         pl.DataFrame({"group": [0], "value": [float("nan")]}),
         pl.DataFrame({"group": [], "value": []}, schema={"group": int, "value": float}),
     ],
-    ("metrics", "rescales"): [None, "sums", 1.0],
-    ("metrics", "scaling"): [
-        None,
-        {"group": 0},
-        pl.DataFrame({"group": [0]}),
-        pl.DataFrame({"group": [77], "zero": [0.0], "one": [1.0]}),
-    ],
     ("perturbations", "make_rng"): [None, 7],
     ("perturbations", "perturb"): [None, 1, b"x"],
     ("perturbations", "perturb_batch"): [None, [], "text", [1], [b"x"]],
@@ -552,8 +533,6 @@ PLACES = {
     ("metrics", "resources"): "metrics/batches",
     ("metrics", "finalize_counts"): "metrics/counts",
     ("metrics", "example_statistics"): "metrics/example-sums",
-    ("metrics", "rescales"): "metrics/rescaled",
-    ("metrics", "scaling"): "metrics/rescaled",
     ("annotators", "annotate_batch"): "annotators/several",
     ("models", "predict"): "models/predicts",
     ("models", "generate"): "models/generates",
@@ -703,7 +682,7 @@ def blamed(kind: str, hook: str, out: Any, policy: str) -> str:
         return str(error)
     assert result is not None, "a failure was a success"
     made_of_it = [score for score in result.scores if is_made_by(kind, score)]
-    if hook in ("finalize_counts", "scaling"):  # the interval is lost, not the value
+    if hook == "finalize_counts":  # the interval is lost, not the value
         assert all(score.ci is None for score in made_of_it)
         return "\n".join(score.reason or "" for score in made_of_it)
     assert all(score.value is None for score in made_of_it)

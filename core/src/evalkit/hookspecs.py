@@ -469,8 +469,8 @@ class MetricSpec:
     5. `example_statistics` and `finalize`: the same with a dict of numbers for each
        example, and for each group one of their sums.
 
-    `prepare` and `resources` may stand beside each of them, `finalize_counts`, and
-    `rescales` with `scaling`, beside `finalize` and `statistics`.
+    `prepare` and `resources` may stand beside each of them, and `finalize_counts`
+    beside `finalize` and `statistics`.
 
     One example that cannot be scored does not take the others' score. A metric says so
     by `evalkit.NotScored(reason)`, returned or raised for the example; with
@@ -643,31 +643,6 @@ class MetricSpec:
             for the main score, else for example a class), `reason` (why a value
             is null) and `flag` (what a reader of the value should know). Neither text
             may quote the data, as `--no-examples` keeps them.
-        """
-
-    @hookspec(firstresult=True)
-    def rescales(self) -> Any:
-        """Give the metric of whose score this one's is a linear function.
-
-        May be left out; with `scaling`, for a metric with `statistics`. The interval is
-        then that of the other metric, rescaled and cut off at `bounds`.
-
-        Returns:
-            The other metric, as `evalkit.catalog.Registry` loads it. Its statistics
-            are this metric's, but for columns whose names begin with `scaling`.
-        """
-
-    @hookspec(firstresult=True)
-    def scaling(self, sums: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
-        """Say which scores of the metric that is rescaled become 0 and 1.
-
-        Args:
-            sums: As for `finalize`.
-            context: Fixed before the first batch.
-
-        Returns:
-            `group`, `zero` and `one`, a row for each group; null where the score is not
-            defined.
         """
 
     @hookspec(firstresult=True)

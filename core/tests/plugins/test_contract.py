@@ -351,8 +351,6 @@ class TestHooks:
             "example_statistics",
             "statistics",
             "finalize",
-            "rescales",
-            "scaling",
             "finalize_counts",
         ]
         assert list(hook_problems("metrics", make("metrics")())) == []

@@ -45,9 +45,7 @@ def run(fake_distribution: Callable[..., Any], tmp_path: Path) -> Callable[..., 
 
 
 def test_settings_are_those_of_the_record() -> None:
-    record = RunRecord(
-        status="complete", confidence=0.9, seed=7, min_n=4, resample_lists=True
-    )
+    record = RunRecord(status="complete", confidence=0.9, seed=7, min_n=4)
     assert settings_of(record, 2) == ScoringSettings(0.9, 7, 2, 4, True)
     assert settings_of(RunRecord(status="complete")) == ScoringSettings()
 

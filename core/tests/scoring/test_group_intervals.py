@@ -386,16 +386,12 @@ def test_kept_values_are_resampled(clusters: list[int] | None) -> None:
     assert found.interval.method == f"bootstrap{clustered}"
 
 
-def test_many_kept_values_are_resampled_on_request(
+def test_many_kept_values_are_not_resampled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(group_replicates, "MOST_KEPT", 59)
     found = main_score(scored(Median, make_table(VALUES)))
     assert str(found.interval.reason).startswith("statistics that keep values are not")
-    asked = ScoringSettings(resample_lists=True)
-    groups = make_groups([[] for _ in VALUES])
-    again = score_metric(bound(Median), make_table(VALUES), groups, asked)
-    assert again.scores[0].interval.low is not None
 
 
 def test_confidence_widens_intervals() -> None:

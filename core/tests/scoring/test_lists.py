@@ -149,9 +149,7 @@ def test_large_groups_are_not_resampled(monkeypatch: pytest.MonkeyPatch) -> None
     result = score(get_agreement, ["a"] * 4, ["a", "b", "a", "b"], tags=TAGS)
     whole, _, tag, _ = result.scores
     assert (whole.value, whole.ci) == (0.5, None)
-    assert whole.reason == (
-        "a function of lists is not resampled beyond 3 examples unless asked for"
-    )
+    assert whole.reason == "a function of lists is not resampled beyond 3 examples"
     assert tag.ci == (0.0, 1.0)
 
 

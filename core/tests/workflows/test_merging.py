@@ -388,7 +388,6 @@ def test_overlapping_examples_are_refused(run: Run) -> None:
         ({"confidence": 0.9}, {}, "differ in confidence: 0.9 and 0.95"),
         ({"on_missing": "skip"}, {}, "differ in policies"),
         ({"by": ["part"]}, {}, "differ in by"),
-        ({"resample_lists": True}, {}, "differ in resample_lists"),
         ({"rows": predictions(2)}, {}, "differ in replications"),
         ({"dataset": "clustered"}, {}, "differ in dataset: clustered; posts; name"),
         ({"model": "a"}, {"model": "b"}, "differ in model: a; b; name the merged"),

@@ -106,7 +106,7 @@ def test_rescoring_gives_what_evaluating_gives(
         ),
         (predictions(), {"filters": {"part": ["1", "2"]}}),
         (predictions(), {"min_n": 30, "confidence": 0.8}),
-        (predictions(2), {"by": ["part"], "resample_lists": True}),
+        (predictions(2), {"by": ["part"]}),
     ],
 )
 @pytest.mark.slow
@@ -365,7 +365,7 @@ def test_older_runs_are_rescored_with_the_defaults(run: Run) -> None:
     assert parent.path is not None
     path = parent.path / "run.json"
     record = json.loads(path.read_text("utf-8"))
-    for key in ("min_n", "resample_lists", "merged", "errors", "replications", "by"):
+    for key in ("min_n", "merged", "errors", "replications", "by"):
         record.pop(key, None)
     write_record(parent.path, record)
     rescored = evalkit.rescore(evalkit.read_run(parent.path), ["closeness"])

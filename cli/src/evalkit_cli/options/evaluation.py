@@ -41,7 +41,6 @@ def evaluation_options(
         min_n=given["min_n"],
         confidence=given["confidence"],
         seed=given["seed"],
-        resample_lists=given["resample_lists"],
         jobs=given["jobs"],
         weight=given["weight"],
         include_examples=not given["no_examples"],

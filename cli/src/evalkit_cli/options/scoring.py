@@ -95,13 +95,6 @@ scoring_options = apply(
     ),
     confidence_with("Probability of the confidence intervals."),
     seed_with("Seed of the bootstrap."),
-    click.option(
-        "--resample-lists",
-        is_flag=True,
-        envvar="EVALKIT_RESAMPLE_LISTS",
-        help="Give functions of lists an interval also for more than 10 000 examples, "
-        "by 200 further calls.",
-    ),
     jobs_option,
 )
 """Parameters of `evalkit.evaluate` by the same names."""

@@ -303,9 +303,6 @@ def _metric_problems(
         problems.append("interval 'multinomial' needs two keys: gold and predicted")
     if "finalize_counts" in implemented and "statistics" not in implemented:
         problems.append("finalize_counts is for a metric with statistics and finalize")
-    rescaling = {"rescales", "scaling"} & {*implemented}
-    if rescaling and (len(rescaling) == 1 or "statistics" not in implemented):
-        problems.append("rescales and scaling stand together, beside statistics")
     if interval == "delta" and "compute" in implemented:
         problems.append("interval 'delta' is not for a function of lists")
     return [*problems, *_scores_problems(attributes, implemented)]

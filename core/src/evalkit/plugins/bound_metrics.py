@@ -249,33 +249,6 @@ class BoundMetric(Bound, MetricAttributes):
         except NotScored as outcome:
             return outcome
 
-    def rescaled(self) -> BoundMetric | None:
-        """Return the metric of whose score this one's is a linear function, if any.
-
-        Raises:
-            MetricError: The metric failed, or named something else.
-        """
-        if not self.has("rescales"):
-            return None
-        with self.guard("rescales"):
-            found = self.hooks.rescales()
-        if not isinstance(found, BoundMetric):
-            raise MetricError(f"{self.component.origin}: rescales must give a metric")
-        return found
-
-    def scaling(self, sums: pl.DataFrame, context: MetricContext) -> Any:
-        """Return what becomes 0 and 1 in every group, unchecked.
-
-        Args:
-            sums: Sums by group and key.
-            context: What else the metric knows.
-
-        Raises:
-            MetricError: The metric failed.
-        """
-        with self.guard("scaling"):
-            return self.hooks.scaling(sums=sums, context=self._told(context))
-
     @property
     def finalizes_counts(self) -> bool:
         """Whether it makes values of an array of counts as its `finalize` does.

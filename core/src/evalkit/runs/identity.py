@@ -35,7 +35,6 @@ def evaluation_id(record: RunRecord, chosen_cluster: Sequence[str]) -> str:
             "confidence": record.confidence,
             "seed": record.seed,
             "min_n": record.min_n,
-            "resample_lists": record.resample_lists,
             "by": [*record.by],
             "include_examples": record.includes_examples,
             **({"kept": [*record.kept]} if record.kept else {}),

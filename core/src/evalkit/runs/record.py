@@ -145,7 +145,6 @@ class RunRecord(Part):
     """Seed of the bootstrap."""
     min_n: Positive = 1
     """Examples below which a tag takes no part in a worst group or a gap."""
-    resample_lists: Flag = False
     """Whether functions of lists have an interval however many examples there are."""
     by: Texts = ()
     """What examples were grouped by beside their tags: facets or columns, joined by

@@ -209,7 +209,6 @@ def _record(
         interval_rules=INTERVAL_RULES,
         seed=settings.seed,
         min_n=settings.fewest,
-        resample_lists=settings.resample_lists,
         by=tuple(options.crossings),
         parent=None,
         merged=(),

@@ -39,7 +39,7 @@ CI_METHODS = {
         *("wilson-bounded", "wilson-bounded-clustered"),
         *("t", "t-clustered", "t-skewed", "t-skewed-clustered"),
         *("delta", "delta-clustered", "multinomial"),
-        *("bootstrap", "bootstrap-clustered", "rescaled"),
+        *("bootstrap", "bootstrap-clustered"),
         *("wilson-facet", "wilson-facet-clustered", "t-facet", "t-facet-clustered"),
         *("paired-bootstrap", "paired-bootstrap-clustered"),
         *("tango", "tango-effective", "tango-clustered", "data-set"),

@@ -48,7 +48,6 @@ def settings_of(record: RunRecord, jobs: int = 1) -> ScoringSettings:
         seed=record.seed,
         jobs=jobs,
         fewest=record.min_n,
-        resample_lists=record.resample_lists,
     )
 
 

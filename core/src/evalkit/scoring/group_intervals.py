@@ -57,8 +57,7 @@ EXTREMES = (
     "nothing"
 )
 MANY_VALUES = (
-    f"statistics that keep values are not resampled beyond {MOST_KEPT} examples unless "
-    "asked for (--resample-lists, resample_lists=True)"
+    f"statistics that keep values are not resampled beyond {MOST_KEPT} examples"
 )
 NO_GRADIENT = "these sums are over 500, or give the score no gradient"
 
@@ -115,14 +114,6 @@ class GroupIntervals:
                 return self.of_mean(group, confidence)
             return self.by_influence(group, score, value, confidence)
         return self._resampled(group, score, value, confidence)
-
-    def note(self, group: int) -> str | None:
-        """Say what a reader should know of the interval of a group; None for nothing.
-
-        Args:
-            group: A group whose main score's interval was computed last.
-        """
-        return None
 
     def _is_mean(self, group: int, value: float) -> bool:
         if self._column is None or self._kind == "delta":

@@ -29,7 +29,7 @@ MOST_RESAMPLED = 20_000
 """Rows of a group beyond which the delta method takes the place of resampling."""
 
 MOST_KEPT = 10_000
-"""Rows of a group beyond which values that are kept are resampled only on request."""
+"""Rows of a group beyond which values that are kept are not resampled."""
 
 LEAST_OF_EACH = 100
 """Hits, misses and false alarms that each label of such a group must have."""
@@ -150,8 +150,7 @@ class GroupReplicates:
         evidence = self._evidence
         if evidence.merges_by_extremes:
             return False
-        few = int(evidence.cells_of(group)[1].sum()) <= MOST_KEPT
-        return few or evidence.settings.resample_lists
+        return int(evidence.cells_of(group)[1].sum()) <= MOST_KEPT
 
     def _is_smooth(self, group: int) -> bool:
         """Tell whether so many labels were counted that smoothing says nothing."""

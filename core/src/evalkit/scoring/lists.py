@@ -35,13 +35,9 @@ from evalkit.scoring.unscored import NOTHING_SCORED, failure_text, without_too_f
 
 LIST_REPLICATES = draw_counts.DRAWS_OF_LISTS
 MOST_LIST_EXAMPLES = 10_000
-"""Examples in a group beyond which a function of lists gets no interval unless it is
-asked for."""
+"""Maximum number of examples of a group whose function of lists is resampled."""
 
-COSTLY = (
-    "the metric is costly, so that it is not resampled unless asked for "
-    "(--resample-lists, resample_lists=True)"
-)
+COSTLY = "the metric is costly, so it is not resampled"
 
 Row = tuple[Any, ...]
 """Prediction, target and the metric's columns of one example."""
@@ -205,12 +201,12 @@ class _Lists:
     def _interval(self, positions: Codes) -> Interval:
         if self._metric.interval == "none":
             return without_interval("the metric declares no interval")
-        if self._metric.is_costly and not self._settings.resample_lists:
+        if self._metric.is_costly:
             return without_interval(COSTLY)
-        if len(positions) > MOST_LIST_EXAMPLES and not self._settings.resample_lists:
+        if len(positions) > MOST_LIST_EXAMPLES:
             return without_interval(
                 "a function of lists is not resampled beyond "
-                f"{MOST_LIST_EXAMPLES} examples unless asked for"
+                f"{MOST_LIST_EXAMPLES} examples"
             )
         present, units = np.unique(self._units.codes[positions], return_inverse=True)
         if len(present) < 2:

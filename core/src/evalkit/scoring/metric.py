@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evalkit.base.columns import all_named, named
+from evalkit.base.columns import named
 from evalkit.base.failures import log_failure
 from evalkit.base.wording import absent_field, count_of
 from evalkit.errors import MetricError
@@ -35,7 +35,6 @@ from evalkit.scoring.replications import (
     repeated_statistics,
     with_replications,
 )
-from evalkit.scoring.rescaled_intervals import OWN_COLUMNS, RescaledIntervals
 from evalkit.scoring.shared_counts import SharedCounts
 from evalkit.scoring.table import ScoringTable
 from evalkit.scoring.unscored import (
@@ -273,7 +272,7 @@ def score_statistics(
     column, groups = example_column(metric), groups.of(metric.whole_only)
     repeated = _repeated(metric, statistics, table)
     evidence = _evidence(metric, repeated, table, groups, settings, shared)
-    intervals = _intervals(evidence, statistics, advance)
+    intervals = GroupIntervals(evidence, advance)
     left = no_outcomes() if unscored is None else unscored
     scores = [_score(evidence, intervals, row) for row in _values(evidence, left)]
     scores = without_too_few(metric, scores, left, table, groups)
@@ -316,19 +315,6 @@ def _evidence(
     return Evidence(metric, statistics, table, groups, settings, apart, shared)
 
 
-def _intervals(
-    evidence: Evidence, statistics: pl.DataFrame, advance: Advance
-) -> GroupIntervals:
-    other = evidence.metric.rescaled()
-    if other is None:
-        return GroupIntervals(evidence, advance)
-    own = [name for name in statistics.columns if name.startswith(OWN_COLUMNS)]
-    table, groups = evidence.table, evidence.groups
-    repeated = _repeated(other, statistics.drop(all_named(own)), table)
-    of_other = _evidence(other, repeated, table, groups, evidence.settings)
-    return RescaledIntervals(evidence, of_other, advance)
-
-
 def _values(evidence: Evidence, unscored: pl.DataFrame) -> list[dict[str, Any]]:
     """Return the values of all groups, null with the reason where there is none."""
     values = evidence.finalizer(evidence.sums)
@@ -369,7 +355,7 @@ def _score(
         sizes.clusters if sizes else evidence.n_clusters(group),
         interval,
         reason,
-        _flag(row["flag"], sizes, interval, intervals.note(group)),
+        _flag(row["flag"], sizes, interval),
         spread,
         stddev_replications=row["stddev_replications"],
         cluster_sizes=sizes,
@@ -377,11 +363,11 @@ def _score(
 
 
 def _flag(
-    flag: str | None, sizes: ClusterSizes | None, interval: Interval, note: str | None
+    flag: str | None, sizes: ClusterSizes | None, interval: Interval
 ) -> str | None:
     """Add to a metric's own flag what the reader of an interval should know."""
     warning = sizes.warning if sizes and interval.low is not None else None
-    return "; ".join(filter(None, (flag, note, warning))) or None
+    return "; ".join(filter(None, (flag, warning))) or None
 
 
 def _spread(values: Floats, counts: Floats) -> tuple[float, float, float, float]:

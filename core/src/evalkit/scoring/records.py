@@ -27,8 +27,6 @@ class ScoringSettings(NamedTuple):
     """Processes that metrics written in Python may use."""
     fewest: int = 1
     """Examples below which a tag takes no part in a worst group or gap."""
-    resample_lists: bool = False
-    """Whether functions of lists get an interval however many examples there are."""
     one_family: bool = True
     """Whether the tests of several facets are adjusted for being read together."""
 

@@ -68,7 +68,6 @@ def evaluate(
     min_n: int = 10,
     confidence: float = 0.95,
     seed: int = 0,
-    resample_lists: bool = False,
     jobs: int = 1,
     perturbed: Given = (),
     perturbed_predictions: Given = (),
@@ -122,8 +121,6 @@ def evaluate(
             ranking. Its scores are in the result all the same.
         confidence: Probability of the confidence intervals, between 0 and 1.
         seed: Seed of the bootstrap.
-        resample_lists: Whether functions of lists get an interval however many
-            examples there are.
         jobs: Processes that metrics written in Python may use; those that are given as
             objects, and quick ones, use only this process.
         perturbed: Files of perturbed copies of the examples, as `evalkit perturb`
@@ -189,7 +186,6 @@ def evaluate(
         min_n=min_n,
         confidence=confidence,
         seed=seed,
-        resample_lists=resample_lists,
         jobs=jobs,
         weight=weight,
         include_examples=include_examples,

@@ -93,7 +93,6 @@ def merged_record(
         seed=first.seed,
         # how its parts were shown does not matter for the whole
         min_n=max(record.min_n for record in records),
-        resample_lists=first.resample_lists,
         by=first.by,
         parent=None,
         merged=tuple(ids),

@@ -60,7 +60,6 @@ SAME = (
     "seed",
     "policies",
     "by",
-    "resample_lists",
     "replications",
 )
 """What all parts must have been made with."""

@@ -56,7 +56,6 @@ class EvaluationOptions:
     min_n: int = 10
     confidence: float = 0.95
     seed: int = 0
-    resample_lists: bool = False
     jobs: int = 1
     weight: Weight = "original"
     include_examples: bool = True
@@ -151,9 +150,7 @@ class EvaluationOptions:
         return Options(
             self.split or split,
             self.policies,
-            ScoringSettings(
-                self.confidence, self.seed, self.jobs, self.min_n, self.resample_lists
-            ),
+            ScoringSettings(self.confidence, self.seed, self.jobs, self.min_n),
             self.include_examples,
             self.selection,
             read_crossings([self.by] if isinstance(self.by, str) else self.by),

@@ -1,4 +1,4 @@
-"""The distance from chance, and that it is the metric's own score and interval."""
+"""The distance from chance, and that it is the metric's own score."""
 
 from __future__ import annotations
 
@@ -40,9 +40,7 @@ def rescaled(value: float, chance: float) -> float:
 
 @pytest.mark.parametrize("inner", INNER)
 @pytest.mark.parametrize("chance", [0.0, 0.25, 0.7, 0.95])
-def test_value_and_interval_are_those_of_the_metric_rescaled(
-    inner: str, chance: float
-) -> None:
+def test_the_value_is_that_of_the_metric_rescaled(inner: str, chance: float) -> None:
     said, gold = drawn(80, 0.6)
     of_metric = main(inner, said, gold, labels=LABELS)
     result = evalkit.score(
@@ -50,14 +48,13 @@ def test_value_and_interval_are_those_of_the_metric_rescaled(
     )
     found = result.scores[0]
     assert of_metric.value is not None
-    assert of_metric.ci is not None
-    assert found.ci is not None
     assert found.value == pytest.approx(rescaled(of_metric.value, chance), abs=1e-12)
-    ends = [rescaled(end, chance) for end in of_metric.ci]
-    assert list(found.ci) == pytest.approx(ends, abs=1e-12)
-    assert of_metric.se is not None
-    assert found.se == pytest.approx(of_metric.se / (1 - chance))
-    assert (found.ci_method, found.n) == ("rescaled", of_metric.n)
+    assert found.n == of_metric.n
+    if found.value:
+        assert of_metric.se is not None
+        assert found.ci is not None
+        assert 0 <= found.ci.low <= found.value <= found.ci.high <= 1
+        assert found.se == pytest.approx(of_metric.se / (1 - chance), rel=0.2)
 
 
 rows = st.lists(
@@ -87,15 +84,12 @@ def test_every_tag_has_its_own(drawn: list[Any]) -> None:
             assert by_tag[each.tag].value == pytest.approx(wanted, abs=1e-12)
 
 
-def test_a_clipped_score_and_interval_say_so() -> None:
+def test_a_clipped_score_says_so() -> None:
     said, gold = drawn(40, 0.0)
     worse = main("above-chance:chance=0.6", said, gold, labels=LABELS)
     assert worse.value == 0.0
-    assert worse.flag == (
-        "worse than chance: cut off at 0; its interval is cut off at 0"
-    )
-    assert worse.ci is not None
-    assert worse.ci[0] == 0.0
+    assert worse.flag == "worse than chance: cut off at 0"
+    assert worse.ci is None
     better = main("above-chance", *drawn(40, 0.9), labels=LABELS)
     assert better.flag is None
 
@@ -161,11 +155,8 @@ def test_chance_may_be_that_of_each_examples_own_choices() -> None:
     chance = sum(1 / count for count in counts) / len(counts)
     found = choosing(counts, right).headline
     assert found.value == pytest.approx((0.75 - chance) / (1 - chance))
-    wilson = evalkit.score("accuracy", [*map(str, right)], ["True"] * 40)["accuracy"]
-    assert wilson.ci is not None
     assert found.ci is not None
-    ends = [rescaled(end, chance) for end in wilson.ci]
-    assert list(found.ci) == pytest.approx(ends)
+    assert found.ci.low < found.value < found.ci.high
 
 
 def test_an_example_without_choices_is_not_scored() -> None:
@@ -217,14 +208,10 @@ def test_clusters_and_facets_are_those_of_the_metric() -> None:
     )
     assert found.keys() == inner.keys()
     for key in [(None, None), ("f:0", None)]:
-        ci = inner[key].ci
-        assert ci is not None
-        assert list(found[key].ci or ()) == pytest.approx(
-            [rescaled(end, 0.5) for end in ci]
-        )
-    for aggregate in ("worst:f", "macro:f", "gap:f"):
-        [score] = [each for each in found.values() if each.aggregate == aggregate]
-        assert score.ci is not None, aggregate
+        assert found[key].value == pytest.approx(rescaled(inner[key].value, 0.5))
+        assert found[key].ci_method == "bootstrap-clustered"
+    [macro] = [each for each in found.values() if each.aggregate == "macro:f"]
+    assert macro.ci is not None
 
 
 def test_the_run_names_the_metric_and_its_code(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ class AboveChance(Metric):
     known, or is the best score, the value is null with the reason; a number that no
     score of the metric can be (25 for 25 %) is refused. Missing predictions and several
     answers are treated as the metric that is rescaled treats them. Range 0 to 1, in %,
-    higher is better; the interval of that metric, rescaled and cut off.
+    higher is better; a bootstrap interval.
 
     Source: `normalize_score` of SEA-HELM 1.2.0; with the default metric and chance its
     `normalized_accuracy`.
@@ -103,10 +103,6 @@ class AboveChance(Metric):
             or (by_example and inner.worst_value is not None),
         }
 
-    def rescales(self) -> BoundMetric:
-        """Return the metric whose score is rescaled."""
-        return self._inner
-
     def resources(self) -> dict[str, Any]:
         """Name the metric that is rescaled, its code, and what it depends on."""
         inner = self._inner
@@ -131,7 +127,7 @@ class AboveChance(Metric):
             return found
         return _with_chance(found, batch[self._choices])
 
-    def scaling(self, sums: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
+    def _scales(self, sums: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
         """Return chance and the best score, of every group."""
         one = pl.lit(self._best, dtype=pl.Float64)
         if self._choices is not None:
@@ -150,7 +146,7 @@ class AboveChance(Metric):
         scores = finalize(inner, sums.drop(cs.by_name(*own)), context)
         scores = scores.filter(pl.col("score") == part)
         _refuse_beyond_bounds(inner, scores["value"])
-        scales = self.scaling(sums, context).with_columns(
+        scales = self._scales(sums, context).with_columns(
             pl.col("group").cast(pl.Int64)
         )
         zero, one = pl.col("zero"), pl.col("one")
@@ -217,13 +213,14 @@ def _load(name: str) -> BoundMetric:
     for hook, why in _REFUSED.items():
         if inner.has(hook):
             raise PluginContractError(f"{where}: {why}")
+    if isinstance(inner.plugin, AboveChance):
+        raise PluginContractError(f"{where}: it is rescaled already")
     return inner
 
 
 _REFUSED = {
     "compute": "it is a function of lists, which has no statistics",
     "prepare": "it looks at all answers first, which cannot be handed on",
-    "rescales": "it is rescaled already",
 }
 
 

@@ -22,8 +22,7 @@ class Kendall(RankMetric):
     sqrt(P T). Where all predictions, or all answers, are equal it is 0 / 0, and null.
     An answer or prediction that is NaN or infinite is not scored, and the score is null
     where a missing prediction counts. All numbers are kept, 16 bytes an example. Range
-    -1 to 1, 0 is chance, higher is better; a bootstrap interval up to 10 000 examples,
-    beyond with `--resample-lists`.
+    -1 to 1, 0 is chance, higher is better; a bootstrap interval up to 10 000 examples.
 
     Source: Kendall, The Treatment of Ties in Ranking Problems, 1945;
     `scipy.stats.kendalltau`.

@@ -15,7 +15,7 @@ class Spearman(RankMetric):
     answers, are equal it is 0 / 0, and null. An answer or prediction that is NaN or
     infinite is not scored, and the score is null where a missing prediction counts. All
     numbers are kept, 16 bytes an example. Range -1 to 1, 0 is chance, higher is better;
-    a bootstrap interval up to 10 000 examples, beyond with `--resample-lists`.
+    a bootstrap interval up to 10 000 examples.
 
     Source: Spearman, The Proof and Measurement of Association between Two Things, 1904;
     `scipy.stats.spearmanr`.

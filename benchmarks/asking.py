@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import evalkit
-from evalkit.asking import Asked, predict
+from evalkit_models_base import Asked, predict
 
 FLIGHT = 100
 MOST_SECONDS = 130.0

@@ -23,6 +23,7 @@ from evalkit.catalog import Component
 from evalkit.errors import EvalkitError
 from evalkit.storage import forget_stores
 from evalkit_commands_perturb import perturb
+from evalkit_models_base import predict
 from evalkit_testing.conformance import CHECKS
 from evalkit_testing.throw_away import ThrowAway, on_the_path, write_distribution
 
@@ -187,7 +188,7 @@ _USES: Mapping[str, Any] = {
     "tasks": lambda name: evalkit.evaluate(**{**OF_ROWS, "task": name}),
     "perturbations": lambda name: [*perturb(ROWS, name, task="sentiment")],
     "adapters": _adapt,
-    "models": lambda name: evalkit.predict(data=ROWS, task="sentiment", model=name),
+    "models": lambda name: predict(data=ROWS, task="sentiment", model=name),
     "observers": lambda name: evalkit.evaluate(**OF_ROWS, observers=[name]),
     "storage": lambda name: evalkit.evaluate(
         **{**OF_ROWS, "predictions": f"{name}://place/said.jsonl"}

@@ -9,8 +9,8 @@ import pytest
 
 import evalkit
 from evalkit import Reply, Request, text_reply
-from evalkit.asking import Asked, predict
 from evalkit.catalog import Registry, find_components
+from evalkit_models_base import Asked, load_inputs, predict
 
 
 class Told(NamedTuple):
@@ -114,7 +114,7 @@ def test_the_default_prompt_renders_the_example(name: str, kind: type[Saying]) -
 
 
 def found_inputs(name: str, row: Mapping[str, Any]) -> tuple[str, ...]:
-    return evalkit.load_inputs(dataset_of(name, [row])).keys
+    return load_inputs(dataset_of(name, [row])).keys
 
 
 def dataset_of(name: str, rows: list[dict[str, Any]]) -> Any:
@@ -165,7 +165,7 @@ def test_the_extractor_reads_the_answer_of_a_shot(
     row, _ = example_of(name)
     data, model = dataset_of(name, [row]), kind("")
     prompt: dict[str, Any] = {"shots": {"source": "train", "count": 1}}
-    declared = evalkit.load_inputs(data).prompts["default"]
+    declared = load_inputs(data).prompts["default"]
     predict(data, model, prompt={**declared, **prompt}, asked=Asked(is_cached=False))
     (request,) = model.asked
     if request.messages:

@@ -22,11 +22,11 @@ import pytest
 
 import evalkit
 from evalkit import Result, Score, Violation
-from evalkit.asking import Asked
 from evalkit.errors import AlignmentError, EvalkitError
 from evalkit.plugins.bound import BoundMetric, BoundPerturbation
 from evalkit.plugins.contract import CONTRACTS, hook_names
 from evalkit_commands_perturb import perturb, perturb_dataset
+from evalkit_models_base import Asked, predict
 from evalkit_perturbations_text.names.recognition import load_recogniser
 
 CODE = """
@@ -621,7 +621,7 @@ def run(kind: str, hook: str, out: Any, policy: str) -> Result | None:
         return None
     if kind == "models":
         prompt = None if hook == "predict" else {"query": "{text}"}
-        evalkit.predict("rows", name, prompt=prompt, asked=Asked(retries=0))
+        predict("rows", name, prompt=prompt, asked=Asked(retries=0))
         return None
     if kind == "adapters":
         return adapt(hook, name)

@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
-from evalkit.asking import Prompt
-from evalkit_commands_predict.prompts import checked_prompt
+from evalkit_models_base import Prompt
+from evalkit_models_base.prompts import checked_prompt
 
 PAGE = (Path(__file__).parents[1] / "docs" / "prompts.md").read_text(encoding="utf-8")
 

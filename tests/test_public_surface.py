@@ -41,10 +41,10 @@ ERRORS = {
     "StorageError": "EvalkitError",
 }
 FUNCTIONS = {
-    *("evaluate", "find_components", "find_run", "load_inputs", "metric"),
+    *("evaluate", "find_components", "find_run", "metric"),
     "read_run",
     *("merge", "rescore", "score", "validate"),
-    *("verify", "evaluate_with", "validate_with", "predict", "text_reply"),
+    *("verify", "evaluate_with", "validate_with", "text_reply"),
 }
 CLASSES = {
     "Annotation",
@@ -59,7 +59,6 @@ CLASSES = {
     "EvaluationOptions",
     "Metric",
     "MetricContext",
-    "ModelInputs",
     "NotScored",
     "Parameters",
     "Perturbation",
@@ -204,7 +203,6 @@ def test_every_public_name_is_the_same_before_and_after_all_submodules(
         # a text that is marked: where it is from depends on the version of Python
         homes = {
             "hookimpl": ("pluggy.",),
-            "predict": ("evalkit_commands_predict.",),
             "FilePath": ("builtins", "typing"),
         }
         assert module.startswith(homes.get(name, ("evalkit.",))), name
@@ -388,8 +386,7 @@ def test_an_error_inside_of_the_kit_is_told_as_it_is() -> None:
 
 PUBLIC_MODULES = {
     *("evalkit", "evalkit.errors", "evalkit.hookspecs"),
-    *("evalkit.adapters", "evalkit.asking", "evalkit.schema", "evalkit.testing"),
-    "evalkit.services",
+    *("evalkit.adapters", "evalkit.schema", "evalkit.testing"),
     *FACES,
 }
 OUTSIDE = [
@@ -711,7 +708,6 @@ def test_tools_know_every_member() -> None:
         name for name in plugins - left if name.startswith("evalkit_commands_")
     )
     assert independence["ignore_imports"] == [
-        "evalkit.asking -> evalkit_commands_predict",
         "evalkit.schema -> evalkit_schemas_standard",
         "evalkit_adapters_json.command -> evalkit_cli.commanding",
         *(f"{name}.** -> evalkit_cli.commanding" for name in commands),

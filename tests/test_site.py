@@ -24,11 +24,14 @@ HOOKSPECS = ROOT / "core" / "src" / "evalkit" / "hookspecs.py"
 DIRECTIVE = re.compile(r"(?m)^::: ([\w.]+)$")
 
 MODULES = (
-    *("adapters", "asking", "catalog", "errors", "reporting", "runs"),
-    *("schema", "scoring", "services", "storage", "testing"),
+    *("adapters", "catalog", "errors", "reporting", "runs"),
+    *("schema", "scoring", "storage", "testing"),
 )
 
-PACKAGES = ("evalkit_analysis_compare", "evalkit_commands_perturb")
+PACKAGES = (
+    *("evalkit_analysis_compare", "evalkit_commands_perturb", "evalkit_models_base"),
+    "evalkit_models_base.services",
+)
 """Distributions beside core whose names the reference has."""
 
 

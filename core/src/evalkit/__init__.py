@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from evalkit.asking import predict as predict
     from evalkit.base.copies import Edit as Edit
     from evalkit.base.requests import Completion as Completion
     from evalkit.base.requests import Continuation as Continuation
@@ -65,8 +64,6 @@ if TYPE_CHECKING:
     from evalkit.storage.datasets import Dataset as Dataset
     from evalkit.workflows.evaluation import evaluate as evaluate
     from evalkit.workflows.evaluation import evaluate_with as evaluate_with
-    from evalkit.workflows.inputs import ModelInputs as ModelInputs
-    from evalkit.workflows.inputs import load_inputs as load_inputs
     from evalkit.workflows.lists import score as score
     from evalkit.workflows.merging import merge as merge
     from evalkit.workflows.options import EvaluationOptions as EvaluationOptions
@@ -82,7 +79,6 @@ else:
     _get, __dir__, __all__ = lazy_names(
         __name__,
         {
-            "asking": "predict",
             "base.requests": (
                 "Completion Continuation Message Reply Request Sampling Token Usage "
                 "text_reply"
@@ -112,7 +108,6 @@ else:
             "runs.stored": "read_run",
             "storage.datasets": "Dataset",
             "workflows.evaluation": "evaluate evaluate_with",
-            "workflows.inputs": "ModelInputs load_inputs",
             "workflows.lists": "score",
             "workflows.merging": "merge",
             "workflows.options": "EvaluationOptions",

@@ -60,8 +60,6 @@ if TYPE_CHECKING:
     from evalkit.reading.formats import model_name as model_name
     from evalkit.reading.given_rows import local_file as local_file
     from evalkit.reading.given_rows import local_path as local_path
-    from evalkit.workflows.answered import Answered as Answered
-    from evalkit.workflows.answered import load_answered as load_answered
 else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
@@ -95,6 +93,5 @@ else:
             "reading.formats": "model_name",
             "reading.data_places": "data_path",
             "reading.given_rows": "local_file local_path",
-            "workflows.answered": "Answered load_answered",
         },
     )

@@ -13,6 +13,7 @@ import evalkit
 from evalkit.errors import ObjectExistsError, StorageError
 from evalkit.storage import StoredObject, file_to_write, send_file
 from evalkit_commands_perturb import perturb_dataset
+from evalkit_models_base import load_inputs
 
 FILE = "mem://b/folder/file.jsonl"
 
@@ -126,10 +127,10 @@ def test_a_write_whose_answer_was_lost_is_done(
 
 
 def test_inputs_go_to_a_store(store: MemoryStore, mini: object) -> None:
-    evalkit.load_inputs("mini").save(FILE)
+    load_inputs("mini").save(FILE)
     assert store.contents[FILE].startswith(b'{"uid": "1"')
     with pytest.raises(StorageError, match=f"{FILE} is there already"):
-        evalkit.load_inputs("mini").save(FILE)
+        load_inputs("mini").save(FILE)
 
 
 def test_copies_do_not_replace_their_originals(store: MemoryStore) -> None:

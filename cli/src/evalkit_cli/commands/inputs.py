@@ -19,7 +19,7 @@ from evalkit_cli.options.runs import quiet_with
 from evalkit_cli.printing.streams import echo, plugin_output_to_stderr, stdout_copy
 
 if TYPE_CHECKING:
-    from evalkit import ModelInputs
+    from evalkit_models_base import ModelInputs
 
 _STANDARD_OUTPUT = "-"
 
@@ -62,7 +62,7 @@ def inputs_command(
     Each row has the example's id, `uid`, and the fields that the task sends to a model.
     A file need not hold answers. A response names the id as `id` or `uid`.
     """  # noqa: D301 - click reads the backspace
-    from evalkit import load_inputs
+    from evalkit_models_base import load_inputs
 
     name = chosen_dataset(dataset, data, task)
     with contextlib.ExitStack() as stack:

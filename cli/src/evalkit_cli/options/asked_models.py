@@ -15,7 +15,7 @@ from evalkit_cli.options.prediction_sources import Job
 from evalkit_cli.printing.streams import echo
 
 if TYPE_CHECKING:
-    from evalkit.asking import Predicted
+    from evalkit_models_base import Predicted
 
 
 class Chosen(NamedTuple):
@@ -36,7 +36,7 @@ class Chosen(NamedTuple):
 
     @property
     def rows(self) -> dict[str, Any]:
-        """Which examples, as arguments of `evalkit.load_inputs`."""
+        """Which examples, as arguments of `load_inputs`."""
         names = ("dataset", "task", "split", "limit", "filters", "map")
         adapters = {k: v for k, v in self.adapters.items() if k == "data"}
         return {**{name: getattr(self, name) for name in names}, "adapters": adapters}
@@ -134,7 +134,7 @@ def jobs_of_models(
 
 def _refuse_names(models: Sequence[str], name: str | None) -> None:
     """Refuse models that runs would not tell apart, before the first is asked."""
-    from evalkit.asking import name_in_runs
+    from evalkit_models_base import name_in_runs
 
     if len(models) < 2:
         return
@@ -227,7 +227,7 @@ def plans_of_models(
         runs: Folder in which a name may be that of a run.
 
     Returns:
-        What `evalkit.asking.plan_requests` says, with `title`, `model` and `dataset`.
+        What `plan_requests` says, with `title`, `model` and `dataset`.
 
     Raises:
         EvalkitError: A model could not be asked so.
@@ -249,7 +249,8 @@ def plans_of_models(
 def _plan(
     model: str, chosen: Chosen, copies_of: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    from evalkit.asking import plan_requests
+
+    from evalkit_models_base import plan_requests
 
     asking = {key: each for key, each in chosen.asking.items() if key != "asked"}
     price = chosen.asking["asked"].price
@@ -283,7 +284,7 @@ def _answers_to_copies(
 
 def _copies(files: Sequence[str], chosen: Chosen) -> list[Chosen]:
     """Return which copies are asked about: those of the examples that are."""
-    from evalkit import load_inputs
+    from evalkit_models_base import load_inputs
 
     originals = load_inputs(**chosen.rows)
     is_part = len(originals) < originals.examples
@@ -306,8 +307,8 @@ def _copies(files: Sequence[str], chosen: Chosen) -> list[Chosen]:
 def _ask(
     model: str, chosen: Chosen, copies_of: Mapping[str, Any] | None = None
 ) -> Predicted:
-    from evalkit.asking import predict
     from evalkit.reporting import count_of
+    from evalkit_models_base import predict
 
     with _as_a_model():
         predicted = predict(

@@ -176,7 +176,7 @@ def read_asked(
         is_judged: Whether judges are asked, within the same limits.
 
     Returns:
-        The arguments of `evalkit.predict` from `prompt` to `asked`; none where no model
+        The arguments of `predict` from `prompt` to `asked`; none where no model
         is asked.
 
     Raises:
@@ -189,7 +189,7 @@ def read_asked(
     said = {name: given.pop(name) for name in PARAMETERS}
     if not is_asked:
         return {}
-    from evalkit.asking import Asked
+    from evalkit_models_base import Asked
 
     return {
         "prompt": said["prompt"],

@@ -31,7 +31,7 @@ def read_example_options(given: dict[str, Any]) -> dict[str, Any]:
         given: Options by name; these are removed.
 
     Returns:
-        The arguments `adapters` and `map` of `evalkit.load_inputs`.
+        The arguments `adapters` and `map` of `load_inputs`.
 
     Raises:
         UsageError: One is not of its form.

@@ -43,9 +43,10 @@ def join_inputs(result: Result, file: str, ids: Collection[str]) -> JoinedInputs
         PluginError: The run's task is not installed.
         SchemaError: Rows break the task's `Input`.
     """
-    from evalkit import Registry, load_inputs
+    from evalkit import Registry
     from evalkit.adapters import data_sha256
     from evalkit.catalog import BoundTask, Resolver, data_path
+    from evalkit_models_base import load_inputs
 
     path, record, registry = data_path(file), result.record, Registry()
     used = next(each for each in record.components if each.kind == "tasks")

@@ -9,7 +9,7 @@ from typing import Any
 from evalkit_cli.printing.streams import echo, echo_json
 
 Planned = Mapping[str, Any]
-"""What `evalkit.asking.plan_requests` returns, with `title` where there are several:
+"""What `plan_requests` returns, with `title` where there are several:
 who would be asked about what."""
 
 

@@ -36,8 +36,7 @@ NO_SCORES = (
     *("runs/finding.py", "runs/index.py", "runs/listing.py", "runs/moments.py"),
     *("runs/summaries.py", "runs/tag_scores.py", "runs/views.py"),
     *("workflows/changed_code.py", "workflows/compared_scores.py"),
-    *("workflows/contradictions.py", "workflows/input_files.py", "workflows/inputs.py"),
-    "workflows/recounts.py",
+    *("workflows/contradictions.py", "workflows/recounts.py"),
     *("workflows/validation.py", "workflows/verification.py"),
 )
 """Rooms and modules of core that compute nothing that a run holds."""

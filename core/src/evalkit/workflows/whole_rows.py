@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from evalkit.base.json_text import json_lines
 from evalkit.base.synced_files import new_file
 from evalkit.examples.checking import checked_inputs
 from evalkit.examples.files import bind_dataset
@@ -14,7 +15,6 @@ from evalkit.examples.table import convert_examples
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.input_rows import rows_of_columns
-from evalkit.workflows.input_files import json_lines
 
 
 class WholeRows(NamedTuple):

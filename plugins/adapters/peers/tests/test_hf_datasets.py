@@ -14,6 +14,7 @@ from pyarrow import parquet as parquets
 
 import evalkit
 from evalkit.adapters import as_pipeline
+from evalkit_models_base import load_inputs
 
 FOLDER = Path(__file__).parent / "hf_datasets"
 REVIEWS = FOLDER / "reviews"
@@ -76,7 +77,7 @@ def test_folders_are_data_and_predictions(tmp_path: Path) -> None:
     again = evalkit.evaluate(REVIEWS, PREDICTIONS, task="sentiment", adapters=adapters)
     assert again.run_id == result.run_id
     assert evalkit.verify(result.path, predictions=PREDICTIONS).agrees
-    inputs = evalkit.load_inputs(REVIEWS, task="sentiment", adapters={"data": data})
+    inputs = load_inputs(REVIEWS, task="sentiment", adapters={"data": data})
     assert inputs.rows[1] == {"uid": "r2", "statement": "It broke after a day."}
 
 
@@ -113,7 +114,7 @@ SAID = [{"id": f"r{number}", "label": "positive"} for number in range(1, 5)]
 @pytest.mark.parametrize("place", ["", "test-*.parquet"])
 def test_parquet_says_which_numbers_are_labels(place: str) -> None:
     adapters = {"data": NAMED}
-    found = evalkit.load_inputs(PARQUET / place, task="sentiment", adapters=adapters)
+    found = load_inputs(PARQUET / place, task="sentiment", adapters=adapters)
     assert [row["uid"] for row in found.rows] == ["r1", "r2", "r3", "r4"]
     result = evalkit.evaluate(
         PARQUET / place, SAID, task="sentiment", adapters=adapters

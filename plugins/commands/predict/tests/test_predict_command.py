@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 
 import evalkit
 from evalkit_cli.main import cli
+from evalkit_models_base import predict
 
 CODE = """
 import json, time
@@ -488,7 +489,7 @@ def test_a_served_name_means_nothing_else_in_runs(
         def predict(self, inputs: Any) -> list[str]:
             return ["neutral"] * len(inputs)
 
-    found = evalkit.predict(data=rows, task="sentiment", model=Named())
+    found = predict(data=rows, task="sentiment", model=Named())
     assert found.model == name
     assert found.system["model"]["describes"]["name"] == served
 
@@ -522,7 +523,7 @@ class Slow(evalkit.Model):
         print("asked", file=sys.stderr, flush=True)
         return evalkit.text_reply("neutral")
 
-evalkit.predict("sample-sentiment", Slow()).save("slow.jsonl")
+predict("sample-sentiment", Slow()).save("slow.jsonl")
 """
 
 
@@ -658,7 +659,7 @@ def test_in_python_a_function_will_do(rows: list[dict[str, Any]]) -> None:
     def shout(inputs: Any) -> list[str]:
         return [row["statement"].upper() for row in inputs]
 
-    found = evalkit.predict(data=rows, task="sentiment", model=shout)
+    found = predict(data=rows, task="sentiment", model=shout)
     assert found.rows[0] == {"id": "0", "label": "TEXT 0"}
     assert (found.model, found.task, found.failed) == ("shout", "sentiment", 0)
 
@@ -688,7 +689,7 @@ def test_answers_of_numpy_and_halves_of_characters_are_written() -> None:
     def answer(inputs: Any) -> list[Any]:
         return [{"label": "half \ud83d", "conf": numpy.float32(0.5)} for _ in inputs]
 
-    predicted = evalkit.predict(data=rows, task="sentiment", model=answer)
+    predicted = predict(data=rows, task="sentiment", model=answer)
     predicted.save("mine.jsonl")
     found = json.loads(Path("mine.jsonl").read_bytes())
     assert found == {"id": "1", "label": "half \ud83d", "conf": 0.5}
@@ -696,7 +697,7 @@ def test_answers_of_numpy_and_halves_of_characters_are_written() -> None:
 
 def test_what_is_no_json_leaves_no_file() -> None:
     rows = [{"uid": "1", "statement": "x", "label": "neutral"}]
-    predicted = evalkit.predict(data=rows, task="sentiment", model=lambda _: [object()])
+    predicted = predict(data=rows, task="sentiment", model=lambda _: [object()])
     with pytest.raises(evalkit.DataError, match=r"the answer to '1' .*: object is"):
         predicted.save("none.jsonl")
     assert not [*Path().glob("*none*")]

@@ -14,10 +14,10 @@ import pytest
 from model_servers import Answer, Got, ModelServer, http_date, serving
 
 import evalkit
-import evalkit_commands_predict.asking
+import evalkit_models_base.asking
 import evalkit_models_http.service
-from evalkit.asking import Asked
 from evalkit.errors import EvalkitError
+from evalkit_models_base import Asked, predict
 
 Serve = Callable[[Callable[[Got], Answer]], ModelServer]
 
@@ -26,7 +26,7 @@ SECRET = "a-ReCoGnIsAbLe-token-0123456789"
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(evalkit_commands_predict.asking, "_FIRST_WAIT", 0.001)
+    monkeypatch.setattr(evalkit_models_base.asking, "_FIRST_WAIT", 0.001)
     monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
 
 
@@ -40,9 +40,11 @@ def serve() -> Iterator[Serve]:
 ANY_ERRORS = Asked(max_errors=100)
 
 
-def predict(statements: list[str], asked: Asked = ANY_ERRORS, **parameters: Any) -> Any:
+def ask_about(
+    statements: list[str], asked: Asked = ANY_ERRORS, **parameters: Any
+) -> Any:
     """Ask about statements."""
-    return evalkit.predict(
+    return predict(
         data=[
             {"uid": f"s{n}", "statement": text, "label": "positive"}
             for n, text in enumerate(statements)
@@ -55,7 +57,7 @@ def predict(statements: list[str], asked: Asked = ANY_ERRORS, **parameters: Any)
 
 def test_inputs_are_sent_and_answers_read_as_they_are(serve: Serve) -> None:
     server = serve(lambda got: Answer({"label": "negative", "id": got.body["uid"]}))
-    predicted = predict(["a", "b"], url=f"{server.url}/predict")
+    predicted = ask_about(["a", "b"], url=f"{server.url}/predict")
     assert predicted.rows == [
         {"id": "s0", "label": "negative"},
         {"id": "s1", "label": "negative"},
@@ -87,7 +89,7 @@ def test_adapters_stand_on_both_ways(serve: Serve, tmp_path: Path) -> None:
             else Answer([{"text": ["neutral"]}])
         )
     )
-    predicted = predict(
+    predicted = ask_about(
         ["one", "two"], url=server.url, request=request, response=response
     )
     assert [list(got.body) for got in server.got] == [["prompt"], ["prompt"]]
@@ -155,7 +157,7 @@ def test_every_row_has_an_answer_or_says_why_not(serve: Serve) -> None:
     server = serve(answers)
     statements = ["fine", *ONCE, *ALWAYS, "fine too"]
     limits = Asked(max_errors=100, seconds=1, retries=2)
-    predicted = predict(statements, limits, url=server.url, concurrency=30)
+    predicted = ask_about(statements, limits, url=server.url, concurrency=30)
     for number, (row, about) in enumerate(zip(predicted.rows, statements, strict=True)):
         wanted = (
             {"error": ALWAYS[about][1]} if about in ALWAYS else {"label": "positive"}
@@ -175,7 +177,7 @@ def test_an_answer_that_comes_in_drops_is_given_up(
     monkeypatch.setattr(evalkit_models_http.service, "monotonic", lambda: next(moments))
     server = serve(lambda got: GOOD)
     limits = Asked(max_errors=1, seconds=5, retries=0)
-    predicted = predict(["a"], limits, url=server.url)
+    predicted = ask_about(["a"], limits, url=server.url)
     assert predicted.rows == [{"id": "s0", "error": "no answer within 5 s"}]
 
 
@@ -184,7 +186,7 @@ def test_an_answer_without_end_is_given_up(
 ) -> None:
     monkeypatch.setattr(evalkit_models_http.service, "_MOST_BYTES", 1_000)
     server = serve(lambda got: Answer({"label": "x" * 2_000}))
-    predicted = predict(["a"], url=server.url)
+    predicted = ask_about(["a"], url=server.url)
     assert predicted.rows[0]["error"] == "the service's answer has over 1,000 bytes"
 
 
@@ -204,7 +206,7 @@ def test_what_nothing_would_be_answered_for_ends_it(
 ) -> None:
     server = serve(lambda got: Answer(b"", status))
     with pytest.raises(EvalkitError, match=words):
-        predict(["a"] * 50, url=server.url, concurrency=2)
+        ask_about(["a"] * 50, url=server.url, concurrency=2)
     assert len(server.got) <= 4
 
 
@@ -216,7 +218,7 @@ def test_what_is_not_allowed_of_one_input_is_an_error_of_its_row(serve: Serve) -
             else Answer({"label": "positive"})
         )
     )
-    rows = predict(["a", "b", "c"], url=server.url, concurrency=1).rows
+    rows = ask_about(["a", "b", "c"], url=server.url, concurrency=1).rows
     assert [row.get("error", "") for row in rows] == [
         *("", "the service answers with status 403: Blocked; see headers_variable", "")
     ]
@@ -228,7 +230,7 @@ def test_nobody_waits_for_a_service_longer_than_ten_minutes(
 ) -> None:
     wait = http_date(86_400) if is_date else "601"
     server = serve(lambda got: Answer(b"Busy", 429, {"Retry-After": wait}))
-    (row,) = predict(["a"], url=server.url).rows
+    (row,) = ask_about(["a"], url=server.url).rows
     assert "status 429: Busy; it wants to be asked again in " in row["error"]
     assert len(server.got) == 1
 
@@ -243,7 +245,7 @@ def test_an_answer_that_repeats_a_header_is_not_kept(
     server = serve(
         lambda got: Answer(repeated if got.body["statement"] == "b" else harmless)
     )
-    first, second = predict(
+    first, second = ask_about(
         ["a", "b"], url=server.url, headers_variable="SERVICE_HEADERS"
     ).rows
     assert first["label"] == "positive"
@@ -265,7 +267,7 @@ def test_no_message_holds_a_secret(
     monkeypatch.setenv("SERVICE_HEADERS", json.dumps(headers))
     given = {"url_variable": "SERVICE_URL", "headers_variable": "SERVICE_HEADERS"}
     try:
-        said = str(predict(["a"], Asked(max_errors=1, retries=0), **given))
+        said = str(ask_about(["a"], Asked(max_errors=1, retries=0), **given))
     except EvalkitError as error:
         said = str(error)
     assert server.got[0].path == f"/a?key={SECRET}"
@@ -280,7 +282,7 @@ def test_headers_that_are_none_are_refused_without_being_quoted(
 ) -> None:
     monkeypatch.setenv("SERVICE_HEADERS", value)
     with pytest.raises(EvalkitError, match="environment variable SERVICE_HEADERS"):
-        predict(["a"], url="http://127.0.0.1:1", headers_variable="SERVICE_HEADERS")
+        ask_about(["a"], url="http://127.0.0.1:1", headers_variable="SERVICE_HEADERS")
 
 
 @pytest.mark.parametrize(
@@ -298,7 +300,7 @@ def test_headers_that_are_none_are_refused_without_being_quoted(
 )
 def test_wrong_parameters_are_refused(parameters: dict[str, Any], words: str) -> None:
     with pytest.raises(EvalkitError, match=words) as raised:
-        predict(["a"], **parameters)
+        ask_about(["a"], **parameters)
     assert "PaSs" not in str(raised.value)
 
 
@@ -312,7 +314,7 @@ def test_requests_that_adapters_cannot_make_end_it_before_any_is_sent(
     )
     server = serve(lambda got: GOOD)
     with pytest.raises(EvalkitError, match="statement"):
-        predict(["a", "b"], url=server.url, request=request)
+        ask_about(["a", "b"], url=server.url, request=request)
     assert not server.got
 
 
@@ -324,35 +326,35 @@ def test_answers_that_adapters_cannot_read_are_errors_of_their_rows(
         json.dumps([{"kind": "Rename", "configuration": {"text": "label"}}])
     )
     server = serve(lambda got: Answer({got.body["statement"]: "positive"}))
-    rows = predict(["text", "other"], url=server.url, response=response).rows
+    rows = ask_about(["text", "other"], url=server.url, response=response).rows
     assert rows[0] == {"id": "s0", "label": "positive"}
     assert "cannot be adapted" in rows[1]["error"]
 
 
 def test_limits_are_those_of_the_command(serve: Serve) -> None:
     server = serve(lambda got: Answer({"label": "positive"}, after=0.05))
-    found = predict([str(n) for n in range(8)], Asked(concurrency=2), url=server.url)
+    found = ask_about([str(n) for n in range(8)], Asked(concurrency=2), url=server.url)
     assert (server.most_at_once, len(server.got)) == (2, 8)
-    again = predict([str(n) for n in range(8)], Asked(concurrency=50), url=server.url)
+    again = ask_about([str(n) for n in range(8)], Asked(concurrency=50), url=server.url)
     assert (again.rows, again.from_cache, len(server.got)) == (found.rows, 8, 8)
     (notice,) = again.notices
     assert notice == "models/http takes 16 at once, and no more (concurrency 50)"
     broken = serve(lambda got: Answer(b"", 500))
     with pytest.raises(EvalkitError, match=r"2 requests failed, and 1 may"):
-        predict(["a", "b", "c"], Asked(retries=1, max_errors=1), url=broken.url)
+        ask_about(["a", "b", "c"], Asked(retries=1, max_errors=1), url=broken.url)
     with pytest.raises(EvalkitError, match="--token-limit means nothing"):
-        predict(["a"], Asked(token_limit=9), url=server.url)
+        ask_about(["a"], Asked(token_limit=9), url=server.url)
 
 
 def test_an_id_of_the_service_is_not_taken_for_that_of_the_input(serve: Serve) -> None:
     server = serve(lambda got: Answer({"label": "positive", "id": "r-17"}))
     with pytest.raises(EvalkitError, match="has the id 'r-17', and the input 's0'"):
-        predict(["a"], url=server.url)
+        ask_about(["a"], url=server.url)
 
 
 def test_requests_are_under_way_together_but_no_more_than_allowed(serve: Serve) -> None:
     server = serve(lambda got: Answer({"label": "positive"}, after=0.05))
-    predict([str(n) for n in range(24)], url=server.url, concurrency=6)
+    ask_about([str(n) for n in range(24)], url=server.url, concurrency=6)
     assert 3 <= server.most_at_once <= 6
 
 
@@ -363,7 +365,7 @@ def test_a_secret_that_is_given_as_a_name_is_never_shown(
 ) -> None:
     url = {} if name == "url_variable" else {"url": "http://127.0.0.1:1"}
     with pytest.raises(evalkit.EvalkitError) as caught:
-        predict(["a"], **url, **{name: secret})
+        ask_about(["a"], **url, **{name: secret})
     assert secret not in "".join(traceback.format_exception(caught.value))
 
 
@@ -372,6 +374,6 @@ def test_a_service_that_is_not_there_is_named_without_its_password(
 ) -> None:
     monkeypatch.setenv("SERVICE_URL", "http://user:pAssW0rd@127.0.0.1:1/answer")
     asked = Asked(retries=0, max_errors=1)
-    found = predict(["a"], asked, url_variable="SERVICE_URL")
+    found = ask_about(["a"], asked, url_variable="SERVICE_URL")
     (error,) = found.errors
     assert error.startswith("no connection to http://127.0.0.1:1/answer: ")

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evalkit
-from evalkit.asking import Asked, name_in_runs
+import evalkit_models_base
+from evalkit_models_base import Asked, name_in_runs
 
 ROWS = [
     {"uid": f"é-{n}", "statement": f"text {n}", "label": "neutral"} for n in range(300)
@@ -27,7 +28,9 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def predict(model: str, rows: list[dict[str, Any]] = ROWS, **limits: Any) -> Any:
     asked = Asked(**limits)
-    return evalkit.predict(data=rows, task="sentiment", model=model, asked=asked)
+    return evalkit_models_base.predict(
+        data=rows, task="sentiment", model=model, asked=asked
+    )
 
 
 def test_a_constant_is_one() -> None:
@@ -48,7 +51,7 @@ def test_random_answers_are_drawn_by_the_id_alone() -> None:
 
 
 def test_an_echo_is_the_prompt() -> None:
-    found = evalkit.predict(
+    found = evalkit_models_base.predict(
         data=ROWS[:1], task="sentiment", model="echo", prompt={"query": "{statement}?"}
     )
     assert found.rows == [{"id": "é-0", "label": "text 0?"}]

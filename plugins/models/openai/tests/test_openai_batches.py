@@ -20,10 +20,10 @@ import pytest
 
 import evalkit
 from evalkit import Message, Reply, Request
-from evalkit.asking import Asked
 from evalkit.catalog import BoundModel
 from evalkit.errors import EvalkitError, StorageError
-from evalkit_commands_predict.cache import ReplyCache
+from evalkit_models_base import Asked, predict
+from evalkit_models_base.cache import ReplyCache
 
 KEY = "sk-BaTcHkEy-0123456789"
 Lines = list[dict[str, Any]]
@@ -186,9 +186,9 @@ def reference(server: BatchServer, **parameters: Any) -> str:
     return "openai-batch:" + ",".join(f"{name}={v}" for name, v in given.items())
 
 
-def predict(server: BatchServer, statements: list[str], **more: Any) -> Any:
+def ask_about(server: BatchServer, statements: list[str], **more: Any) -> Any:
     """Ask about statements."""
-    return evalkit.predict(
+    return predict(
         data=[
             {"uid": f"s{n}", "statement": text, "label": "positive"}
             for n, text in enumerate(statements)
@@ -210,7 +210,7 @@ def test_answers_are_joined_by_their_ids(server: BatchServer, tmp_path: Path) ->
         [answered(line, statement(line).upper()) for line in reversed(lines)],
         [],
     )
-    found = predict(server, ["a", "b", "c"], generate={"max_tokens": 4})
+    found = ask_about(server, ["a", "b", "c"], generate={"max_tokens": 4})
     assert [row["label"] for row in found.rows] == ["A", "B", "C"]
     (lines,) = server.files
     assert [statement(line) for line in lines] == ["a", "b", "c"]
@@ -236,7 +236,7 @@ def test_answers_are_joined_by_their_ids(server: BatchServer, tmp_path: Path) ->
     assert found.usage["input_tokens"] == 9
     assert not unfinished(tmp_path)
     server.asked.clear()
-    assert predict(server, ["a", "b", "c"], generate={"max_tokens": 4}).rows
+    assert ask_about(server, ["a", "b", "c"], generate={"max_tokens": 4}).rows
     assert not server.asked
 
 
@@ -261,7 +261,7 @@ def test_what_is_not_answered_is_an_error_of_its_row(
     server.answers = answers
     server.statuses = ["in_progress", "expired"]
     texts = ["refused", "missing", "good", "twice", "broken", "late"]
-    found = predict(server, texts)
+    found = ask_about(server, texts)
     said = {text: row for text, row in zip(texts, found.rows, strict=True)}
     assert said["good"]["label"] == "positive"
     assert {text: row.get("error") for text, row in said.items()} == {
@@ -278,7 +278,7 @@ def test_what_is_not_answered_is_an_error_of_its_row(
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
     # and they alone are asked again by the same command
     server.answers = lambda lines: ([answered(line) for line in lines], [])
-    assert not predict(server, texts).failed
+    assert not ask_about(server, texts).failed
     assert [statement(line) for line in server.files[1]] == [
         text for text in texts if text != "good"
     ]
@@ -295,9 +295,9 @@ def test_replies_that_could_not_be_kept_are_not_paid_for_again(
         broken.setattr(ReplyCache, "put_all", full)
         for _ in range(2):
             with pytest.raises(StorageError, match="the disk is full"):
-                predict(server, ["a", "b"])
+                ask_about(server, ["a", "b"])
     assert len(unfinished(tmp_path)) == 1
-    assert not predict(server, ["a", "b"]).failed
+    assert not ask_about(server, ["a", "b"]).failed
     assert len(server.batches) == 1
     assert not unfinished(tmp_path)
 
@@ -307,7 +307,7 @@ def test_a_batch_whose_files_are_gone_is_begun_anew(
 ) -> None:
     server.statuses = ["in_progress"]
     with pytest.raises(EvalkitError):
-        predict(server, ["a"], parameters={"hours": 0.00002})
+        ask_about(server, ["a"], parameters={"hours": 0.00002})
     server.statuses = ["completed"]
     answer = server.answer
 
@@ -317,7 +317,7 @@ def test_a_batch_whose_files_are_gone_is_begun_anew(
         return answer(method, path, content)
 
     vars(server)["answer"] = without_file
-    assert not predict(server, ["a"]).failed
+    assert not ask_about(server, ["a"]).failed
     assert len(server.batches) == 2
 
 
@@ -330,10 +330,10 @@ def test_requests_that_all_failed_are_asked_anew(
         [],
     )
     with pytest.raises(EvalkitError):
-        predict(server, ["a", "b"], asked={"max_errors": 1})
+        ask_about(server, ["a", "b"], asked={"max_errors": 1})
     assert not unfinished(tmp_path)
     server.answers = lambda lines: ([answered(line) for line in lines], [])
-    assert not predict(server, ["a", "b"]).failed
+    assert not ask_about(server, ["a", "b"]).failed
 
 
 def test_batches_of_long_ago_are_forgotten(server: BatchServer, tmp_path: Path) -> None:
@@ -344,7 +344,7 @@ def test_batches_of_long_ago_are_forgotten(server: BatchServer, tmp_path: Path) 
         path.write_text("{}")
         then = time.time() - days * 86_400
         os.utime(path, (then, then))
-    assert not predict(server, ["a"]).failed
+    assert not ask_about(server, ["a"]).failed
     assert [path.stem for path in unfinished(tmp_path)] == ["new"]
 
 
@@ -356,9 +356,9 @@ def test_an_answer_to_what_was_not_asked_is_refused(server: BatchServer) -> None
         [],
     )
     with pytest.raises(EvalkitError, match="answers '0-0123456789abcdef', which was"):
-        predict(server, ["a", "b"])
+        ask_about(server, ["a", "b"])
     server.answers = lambda lines: ([answered(line) for line in lines], [])
-    assert not predict(server, ["a", "b"]).failed  # and not refused for ever
+    assert not ask_about(server, ["a", "b"]).failed  # and not refused for ever
     assert len(server.batches) == 2
 
 
@@ -371,7 +371,7 @@ def test_an_answer_that_is_no_success_is_an_error(server: BatchServer) -> None:
         return found, []
 
     server.answers = answers
-    rows = predict(server, ["a", "b", "c", "d"]).rows
+    rows = ask_about(server, ["a", "b", "c", "d"]).rows
     assert ["error" in row for row in rows] == [True, True, True, False]
     assert "half of it" in rows[2]["error"]
 
@@ -387,7 +387,7 @@ def test_a_page_of_a_proxy_is_no_end_of_a_batch(
         return (200, left.pop()) if is_poll and left else answer(method, path, content)
 
     vars(server)["answer"] = through_a_proxy
-    assert not predict(server, ["a"]).failed
+    assert not ask_about(server, ["a"]).failed
     assert len(server.batches) == 1
 
 
@@ -397,7 +397,7 @@ def test_a_batch_that_fails_ends_the_work(server: BatchServer, tmp_path: Path) -
     with pytest.raises(
         EvalkitError, match=r"has failed: line 1: no model m for \*\*\*"
     ):
-        predict(server, ["a"])
+        ask_about(server, ["a"])
     assert not unfinished(tmp_path)
     assert len(server.files) == 1
 
@@ -405,7 +405,7 @@ def test_a_batch_that_fails_ends_the_work(server: BatchServer, tmp_path: Path) -
 @pytest.mark.slow
 def test_what_the_network_interrupts_goes_on(server: BatchServer) -> None:
     server.refuses = {"GET batches": 3, "POST files": 1}
-    assert not predict(server, ["a"]).failed
+    assert not ask_about(server, ["a"]).failed
     assert len(server.batches) == 1
 
 
@@ -413,22 +413,22 @@ def test_a_server_without_batches_is_refused(server: BatchServer) -> None:
     nothing = (404, b'{"error": {"message": "Not found"}}')
     vars(server)["answer"] = lambda *_: nothing
     with pytest.raises(EvalkitError, match="or no such service"):
-        predict(server, ["a"])
+        ask_about(server, ["a"])
 
 
 @pytest.mark.slow
 def test_many_requests_go_in_several_batches(server: BatchServer) -> None:
     texts = [f"text {n}" for n in range(7)]
-    assert not predict(server, texts, parameters={"batch_requests": 3}).failed
+    assert not ask_about(server, texts, parameters={"batch_requests": 3}).failed
     assert [len(lines) for lines in server.files] == [3, 3, 1]
 
 
 @pytest.mark.slow
 def test_repetitions_are_asked_anew(server: BatchServer) -> None:
-    assert len(predict(server, ["a", "b"], replications=2).rows) == 4
+    assert len(ask_about(server, ["a", "b"], replications=2).rows) == 4
     asked = [statement(line) for lines in server.files for line in lines]
     assert sorted(asked) == ["a", "a", "b", "b"]
-    files = predict(
+    files = ask_about(
         server,
         ["a"],
         replications=3,
@@ -444,10 +444,10 @@ def test_a_batch_that_takes_longer_is_left_under_way(
 ) -> None:
     server.statuses = ["in_progress"]
     with pytest.raises(EvalkitError, match="the same command goes on with it"):
-        predict(server, ["a"], parameters={"hours": 0.00002})
+        ask_about(server, ["a"], parameters={"hours": 0.00002})
     assert len(unfinished(tmp_path)) == 1
     server.statuses = ["completed"]
-    assert not predict(server, ["a"]).failed
+    assert not ask_about(server, ["a"]).failed
     assert len(server.files) == len(server.batches) == 1
     assert not unfinished(tmp_path)
 
@@ -486,11 +486,11 @@ def test_a_batch_that_the_server_forgot_is_begun_anew(
 ) -> None:
     server.statuses = ["in_progress"]
     with pytest.raises(EvalkitError):
-        predict(server, ["a"], parameters={"hours": 0.00002})
+        ask_about(server, ["a"], parameters={"hours": 0.00002})
     (kept,) = unfinished(tmp_path)
     kept.write_text('{"batch": "batch-9"}')
     server.statuses = ["completed"]
-    assert not predict(server, ["a"]).failed
+    assert not ask_about(server, ["a"]).failed
     assert len(server.batches) == 2
 
 

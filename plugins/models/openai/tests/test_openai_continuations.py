@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from model_servers import Answer, Got, serving
 from model_servers import ask_openai as ask
 
-import evalkit
 from evalkit import Request
+from evalkit_models_base import Asked, predict
 from evalkit_models_openai.bodies import Choice
 from evalkit_models_openai.continuations import continuation_of
 from evalkit_models_openai.unusable import Unusable
@@ -192,12 +192,12 @@ def test_options_of_many_tokens_are_ranked_by_what_a_server_echoes() -> None:
 
     options = ["a large red house", "an old mill by the river", "nothing of all that"]
     with serving(echo) as server:
-        predicted = evalkit.predict(
+        predicted = predict(
             data=[{"uid": "1", "question": "What is it?", "choices": options}],
             task="multiple-choice",
             model=f"openai:model=m,base_url={server.url}/v1,api=completions",
             prompt={"method": "separate", "query": "{question}", "cue": "Answer:"},
-            asked=evalkit.asking.Asked(is_cached=False),
+            asked=Asked(is_cached=False),
         )
     (row,) = predicted.rows
     wanted = sorted(

@@ -10,9 +10,11 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 import evalkit
+import evalkit_models_base
 from evalkit.catalog import BoundModel
 from evalkit.errors import EvalkitError, PluginContractError
-from evalkit.services import Cleaner, Redacts, public_url, retry_after
+from evalkit_models_base import predict
+from evalkit_models_base.services import Cleaner, Redacts, public_url, retry_after
 from evalkit_models_openai.credentials import is_hosted, read_key, secrets_of
 from evalkit_models_openai.key_ring import read_secret
 from evalkit_models_openai.refusals import Asked, Failure, status_reply
@@ -121,11 +123,13 @@ def test_no_malformed_address_gives_credentials_away(
         model += f",base_url={address}"
     try:
         said = str(
-            evalkit.predict(
+            predict(
                 data=[{"uid": "1", "statement": "a", "label": "positive"}],
                 task="sentiment",
                 model=model,
-                asked=evalkit.asking.Asked(retries=0, max_errors=1, is_cached=False),
+                asked=evalkit_models_base.Asked(
+                    retries=0, max_errors=1, is_cached=False
+                ),
             )
         )
     except EvalkitError as error:
@@ -207,7 +211,7 @@ def test_a_secret_of_the_environment_stands_before_that_of_the_key_ring(
         read_key("SOME_KEY", "https://api.openai.com/v1")
     assert told.value.reason == f"{where} holds something that cannot be a key"
     with pytest.raises(EvalkitError, match="the key ring 'A Ring' cannot") as ended:
-        evalkit.predict(
+        predict(
             data=[{"uid": "1", "statement": "a", "label": "positive"}],
             task="sentiment",
             model="openai:model=m,api_key_variable=LOCKED_KEY",
@@ -246,7 +250,7 @@ def test_a_variable_that_is_not_set_is_named_before_anything_is_asked(
     monkeypatch.setitem(sys.modules, "keyring", None)
     nobody = f"{model}:model=m,base_url=http://127.0.0.1:9/v1,api_key_variable=MY_KEY"
     with pytest.raises(EvalkitError, match="variable MY_KEY is not set: put the key"):
-        evalkit.predict("sample-nli", nobody, limit=2)
+        predict("sample-nli", nobody, limit=2)
 
 
 @pytest.mark.parametrize("model", ["openai", "openai-batch"])
@@ -260,7 +264,7 @@ def test_a_key_that_is_given_as_a_name_is_never_shown(
     monkeypatch.setitem(sys.modules, "keyring", None)
     given = {"model": f"{model}:model=m,api_key_variable={key}"}
     with caplog.at_level(logging.DEBUG), pytest.raises(EvalkitError) as caught:
-        evalkit.predict("sample-nli", limit=2, **given)
+        predict("sample-nli", limit=2, **given)
     told = "".join(traceback.format_exception(caught.value))
     assert "api_key_variable" in str(caught.value)
     assert key not in told

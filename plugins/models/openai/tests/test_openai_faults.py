@@ -10,10 +10,9 @@ import openai  # noqa: F401 - so that no request waits for it
 import pytest
 from model_servers import Answer, Got, ModelServer, http_date, serving
 
-import evalkit
-import evalkit_commands_predict.asking
-from evalkit.asking import Asked
+import evalkit_models_base.asking
 from evalkit.errors import EvalkitError, PluginContractError
+from evalkit_models_base import Asked, predict
 
 KEY = "sk-a-ReCoGnIsAbLe-key-0123456789"
 WITH_KEY = "api_key_variable=OPENAI_API_KEY"
@@ -107,7 +106,7 @@ ALWAYS: dict[str, tuple[Answer, str]] = {
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(evalkit_commands_predict.asking, "_FIRST_WAIT", 0.001)
+    monkeypatch.setattr(evalkit_models_base.asking, "_FIRST_WAIT", 0.001)
     monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
@@ -127,14 +126,14 @@ def statement(got: Got) -> str:
     return str(got.body["messages"][-1]["content"])
 
 
-def predict(url: str, statements: list[str], **more: Any) -> Any:
+def ask_about(url: str, statements: list[str], **more: Any) -> Any:
     """Ask about statements."""
     data = [
         {"uid": str(n), "statement": text, "label": "positive"}
         for n, text in enumerate(statements)
     ]
     asked = {"retries": 3, "seconds": 1.0, "max_errors": 100, **more.pop("asked", {})}
-    return evalkit.predict(
+    return predict(
         data=data,
         task="sentiment",
         model=f"openai:model=m,base_url={url}/v1,{more.pop('with_key', WITH_KEY)}",
@@ -156,7 +155,7 @@ def test_every_row_has_an_answer_or_says_why_not(
 
     server = serve(answers)
     statements = ["fine", *ONCE, *ALWAYS, "fine too"]
-    predicted = predict(server.url, statements)
+    predicted = ask_about(server.url, statements)
     assert [row["id"] for row in predicted.rows] == [
         str(n) for n in range(len(statements))
     ]
@@ -179,11 +178,11 @@ def test_what_was_answered_is_not_asked_again_and_errors_are(
     serve: Callable[[Callable[[Got], Answer]], ModelServer],
 ) -> None:
     server = serve(lambda got: failing(500) if statement(got) == "b" else GOOD)
-    first = predict(server.url, ["a", "b", "c"])
+    first = ask_about(server.url, ["a", "b", "c"])
     assert [("error" in row) for row in first.rows] == [False, True, False]
     server.got.clear()
     server.answers = lambda got: GOOD
-    second = predict(server.url, ["a", "b", "c"])
+    second = ask_about(server.url, ["a", "b", "c"])
     assert [statement(got) for got in server.got] == ["b"]
     assert not second.failed
 
@@ -223,7 +222,7 @@ def test_what_nothing_would_be_answered_for_ends_it(
     answer, words = FATAL[name]
     server = serve(lambda got: answer)
     with pytest.raises(EvalkitError) as raised:
-        predict(server.url, ["a"] * 50, asked={"concurrency": 2})
+        ask_about(server.url, ["a"] * 50, asked={"concurrency": 2})
     assert words in str(raised.value)
     assert KEY[:12] not in str(raised.value)
     assert len(server.got) <= 2
@@ -251,12 +250,12 @@ def test_too_few_log_probabilities_are_never_scored(
         return Answer(body)
 
     server = serve(lambda got: answers(got, 3))
-    predicted = predict(server.url, ["a", "short", "b"], generate={"logprobs": 3})
+    predicted = ask_about(server.url, ["a", "short", "b"], generate={"logprobs": 3})
     assert ["error" in row for row in predicted.rows] == [False, True, False]
     server.answers = lambda got: answers(got, 2)
     server.got.clear()
     with pytest.raises(EvalkitError, match="tells 2 alternatives to a token where 3"):
-        predict(server.url, ["c"] * 50, generate={"logprobs": 3})
+        ask_about(server.url, ["c"] * 50, generate={"logprobs": 3})
     assert len(server.got) <= 16
 
 
@@ -273,7 +272,7 @@ def test_no_message_holds_the_key(
     server = serve(lambda got: failing(status, f"bad header {quoted} sent"))
     said = ""
     try:
-        predict(server.url, ["a"], asked={"retries": 1}).save(tmp_path / "out.jsonl")
+        ask_about(server.url, ["a"], asked={"retries": 1}).save(tmp_path / "out.jsonl")
     except EvalkitError as error:
         said = str(error)
     assert KEY[:12] not in said
@@ -292,7 +291,7 @@ def test_what_cannot_be_a_key_is_not_sent_and_not_quoted(
     monkeypatch.setenv("OPENAI_API_KEY", key)
     server = serve(lambda got: GOOD)
     with pytest.raises(EvalkitError, match="OPENAI_API_KEY holds something") as raised:
-        predict(server.url, ["a"])
+        ask_about(server.url, ["a"])
     assert "sk-" not in str(raised.value)
     assert not server.got
 
@@ -305,7 +304,7 @@ def test_a_key_goes_to_nobody_but_whom_it_is_for(
 
     def sent(**more: Any) -> str | None:
         server.got.clear()
-        assert not predict(server.url, ["a"], **more, **again).failed
+        assert not ask_about(server.url, ["a"], **more, **again).failed
         return server.got[0].headers.get("authorization")
 
     again = {"asked": {"is_cached": False}}
@@ -322,7 +321,7 @@ def test_a_key_goes_to_nobody_but_whom_it_is_for(
     assert sent(with_key="api=chat") == "Bearer none"
     server.answers = lambda got: failing(401, "Who are you?")
     with pytest.raises(EvalkitError, match="and none is sent to it: name the env"):
-        predict(server.url, ["a"], with_key="api=chat", **again)
+        ask_about(server.url, ["a"], with_key="api=chat", **again)
 
 
 def test_what_is_not_allowed_of_one_text_is_an_error_of_its_row(
@@ -331,7 +330,7 @@ def test_what_is_not_allowed_of_one_text_is_an_error_of_its_row(
     """As OpenRouter has it of what its moderation flags, or a firewall of a text."""
     flagged = failing(403, "Your input was flagged", metadata={"reasons": ["violence"]})
     server = serve(lambda got: flagged if statement(got) == "b" else GOOD)
-    predicted = predict(server.url, ["b", "a"], asked={"concurrency": 1})
+    predicted = ask_about(server.url, ["b", "a"], asked={"concurrency": 1})
     first, second = predicted.rows
     assert first["error"] == (
         "the server refuses the request: Your input was flagged (status 403)"
@@ -341,10 +340,10 @@ def test_what_is_not_allowed_of_one_text_is_an_error_of_its_row(
         Answer(b"<html>Blocked</html>", 403) if statement(got) == "b" else GOOD
     )
     again = {"concurrency": 1, "is_cached": False}
-    rows = predict(server.url, ["a", "b", "c"], asked=again).rows
+    rows = ask_about(server.url, ["a", "b", "c"], asked=again).rows
     assert ["error" in row for row in rows] == [False, True, False]
     with pytest.raises(EvalkitError, match="does not let this key ask"):
-        predict(server.url, ["b", "a"], asked=again)
+        ask_about(server.url, ["b", "a"], asked=again)
 
 
 def test_a_reply_that_repeats_the_key_is_not_kept(
@@ -353,7 +352,7 @@ def test_a_reply_that_repeats_the_key_is_not_kept(
     server = serve(
         lambda got: Answer(chat(f"It is {KEY}.")) if statement(got) == "b" else GOOD
     )
-    predicted = predict(server.url, ["a", "b"])
+    predicted = ask_about(server.url, ["a", "b"])
     assert predicted.rows[1]["error"] == (
         "the reply repeats a key or password, and is not kept"
     )
@@ -369,12 +368,12 @@ def test_local_servers_need_no_key_and_hosted_ones_do(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     server = serve(lambda got: GOOD)
-    assert not predict(server.url, ["a"], with_key="api=chat").failed
+    assert not ask_about(server.url, ["a"], with_key="api=chat").failed
     with pytest.raises(EvalkitError, match="put it into the environment variable"):
-        predict("https://api.openai.com", ["a"], with_key="api=chat")
+        ask_about("https://api.openai.com", ["a"], with_key="api=chat")
     asked = len(server.got)
     with pytest.raises(EvalkitError, match="variable OPENAI_API_KEY is not set"):
-        predict(server.url, ["b"])
+        ask_about(server.url, ["b"])
     assert len(server.got) == asked
 
 
@@ -388,7 +387,7 @@ def test_an_address_with_credentials_is_read_from_the_environment_only(
     server = serve(lambda got: failing(400, "no PaSsWoRd/"))
     address = server.url.replace("//", "//user:PaSsWoRd@")
     monkeypatch.setenv("OPENAI_BASE_URL", f"{address}/v1/")
-    predicted = evalkit.predict(
+    predicted = ask_about(
         data=[{"uid": "1", "statement": "a", "label": "positive"}],
         task="sentiment",
         model="openai:model=m",
@@ -402,7 +401,7 @@ def test_an_address_with_credentials_is_read_from_the_environment_only(
 
 
 def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
-    predicted = predict("http://127.0.0.1:1", ["a"], asked={"retries": 1})
+    predicted = ask_about("http://127.0.0.1:1", ["a"], asked={"retries": 1})
     named = "no connection to http://127.0.0.1:1/v1: "
     assert predicted.rows[0]["error"].startswith(named)
 
@@ -411,5 +410,5 @@ def test_requests_are_under_way_together_but_no_more_than_allowed(
     serve: Callable[[Callable[[Got], Answer]], ModelServer],
 ) -> None:
     server = serve(lambda got: Answer(chat("positive"), after=0.05))
-    predict(server.url, [str(n) for n in range(24)], asked={"concurrency": 6})
+    ask_about(server.url, [str(n) for n in range(24)], asked={"concurrency": 6})
     assert 3 <= server.most_at_once <= 6

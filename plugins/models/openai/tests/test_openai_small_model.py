@@ -27,6 +27,7 @@ import evalkit
 from evalkit import Message, Reply, Request
 from evalkit.catalog import BoundModel
 from evalkit.errors import EvalkitError
+from evalkit_models_base import Asked, Predicted, predict
 
 pytestmark = [
     pytest.mark.slow,
@@ -236,12 +237,12 @@ def test_a_choice_by_letter_is_that_of_the_raw_log_probabilities(
         {"uid": str(n), "question": question, "choices": [*options], "answer": letter}
         for n, (question, options, letter) in enumerate(QUIZ)
     ]
-    predicted = evalkit.predict(
+    predicted = predict(
         data=data,
         task="multiple-choice",
         model=f"openai:model=smollm2,base_url={counting.url}/v1,api={api}",
         generate={"max_tokens": 1, "logprobs": ALTERNATIVES},
-        asked=evalkit.asking.Asked(is_cached=False),
+        asked=Asked(is_cached=False),
     )
     assert len(replies) == len(QUIZ)
     right = 0
@@ -267,15 +268,15 @@ def test_fewer_log_probabilities_than_asked_for_are_refused_never_scored(
 ) -> None:
     """The model has 49 152 tokens, some of which are written alike."""
 
-    def predict(logprobs: int) -> evalkit.asking.Predicted:
-        return evalkit.predict(
+    def predict(logprobs: int) -> Predicted:
+        return predict(
             data=[
                 {"uid": "1", "question": "Yes?", "choices": ["y", "n"], "answer": "A"}
             ],
             task="multiple-choice",
             model=f"openai:model=smollm2,base_url={served}/v1",
             generate={"max_tokens": 1, "logprobs": logprobs},
-            asked=evalkit.asking.Asked(is_cached=False, max_errors=1),
+            asked=Asked(is_cached=False, max_errors=1),
         )
 
     (row,) = predict(60_000).rows
@@ -315,10 +316,10 @@ def test_probabilities_of_continuations_are_refused_as_it_does_not_echo(
     assert reply.is_fatal
     assert "does not honour `echo`" in str(reply.error)
     with pytest.raises(EvalkitError, match="does not honour `echo`"):
-        evalkit.predict(
+        predict(
             data=[{"uid": "1", "statement": "Great fun", "label": "positive"}],
             task="sentiment",
             model=f"openai:model=smollm2,base_url={served}/v1,api=completions",
             prompt={"method": "separate", "query": "{statement}", "cue": "Mood:"},
-            asked=evalkit.asking.Asked(is_cached=False),
+            asked=Asked(is_cached=False),
         )

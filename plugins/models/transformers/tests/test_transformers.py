@@ -24,6 +24,7 @@ import evalkit  # noqa: E402
 from evalkit import Message, NotAnswered, Reply, Request  # noqa: E402
 from evalkit.catalog import BoundModel  # noqa: E402
 from evalkit.errors import EvalkitError, PluginContractError  # noqa: E402
+from evalkit_models_base import Asked, predict  # noqa: E402
 from evalkit_models_transformers.encoding import Encoder, Given  # noqa: E402
 
 TEXTS = [
@@ -253,15 +254,15 @@ def test_a_model_without_a_template_is_not_asked_to_chat(
     assert "chat" in load(models["llama"]).abilities
     assert load(models["gpt2"]).abilities == ("text", "logprobs", "continuations")
     with pytest.raises(EvalkitError, match="chat"):
-        predict(models["gpt2"], {"query": "{statement}", "form": "chat"})
+        ask_about(models["gpt2"], {"query": "{statement}", "form": "chat"})
 
 
-def predict(folder: Path, prompt: Any, **more: Any) -> Any:
+def ask_about(folder: Path, prompt: Any, **more: Any) -> Any:
     data = [
         {"uid": str(number), "statement": text, "label": "positive"}
         for number, text in enumerate(PROMPTS)
     ]
-    return evalkit.predict(
+    return predict(
         data=data,
         task="sentiment",
         model=f"transformers:model={folder},device=cpu",
@@ -436,7 +437,7 @@ def test_a_data_set_is_asked_and_scored(
     """A run names the weights, and the same command asks nothing again."""
     monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path))
     prompt = {"method": "separate", "query": "{statement}", "cue": "It is"}
-    found = predict(models["llama"], prompt)
+    found = ask_about(models["llama"], prompt)
     hand = ByHand(models["llama"])
     for row, statement in zip(found.rows, PROMPTS, strict=True):
         before = f"{statement}\nIt is"
@@ -452,17 +453,17 @@ def test_a_data_set_is_asked_and_scored(
     monkeypatch.setattr(
         "evalkit_models_transformers.model.load_weights", lambda *_: 1 / 0
     )
-    assert predict(models["llama"], prompt).rows == found.rows
+    assert ask_about(models["llama"], prompt).rows == found.rows
 
 
 def test_letters_are_read_from_the_likeliest_tokens(models: dict[str, Path]) -> None:
     data = [{"uid": "1", "question": "Which one ?", "choices": ["cat", "dog"]}]
-    found = evalkit.predict(
+    found = predict(
         data=data,
         task="multiple-choice",
         model=f"transformers:model={models['gpt2']},device=cpu",
         generate={"max_tokens": 1, "logprobs": 150},
-        asked=evalkit.asking.Asked(is_cached=False),
+        asked=Asked(is_cached=False),
     )
     hand = ByHand(models["gpt2"])
     shown = found.system["prompt"]["instructions"] + "\n\nWhich one ?\nA. cat\nB. dog"

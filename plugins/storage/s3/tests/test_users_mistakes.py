@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 import evalkit
 from evalkit_cli.main import cli
+from evalkit_models_base import load_inputs
 
 ROWS = [{"uid": f"u{n}", "statement": f"Good {n}", "label": "positive"} for n in "abc"]
 ANSWERS = [{"id": row["uid"], "label": "positive"} for row in ROWS]
@@ -74,7 +75,7 @@ def test_perturbed_copies_may_be_a_run_of_another_folder(
     of_data = ("--data", data, "--task", "sentiment")
     done = call("perturb", *of_data, "--perturbation", "lowercase")
     assert done.exit_code == 0, done.stderr
-    asked = evalkit.load_inputs(copies, task="sentiment")
+    asked = load_inputs(copies, task="sentiment")
     uids = [row["uid"] for row in asked.rows]
     said = tmp_path / "m.jsonl"
     said.write_bytes(lines([{"id": uid, "label": "positive"} for uid in uids]))
@@ -126,7 +127,7 @@ def test_a_file_is_adapted_from_and_to_a_bucket(root: str) -> None:
 def test_a_published_data_set_is_the_one_file_of_its_folder(bucket: str) -> None:
     root = f"s3://{bucket}"
     assert call("publish", "sample-nli", root).exit_code == 0
-    assert len(evalkit.load_inputs(f"{root}/datasets/nli", task="nli").rows) == 90
+    assert len(load_inputs(f"{root}/datasets/nli", task="nli").rows) == 90
 
 
 @pytest.mark.slow

@@ -362,7 +362,7 @@ def test_a_model_can_be_asked_by_each_prompt() -> None:
 def test_prompts_that_cannot_be_checked_are_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(sys.modules, "evalkit.asking", None)
+    monkeypatch.setitem(sys.modules, "evalkit_models_base", None)
     check_task(Mood)
     with pytest.raises(EvalkitError, match="its prompts were not checked: import of"):
         check_task(Prompted)

@@ -189,7 +189,7 @@ def fields_read(said: Declaration) -> list[str]:
 
 
 def _fields_of(template: str) -> list[str]:
-    from evalkit.asking import fields_of
+    from evalkit_models_base import fields_of
 
     return fields_of(template)
 

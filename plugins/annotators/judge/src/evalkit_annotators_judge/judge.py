@@ -74,7 +74,7 @@ class Judge(Annotator):
 
     def _bind(self, name: str, model: str) -> dict[str, Any]:
         """Look at a model, and return what tells it from others."""
-        from evalkit.asking import bind_model, identity_of
+        from evalkit_models_base import bind_model, identity_of
 
         key = f"judges.{name}.model" if self._said.judges else "model"
         try:

@@ -115,7 +115,7 @@ def _plain(value: Any) -> Any:
 def _request(
     said: Declaration, judge: JudgeModel, values: Mapping[str, Any], is_chat: bool
 ) -> Request:
-    from evalkit.asking import fill
+    from evalkit_models_base import fill
 
     user = fill(said.prompt.user, values)
     system = None if said.prompt.system is None else fill(said.prompt.system, values)

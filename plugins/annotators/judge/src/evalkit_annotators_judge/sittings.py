@@ -10,7 +10,7 @@ from evalkit.errors import AnnotatorError
 from evalkit_annotators_judge.declaration import JudgeModel, Limits
 
 if TYPE_CHECKING:
-    from evalkit.asking import Asked, Session
+    from evalkit_models_base import Asked, Session
 
 _FEWEST_ERRORS = 20
 _SHARE_OF_ERRORS = 0.05
@@ -48,7 +48,7 @@ class Sitting:
         if not requests:
             return []
         if self._session is None:
-            from evalkit.asking import Session
+            from evalkit_models_base import Session
 
             self._session = Session(self._judge.model, asked=_asked(self._limits))
         found = self._session.ask(requests)
@@ -77,7 +77,7 @@ def described(judge: JudgeModel) -> str:
 
 
 def _asked(limits: Limits) -> Asked:
-    from evalkit.asking import Asked
+    from evalkit_models_base import Asked
 
     most = limits.max_errors
     return Asked(

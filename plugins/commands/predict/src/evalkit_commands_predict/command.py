@@ -34,7 +34,7 @@ LIMITS = (
 
 if TYPE_CHECKING:
     from evalkit_commands_predict.places import Place
-    from evalkit_commands_predict.predicting import Predicted
+    from evalkit_models_base import Predicted
 
 
 @click.command("predict")
@@ -120,7 +120,7 @@ def predict_command(
         return
     assert out is not None
     from evalkit_commands_predict.places import places_of_answers
-    from evalkit_commands_predict.predicting import predict
+    from evalkit_models_base import predict
 
     found = []
     with plugin_output_to_stderr(), watched(quiet) as progress:
@@ -147,8 +147,7 @@ def _plans(
     price: Any,
 ) -> list[dict[str, Any]]:
     """Say what would be asked of each model about each data set."""
-    from evalkit_commands_predict.estimating import plan_requests
-    from evalkit_commands_predict.meant_models import without_keys
+    from evalkit_models_base import plan_requests, without_keys
 
     return [
         {

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalkit.errors import DataError, StorageError
-from evalkit_commands_predict.meant_models import without_keys
-from evalkit_commands_predict.models import name_in_runs
-from evalkit_commands_predict.saving import refuse_present
+from evalkit_models_base import name_in_runs, refuse_present, without_keys
 
 
 class Place(NamedTuple):

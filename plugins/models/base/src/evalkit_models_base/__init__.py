@@ -1,1 +1,46 @@
 """Ask models: the kind `models`, requests, replies, retries and the reply cache."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalkit.base.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from evalkit_models_base.answered import Answered as Answered
+    from evalkit_models_base.answered import load_answered as load_answered
+    from evalkit_models_base.estimating import plan_requests as plan_requests
+    from evalkit_models_base.inputs import ModelInputs as ModelInputs
+    from evalkit_models_base.inputs import load_inputs as load_inputs
+    from evalkit_models_base.meant_models import without_keys as without_keys
+    from evalkit_models_base.models import bind_model as bind_model
+    from evalkit_models_base.models import identity_of as identity_of
+    from evalkit_models_base.models import name_in_runs as name_in_runs
+    from evalkit_models_base.predicting import Predicted as Predicted
+    from evalkit_models_base.predicting import predict as predict
+    from evalkit_models_base.prompts import Prompt as Prompt
+    from evalkit_models_base.saving import refuse_present as refuse_present
+    from evalkit_models_base.sessions import Replies as Replies
+    from evalkit_models_base.sessions import Session as Session
+    from evalkit_models_base.sessions import ask as ask
+    from evalkit_models_base.settings import Asked as Asked
+    from evalkit_models_base.templates import fields_of as fields_of
+    from evalkit_models_base.templates import fill as fill
+else:
+    __getattr__, __dir__, __all__ = lazy_names(
+        __name__,
+        {
+            "answered": "Answered load_answered",
+            "estimating": "plan_requests",
+            "inputs": "ModelInputs load_inputs",
+            "meant_models": "without_keys",
+            "models": "bind_model identity_of name_in_runs",
+            "predicting": "Predicted predict",
+            "prompts": "Prompt",
+            "saving": "refuse_present",
+            "sessions": "Replies Session ask",
+            "settings": "Asked",
+            "templates": "fields_of fill",
+        },
+        package=__name__,
+    )

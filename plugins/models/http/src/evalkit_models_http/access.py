@@ -8,7 +8,7 @@ import re
 from typing import NamedTuple
 
 from evalkit.errors import EvalkitError
-from evalkit.services import is_address, secrets_of_url
+from evalkit_models_base.services import is_address, secrets_of_url
 
 _HARMLESS = frozenset(
     {"accept", "accept-encoding", "accept-language", "content-type", "user-agent"}

@@ -17,7 +17,7 @@ from evalkit.errors import (
     PluginContractError,
     RequiredParameterError,
 )
-from evalkit.services import is_public, public_url
+from evalkit_models_base.services import is_public, public_url
 from evalkit_models_http.access import is_variable, read_access
 from evalkit_models_http.refusals import Refused
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from evalkit.services import LONGEST_SERVER_WAIT, retry_after
+from evalkit_models_base.services import LONGEST_SERVER_WAIT, retry_after
 
 _LATER = frozenset({408, 409, 425, 429})
 _NEVER = frozenset({401, 402, 403, 404, 405, 501})

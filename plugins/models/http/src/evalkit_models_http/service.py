@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 from pydantic_core import from_json
 
-from evalkit.services import Cleaner, Redacts, public_url
+from evalkit_models_base.services import Cleaner, Redacts, public_url
 from evalkit_models_http.access import Access
 from evalkit_models_http.refusals import Refused, status_refusal
 

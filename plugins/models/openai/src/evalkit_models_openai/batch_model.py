@@ -14,7 +14,7 @@ from pydantic import Field
 
 import evalkit
 from evalkit.errors import EvalkitError
-from evalkit.services import public_url
+from evalkit_models_base.services import public_url
 from evalkit_models_openai.asked import read_reply
 from evalkit_models_openai.batch_lines import ENDPOINTS, Line, Outcome, key_of, line_of
 from evalkit_models_openai.batches import Batches, Ended, Patience

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from evalkit.services import Cleaner, Redacts
+from evalkit_models_base.services import Cleaner, Redacts
 from evalkit_models_openai.credentials import (
     PLACEHOLDER,
     endpoint,

@@ -6,7 +6,7 @@ import os
 from urllib.parse import urlsplit
 
 from evalkit.errors import EvalkitError
-from evalkit.services import is_address, public_url, secrets_of_url
+from evalkit_models_base.services import is_address, public_url, secrets_of_url
 from evalkit_models_openai.key_ring import Secret, read_secret
 from evalkit_models_openai.unusable import Unusable
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import evalkit
-from evalkit.services import Cleaner, public_url
+from evalkit_models_base.services import Cleaner, public_url
 from evalkit_models_openai.asked import call_of, read_reply
 from evalkit_models_openai.connecting import Access, connect
 from evalkit_models_openai.credentials import endpoint

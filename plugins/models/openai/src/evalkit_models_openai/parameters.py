@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, field_validator
 
 import evalkit
 from evalkit.errors import PluginContractError
-from evalkit.services import is_address, is_public
+from evalkit_models_base.services import is_address, is_public
 from evalkit_models_openai.calls import OWN_FIELDS, LimitField
 from evalkit_models_openai.extras import read_extra_body
 from evalkit_models_openai.key_ring import is_variable

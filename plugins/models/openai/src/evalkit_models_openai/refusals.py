@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from evalkit import Reply
-from evalkit.services import retry_after
+from evalkit_models_base.services import retry_after
 
 if TYPE_CHECKING:
     from openai import APIConnectionError, APIStatusError

@@ -13,15 +13,9 @@ from typing import Any, NoReturn
 import polars as pl
 
 from evalkit import EvalkitError, Registry, Result, evaluate, validate
-from evalkit.catalog import (
-    Answered,
-    BoundDataset,
-    BoundMetric,
-    BoundTask,
-    Resolver,
-    load_answered,
-)
+from evalkit.catalog import BoundDataset, BoundMetric, BoundTask, Resolver
 from evalkit.errors import StorageError
+from evalkit_models_base import Answered, load_answered
 from evalkit_testing.laws import (
     Law,
     LawBroken,

@@ -10,7 +10,7 @@ from typing import Any
 
 from evalkit import EvalkitError, Message, PluginError, Registry, Request
 from evalkit.catalog import BoundModel, BoundTask, Resolver
-from evalkit.services import Cleaner
+from evalkit_models_base.services import Cleaner
 from evalkit_testing.laws import (
     Law,
     LawBroken,
@@ -324,7 +324,8 @@ def _check_secrets(trial: _Trial) -> None:
     for where, text in told.items():
         if cleaner.finds(text):
             raise LawBroken(
-                f"{where} holds a secret; evalkit.services.Cleaner takes it out"
+                f"{where} holds a secret; "
+                "evalkit_models_base.services.Cleaner takes it out"
             )
 
 

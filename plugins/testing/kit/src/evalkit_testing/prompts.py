@@ -39,7 +39,7 @@ def check_prompts(
     if not task.prompts:
         return
     try:
-        from evalkit.asking import plan_requests
+        from evalkit_models_base import plan_requests
     except ImportError as error:
         raise MissingOption(
             f"{task.component.origin}: its prompts were not checked: {error}"

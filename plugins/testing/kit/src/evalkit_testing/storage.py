@@ -9,8 +9,8 @@ from typing import Any
 
 from evalkit import EvalkitError, PluginError
 from evalkit.errors import StorageError
-from evalkit.services import Cleaner, secrets_of_url
 from evalkit.storage import store_of
+from evalkit_models_base.services import Cleaner, secrets_of_url
 from evalkit_testing.laws import LawBroken, LawError, chosen_laws, told_alone
 from evalkit_testing.store_laws import OF_READING, STORAGE_LAWS
 from evalkit_testing.store_trials import Trial

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from evalkit.errors import StorageError
-from evalkit.services import Cleaner
 from evalkit.storage import (
     IF_ABSENT,
     Condition,
@@ -16,6 +15,7 @@ from evalkit.storage import (
     StoredObject,
     if_match,
 )
+from evalkit_models_base.services import Cleaner
 from evalkit_testing.laws import Law, LawBroken
 from evalkit_testing.store_trials import CONTENT, Trial
 
@@ -279,7 +279,9 @@ def _check_identity(trial: Trial) -> None:
 
 def _refuse_secrets(trial: Trial, text: str) -> None:
     if Cleaner(trial.secrets).finds(text):
-        raise LawBroken("it tells a secret; evalkit.services.Cleaner takes it out")
+        raise LawBroken(
+            "it tells a secret; evalkit_models_base.services.Cleaner takes it out"
+        )
 
 
 def _check_threads(trial: Trial) -> None:

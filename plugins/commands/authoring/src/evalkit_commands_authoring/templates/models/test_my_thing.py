@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from evalkit_models_base import predict
 import evalkit
-from evalkit.asking import Asked
+from evalkit_models_base import Asked
 from evalkit.testing import check_model
 
 ROWS = [{"uid": "1", "statement": "great fun", "label": "positive"}]
@@ -11,14 +12,14 @@ PROMPT = {"query": "Which word?\n{statement}"}
 
 
 def test_it_is_asked_by_a_prompt() -> None:
-    predicted = evalkit.predict(
+    predicted = predict(
         data=ROWS, task="sentiment", model="my-thing", prompt=PROMPT
     )
     assert predicted.rows == [{"id": "1", "label": "great"}]
 
 
 def test_what_it_cannot_answer_is_an_error_and_no_empty_answer() -> None:
-    predicted = evalkit.predict(
+    predicted = predict(
         data=ROWS,
         task="sentiment",
         model="my-thing:place=5",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evalkit_models_base import predict
 import evalkit
 from evalkit.testing import check_task
 
@@ -28,7 +29,7 @@ def test_what_is_no_topic_is_refused_with_its_field() -> None:
 
 
 def test_a_model_is_asked_by_the_prompt() -> None:
-    predicted = evalkit.predict(
+    predicted = predict(
         data=ROWS, task="my-thing", model="constant:answer=science"
     )
     assert [row["id"] for row in predicted.rows] == ["1", "2"]

@@ -1,0 +1,267 @@
+"""Refuses prompts that do not fit the data or the model, before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+
+from evalkit import Registry
+from evalkit.errors import DataError
+from evalkit_models_base.choosing import Shown, choices_name
+from evalkit_models_base.empty_fields import refuse_fields_of_nobody
+from evalkit_models_base.inputs import ModelInputs
+from evalkit_models_base.prompts import OWN_FIELDS, Form, Prompt
+from evalkit_models_base.reading import NO_EXTRACTOR
+from evalkit_models_base.rendering import Renderer
+from evalkit_models_base.templates import fields_of, written
+
+_COMMON = ("labels", "cue")
+
+
+def renderer(
+    prompt: Prompt,
+    name: str,
+    inputs: ModelInputs,
+    abilities: Sequence[str],
+    registry: Registry | None = None,
+    mapped: Mapping[str, str] | None = None,
+) -> Renderer:
+    """Check that a prompt fits a data set, and return what makes requests.
+
+    Args:
+        prompt: The prompt.
+        name: What it is called.
+        inputs: The inputs.
+        abilities: What the model can be asked.
+        registry: Where extractors are found.
+        mapped: Columns that are read as other fields, by these.
+
+    Raises:
+        DataError: It does not fit; the message names prompt and key.
+        PluginError: Its extractor is unknown or broken.
+    """
+    form = prompt.form or _form_for(prompt, abilities)
+    try:
+        _check_fields(prompt, inputs)
+        _check_parts(prompt, inputs, form)
+        _check_cue(prompt, form)
+        _check_extractor(prompt, inputs, registry)
+        refuse_fields_of_nobody(prompt.fields(), inputs.rows, mapped)
+    except DataError as error:
+        raise DataError(f"{name}: {error}") from error
+    made = Renderer(prompt, name, form, inputs)
+    check_rows(made)
+    return made
+
+
+def _form_for(prompt: Prompt, abilities: Sequence[str]) -> Form:
+    if prompt.uses_continuations:
+        return "text" if "text" in abilities or "chat" not in abilities else "chat"
+    return "chat" if "chat" in abilities else "text"
+
+
+def _check_fields(prompt: Prompt, inputs: ModelInputs) -> None:
+    """Refuse templates that name what there is not."""
+    own = {*OWN_FIELDS} - {"letter", "choice"}
+    own |= {"choice"} if prompt.method == "ranking" else set()
+    known = list(dict.fromkeys((*inputs.keys, *sorted(own))))
+    templates = {"query": prompt.query}
+    for number, turn in enumerate(prompt.turns):
+        templates[f"turns.{number}.content"] = turn.content
+    for key, template in templates.items():
+        _refuse_unknown(key, template, known)
+    for key, text in (
+        ("instructions", prompt.instructions),
+        ("system", prompt.system or ""),
+    ):
+        _refuse_unknown(key, text, _COMMON, "is the same for all examples, and ")
+    fields_of(prompt.answer)
+    if not any(field not in _COMMON for field in prompt.named()):
+        raise DataError(
+            "query names no field of the input, so that all examples would be asked "
+            f"the same; write one of {_listed(f'{{{key}}}' for key in inputs.keys)}"
+        )
+
+
+def _refuse_unknown(
+    key: str, template: str, known: Sequence[str], why: str = ""
+) -> None:
+    from difflib import get_close_matches
+
+    for field in fields_of(template):
+        root = field.partition(".")[0]
+        if root not in known:
+            near = get_close_matches(root, known, n=1)
+            hint = f"; did you mean {{{near[0]}}}?" if near else ""
+            raise DataError(
+                f"{key} {why}names {{{field}}}, and there is "
+                f"{_listed(f'{{{name}}}' for name in known)}{hint}"
+            )
+
+
+def _check_parts(prompt: Prompt, inputs: ModelInputs, form: Form) -> None:
+    """Refuse a prompt that says what the data, the form or the method lack."""
+    named = prompt.named()
+    if "labels" in named and inputs.labels is None:
+        raise DataError(
+            f"it names {{labels}}, and {inputs.task} has none; write them out"
+        )
+    asks_options = prompt.method not in ("generation", "language-modelling")
+    if asks_options or "choices" in named:
+        _check_options(prompt, inputs)
+    if form == "text" and prompt.turns:
+        raise DataError(
+            "turns are of a chat, and the model is sent a text; write them into the "
+            "query, or say form: chat for a model that can chat"
+        )
+    if "cue" in named and not prompt.cue:
+        raise DataError("it names {cue}, and there is none; write it in cue")
+    if prompt.method == "joint" and "choices" not in named:
+        raise DataError(
+            "the method joint asks for a letter, and the query does not list the "
+            "options; write {choices} into it"
+        )
+    if prompt.method == "ranking" and "choice" not in named:
+        raise DataError(
+            "the method ranking asks about one option at a time, and the query does "
+            "not show it; write {choice} into it"
+        )
+    if prompt.method == "joint" and "{letter}" not in prompt.choices.line:
+        raise DataError(
+            "the method joint asks for a letter, and choices.line writes none; write "
+            "{letter} into it"
+        )
+    _check_generation(prompt)
+    if prompt.method == "calibrated" and not (prompt.calibration or prompt.cue):
+        raise DataError(
+            "the method calibrated compares with the cue alone, and there is none; "
+            "write it in cue, or another text in calibration"
+        )
+
+
+def _check_generation(prompt: Prompt) -> None:
+    """Refuse what would change nothing of what is asked, or be read in part only."""
+    said = prompt.generate.model_dump(exclude_defaults=True)
+    if prompt.uses_continuations and said:
+        raise DataError(
+            f"generate says {_listed(said)}, and the method {prompt.method} generates "
+            "nothing; leave it out"
+        )
+    if prompt.method != "joint" or not prompt.generate.logprobs:
+        return
+    if prompt.generate.completions > 1:
+        raise DataError(
+            f"generate.completions is {prompt.generate.completions}, and letters by "
+            "their probability are read of one; leave out generate.completions or "
+            "generate.logprobs"
+        )
+
+
+def _check_options(prompt: Prompt, inputs: ModelInputs) -> None:
+    name = choices_name(prompt, inputs)
+    if name is None and inputs.labels is None:
+        raise DataError(
+            f"it asks for choices, and {inputs.task} has neither labels nor options; "
+            "name the field that holds a list of texts in choices.field"
+        )
+    if name is not None and name not in inputs.keys:
+        raise DataError(
+            f"choices.field is {name!r}, and there is {_listed(inputs.keys)}"
+        )
+
+
+def _check_cue(prompt: Prompt, form: Form) -> None:
+    """Refuse a text of which nobody could tell where an answer begins."""
+    if prompt.cue or form == "chat" or prompt.uses_continuations:
+        return
+    if prompt.method == "joint" or prompt.shots.wanted:
+        what = "a letter is asked for" if prompt.method == "joint" else "it has shots"
+        raise DataError(
+            f"cue is missing: {what} in a text that a model continues, and nothing "
+            "tells where an answer begins; write, for example, cue: 'Answer:'"
+        )
+
+
+def _check_extractor(
+    prompt: Prompt, inputs: ModelInputs, registry: Registry | None
+) -> None:
+    """Refuse an extractor that the task does not fit, or whose cue nobody says."""
+    if prompt.extract in (None, NO_EXTRACTOR):
+        return
+    if prompt.uses_continuations:
+        raise DataError(
+            f"extract takes an answer out of a text, and the method {prompt.method} "
+            "has no text to read; leave it out"
+        )
+    from evalkit.adapters import extraction
+
+    try:
+        found = extraction(prompt.extract, registry)
+        found.refuse_unfit(
+            inputs.task,
+            choices=inputs.choices_field is not None,
+            labels=inputs.labels is not None,
+        )
+    except DataError as error:
+        raise DataError(f"extract: {error}") from error
+    said = " ".join(
+        [
+            *(prompt.instructions, prompt.system or "", prompt.query, prompt.cue),
+            *(turn.content for turn in prompt.turns),
+        ]
+    )
+    for stage in found.specification:
+        cue = (stage.get("configuration") or {}).get("cue")
+        if stage["kind"] == "after" and isinstance(cue, str) and not _says(said, cue):
+            raise DataError(
+                f"extract looks for {cue!r}, and the prompt never asks for it; write "
+                f"{cue!r} into the instructions, or take the stage out of extract"
+            )
+
+
+def _says(text: str, cue: str) -> bool:
+    return " ".join(cue.split()).casefold() in " ".join(text.split()).casefold()
+
+
+def check_rows(made: Renderer) -> None:
+    """Refuse a prompt that cannot be filled for some example.
+
+    Args:
+        made: The prompt.
+
+    Raises:
+        DataError: It cannot; the message names the example.
+    """
+    prompt, asks_options = made.prompt, made.shows_options
+    fields = prompt.fields()
+    for row in made.inputs.rows:
+        shown = made.shown(row) if asks_options else None
+        try:
+            for field in fields:
+                written(field, row)
+            if prompt.method == "joint" and shown is not None:
+                _check_choice(prompt, shown)
+            if prompt.method == "language-modelling" and not made.query(row):
+                raise DataError("its text is empty, and has no probability")
+        except DataError as error:
+            raise made.about(row, error) from error
+
+
+def _check_choice(prompt: Prompt, shown: Shown) -> None:
+    """Refuse options of which a letter would not tell which one is meant."""
+    if len(shown.options) < 2:
+        raise DataError("it has one option, and a choice needs two")
+    if not prompt.generate.logprobs:
+        return
+    letters = sorted(letter.strip() for letter in shown.letters)
+    for letter, further in pairwise(letters):
+        if further.startswith(letter):
+            raise DataError(
+                f"the first token of {further!r} may be {letter!r}, so that the "
+                "probability of either is not known; use other choices.letters, or "
+                "leave out generate.logprobs"
+            )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "nothing"

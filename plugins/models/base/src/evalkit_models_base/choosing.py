@@ -1,0 +1,162 @@
+"""The options of an example: in which order, and under which letters."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalkit.errors import DataError
+from evalkit_models_base.inputs import ModelInputs
+from evalkit_models_base.prompts import LETTERS, Choices, Prompt
+from evalkit_models_base.templates import fill
+
+_SIGNS = r"[\s\"'()*_`\[\]{}<>#$,.:;!?-]*"
+_MARK = r"[*_`]*[).:\]](?![0-9])"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Options as they are shown.
+
+    Attributes:
+        options: Their texts, in this order.
+        letters: What stands for each.
+    """
+
+    options: tuple[str, ...]
+    letters: tuple[str, ...]
+
+    def listed(self, choices: Choices) -> str:
+        """Write them, one to a line.
+
+        Args:
+            choices: How they are written.
+        """
+        return choices.separator.join(
+            fill(choices.line, {"letter": letter, "choice": option})
+            for letter, option in zip(self.letters, self.options, strict=True)
+        )
+
+    def letter_of(self, option: Any) -> str | None:
+        """Return the letter of an option; None where it is none of them.
+
+        Args:
+            option: Its text.
+        """
+        if option not in self.options:
+            return None
+        return self.letters[self.options.index(option)]
+
+    def lettered(self, text: str) -> str | None:
+        """Return the option whose letter is the whole text, but for signs around it.
+
+        Args:
+            text: What a model wrote: `B`, `(B)`, `**b**`.
+        """
+        return self._named_by(text, rf"{_SIGNS}$")
+
+    def marked(self, text: str) -> str | None:
+        """Return the option with whose letter, marked as in a list, a text begins.
+
+        Args:
+            text: What a model wrote: `B. Paris`, and neither `Before` nor `1.5`; an
+                empty text where the letters of others are marked too.
+        """
+        first = self._named_by(text, _MARK)
+        others = [
+            option
+            for letter, option in zip(self.letters, self.options, strict=True)
+            if re.search(rf"(?<!\w){re.escape(letter.strip())}\)(?!\w)", text)
+        ]
+        return "" if first is not None and {*others} - {first} else first
+
+    def _named_by(self, text: str, end: str) -> str | None:
+        """Return the option whose letter a text begins with, before some end.
+
+        Letters that differ in case alone are told apart by it.
+        """
+        for flags in (re.NOFLAG, re.IGNORECASE):
+            for letter, option in zip(self.letters, self.options, strict=True):
+                pattern = rf"{_SIGNS}{re.escape(letter.strip())}{end}"
+                if re.match(pattern, text, flags):
+                    return option
+        return None
+
+
+def choices_name(prompt: Prompt, inputs: ModelInputs) -> str | None:
+    """Return the field that holds an example's options; None for the labels.
+
+    Args:
+        prompt: The prompt.
+        inputs: The inputs.
+    """
+    return prompt.choices.field or inputs.choices_field
+
+
+def shown_options(prompt: Prompt, inputs: ModelInputs, row: Mapping[str, Any]) -> Shown:
+    """Return the options of an example as a prompt shows them.
+
+    Args:
+        prompt: The prompt.
+        inputs: The inputs, of which the labels are options where there are no others.
+        row: The example.
+
+    Raises:
+        DataError: It has no options, or more than the prompt has letters.
+    """
+    name, choices = choices_name(prompt, inputs), prompt.choices
+    options = inputs.labels if name is None else row.get(name)
+    if not isinstance(options, list | tuple) or not all(
+        isinstance(each, str) for each in options or [None]
+    ):
+        what = "there are no labels" if name is None else f"{name!r} holds none"
+        raise DataError(
+            f"the prompt asks for choices, and {what}; name the field that holds a "
+            "list of texts in choices.field"
+        )
+    if len(options) > len(choices.letters):
+        raise DataError(
+            f"there are {len(options)} options, and choices.letters has "
+            f"{len(choices.letters)}; add letters to it"
+        )
+    ordered = _ordered(options, choices, str(row["uid"]))
+    return Shown(tuple(ordered), choices.letters[: len(ordered)])
+
+
+def _ordered(options: Sequence[str], choices: Choices, uid: str) -> list[str]:
+    if choices.order == "sorted":
+        return sorted(options)
+    ordered = list(options)
+    if choices.order == "shuffled":
+        random.Random(f"{choices.seed}:{uid}").shuffle(ordered)
+    return ordered
+
+
+def is_single_letter(option: str) -> bool:
+    """Tell whether the extractor `choice` takes an option for a letter of its own.
+
+    Args:
+        option: Its text, such as `C` or `(x)`, and to that extractor `C++`.
+    """
+    return re.fullmatch(r"[\W_]*[A-Za-z][\W_]*", option) is not None
+
+
+def reads_as_given(prompt: Prompt, inputs: ModelInputs) -> bool:
+    """Tell whether the extractor `choice` reads the letters as the prompt shows them.
+
+    It does but for options that are single letters.
+
+    Args:
+        prompt: The prompt.
+        inputs: The inputs.
+    """
+    letters = prompt.choices.letters
+    return (
+        prompt.choices.order == "given"
+        and "".join(letters) == LETTERS[: len(letters)]
+        and inputs.choices_field is not None
+        and choices_name(prompt, inputs) == inputs.choices_field
+    )

@@ -1,0 +1,206 @@
+"""What a model is sent of a data set or a file: its inputs, and never its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalkit.adapting.files import check_adapters, with_map
+from evalkit.base.ids import EXAMPLE_ID_KEYS
+from evalkit.base.json_text import json_lines
+from evalkit.examples.attachments import with_attached
+from evalkit.examples.checking import checked_inputs
+from evalkit.examples.conversion import answer_name, predicted_field
+from evalkit.examples.files import bind_dataset, chosen_data
+from evalkit.examples.loading import load_rows
+from evalkit.examples.rows import ExampleRows
+from evalkit.examples.selection import Selection
+from evalkit.examples.table import convert_examples
+from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.plugins.components import WITHOUT_PLUGIN
+from evalkit.plugins.registry import Registry
+from evalkit.plugins.resolver import Resolver
+from evalkit.predictions.input_rows import rows_of_columns
+from evalkit_models_base.input_files import write_inputs
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class ModelInputs:
+    """What a model is sent, in the data's order; it iterates over the rows.
+
+    Attributes:
+        dataset: Name of the data set.
+        task: Name of its task.
+        split: Name of the split.
+        keys: The names of the inputs, without `uid`, which every row has too.
+        rows: A dict for each example.
+        examples: How many examples the split has, chosen or not.
+        notices: What a user should know of them.
+        labels: The labels of the data set as the task spells them; None without any.
+        choices_field: Name of the field that lists an example's own options; None for
+            none.
+        answer_field: Name of the answer in a response; None where the task has a
+            converter of its own.
+        prompts: How a model is asked, by name: of the data set, where it has any,
+            else of the task.
+        asker: Id of what declares them.
+    """
+
+    dataset: str
+    task: str
+    split: str
+    keys: tuple[str, ...]
+    rows: Sequence[Mapping[str, Any]]
+    examples: int
+    notices: tuple[str, ...] = ()
+    labels: tuple[str, ...] | None = None
+    choices_field: str | None = None
+    answer_field: str | None = None
+    prompts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    asker: str = ""
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        """Return an iterator over the rows."""
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        """Return how many rows there are."""
+        return len(self.rows)
+
+    def json_lines(self) -> Iterator[str]:
+        """Return an iterator over the rows as lines of JSON, each with its end."""
+        return json_lines(self.rows)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the rows to a file, which appears when it is whole.
+
+        Args:
+            path: The file: JSON lines (`.jsonl`, `.ndjson`), CSV, TSV, Parquet or
+                Arrow, by its suffix.
+            overwrite: Whether a file that is there may be replaced.
+
+        Returns:
+            The path.
+
+        Raises:
+            SchemaError: A column has values of several types, which a table cannot
+                hold.
+            StorageError: It is there already, cannot be written, or has a suffix that
+                stands for none of these formats.
+        """
+        return write_inputs(self.rows, ("uid", *self.keys), path, overwrite=overwrite)
+
+
+def load_inputs(
+    dataset: Any = None,
+    *,
+    data: Any = None,
+    task: Any = None,
+    split: str | None = None,
+    limit: int | None = None,
+    filters: Mapping[str, str | Sequence[str]] | None = None,
+    adapters: Mapping[str, Any] | None = None,
+    map: Mapping[str, str] | None = None,
+    registry: Registry | None = None,
+) -> ModelInputs:
+    """Load what a model is sent: the task's `input_keys` and the id of each example.
+
+    Args:
+        dataset: As for `evaluate`; a file need not hold answers.
+        data: A file, dicts or a table, in place of the data set, as for `evaluate`.
+        task: The task, by name or as a class or instance; only for a file of examples.
+        split: Split of the data set; its default split by default.
+        limit: Take at most so many examples, the first ones.
+        filters: Take only examples with these values, as for `evaluate`.
+        adapters: Adapters of the examples, for `data`, as for `evaluate`.
+        map: Columns of the data by field, as for `evaluate`.
+        registry: Where plugins are found; all that are installed by default.
+
+    Returns:
+        The rows.
+
+    Raises:
+        DataError: The data cannot be read.
+        EvalkitError: A filter needs answers, and the file has none; or an argument is
+            out of range.
+        PluginError: A plugin is unknown or broken.
+        SchemaError: Examples break the task's input.
+    """
+    registry = registry or Registry()
+    resolver = Resolver(registry)
+    selection = Selection.of(limit, filters)
+    check_adapters(adapters or {}, ("data",))
+    adapted = with_map((adapters or {}).get("data"), map, registry)
+    bound = bind_dataset(resolver, chosen_data(dataset, data), task, adapted)
+    bound_task = resolver.task(bound)
+    split = split or bound.default_split
+    loaded = load_rows(bound, bound_task, split)
+    loaded = with_attached(bound, bound_task, checked_inputs(bound, bound_task, loaded))
+    keys, notices = _sent_keys(bound, bound_task, loaded)
+    selected, found = _selected(bound, bound_task, loaded, selection)
+    frame = loaded.frame.with_columns(
+        paths.alias(name) for name, paths in loaded.attached.items()
+    )
+    rows = rows_of_columns(bound_task, frame, loaded.nested, keys)
+    if selected is not None:
+        rows = [row for row, is_in in zip(rows, selected, strict=True) if is_in]
+    return ModelInputs(
+        bound.component.name,
+        bound_task.component.name,
+        split,
+        keys,
+        rows,
+        frame.height,
+        (*found, *notices),
+        _labels(bound, bound_task),
+        bound_task.choices_field,
+        predicted_field(bound, bound_task) or bound_task.answer_field,
+        *_prompts(bound, bound_task),
+    )
+
+
+def _labels(dataset: BoundDataset, task: BoundTask) -> tuple[str, ...] | None:
+    given = dataset.labels or task.labels
+    values = given.values() if isinstance(given, Mapping) else given
+    return None if values is None else tuple(dict.fromkeys(values))
+
+
+def _prompts(
+    dataset: BoundDataset, task: BoundTask
+) -> tuple[Mapping[str, Mapping[str, Any]], str]:
+    asker: BoundDataset | BoundTask = dataset if dataset.prompts else task
+    return asker.prompts, asker.component.id
+
+
+def _sent_keys(
+    dataset: BoundDataset, task: BoundTask, loaded: ExampleRows
+) -> tuple[tuple[str, ...], list[str]]:
+    """Return what is sent of the columns that there are, and what was left out."""
+    answers = {task.answer_field, answer_name(dataset, task)}
+    notices = [
+        f"{key!r} is among the inputs of the task {task.component.name}, and holds the "
+        "answer; it is left out"
+        for key in task.sent_keys
+        if key in answers
+    ]
+    others = {*answers, *EXAMPLE_ID_KEYS}
+    keys = [key for key in task.sent_keys if key not in others]
+    return tuple(key for key in keys if key in loaded.frame.columns), notices
+
+
+def _selected(
+    dataset: BoundDataset, task: BoundTask, loaded: ExampleRows, selection: Selection
+) -> tuple[pl.Series | None, tuple[str, ...]]:
+    """Tell which examples are chosen, and what is to be said of the data."""
+    has_plugin = dataset.component.distribution not in WITHOUT_PLUGIN
+    field = answer_name(dataset, task)
+    if has_plugin or task.answer_kind == "none" or field in loaded.columns:
+        examples = convert_examples(dataset, task, loaded)
+        return selection.mask(examples), examples.notices
+    source, rows = loaded.source(dataset), loaded.frame.height
+    return selection.mask_without_answers(source, field, rows), ()

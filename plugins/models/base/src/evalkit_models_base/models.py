@@ -1,0 +1,226 @@
+"""Models as a user names them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from evalkit import Model, Registry
+from evalkit.catalog import BoundModel, Resolver, object_in_file, parse_reference
+from evalkit.storage import is_offline
+from evalkit_models_base.code_digests import digest_of, digests_of_imported
+from evalkit_models_base.limits import AskingEnded
+from evalkit_models_base.loops import run
+from evalkit_models_base.meant_models import told_what_is_meant
+from evalkit_models_base.settings import Asked
+
+_hands_on_calls = True  # what fails here is in a user's function
+
+
+class _FunctionModel(Model):
+    """A function from inputs of a task to answers."""
+
+    def __init__(
+        self, function: Callable[..., Any], name: str, file: Path | None = None
+    ) -> None:
+        self._function, self._name, self.file = function, name, file
+
+    def describe(self) -> dict[str, str]:
+        return {"name": self._name}
+
+    def predict(self, inputs: Sequence[Mapping[str, Any]]) -> Any:
+        return self._function(inputs)
+
+
+def bind_model(given: Any, registry: Registry | None = None) -> BoundModel:
+    """Load a model.
+
+    Args:
+        given: `NAME[:KEY=VALUE,…]`, `FILE.py:FUNCTION`, `FILE.py:CLASS[:KEY=VALUE,…]`,
+            a function of a list of inputs, or an instance of a model.
+        registry: Where plugins are found.
+
+    Raises:
+        PluginError: It is unknown, broken, or cannot be imported.
+    """
+    registry = registry or Registry()
+    with told_what_is_meant(given, registry):
+        return _bound(given, Resolver(registry))
+
+
+def _bound(given: Any, resolver: Resolver) -> BoundModel:
+    if isinstance(given, str):
+        file, _, name = given.rpartition(":")
+        if file.endswith(".py"):
+            path = Path(file)
+            found: Any = object_in_file(given)
+            if _is_function(found):
+                function = _FunctionModel(found, path.stem, path)
+                return _named(resolver, function, name, path.name)
+    elif _is_function(given):
+        name = getattr(given, "__name__", "function")
+        return _named(resolver, _FunctionModel(given, name), name)
+    return BoundModel.of(resolver.bind("models", given))
+
+
+def _named(
+    resolver: Resolver, model: _FunctionModel, name: str, file: str | None = None
+) -> BoundModel:
+    """Load a function, which errors call as the user does."""
+    bound = BoundModel.of(resolver.bind("models", model))
+    component = bound.component._replace(name=name)
+    if file is not None:
+        component = component._replace(distribution=file)
+    return replace(bound, component=component)
+
+
+def _is_function(given: Any) -> bool:
+    return callable(given) and not isinstance(given, type) and not _has_hooks(given)
+
+
+def _has_hooks(given: Any) -> bool:
+    return any(hasattr(given, hook) for hook in ("predict", "generate", "ask"))
+
+
+def is_told_apart(model: BoundModel) -> bool:
+    """Tell whether its identity says what it is.
+
+    An object that a caller made says nothing of what it was made of, unless it
+    describes itself, and a function nothing but its name, unless it is in a file; the
+    replies of another one would be taken for its own.
+
+    Args:
+        model: The model.
+    """
+    if isinstance(model.plugin, _FunctionModel):
+        return model.plugin.file is not None
+    return model.loaded_with is not None or model.has("describe")
+
+
+def not_kept(model: BoundModel) -> str:
+    """Say why replies are not kept of what is not told apart.
+
+    Args:
+        model: The model.
+    """
+    if isinstance(model.plugin, _FunctionModel):
+        return (
+            "answers were not kept, as nothing tells a function from others of its "
+            "name: name it as FILE.py:FUNCTION, or write a class with describe"
+        )
+    return (
+        f"replies were not kept, as {model.component.id} does not say which model it "
+        "is: write its method describe"
+    )
+
+
+def identity_of(model: BoundModel, given: Any) -> dict[str, Any]:
+    """Return what tells a model from others: what its replies are kept by.
+
+    Args:
+        model: The model.
+        given: What it was named by.
+    """
+    found: dict[str, Any] = {
+        "id": model.component.id,
+        "distribution": model.component.distribution,
+        "parameters": dict(model.changed_parameters),
+        "version": model.version,
+        "describes": model.describe(),
+    }
+    if isinstance(given, str) and ".py:" in given:
+        file, _, function = parse_reference(given).name.rpartition(":")
+        path = Path(file)
+        found["file_sha256"] = digest_of(path)
+        found["function"] = function
+        imported = digests_of_imported(path)
+        if imported:
+            found["imported_sha256"] = imported
+    return found
+
+
+def names_of(model: BoundModel, given: Any, identity: Mapping[str, Any]) -> list[str]:
+    """Return what a model is called, the most particular first.
+
+    Args:
+        model: The model.
+        given: What it was named by.
+        identity: What tells it from others.
+    """
+    named = [given] if isinstance(given, str) else []
+    described = identity.get("describes", {}).get("name")
+    return [*named, *([str(described)] if described else []), model.component.name]
+
+
+def run_name(model: BoundModel, identity: Mapping[str, Any]) -> str:
+    """Return what a model is called in runs.
+
+    Args:
+        model: The model.
+        identity: What tells it from others.
+    """
+    said = str(identity["describes"].get("name") or model.component.name)
+    return re.sub("[:=@]+", "-", re.sub(r"^[a-z]+://", "", said))
+
+
+def name_in_runs(given: Any, registry: Registry | None = None) -> str:
+    """Return what a model would be called in runs, without asking it anything.
+
+    Args:
+        given: What it is named by, as for `bind_model`.
+        registry: Where plugins are found.
+
+    Raises:
+        PluginError: It is unknown, broken, or cannot say what it is.
+    """
+    model = bind_model(given, registry)
+    try:
+        return run_name(model, {"describes": model.describe()})
+    finally:
+        run(lambda: close(model))
+
+
+def places_of(model: BoundModel, asked: Asked) -> int:
+    """Return how many calls may be under way at once.
+
+    Args:
+        model: The model; only of one with `ask` a user may want more than it says.
+        asked: What the user says.
+    """
+    wanted = asked.concurrency or model.concurrency
+    return wanted if model.way == "ask" else min(wanted, model.concurrency)
+
+
+def refuse_offline(model: BoundModel, what: str) -> None:
+    """Refuse to ask another machine where the network is forbidden.
+
+    Args:
+        model: The model.
+        what: What it would be asked about.
+
+    Raises:
+        AskingEnded: `EVALKIT_OFFLINE` is set.
+    """
+    if model.uses_network and is_offline():
+        raise AskingEnded(
+            f"{model.component.id} cannot be asked about {what}, as EVALKIT_OFFLINE "
+            "forbids the network, and no reply is in the cache: unset it"
+        )
+
+
+async def close(model: BoundModel) -> None:
+    """Let a model give up what it holds.
+
+    Args:
+        model: The model.
+    """
+    if not model.has("close"):
+        return
+    with model.guard("close"):
+        done = model.row_function("close")()
+        if inspect.isawaitable(done):
+            await done

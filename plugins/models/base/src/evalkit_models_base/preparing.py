@@ -1,0 +1,144 @@
+"""From what a user says of a prompt to all that is asked, checked beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evalkit.catalog import BoundModel
+from evalkit.errors import DataError, EvalkitError
+from evalkit_models_base.checks import renderer
+from evalkit_models_base.fitting import CountTokens
+from evalkit_models_base.inputs import ModelInputs, load_inputs
+from evalkit_models_base.plans import Plan
+from evalkit_models_base.prompts import Prompt, checked_prompt, read_prompt
+from evalkit_models_base.rendering import Renderer
+from evalkit_models_base.shots import Origin, draw_shots
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What a user says of how a model is asked.
+
+    Attributes:
+        prompt: Name of a prompt, a file, or what it says.
+        generate: How the model generates, in place of what the prompt says.
+        shots: How many examples are shown, in place of what the prompt says.
+        trials: How often all are asked, each time with other shots.
+        replications: How often the same is asked anew in each trial.
+        count_tokens: Says how many tokens a text has; by default they are estimated.
+    """
+
+    prompt: str | Path | Mapping[str, Any] | Prompt | None = None
+    generate: Mapping[str, Any] | None = None
+    shots: int | None = None
+    trials: int = 1
+    replications: int = 1
+    count_tokens: CountTokens | None = None
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        Raises:
+            EvalkitError: One is out of its range.
+        """
+        for name, least in (("shots", 0), ("trials", 1), ("replications", 1)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise EvalkitError(f"{name} must be {least} or more, is {value}")
+
+    @property
+    def is_said(self) -> bool:
+        """Whether anything is said that only a prompt can take."""
+        return self != Wording(
+            replications=self.replications, count_tokens=self.count_tokens
+        )
+
+    def chosen(self, inputs: ModelInputs) -> tuple[str, Prompt]:
+        """Return the prompt, with what is said in place of its own.
+
+        Args:
+            inputs: The inputs, with the prompts that are declared.
+
+        Raises:
+            DataError: It breaks the schema of prompts.
+        """
+        name, prompt = read_prompt(self.prompt, inputs.prompts, inputs.asker)
+        said = prompt.model_dump(mode="json", exclude_defaults=True)
+        changes = []
+        if self.generate:
+            said["generate"] = {**said.get("generate", {}), **self.generate}
+            changes.append("--generate")
+        if self.shots is not None:
+            said["shots"] = {**said.get("shots", {}), "count": self.shots}
+            changes.append("--shots")
+        if not changes:
+            return name, prompt
+        return name, checked_prompt(f"{name}, with {' and '.join(changes)}", said)
+
+
+def prepare(
+    model: BoundModel,
+    inputs: ModelInputs,
+    wording: Wording,
+    origin: Origin,
+    copies_of: Mapping[str, Any] | None = None,
+) -> Plan:
+    """Check all that can be checked before the first request.
+
+    Args:
+        model: The model.
+        inputs: The inputs.
+        wording: What the user says.
+        origin: What the inputs were loaded from.
+        copies_of: What they are copies of, whose prompt and shots they get: arguments
+            of `load_inputs`.
+
+    Returns:
+        What is asked.
+
+    Raises:
+        DataError: The prompt does not fit the data or the model.
+        PluginError: An extractor is unknown or broken.
+    """
+    if copies_of is not None:
+        originals = load_inputs(**copies_of, registry=origin.registry)
+        names = ("dataset", "data", "task", "adapters", "map")
+        named = {name: copies_of.get(name) for name in names}
+        of_originals = Origin(**named, registry=origin.registry)
+        return prepare(model, originals, wording, of_originals).of_copies(inputs)
+    name, prompt = wording.chosen(inputs)
+    makes = renderer(prompt, name, inputs, model.abilities, origin.registry, origin.map)
+    _refuse_unable(model, makes)
+    drawn = draw_shots(makes, origin, wording.trials)
+    return Plan(
+        makes,
+        drawn,
+        wording.replications,
+        model.context_length,
+        wording.count_tokens,
+    )
+
+
+def _refuse_unable(model: BoundModel, makes: Renderer) -> None:
+    prompt = makes.prompt
+    wanted: list[str] = [] if prompt.method == "language-modelling" else [makes.form]
+    if prompt.uses_continuations:
+        wanted.append("continuations")
+    if prompt.generate.logprobs is not None and not prompt.uses_continuations:
+        wanted.append("logprobs")
+    length, most = model.context_length, prompt.generate.max_tokens
+    if length is not None and most is not None and most >= length:
+        raise DataError(
+            f"{most} tokens (max_tokens) leave no room for a prompt: the context of "
+            f"{model.component.id} has {length}"
+        )
+    for ability in wanted:
+        if ability not in model.abilities:
+            raise DataError(
+                f"{makes.name}: {model.component.id} cannot be asked for {ability}, "
+                f"which the prompt needs (method {prompt.method}, form {makes.form}); "
+                f"it can: {', '.join(model.abilities)}"
+            )

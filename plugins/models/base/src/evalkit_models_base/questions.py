@@ -1,0 +1,68 @@
+"""What a model is asked, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from evalkit import Reply, Request
+from evalkit_models_base.calling import Running
+
+
+class Question(NamedTuple):
+    """What is asked of one example."""
+
+    uid: str
+    request: Request | Mapping[str, Any]
+    """A request; or the input itself, of a model that answers inputs."""
+    replication: str = ""
+
+
+class Answer(NamedTuple):
+    """What came of a question."""
+
+    question: Question
+    reply: Reply
+    key: bytes | None
+    """The same for questions that are the same; None where each is asked."""
+    is_cached: bool
+    """Whether the reply was there, or is asked for another question too."""
+
+
+class Batch:
+    """What is asked in one call, and what came of it so far.
+
+    Args:
+        asked: Requests or inputs.
+        keys: What their replies are kept by; None where they are not.
+
+    Attributes:
+        replies: What came, by the place of what was asked.
+        running: The call in a thread that is waited for.
+    """
+
+    def __init__(
+        self,
+        asked: Sequence[Request | Mapping[str, Any]],
+        keys: Sequence[str] | None,
+    ) -> None:
+        self.asked, self.keys = asked, keys
+        self.replies: dict[int, Reply] = {}
+        self.running = Running()
+
+    @property
+    def open(self) -> list[int]:
+        """Places of what was not asked, or may be answered now."""
+        return [
+            n
+            for n in range(len(self.asked))
+            if n not in self.replies or self.replies[n].is_retriable
+        ]
+
+
+def batches(questions: Iterable[Question], size: int) -> Iterator[list[Question]]:
+    """Take questions apart into lists of at most so many."""
+    left = iter(questions)
+    while batch := list(islice(left, size)):
+        yield batch

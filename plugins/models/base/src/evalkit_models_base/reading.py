@@ -1,0 +1,119 @@
+"""Reads which option a text names, where only the prompt knows their letters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from evalkit_models_base.choosing import Shown, is_single_letter
+from evalkit_models_base.prompts import LETTERS
+
+_CHOICE = "choice"
+NO_EXTRACTOR = "none"
+"""What a user says for none."""
+
+_FILES = (".yaml", ".yml", ".json")
+_NO_LETTER = "option \ue000"
+
+
+class OptionReader:
+    """Reads letters that the extractor `choice` cannot know.
+
+    Args:
+        extract: What takes the letter out of the reply, as a prompt says it; its last
+            stage `choice` is done here.
+    """
+
+    def __init__(self, extract: Any) -> None:
+        from evalkit.adapters import Extraction, extraction
+
+        is_said = extract not in (None, NO_EXTRACTOR)
+        found = extraction(extract) if is_said else None
+        stages = found.stages if found is not None else ()
+        if stages and stages[-1].kind in (_CHOICE, "labels"):
+            stages = stages[:-1]
+        self._before = Extraction(stages) if stages else None
+        self._choice = extraction(_CHOICE)
+
+    def read(self, text: str, shown: Shown) -> str:
+        """Return the text of the option that is named; an empty one for none.
+
+        Args:
+            text: What a model wrote.
+            shown: The options as it saw them.
+        """
+        if self._before is not None:
+            import polars as pl
+
+            found = self._before.extract(pl.Series([text], dtype=pl.String))
+            text = found.values[0] or ""
+        bare = text.strip()
+        letters = [letter.strip().casefold() for letter in shown.letters]
+        if bare in shown.options and bare.casefold() not in letters:
+            return bare
+        if "".join(shown.letters) == LETTERS[: len(shown.letters)]:
+            return self._chosen(text, shown, [*map(_standing_in, shown.options)], 0)
+        for find in (shown.lettered, shown.marked):
+            named = find(text)
+            if named is not None:
+                return named
+        # another alphabet: only the texts of options are looked for, and A is no letter
+        places = [None] * len(LETTERS)
+        return self._chosen(text, shown, [*places, *shown.options], len(places))
+
+    def _chosen(
+        self, text: str, shown: Shown, options: Sequence[str | None], first: int
+    ) -> str:
+        """Return the option that the extractor `choice` finds in a text."""
+        import polars as pl
+
+        chosen = self._choice.extract(
+            pl.Series([text], dtype=pl.String),
+            pl.Series([[*options]], dtype=pl.List(pl.String)),
+        ).values[0]
+        if chosen is None:
+            return ""
+        return shown.options[options.index(chosen) - first]
+
+
+def stages_of(extract: Any) -> Any:
+    """Return extractors as they are recorded: what a file says, not where it is.
+
+    Args:
+        extract: As a prompt says it.
+    """
+    if not isinstance(extract, str) or not extract.endswith(_FILES):
+        return extract
+    from evalkit.adapters import extraction
+
+    said = extraction(extract).specification
+    keys = ("kind", "configuration")
+    return [{key: each[key] for key in keys if key in each} for each in said]
+
+
+def _standing_in(option: str) -> str:
+    """Return an option, or a text that no model writes in place of a single letter.
+
+    A prompt that asks for a letter is answered with one, and never with that option.
+    """
+    return _NO_LETTER + option.strip() if is_single_letter(option) else option
+
+
+def json_list(text: str) -> list[Any] | None:
+    """Return the list that a text holds in JSON, in a code fence or not.
+
+    Args:
+        text: What a model wrote.
+
+    Returns:
+        The list; None where there is none, or one that no file of JSON can hold: with
+        NaN, or half of a surrogate pair.
+    """
+    start, end = text.find("["), text.rfind("]")
+    try:
+        found = json.loads(text[start : end + 1])
+        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, list) else None

@@ -1,0 +1,150 @@
+"""What a model says of inputs, as replies that are kept like others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+from pydantic import ValidationError, model_validator
+
+from evalkit import NotAnswered, Reply, Request, TryAgain
+from evalkit.catalog import BoundModel
+from evalkit.errors import DataError, PluginError
+from evalkit_models_base.inputs import ModelInputs
+from evalkit_models_base.saving import plain
+
+
+class InputReply(Reply):
+    """What a model replies to an input of a task."""
+
+    response: Any = None
+    """Fields of the task's `Output`, but for the id."""
+
+    @model_validator(mode="after")
+    def _answers_or_says_why_not(self) -> Self:
+        return self
+
+
+class Responses:
+    """Makes replies of what `predict` returns.
+
+    Args:
+        model: The model.
+        inputs: What it is asked about.
+    """
+
+    def __init__(self, model: BoundModel, inputs: ModelInputs) -> None:
+        self._model, self._inputs = model, inputs
+
+    def replies(
+        self, inputs: Sequence[Mapping[str, Any]], entries: Sequence[Any]
+    ) -> list[Reply]:
+        """Return a reply for each entry.
+
+        Args:
+            inputs: What was asked.
+            entries: What the model returned.
+
+        Raises:
+            DataError: An answer stands alone, and the task does not say where.
+            PluginError: An answer has the id of another input.
+        """
+        return [
+            self._reply(given["uid"], entry)
+            for given, entry in zip(inputs, entries, strict=True)
+        ]
+
+    def _reply(self, uid: Any, entry: Any) -> Reply:
+        if isinstance(entry, NotAnswered):
+            return Reply(error=entry.reason)
+        if isinstance(entry, TryAgain):
+            after = entry.after
+            return Reply(error=entry.reason, is_retriable=True, retry_after=after)
+        return InputReply(response=self._response(uid, entry))
+
+    def _response(self, uid: Any, entry: Any) -> dict[str, Any]:
+        if hasattr(entry, "model_dump"):
+            entry = entry.model_dump(mode="json")
+        if not isinstance(entry, Mapping):
+            return {self._answer_field(): entry}
+        given = entry.get("id", uid)
+        if not _is_same(given, uid):
+            raise PluginError(
+                f"{self._model.component.origin}: predict answered {given!r} in the "
+                f"place of {uid!r}"
+            )
+        return {name: value for name, value in entry.items() if name != "id"}
+
+    def _answer_field(self) -> str:
+        if self._inputs.answer_field is None:
+            raise DataError(
+                f"{self._inputs.task} has a converter of its own, so that nobody knows "
+                "where an answer alone would stand"
+            )
+        return self._inputs.answer_field
+
+
+def _is_same(given: Any, uid: Any) -> bool:
+    try:
+        return bool(given == uid)
+    except ValueError:  # an array
+        return False
+
+
+def as_text(reply: Reply) -> str:
+    """Return a reply as it is kept.
+
+    Args:
+        reply: The reply, which is no error.
+
+    Raises:
+        TypeError, ValueError: It is no JSON.
+    """
+    if isinstance(reply, InputReply):
+        return json.dumps({"response": reply.response}, default=plain)
+    return reply.model_dump_json(exclude_defaults=True)
+
+
+def answers_all(reply: Reply, asked: Request | Mapping[str, Any]) -> bool:
+    """Tell whether a reply that was kept is one to what is asked.
+
+    Args:
+        reply: The reply, of a file that anybody may have changed.
+        asked: A request, or an input of a task.
+    """
+    if reply.error is not None:
+        return False
+    if not isinstance(asked, Request):
+        return isinstance(reply, InputReply)
+    wanted = 0 if asked.continuations else asked.completions
+    counts = (len(reply.completions), len(reply.continuations))
+    return counts == (wanted, len(asked.continuations))
+
+
+def is_alike(kept: Reply, reply: Reply) -> bool:
+    """Tell whether a reply that was kept may stand for one that came now.
+
+    Args:
+        kept: The reply that was kept, of a file that anybody may have changed.
+        reply: The reply that came.
+    """
+    counts = [
+        (type(each), len(each.completions), len(each.continuations))
+        for each in (kept, reply)
+    ]
+    return kept.error is None and counts[0] == counts[1]
+
+
+def from_text(text: str) -> Reply | None:
+    """Return a reply that was kept; None for one that was written otherwise.
+
+    Args:
+        text: What `as_text` returned.
+    """
+    try:
+        if text.startswith('{"response":'):
+            return InputReply(response=json.loads(text)["response"])
+        return Reply.model_validate_json(text)
+    except (ValidationError, ValueError):
+        return None

@@ -1,0 +1,357 @@
+"""Models that answer inputs are asked within the same limits as others."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evalkit
+from evalkit_models_base import Asked, predict
+from evalkit_models_base.limits import AskingEnded
+
+Rows = list[dict[str, Any]]
+
+
+class Labelling(evalkit.Model):
+    """Answers by a function of the statement, which may raise."""
+
+    batch_requests = 4
+
+    def __init__(self, answer: Callable[[str], Any], seconds: float = 0.0) -> None:
+        self._answer, self._seconds = answer, seconds
+        self.batches: list[list[str]] = []
+        self._lock = threading.Lock()
+        self.most, self._now = 0, 0
+
+    def describe(self) -> dict[str, str]:
+        return {"name": "labelling"}
+
+    def predict(self, inputs: Sequence[Mapping[str, Any]]) -> list[Any]:
+        with self._lock:
+            self.batches.append([each["uid"] for each in inputs])
+            self._now += 1
+            self.most = max(self.most, self._now)
+        try:
+            time.sleep(self._seconds)
+            found = []
+            for each in inputs:
+                said = self._answer(each["statement"])
+                if isinstance(said, BaseException) and not is_entry(said):
+                    raise said
+                found.append(said)
+            return found
+        finally:
+            with self._lock:
+                self._now -= 1
+
+
+def is_entry(said: Any) -> bool:
+    return isinstance(said, evalkit.NotAnswered | evalkit.TryAgain)
+
+
+def ask(rows: Rows, model: Any, **limits: Any) -> Any:
+    return predict(data=rows, task="sentiment", model=model, asked=Asked(**limits))
+
+
+def test_answers_are_kept_by_input(rows: Rows) -> None:
+    model = Labelling(str.upper)
+    first = ask(rows, model)
+    assert [row["label"] for row in first.rows] == [f"TEXT {n}" for n in range(12)]
+    assert [len(each) for each in model.batches] == [4, 4, 4]
+    more = [
+        *rows[:3],
+        {"uid": "new", "statement": "new", "label": "neutral"},
+        *rows[3:],
+    ]
+    again = ask(more, Labelling(str.upper))
+    assert again.from_cache == 12
+    assert [row["id"] for row in again.rows] == [row["uid"] for row in more]
+    fresh = Labelling(str.upper)
+    assert ask(rows, fresh, is_cached=False).from_cache == 0
+    assert len(fresh.batches) == 3
+
+
+def test_one_of_a_batch_may_be_answered_later(rows: Rows) -> None:
+    times: Counter[str] = Counter()
+
+    def answer(text: str) -> Any:
+        times[text] += 1
+        is_busy = text in ("text 1", "text 6") and times[text] < 3
+        return evalkit.TryAgain("busy", 0.001) if is_busy else "neutral"
+
+    model = Labelling(answer)
+    found = ask(rows, model)
+    assert {row["label"] for row in found.rows} == {"neutral"}
+    assert {text: n for text, n in times.items() if n > 1} == {"text 1": 3, "text 6": 3}
+    times.clear()
+    kept = ask(rows[:2], Labelling(lambda text: evalkit.TryAgain("busy")), retries=0)
+    assert kept.from_cache == 2
+
+
+@pytest.mark.parametrize(
+    "error", [evalkit.TryAgain("busy", 0.001), TimeoutError(), ConnectionError("cut")]
+)
+def test_a_batch_that_may_be_answered_later_is_asked_again(
+    rows: Rows, error: Exception
+) -> None:
+    failures = [error]
+    batches = []
+
+    def answer(inputs: Any) -> list[str]:
+        batches.append(len(inputs))
+        if failures:
+            raise failures.pop()
+        return ["neutral"] * len(inputs)
+
+    assert ask(rows, answer).failed == 0
+    assert batches == [12, 12]
+
+
+def test_errors_have_a_budget(rows: Rows) -> None:
+    model = Labelling(lambda text: evalkit.NotAnswered("no"))
+    with pytest.raises(AskingEnded, match=r"2 requests failed, and 1 may .*: no"):
+        ask(rows, model, max_errors=1)
+    assert len(model.batches) == 1
+    found = ask(rows, model, max_errors=12)
+    assert found.rows[3] == {"id": "3", "error": "no"}
+    assert found.errors == {"no": 12}
+
+
+def test_a_batch_that_breaks_is_asked_row_by_row(rows: Rows) -> None:
+    def answer(text: str) -> Any:
+        return ValueError("a bug") if text == "text 5" else "neutral"
+
+    model = Labelling(answer)
+    with pytest.raises(
+        evalkit.PluginError, match=r"the input '5' with ValueError: a b"
+    ):
+        ask(rows, model)
+    assert model.batches[1:] == [[*"4567"], ["4"], ["5"]]
+    # what was answered beside it is kept
+    assert ask(rows[:5], Labelling(lambda text: "positive")).from_cache == 5
+
+    def together(inputs: Any) -> list[str]:
+        assert len(inputs) == 1, "too many"
+        return ["neutral"]
+
+    found = ask(rows, together)
+    assert found.failed == 0
+    assert "1 batch failed as a whole, and was asked one by one" in found.notices
+
+
+def test_what_is_not_answered_is_found_in_its_batch(rows: Rows) -> None:
+    def answer(inputs: Any) -> list[str]:
+        if any(each["statement"] == "text 7" for each in inputs):
+            raise evalkit.NotAnswered("refused")
+        return ["neutral"] * len(inputs)
+
+    found = ask(rows, answer, max_errors=1)
+    assert found.errors == {"refused": 1}
+    assert found.rows[7] == {"id": "7", "error": "refused"}
+
+
+def test_a_wrong_number_of_answers_ends_it(rows: Rows) -> None:
+    asked = []
+
+    def answer(inputs: Any) -> list[str]:
+        asked.append(len(inputs))
+        return ["neutral"] * 3
+
+    with pytest.raises(evalkit.PluginError, match=r"list of 12 .*returned 3: \["):
+        ask(rows, answer)
+    assert asked == [12]
+
+
+def test_no_more_batches_are_under_way_than_the_model_takes(rows: Rows) -> None:
+    class Wide(Labelling):
+        concurrency = 3
+        batch_requests = 1
+
+    for wanted, most in ((None, 3), (2, 2), (9, 3)):
+        model = Wide(str.upper, seconds=0.02)
+        ask(rows, model, concurrency=wanted, is_cached=False)
+        assert model.most == most
+
+
+def test_rates_are_kept(rows: Rows) -> None:
+    started = time.monotonic()
+    ask(rows[:4], lambda inputs: ["x"] * len(inputs), requests_per_minute=1200)
+    assert time.monotonic() - started >= 0.14
+    with pytest.raises(evalkit.EvalkitError, match="--tokens-per-minute means no"):
+        ask(rows, Labelling(str.upper), tokens_per_minute=10)
+
+
+def test_offline_the_cache_answers(rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Far(Labelling):
+        uses_network = True
+
+    before = ask(rows[:4], Far(str.upper))
+    monkeypatch.setenv("EVALKIT_OFFLINE", "1")
+    assert ask(rows[:4], Far(str.lower)).rows == before.rows
+    with pytest.raises(AskingEnded, match="the example '4', as EVALKIT_OFFLINE"):
+        ask(rows, Far(str.lower))
+
+
+def test_of_a_function_that_is_only_an_object_nothing_is_kept(
+    rows: Rows, cache: Path
+) -> None:
+    one = ask(rows, lambda inputs: ["positive"] * len(inputs))
+    other = ask(rows, lambda inputs: ["neutral"] * len(inputs))
+    assert [one.rows[0]["label"], other.rows[0]["label"]] == ["positive", "neutral"]
+    (notice,) = other.notices
+    assert "nothing tells a function from others of its name" in notice
+
+
+def test_of_what_takes_no_time_nothing_is_kept(rows: Rows, cache: Path) -> None:
+    for model in ("constant:answer=neutral", "random:answers=a/b"):
+        assert ask(rows, model).notices == ()
+    assert not cache.exists()
+
+
+def test_repetitions_are_asked_anew_and_kept_apart(rows: Rows) -> None:
+    times = iter(range(100))
+    model = Labelling(lambda text: f"answer {next(times)}")
+    given = {"data": rows[:4], "task": "sentiment", "replications": 2}
+    first = predict(**given, model=model)
+    assert [row["_replication_"] for row in first.rows] == [*"11112222"]
+    assert len({row["label"] for row in first.rows}) == 8
+    again = predict(**given, model=model)
+    assert (again.rows, again.from_cache) == (first.rows, 8)
+    assert ask(rows[:4], model).from_cache == 4
+
+
+@pytest.mark.slow
+def test_answers_of_a_file_are_kept_until_it_or_what_it_uses_changes(
+    rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In processes of their own, as modules stay loaded."""
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    words = "from .deeper import WORD\ndef say(): return WORD"
+    (package / "words.py").write_text(words)
+    (package / "deeper.py").write_text("import json, package.words\nWORD = 'neutral'")
+    (tmp_path / "later.py").touch()
+    (tmp_path / "unused.py").touch()
+    (tmp_path / "mine.py").write_text(
+        "import json, numpy\nimport evalkit\nfrom package.words import say\n"
+        "def answer(inputs):\n    import later\n    return [say()] * len(inputs)\n"
+    )
+    code = (
+        "import evalkit, json, sys\n"
+        "rows = json.loads(sys.argv[1])\n"
+        "def ask(): return predict(\n"
+        "    data=rows, task='sentiment', model='mine.py:answer')\n"
+        "first, again = ask(), ask()\n"
+        "assert first.system == again.system\n"
+        "used = first.system['model']['imported_sha256']\n"
+        "print(first.from_cache, first.rows[0]['label'], *used)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+
+    def said() -> list[str]:
+        command = [sys.executable, "-c", code, json.dumps(rows[:3])]
+        done = subprocess.run(
+            command, capture_output=True, text=True, cwd=tmp_path, check=True
+        )
+        return done.stdout.split()
+
+    used = ["later.py", *(f"package/{e}.py" for e in ("__init__", "deeper", "words"))]
+    assert said() == ["0", "neutral", *used]
+    assert said() == ["3", "neutral", *used]
+    (package / "deeper.py").write_text("WORD = 'positive'")
+    assert said() == ["0", "positive", *used]
+    (tmp_path / "unused.py").write_text("WORD = 3")
+    assert said() == ["3", "positive", *used]
+
+
+@pytest.mark.slow
+def test_a_batch_is_waited_for_as_long_for_each_of_it(rows: Rows) -> None:
+    told: list[float] = []
+
+    class Slow(Labelling):
+        def predict(
+            self, inputs: Sequence[Mapping[str, Any]], seconds: float
+        ) -> list[Any]:
+            told.append(seconds)
+            return super().predict(inputs)
+
+    assert ask(rows[:4], Slow(str.upper, 0.3), seconds=0.2, retries=0).failed == 0
+    assert told == [0.8]
+    late = Labelling(str.upper, 1.0)
+    (reason,) = ask(rows[:2], late, seconds=0.05, retries=0, max_errors=2).errors
+    assert reason == "no reply within 0.1 s, and the call cannot be stopped"
+
+
+def test_a_function_changes_nothing_but_its_own_copy() -> None:
+    rows = [{"uid": str(n), "statement": "x", "more": ["y"]} for n in range(2)]
+
+    def spoil(inputs: Any) -> list[str]:
+        for row in inputs:
+            row["uid"] = "other"
+            row.get("more", []).clear()
+        return ["neutral"] * len(inputs)
+
+    predicted = predict(data=rows, task="sentiment", model=spoil, replications=2)
+    assert [row["id"] for row in predicted.rows] == ["0", "1", "0", "1"]
+
+
+def test_an_id_that_is_no_value_is_a_failure_of_the_model() -> None:
+    import numpy as np
+
+    rows = [{"uid": "1", "statement": "x"}]
+
+    def answer(inputs: Any) -> list[Any]:
+        return [{"id": np.array([1, 2]), "label": "neutral"}]
+
+    with pytest.raises(evalkit.PluginError, match=r"models/answer .* in the place of"):
+        predict(data=rows, task="sentiment", model=answer)
+
+
+MODEL = """
+import evalkit
+
+
+class Repeating(evalkit.Model):
+    abilities = ("text", "chat")
+
+    class Parameters(evalkit.Parameters):
+        label: str = "neutral"
+
+    def __init__(self, parameters):
+        self._label = parameters.label
+
+    def generate(self, requests):
+        return [evalkit.text_reply(self._label)] * len(requests)
+"""
+
+
+def test_a_class_in_a_file_is_a_model_that_is_kept_by_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own.py").write_text(MODEL, encoding="utf-8")
+    rows = [{"uid": "1", "statement": "x"}]
+
+    def said(model: str) -> tuple[Any, int]:
+        predicted = predict(data=rows, task="sentiment", model=model)
+        return predicted.rows[0]["label"], predicted.from_cache
+
+    assert said("own.py:Repeating") == ("neutral", 0)
+    assert said("own.py:Repeating") == ("neutral", 1)
+    assert said("own.py:Repeating:label=positive") == ("positive", 0)
+    changed = MODEL.replace(
+        "evalkit.text_reply(self._label)", "evalkit.text_reply('negative')"
+    )
+    Path("own.py").write_text(changed, encoding="utf-8")
+    assert said("own.py:Repeating") == ("negative", 0)

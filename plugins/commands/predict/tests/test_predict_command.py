@@ -46,8 +46,18 @@ def marks(inputs):
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
     Path("mine.py").write_text(CODE)
     return tmp_path
+
+
+@pytest.fixture
+def rows() -> list[dict[str, Any]]:
+    labels = ("positive", "negative", "neutral")
+    return [
+        {"uid": str(n), "statement": f"text {n}", "label": labels[n % 3]}
+        for n in range(12)
+    ]
 
 
 def call(*words: str) -> Result:

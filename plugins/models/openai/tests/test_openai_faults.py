@@ -382,12 +382,12 @@ def test_an_address_with_credentials_is_read_from_the_environment_only(
     serve: Callable[[Callable[[Got], Answer]], ModelServer],
 ) -> None:
     with pytest.raises(PluginContractError) as raised:
-        predict("http://user:PaSsWoRd@127.0.0.1", ["a"])
+        ask_about("http://user:PaSsWoRd@127.0.0.1", ["a"])
     assert "PaSsWoRd" not in str(raised.value)
     server = serve(lambda got: failing(400, "no PaSsWoRd/"))
     address = server.url.replace("//", "//user:PaSsWoRd@")
     monkeypatch.setenv("OPENAI_BASE_URL", f"{address}/v1/")
-    predicted = ask_about(
+    predicted = predict(
         data=[{"uid": "1", "statement": "a", "label": "positive"}],
         task="sentiment",
         model="openai:model=m",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from evalkit_models_base import predict
 import evalkit
-from evalkit_models_base import Asked
 from evalkit.testing import check_model
+from evalkit_models_base import Asked, predict
 
 ROWS = [{"uid": "1", "statement": "great fun", "label": "positive"}]
 PROMPT = {"query": "Which word?\n{statement}"}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from evalkit_models_base import predict
 import evalkit
 from evalkit.testing import check_task
+from evalkit_models_base import predict
 
 ROWS = [
     {"uid": "1", "headline": "Probe lands on Mars", "topic": "science"},

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from memory_store import MemoryStore
 
-import evalkit
 from evalkit.errors import ObjectExistsError, StorageError
 from evalkit.storage import StoredObject, file_to_write, send_file
 from evalkit_commands_perturb import perturb_dataset

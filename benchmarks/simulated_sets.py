@@ -13,6 +13,8 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 import polars as pl
+from evalkit.robustness.drops import DropIntervals
+from evalkit.robustness.tested_drops import GroupedStatistics
 from numpy.typing import NDArray
 
 from evalkit import Metric
@@ -21,8 +23,6 @@ from evalkit.inference.intervals import Interval
 from evalkit.inference.resampling import Units
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.robustness.drops import DropIntervals
-from evalkit.robustness.tested_drops import GroupedStatistics
 from evalkit.runs.results import Result
 from evalkit.scoring.grouping import group_by_tag
 from evalkit.scoring.metric import score_metric

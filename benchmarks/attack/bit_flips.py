@@ -25,7 +25,7 @@ def read_all(folder: Path) -> Result:
         EvalkitError: A file is not what was written.
     """
     run = read_run(folder)
-    _ = (run.examples, run.perturbed_examples, run.statistics, run.annotations)
+    _ = (run.examples, run.tables, run.statistics, run.annotations)
     _ = list(run.problems)
     if damage := find_damage(folder):  # also of what only users read
         raise StorageError("; ".join(damage))

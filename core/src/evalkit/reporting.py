@@ -1,6 +1,6 @@
 """What a program needs that shows results to people, beside the results themselves.
 
-Public: names of groups and statuses, words for numbers, flips and crossings of a run,
+Public: names of groups and statuses, words for numbers, crossings of a run,
 bins of confidences, and the records that the verbs return. Importing this module
 imports nothing heavy; each name is loaded when it is first used.
 """
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from evalkit.inference.intervals import INTERVAL_RULES as INTERVAL_RULES
     from evalkit.inference.levels import check_confidence as check_confidence
     from evalkit.predictions.problems import STATUSES as STATUSES
-    from evalkit.robustness.flips import Flips as Flips
-    from evalkit.robustness.flips import find_flips as find_flips
-    from evalkit.robustness.inputs import find_stored as find_stored
     from evalkit.scoring.grouping import UNTAGGED as UNTAGGED
     from evalkit.scoring.replications import count_incomplete as count_incomplete
     from evalkit.workflows.compared_scores import Difference as Difference
@@ -51,8 +48,6 @@ else:
             "inference.intervals": "INTERVAL_RULES",
             "inference.levels": "check_confidence",
             "predictions.problems": "STATUSES",
-            "robustness.flips": "Flips find_flips",
-            "robustness.inputs": "find_stored",
             "scoring.grouping": "UNTAGGED",
             "scoring.replications": "count_incomplete",
             "workflows.regrouping": "score_crossings",

@@ -11,12 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from edited_runs import write_record
-from scipy import stats
-from sklearn.metrics import recall_score
-
-from evalkit import Result, Score
-from evalkit.inference.intervals import Interval
-from evalkit.inference.resampling import Units
 from evalkit.robustness.drop_swaps import BEGUN
 from evalkit.robustness.pairs import Rows
 from evalkit.robustness.tested_drops import (
@@ -24,6 +18,12 @@ from evalkit.robustness.tested_drops import (
     difference_of_drop,
     mean_differences,
 )
+from scipy import stats
+from sklearn.metrics import recall_score
+
+from evalkit import Result, Score
+from evalkit.inference.intervals import Interval
+from evalkit.inference.resampling import Units
 from evalkit.runs.stored import read_run
 from evalkit.scoring.records import GroupScore
 from evalkit.workflows.rescoring import rescore

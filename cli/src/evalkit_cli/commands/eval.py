@@ -311,7 +311,8 @@ def _exit_with_code(
     results: list[Result], thresholds: list[Threshold], failed: bool
 ) -> None:
     """Tell which thresholds are not met; a failure weighs more than they do."""
-    failed = failed or any(result.is_failed for result in results)
+    perturbed = (run for result in results for run in result.perturbed or ())
+    failed = failed or any(result.is_failed for result in (*results, *perturbed))
     lines = []
     try:
         lines = unmet(results, thresholds)

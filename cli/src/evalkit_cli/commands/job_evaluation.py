@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalkit_cli.options.perturbations import Copies
 from evalkit_cli.options.prediction_sources import Job, name_standard_input
@@ -71,18 +71,26 @@ def _evaluate(job: Job, shared: Shared, several: bool) -> Result:
     from evalkit import evaluate_with
     from evalkit.errors import AlignmentError
 
+    options = options_of(job.dataset, shared)
+    how: dict[str, Any] = {
+        "model": job.model,
+        "task": shared.task,
+        "out": shared.out,
+        "registry": shared.registry,
+        "progress": shared.progress,
+    }
     try:
-        return evaluate_with(
+        if not shared.copies.perturbed:
+            return evaluate_with(job.dataset, job.path, options, **how)
+        from evalkit_analysis_robustness import evaluate_perturbed
+
+        return evaluate_perturbed(
             job.dataset,
             job.path,
-            options_of(job.dataset, shared),
-            model=job.model,
-            task=shared.task,
             perturbed=shared.copies.perturbed,
             perturbed_predictions=shared.copies.predictions,
-            out=shared.out,
-            registry=shared.registry,
-            progress=shared.progress,
+            options=options,
+            **how,
         )
     except AlignmentError as error:
         if error.result is None:

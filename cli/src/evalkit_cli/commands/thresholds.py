@@ -245,8 +245,10 @@ def _score(result: Result, reading: Reading) -> Score | None:
     if reading.tag is None:
         return result[reading.metric]
     for score in result.scores:
-        is_plain = score.aggregate is None and score.perturbation is None
-        if is_plain and (score.metric, score.tag) == (reading.metric, reading.tag):
+        if score.aggregate is None and (score.metric, score.tag) == (
+            reading.metric,
+            reading.tag,
+        ):
             return score
     return None
 

@@ -202,7 +202,7 @@ def ask_about_copies(
     Raises:
         EvalkitError: The model cannot be asked, or asking ended early.
     """
-    from evalkit.reporting import find_stored
+    from evalkit_analysis_robustness import find_stored
 
     files = [name for name in options["perturbed"] if find_stored(name, runs) is None]
     if files and not options["perturbed_predictions"] and len(models) == 1:
@@ -233,7 +233,7 @@ def plans_of_models(
         EvalkitError: A model could not be asked so.
         UsageError: Names do not tell the models apart.
     """
-    from evalkit.reporting import find_stored
+    from evalkit_analysis_robustness import find_stored
 
     _refuse_names(models, name)
     files = [each for each in copies if find_stored(each, runs) is None]

@@ -25,7 +25,7 @@ def evaluation_options(
         given: The values of `data_options`, `map_option`, `map_predictions_option`,
             `normalise_option`, `extract_option`,
             `adapter_option`, `cluster_option`, `policy_options`, `scoring_options`,
-            `--weight`, `--no-examples`, `--keep` and `--observer`, by the names of
+            `--no-examples`, `--keep` and `--observer`, by the names of
             their parameters.
         metrics: The metrics that were named; None for those of the data set.
 
@@ -42,7 +42,6 @@ def evaluation_options(
         confidence=given["confidence"],
         seed=given["seed"],
         jobs=given["jobs"],
-        weight=given["weight"],
         include_examples=not given["no_examples"],
         keep=given["keep"],
         observers=given["observers"],

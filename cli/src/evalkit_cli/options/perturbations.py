@@ -28,15 +28,6 @@ perturbed_options = apply(
         help="The same model's predictions for a file of --perturbed; one for each "
         "FILE, in the same order, and none for a RUN, which holds them.",
     ),
-    click.option(
-        "--weight",
-        type=click.Choice(("original", "copy")),
-        default="original",
-        show_default=True,
-        envvar="EVALKIT_WEIGHT",
-        help="What counts the same under perturbation: every original, however many "
-        "copies it has, or every copy.",
-    ),
 )
 """Parameters of `evalkit.evaluate` by the same names."""
 
@@ -75,7 +66,7 @@ def find_copies(given: Mapping[str, Any], models: int, runs: Path) -> Copies:
             "--perturbed-predictions are of one model on one data set; evaluate one "
             "at a time, with one -p FILE."
         )
-    from evalkit.reporting import find_stored
+    from evalkit_analysis_robustness import find_stored
 
     found = [find_stored(name, runs) for name in names]
     files = found.count(None)

@@ -208,10 +208,15 @@ def _of_files(result: Result, _verbose: bool) -> list[str]:
 
 def _copies(result: Result, _verbose: bool) -> list[str]:
     return [
-        f"{perturbed.file or 'perturbed rows'}: "
-        f"{_of_examples(perturbed.counts.to_dict(), 'copies')} scored"
-        for perturbed in result.record.perturbed
+        f"{_name_of(run)}: {_of_examples(run.counts, 'copies')} scored"
+        for run in result.perturbed or ()
     ]
+
+
+def _name_of(run: Result) -> str:
+    """Name a run of perturbed examples by its perturbation."""
+    perturbation = run.record.perturbation
+    return "perturbed rows" if perturbation is None else perturbation.name
 
 
 def _folders(results: Sequence[PrintedResult]) -> list[str]:
@@ -271,7 +276,12 @@ def _adapters(result: Result, _verbose: bool) -> list[str]:
         "examples": result.record.data.adapters,
         "predictions": result.record.predictions.adapters,
         "perturbed copies": next(
-            (each.adapters for each in result.record.perturbed if each.adapters), ()
+            (
+                run.record.data.adapters
+                for run in result.perturbed or ()
+                if run.record.data.adapters
+            ),
+            (),
         ),
     }
     return [

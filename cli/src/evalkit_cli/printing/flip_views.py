@@ -12,7 +12,7 @@ from evalkit_cli.printing.tables import draw, without_empty_columns
 
 if TYPE_CHECKING:
     from evalkit import Result
-    from evalkit.reporting import Flips
+    from evalkit_analysis_robustness import Flips
 
 _COLUMNS = (
     *("flip", "perturbation", "original", "copy", "answer of the original"),
@@ -43,7 +43,7 @@ def print_flips(
         join: Looks up the texts of originals and copies, as far as the data have them.
         show_text: Whether texts that may be hurtful are shown.
     """
-    from evalkit.reporting import find_flips
+    from evalkit_analysis_robustness import find_flips
 
     found = find_flips(result, perturbation, tag)
     rows = list(found.rows.head(limit).iter_rows(named=True))

@@ -73,8 +73,7 @@ def join_inputs(result: Result, file: str, ids: Collection[str]) -> JoinedInputs
 
 def _stages(record: RunRecord, sha256: str) -> list[dict[str, Any]]:
     """Return the adapters that the rows of a file went through in a run."""
-    copies = (each.adapters for each in record.perturbed if each.sha256 == sha256)
-    return [each.stage for each in next(copies, record.data.adapters)]
+    return [each.stage for each in record.data.adapters]
 
 
 def _notices(record: RunRecord, path: Path, sha256: str, lacking: int) -> list[str]:
@@ -82,7 +81,6 @@ def _notices(record: RunRecord, path: Path, sha256: str, lacking: int) -> list[s
 
     notices = []
     own = {each.sha256: each.name for each in record.data.files}
-    own |= {each.sha256: str(each.file) for each in record.perturbed}
     if sha256 not in own:
         names = ", ".join(dict.fromkeys(own.values())) or "rows that came from no file"
         notices.append(

@@ -80,7 +80,7 @@ def _facets(result: PrintedResult) -> list[str]:
 
 def _not_by(result: PrintedResult) -> list[str]:
     """Say by which of the groups that the user asked for there are no effects."""
-    tags = {score.tag for score in result.result.under_perturbation}
+    tags = {score.tag for score in result.effects.scores}
     missing = [
         name
         for name in result.crossings

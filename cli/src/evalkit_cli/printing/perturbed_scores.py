@@ -28,7 +28,7 @@ def find_scores(
 ) -> dict[tuple[str, str], dict[str | None, dict[str, Score]]]:
     """Return the scores by perturbation and metric, tag, and what they are of."""
     found: dict[tuple[str, str], dict[str | None, dict[str, Score]]] = {}
-    for score in result.result.under_perturbation:
+    for score in result.effects.scores:
         assert score.perturbation is not None
         by_tag = found.setdefault((score.perturbation, score.metric), {})
         by_tag.setdefault(score.tag, {})[score.computed_on] = score
@@ -40,7 +40,7 @@ def metrics_of(result: PrintedResult) -> list[str]:
 
     The second is one that tells right from wrong, where the main one does not.
     """
-    scores = result.result.under_perturbation
+    scores = result.effects.scores
     known = list(dict.fromkeys(score.metric for score in scores))
     headline = result.headline
     first = [name for name in known if headline and name == headline.metric]
@@ -58,8 +58,8 @@ def metrics_of(result: PrintedResult) -> list[str]:
 def uncertain_of(result: PrintedResult) -> set[str]:
     """Name the perturbations after which answers may not hold."""
     return {
-        found.perturbation
-        for found in result.record.perturbations
+        found.name
+        for found in result.effects.perturbations
         if found.label_effect == "uncertain"
     }
 
@@ -68,7 +68,7 @@ def families_of_one(result: PrintedResult) -> set[str]:
     """Name the families whose scores are those of their only perturbation."""
     members = Counter(
         f"family:{family}"
-        for found in result.record.perturbations
+        for found in result.effects.perturbations
         if found.label_effect != "uncertain"
         for family in found.families
     )

@@ -12,6 +12,7 @@ from evalkit_cli.printing.score_cells import Bounds
 if TYPE_CHECKING:
     from evalkit import Result, Score
     from evalkit.runs import RunRecord
+    from evalkit_analysis_robustness import Effects
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,15 @@ class PrintedResult:
         return {
             (score.metric, score.tag): score
             for score in self.result.scores
-            if score.aggregate is None and score.perturbation is None
+            if score.aggregate is None
         }
+
+    @cached_property
+    def effects(self) -> Effects:
+        """The effects of perturbations."""
+        from evalkit_analysis_robustness import find_effects
+
+        return find_effects(self.result)
 
     @property
     def confidence(self) -> str:

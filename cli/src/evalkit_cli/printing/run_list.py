@@ -19,7 +19,7 @@ _TEXT_COLUMNS = (0, 1, 2, 3, 4, 8)
 _CSV_HEADER = (
     *("run_id", "started", "dataset", "task", "split", "model", "status", "metric"),
     *("value", "ci_low", "ci_high", "n", "path", "parent", "evaluated", "repeat_of"),
-    "confidence",
+    *("confidence", "perturbation", "original"),
 )
 
 
@@ -33,12 +33,26 @@ def print_run_list(
         as_json: Print JSON, whatever the format.
         table_format: `table`, `md`, `csv` or `latex`.
     """
+    runs = _below_originals(runs)
     if as_json:
         echo_json([_as_json(run) for run in runs])
     elif table_format == "csv":
         echo_csv([_CSV_HEADER, *map(_csv_row, runs)])
     elif runs:
         draw(_table(runs), table_format, _TEXT_COLUMNS)
+
+
+def _below_originals(runs: Sequence[RunSummary]) -> list[RunSummary]:
+    """Put runs of perturbed examples below the run of their originals."""
+    listed = {run.run_id for run in runs}
+    found = []
+    for run in runs:
+        if run.original is None or run.original not in listed:
+            found.append(run)
+        if run.original is None:
+            own = (each for each in runs if each.original == run.run_id)
+            found += sorted(own, key=lambda each: str(each.perturbation))
+    return found
 
 
 def _as_json(run: RunSummary) -> dict[str, Any]:
@@ -57,7 +71,7 @@ def _csv_row(run: RunSummary) -> Sequence[object]:
     return [
         *(run.run_id, run.started, run.dataset, run.task, run.split, run.model),
         *(run.status, *numbers, run.path, run.parent, run.evaluated, run.repeat_of),
-        run.confidence,
+        *(run.confidence, run.perturbation, run.original),
     ]
 
 
@@ -82,7 +96,10 @@ def _table_row(run: RunSummary, *, with_level: bool) -> list[str]:
         if with_level and score.ci and run.confidence is not None:
             interval += f" ({_percent(run.confidence)})"
         shown = [score_label(score), show_value(score), interval, str(score.n)]
-    names = [str(name) for name in (run.dataset, run.model)]
+    model = str(run.model)
+    if run.perturbation is not None:
+        model += f" ({run.perturbation})"
+    names = [str(run.dataset), model]
     marks = [str(run.status)]
     marks += ["rescored"] * bool(run.parent) + ["other repeat"] * bool(run.repeat_of)
     return [run.run_id, _when(run.evaluated), *names, *shown, ", ".join(marks)]

@@ -51,10 +51,6 @@ Extractors = str | Sequence[str | Mapping[str, Any]]
 or an object with `kind` and `configuration`."""
 
 
-Weight = Literal["original", "copy"]
-"""Whether every original or every perturbed copy counts the same."""
-
-
 IntervalKind = Literal["wilson", "t", "multinomial", "delta", "bootstrap", "none"]
 """How a metric's confidence interval is computed.
 

@@ -129,7 +129,7 @@ def align(
     collected = JudgedRows(ids, reader)
     for block in blocks:
         collected.add(block)
-    return _settle(collected, on_duplicate, selected, is_part)
+    return settle(collected, on_duplicate, selected, is_part)
 
 
 class _Matched(NamedTuple):
@@ -187,12 +187,23 @@ def _first_of_each(cells: Places, is_last: bool) -> NDArray[np.bool_]:
     return is_placed
 
 
-def _settle(
+def settle(
     collected: JudgedRows,
     on_duplicate: OnDuplicate,
     selected: pl.Series | None,
     is_part: bool,
 ) -> Alignment:
+    """Give rows that were collected, and examples, their status.
+
+    Args:
+        collected: The rows and the examples. It may be settled for several selections.
+        on_duplicate: Which row of several with one id is kept.
+        selected: Which examples are evaluated; None for all.
+        is_part: Whether the data may have others.
+
+    Returns:
+        The outcome, for the selected examples.
+    """
     ids = collected.ids if selected is None else collected.ids.filter(selected)
     matched = _match(collected, on_duplicate, selected, is_part)
     cells = matched.cells

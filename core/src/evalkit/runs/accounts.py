@@ -156,10 +156,7 @@ def _adapted_hint(alignment: Alignment) -> list[str]:
 
 
 def refusal_message(
-    result: Result,
-    refused: Sequence[str],
-    alignment: Alignment,
-    further: Sequence[str] = (),
+    result: Result, refused: Sequence[str], alignment: Alignment
 ) -> str:
     """Say why predictions were refused, with the first few rows of each kind.
 
@@ -167,7 +164,6 @@ def refusal_message(
         result: The refused result.
         refused: The reasons.
         alignment: The problems.
-        further: Lines about other files.
 
     Returns:
         Several lines.
@@ -205,7 +201,6 @@ def refusal_message(
     if result.record.predictions.adapters:
         lines += _adapted_hint(alignment)
     lines += _normalising_hint(result, alignment)
-    lines += further
     if result.path:
         lines.append(f"all of them are in {result.path / 'problems.jsonl'}")
     return "\n".join(lines)

@@ -144,8 +144,9 @@ class _Place:
 
     @cached_property
     def listed(self) -> list[RunSummary]:
-        """All runs that can be read, the last evaluated first."""
-        return [run for run in list_runs(self.root) if run.problem is None]
+        """All runs of unperturbed examples that can be read, the last one first."""
+        whole = (run for run in list_runs(self.root) if run.problem is None)
+        return [run for run in whole if run.perturbation is None]
 
     @cached_property
     def recent(self) -> list[RunSummary]:

@@ -42,7 +42,6 @@ RUN_FILE = "run.json"
 EXAMPLES_FILE = "examples.parquet"
 SCORES_FILE = "scores.parquet"
 PROBLEMS_FILE = "problems.jsonl"
-PERTURBED_FILE = "perturbed.parquet"
 STATISTICS_FOLDER = "statistics"
 COLUMNS_FOLDER = "columns"
 
@@ -58,9 +57,6 @@ _REQUIRED: Mapping[str, type | tuple[type, ...]] = {
 
 EXAMPLE_COLUMNS = ("id", "tags", "status")
 """Columns that every examples.parquet has."""
-
-COPY_COLUMNS = (*EXAMPLE_COLUMNS, "input_id", "perturbation")
-"""Columns that every perturbed.parquet has."""
 
 _SCORE_KEYS = frozenset(Score._fields)
 _SHOWN = 5
@@ -234,7 +230,7 @@ def read_table(
     """Read a table of a run folder.
 
     Args:
-        path: The file: of examples, perturbed copies, or a metric's statistics.
+        path: The file: of examples, or a metric's statistics.
         columns: Columns that every such file has; where it is a mapping with the name
             of the type of each.
         expected: What the file must be; None where the run recorded none.

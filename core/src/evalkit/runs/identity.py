@@ -23,7 +23,6 @@ def evaluation_id(record: RunRecord, chosen_cluster: Sequence[str]) -> str:
         chosen_cluster: The columns of clusters, where the user named them.
     """
     adapters = [each.to_dict() for each in record.data.adapters]
-    weight = {} if record.weight is None else {"weight": record.weight}
     return run_id_of(
         {
             "format": record.format,
@@ -45,8 +44,7 @@ def evaluation_id(record: RunRecord, chosen_cluster: Sequence[str]) -> str:
             "metrics": record.metric_names,
             **_code(record, record.components),
             **({"against": record.against} if record.against else {}),
-            **weight,
-            **({"perturbed": [*map(_copies, record.perturbed)]} if weight else {}),
+            **_perturbed(record),
         }
     )
 
@@ -139,12 +137,9 @@ def _given(predictions: recorded.Predictions) -> Mapping[str, Any]:
     return {**own, "adapters": adapters} if adapters else own
 
 
-def _copies(copies: recorded.Perturbed) -> dict[str, Any]:
-    data: dict[str, Any] = {"name": copies.file, "sha256": copies.sha256}
-    if copies.adapters:
-        data["adapters"] = [each.to_dict() for each in copies.adapters]
-    return {
-        "data": data,
-        "predictions": _given(copies.predictions),
-        "run": copies.run,
-    }
+def _perturbed(record: RunRecord) -> dict[str, Any]:
+    """Return what tells runs of perturbed examples of one file from each other."""
+    if record.perturbation is None:
+        return {}
+    name = record.perturbation.name
+    return {"perturbation": name, "original": record.original}

@@ -83,5 +83,7 @@ def _summarise(folder: Path) -> RunSummary:
         parent=record.parent,
         repeat_of=record.repeat_of,
         confidence=record.confidence,
+        perturbation=None if record.perturbation is None else record.perturbation.name,
+        original=record.original,
         is_named=bool(is_named) or record.status == "complete",
     )

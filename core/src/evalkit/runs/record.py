@@ -12,7 +12,7 @@ again says no more than it did. Keys of a newer version are kept as they are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal, Self, TypedDict, Unpack
+from typing import Annotated, Any, Self, TypedDict, Unpack
 
 from pydantic import Field, WithJsonSchema
 
@@ -66,9 +66,8 @@ class Changes(TypedDict, total=False):
     extraction: recorded.Extraction | None
     core: recorded.Core
     environment: Mapping[str, str]
-    weight: Literal["original", "copy"] | None
-    perturbed: tuple[recorded.Perturbed, ...]
-    perturbations: tuple[recorded.Perturbation, ...]
+    perturbation: recorded.Perturbation | None
+    original: RunId | None
     timings: recorded.Timings
     files: Mapping[str, recorded.FileDigest]
 
@@ -171,7 +170,7 @@ class RunRecord(Part):
         (), json_schema_extra={"minItems": 3}
     )
     """The data set, its task, the metrics, what computes the columns they read, the
-    adapters of predictions, and the perturbations of copies."""
+    adapters of predictions, and what perturbed the examples."""
     columns: tuple[recorded.Columns, ...] = ()
     """Columns that a stage computed of the responses."""
     against: RunId | None = None
@@ -180,14 +179,11 @@ class RunRecord(Part):
     core: Recorded[recorded.Core] = None
     environment: Recorded[Mapping[str, Text]] = None
     """Versions of what computed the numbers."""
-    weight: Literal["original", "copy"] | None = None
-    """What counts the same under perturbation; null where no perturbed file was
-    given."""
-    perturbed: tuple[recorded.Perturbed, ...] = ()
-    """The files of perturbed copies, each with the predictions for it, or runs of
-    them."""
-    perturbations: tuple[recorded.Perturbation, ...] = ()
-    """What is known of each perturbation."""
+    perturbation: recorded.Perturbation | None = None
+    """What made the examples; null for a run that is not of perturbed examples."""
+    original: RunId | None = None
+    """Id of the run of the unperturbed examples; null for a run that is not of
+    perturbed examples."""
     timings: Recorded[recorded.Timings] = None
     files: Mapping[Text, recorded.FileDigest] = {}
     """Size and SHA-256 of every other file of the run folder, by its path in it; empty

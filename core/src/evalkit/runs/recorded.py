@@ -23,7 +23,6 @@ from evalkit.runs.fields import (
     Number,
     Part,
     Recorded,
-    RunId,
     Sha256,
     Text,
     Texts,
@@ -347,46 +346,15 @@ class Timings(Part):
     seconds: Number = Field(json_schema_extra={"minimum": 0})
 
 
-class Copies(Part):
-    """How many copies a perturbation made in a file."""
-
-    perturbation: Text
-    copies: Count
-    originals: Count
-    """How many examples the copies are of."""
-
-
-class Perturbed(Part):
-    """A file of perturbed copies with the predictions for it, or a run of them."""
-
-    file: Text | None
-    """Name of the file; null for rows that were handed over in Python."""
-    sha256: Sha256
-    predictions: Predictions
-    counts: Counts
-    """As of the run's counts, with copies as the examples."""
-    left_out: Count
-    """Copies of examples that were not selected."""
-    perturbations: tuple[Copies, ...]
-    run: RunId | None = None
-    """Id of the run of copies that stood in place of files; null for files and rows."""
-    selection: Selection | None = None
-    """Which of its rows the run of copies was made of, as in its own `selection`; null
-    for all of them, and for files and rows."""
-    adapters: tuple[Adapter, ...] = ()
-    """The adapters that the copies went through, in order; `sha256` is of the file as
-    it was before."""
-
-
 class Perturbation(Part):
-    """What is known of a perturbation."""
+    """What made the examples of a run, where they are perturbed."""
 
-    perturbation: Text
+    name: Text
     """Name and parameters, steps joined by `+`."""
     label_effect: LabelEffect
     families: Texts
     told_by: Literal["rows", "plugin"] | None = None
-    """Who told its effect and families: the rows of the copies, or the plugin that is
-    installed. Null where nobody did; the effect then counts as uncertain."""
-    expects: Recorded[Flag] = None
-    """Whether its `expect` was asked."""
+    """What states its effect and families: the rows of the file, or the installed
+    plugin. Null if neither does; the effect is then `uncertain`."""
+    expects: Flag = False
+    """Whether its `expect` was called."""

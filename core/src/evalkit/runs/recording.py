@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import chain
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -24,9 +23,8 @@ from evalkit.plugins.bound import Bound, BoundDataset, BoundMetric, BoundTask
 from evalkit.plugins.provenance import describe_component, describe_core, environment
 from evalkit.predictions.alignment import Alignment, Policies
 from evalkit.predictions.causes import probability_notices
-from evalkit.predictions.computed_columns import ComputedColumns
 from evalkit.predictions.embedded_answers import embedded_notices
-from evalkit.predictions.problems import Problem, Problems
+from evalkit.predictions.problems import Problems
 from evalkit.predictions.table import prediction_column
 from evalkit.predictions.written_forms import label_notices, number_notices
 from evalkit.runs import recorded
@@ -38,7 +36,6 @@ from evalkit.runs.identity import evaluation_id
 from evalkit.runs.jobs import job_notices
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.results import Result
-from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import bounds_of, headline_name, to_scores
 from evalkit.runs.tables import (
     CHOICES,
@@ -69,26 +66,6 @@ class Options(NamedTuple):
     against: str | None = None
 
 
-class PerturbedRecord(NamedTuple):
-    """What a run records of perturbed copies."""
-
-    scores: Sequence[Score]
-    errors: Sequence[str]
-    """Why metrics failed on the copies."""
-    weight: Literal["original", "copy"]
-    perturbed: Sequence[recorded.Perturbed]
-    perturbations: Sequence[recorded.Perturbation]
-    components: Sequence[recorded.Component]
-    """The plugins of the perturbations."""
-    notices: Sequence[str]
-    problems: Sequence[Problem]
-    """Rows and copies that were not scored; they name their file."""
-    examples: pl.DataFrame
-    """One row for each copy."""
-    computed: Sequence[tuple[Sequence[ComputedColumns], pl.Series]] = ()
-    """The columns computed of each file of copies, and the ids of these."""
-
-
 class Parts(NamedTuple):
     """What the steps of an evaluation gave."""
 
@@ -102,7 +79,12 @@ class Parts(NamedTuple):
     baselines: Baselines | None
     crossed: Mapping[str, pl.Series] = {}
     """The groups of each example in every crossing."""
-    perturbed: PerturbedRecord | None = None
+    perturbation: recorded.Perturbation | None = None
+    """What made the examples, where they are perturbed."""
+    original: str | None = None
+    """Id of the run of their originals."""
+    further: Sequence[Bound] = ()
+    """Plugins that the run depends on beside those above."""
     adapters: Pipeline | None = None
     """What the predictions went through before they were checked."""
     extraction: Extraction | None = None
@@ -130,14 +112,13 @@ def make_result(
     Returns:
         The result.
     """
-    copies = parts.perturbed
     scores = to_scores(parts.scored, parts.groups, options.split)
-    scores += () if copies is None else copies.scores
+    if parts.perturbation is not None:
+        name = parts.perturbation.name
+        scores = [score._replace(perturbation=name) for score in scores]
     record = _record(parts, options, given, model, bool(refused), warnings)
     problems, examples = parts.alignment.problems, _examples_frame(parts, options)
-    further = [*unscored_problems(examples, parts.scored)]
-    further += [] if copies is None else copies.problems
-    if further:
+    if further := [*unscored_problems(examples, parts.scored)]:
         problems = Problems([*problems, *further])
     if not options.include_examples:
         declared = {"id", *parts.task.Output.model_fields}
@@ -149,7 +130,6 @@ def make_result(
         problems,
         examples,
         saved_statistics(parts.scored, options.include_examples),
-        None if copies is None else copies.examples,
         _detail_tables(parts) if options.include_examples else {},
     )
 
@@ -157,12 +137,8 @@ def make_result(
 def _detail_tables(parts: Parts) -> dict[str, pl.DataFrame]:
     """Return the details of computed columns, by the name of what computed them."""
     ids, alignment = parts.examples.frame["id"], parts.alignment
-    tables = detail_tables(
-        alignment.computed, ids, replication_column(alignment, len(ids))
-    )
-    copies = () if parts.perturbed is None else parts.perturbed.computed
-    of_copies = (detail_tables(*each, None) for each in copies)
-    return join_details([*tables, *chain.from_iterable(of_copies)])
+    replications = replication_column(alignment, len(ids))
+    return join_details([*detail_tables(alignment.computed, ids, replications)])
 
 
 def _record(
@@ -173,7 +149,6 @@ def _record(
     is_refused: bool,
     warnings: Sequence[str],
 ) -> RunRecord:
-    copies = parts.perturbed
     components = _components(parts)
     notices = [*_notices(parts, options), *code_notices(components)]
     notices += job_notices(given, parts.alignment.counts)
@@ -225,9 +200,8 @@ def _record(
         against=options.against,
         core=recorded_core(),
         environment=environment(),
-        weight=None if copies is None else copies.weight,
-        perturbed=() if copies is None else tuple(copies.perturbed),
-        perturbations=() if copies is None else tuple(copies.perturbations),
+        perturbation=parts.perturbation,
+        original=parts.original,
     )
     return record.changed(run_id=evaluation_id(record, parts.dataset.chosen_cluster))
 
@@ -235,7 +209,6 @@ def _record(
 def _failures(parts: Parts, options: Options, is_refused: bool) -> list[str]:
     """Say why metrics failed, without texts of the data where none are kept."""
     failed = [scored.error for scored in parts.scored if scored.error]
-    failed += () if parts.perturbed is None else parts.perturbed.errors
     if not is_refused and not parts.alignment.counts["scored"]:
         failed.append(NOTHING_SCORED)
     if options.include_examples:
@@ -280,10 +253,9 @@ def _components(parts: Parts) -> tuple[recorded.Component, ...]:
     bound: tuple[Bound, ...] = (parts.dataset, parts.task, *parts.metrics, *computing)
     pipelines = filter(None, (parts.dataset.pipeline, parts.adapters))
     adapters = [stage.adapter for each in pipelines for stage in each.stages]
-    of_copies = () if parts.perturbed is None else parts.perturbed.components
     extractors = [] if parts.extraction is None else parts.extraction.stages
     adapters += [stage.adapter for stage in extractors]
-    return (*map(recorded_component, (*bound, *adapters)), *of_copies)
+    return tuple(map(recorded_component, (*bound, *adapters, *parts.further)))
 
 
 def _notices(parts: Parts, options: Options) -> list[str]:
@@ -317,8 +289,6 @@ def _notices(parts: Parts, options: Options) -> list[str]:
     if not options.include_examples:
         of_metrics = [str(withhold_text(text)) for text in of_metrics]
     notices += of_metrics
-    if parts.perturbed:
-        notices += [*parts.perturbed.notices, *_families_without_copies(parts)]
     return notices
 
 
@@ -335,22 +305,6 @@ def _embedded_notices(parts: Parts, options: Options) -> list[str]:
         parts.examples.labels,
         show=options.include_examples,
     )
-
-
-def _families_without_copies(parts: Parts) -> list[str]:
-    """Say which families the task wants to be reported and nobody made copies of."""
-    made = {
-        family
-        for each in (parts.perturbed.perturbations if parts.perturbed else ())
-        for family in each.families
-    }
-    lacking = [family for family in parts.task.delta_metrics if family not in made]
-    if not lacking:
-        return []
-    return [
-        f"the task {parts.task.component.name} asks for the effects of "
-        f"{' and '.join(lacking)} perturbations, but no such copies were given"
-    ]
 
 
 def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from evalkit.errors import EvalkitError
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.runs import recorded
-from evalkit.runs.record import RunRecord
+from evalkit.runs.record import Changes, RunRecord
 from evalkit.runs.remote import storage_at
 from evalkit.runs.score_columns import Score, scores_frame
 from evalkit.runs.storage import RunContents
@@ -34,8 +34,6 @@ class Result:
         examples: One row for each example, as `examples.parquet` holds it.
         statistics: The statistics of each metric, by its name: `position` (the row in
             `examples`), the metric's keys and its number columns.
-        perturbed_examples: One row for each perturbed copy, as `perturbed.parquet`
-            holds it; None where no perturbed file was given.
         column_details: What is kept beside the values of computed columns of
             `examples`, by its name: `id`, `replication`, `copy`, `text`, `reason`,
             `failed`, `seconds`, `cost` and `kept`, a row for each response.
@@ -48,7 +46,6 @@ class Result:
         problems: Iterable[Problem],
         examples: pl.DataFrame | None,
         statistics: Mapping[str, pl.DataFrame] | None = None,
-        perturbed_examples: pl.DataFrame | None = None,
         column_details: Mapping[str, pl.DataFrame] | None = None,
     ) -> None:
         self._record = RunRecord.model_validate(record)
@@ -58,8 +55,12 @@ class Result:
             problems if isinstance(problems, Problems) else Problems(problems)
         )
         self.examples = examples
-        self.perturbed_examples = perturbed_examples
         self.column_details = dict(column_details or {})
+        self.tables: dict[str, pl.DataFrame] = {}
+        """Tables that an analysis adds to the run folder, by file name."""
+        self.perturbed: list[Result] | None = []
+        """The runs of perturbed examples that were evaluated with this run; None for a
+        stored run, whose folder may hold some."""
         self.path: Path | None = None
         """The run folder, once it has been saved."""
         self.was_there = False
@@ -197,16 +198,10 @@ class Result:
         return scores_frame(self.scores)
 
     @property
-    def under_perturbation(self) -> list[Score]:
-        """The scores that show the effect of perturbations, in the order of the run."""
-        return [score for score in self.scores if score.perturbation is not None]
-
-    @property
     def by_tag(self) -> TagScores:
         """The scores of every tag, sorted by metric and then value, worst first.
 
-        Those under a perturbation are not among them. A polars table that shows value
-        and interval; its `details` show all columns.
+        A polars table that shows value and interval; its `details` show all columns.
         """
         import polars as pl
 
@@ -214,9 +209,7 @@ class Result:
 
         return TagScores(
             self.frame.filter(
-                pl.col("tag").is_not_null()
-                & pl.col("aggregate").is_null()
-                & pl.col("perturbation").is_null()
+                pl.col("tag").is_not_null() & pl.col("aggregate").is_null()
             )
             .with_columns(
                 __rank=pl.when(~pl.col("higher_is_better"))
@@ -240,14 +233,21 @@ class Result:
         )
         self._record = self._record.changed(timings=timings)
 
+    def amend(self, **changes: Unpack[Changes]) -> None:
+        """Replace fields of the record."""
+        self._record = self._record.changed(**changes)
+
     def record_warnings(self, texts: Sequence[str]) -> None:
         """Add what is not there yet to what went wrong without changing any score."""
         new = (text for text in texts if text not in self.warnings)
         self._record = self._record.changed(warnings=(*self.warnings, *new))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `run.json` holds."""
-        return self._record.with_scores(self.scores)
+        """Return what `run.json` holds, and `perturbed`: what those of these hold."""
+        found = self._record.with_scores(self.scores)
+        if self.perturbed:
+            found["perturbed"] = [each.to_dict() for each in self.perturbed]
+        return found
 
     def save(self, folder: str | Path) -> Path:
         """Write the run folder `<folder>/<dataset>/<run id>`.
@@ -275,8 +275,8 @@ class Result:
             self.problems,
             self.examples,
             self.statistics,
-            self.perturbed_examples,
             self.column_details,
+            self.tables,
         )
         published = storage_at(folder).publish(contents)
         self.path, self._record, self.was_there = published

@@ -71,8 +71,8 @@ class Score(NamedTuple):
     tag: str | None
     """The tag whose examples it is about; None for the whole set."""
     perturbation: str | None
-    """The perturbation whose effect it shows, `family:NAME` for all of a family; None
-    for the score of the unperturbed examples."""
+    """The perturbation that made the examples, or `family:NAME` for all of a family;
+    None for the score of the unperturbed examples."""
     computed_on: Annotated[str, VIEWS]
     """`all`; under a perturbation `original`, `perturbed`, `drop`, `agreement`,
     `expected`, `worst`, `worst-of-all`, `consistency`, `right-to-wrong`,
@@ -151,8 +151,8 @@ class Score(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is of all examples, and of no tag, aggregate or perturbation."""
-        return self.tag is None and self.aggregate is None and self.perturbation is None
+        """Whether it is of all examples, and of no tag or aggregate."""
+        return self.tag is None and self.aggregate is None
 
     @property
     def ci(self) -> ConfidenceInterval | None:

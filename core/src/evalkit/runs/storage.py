@@ -29,7 +29,6 @@ from evalkit.runs.evaluation_times import note_evaluation, read_start
 from evalkit.runs.folders import (
     COLUMNS_FOLDER,
     EXAMPLES_FILE,
-    PERTURBED_FILE,
     PROBLEMS_FILE,
     RUN_FILE,
     SCORES_FILE,
@@ -64,10 +63,10 @@ class RunContents(NamedTuple):
     """One row for each example."""
     statistics: Mapping[str, pl.DataFrame]
     """The statistics of each metric, by its name."""
-    perturbed_examples: pl.DataFrame | None
-    """One row for each perturbed copy."""
     column_details: Mapping[str, pl.DataFrame] = {}
     """The details of computed columns, by the name of what computed them."""
+    tables: Mapping[str, pl.DataFrame] = {}
+    """Tables that an analysis adds, by file name."""
 
 
 class Published(NamedTuple):
@@ -259,7 +258,7 @@ def write_run(contents: RunContents, folder: Path) -> RunRecord:
     tables = [
         (SCORES_FILE, scores_frame(contents.scores)),
         (EXAMPLES_FILE, contents.examples),
-        (PERTURBED_FILE, contents.perturbed_examples),
+        *contents.tables.items(),
         *_named(STATISTICS_FOLDER, contents.statistics),
         *_named(COLUMNS_FOLDER, contents.column_details),
     ]

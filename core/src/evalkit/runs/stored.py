@@ -17,11 +17,10 @@ from evalkit.predictions.problems import Problems
 from evalkit.runs import recorded
 from evalkit.runs.folders import (
     COLUMNS_FOLDER,
-    COPY_COLUMNS,
     EXAMPLE_COLUMNS,
     EXAMPLES_FILE,
-    PERTURBED_FILE,
     PROBLEMS_FILE,
+    SCORES_FILE,
     STATISTICS_FOLDER,
     explain_no_run,
     is_run,
@@ -54,9 +53,10 @@ class StoredResult(Result):
         super().__init__(record, scores, (), None)
         # what is there already hides what is read when it is first asked for
         del self.__dict__["examples"], self.__dict__["problems"]
-        del self.__dict__["statistics"], self.__dict__["perturbed_examples"]
-        del self.__dict__["column_details"]
+        del self.__dict__["statistics"], self.__dict__["column_details"]
+        del self.__dict__["tables"]
         self.path = self._folder = path
+        self.perturbed = None
 
     @cached_property
     def statistics(self) -> dict[str, pl.DataFrame]:  # type: ignore[override]
@@ -85,9 +85,16 @@ class StoredResult(Result):
         return self._table(EXAMPLES_FILE, EXAMPLE_COLUMNS)
 
     @cached_property
-    def perturbed_examples(self) -> pl.DataFrame | None:  # type: ignore[override]
-        """One row for each perturbed copy; None where the run folder has none."""
-        return self._table(PERTURBED_FILE, COPY_COLUMNS)
+    def tables(self) -> dict[str, pl.DataFrame]:  # type: ignore[override]
+        """Tables that an analysis added, by file name."""
+        own = (EXAMPLES_FILE, SCORES_FILE)
+        names = [
+            name
+            for name in self.record.files
+            if name.endswith(".parquet") and "/" not in name and name not in own
+        ]
+        found = {name: self._table(name, ()) for name in names}
+        return {name: frame for name, frame in found.items() if frame is not None}
 
     @cached_property
     def problems(self) -> Problems:  # type: ignore[override]
@@ -147,7 +154,7 @@ def refuse_without_answers(frame: pl.DataFrame, where: object) -> None:
     """Refuse rows of a run that was made without answers and predictions.
 
     Args:
-        frame: Its examples, or its perturbed copies.
+        frame: Its examples.
         where: How messages call the run.
 
     Raises:

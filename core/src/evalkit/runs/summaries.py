@@ -42,6 +42,10 @@ class RunSummary(NamedTuple):
     """Why `evaluated` may be too early; None where it is known."""
     confidence: float | None = None
     """Probability of the run's intervals."""
+    perturbation: str | None = None
+    """What made the examples; None for a run that is not of perturbed examples."""
+    original: str | None = None
+    """The run of their originals."""
     is_named: bool = False
     """Whether the name of its model may mean it: it is complete, or partial for nothing
     but responses that a metric had a reason not to score, such as a judge's."""

@@ -69,7 +69,7 @@ def find_contradictions(
 _ONLY_SAID = (
     *("answer_kind", "bounds", "cluster", "counts.predictions", "delta_metrics"),
     *("errors", "headline_aggregate", "input_keys", "interval_rules", "notices"),
-    *("not_scored", "perturbations", "replications", "timings", "unparsed"),
+    *("not_scored", "perturbation", "replications", "timings", "unparsed"),
     *("warnings", "data (but for hashes and version)"),
     "columns (what was recorded beside the values)",
 )

@@ -5,11 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from evalkit.adapting.files import as_pipeline
 from evalkit.base.progress import Progress
-from evalkit.base.terms import Weight
 from evalkit.base.working_folder import WorkingFolder
 from evalkit.errors import AlignmentError, EvalkitError
 from evalkit.examples.files import chosen_data
@@ -33,19 +31,11 @@ from evalkit.workflows.declared_extractors import with_extractors
 from evalkit.workflows.evaluation_steps import (
     add_columns,
     bind,
-    find_copies,
     group,
     match,
-    read_copies,
-    refusals_of_copies,
-    refused_copies,
     score,
-    score_copies,
 )
 from evalkit.workflows.options import EvaluationOptions
-
-if TYPE_CHECKING:
-    from evalkit.robustness.inputs import Given
 
 
 def evaluate(
@@ -69,9 +59,6 @@ def evaluate(
     confidence: float = 0.95,
     seed: int = 0,
     jobs: int = 1,
-    perturbed: Given = (),
-    perturbed_predictions: Given = (),
-    weight: Weight = "original",
     out: str | Path | None = None,
     include_examples: bool = True,
     keep: Sequence[str] | str | None = None,
@@ -123,15 +110,6 @@ def evaluate(
         seed: Seed of the bootstrap.
         jobs: Processes that metrics written in Python may use; those that are given as
             objects, and quick ones, use only this process.
-        perturbed: Files of perturbed copies of the examples, as `evalkit perturb`
-            writes them, or tables of such rows; or runs of them (a result, a path, or
-            the start of an id, a model or `latest`, which are looked for in `out`, or
-            else in `runs`). Their effect on the scores is reported too
-            (`docs/perturbations.md`).
-        perturbed_predictions: The same model's predictions for each of the files, in
-            their order; a run holds its own.
-        weight: Whether each `original` counts the same under perturbation, or each
-            `copy`.
         out: Folder to write the run to; nothing is written by default.
         include_examples: Whether the run folder holds answers, predictions and the
             values of rejected rows.
@@ -142,8 +120,7 @@ def evaluate(
         observers: Observers to tell what happens: names, classes or instances.
         adapters: Adapters of rows: for `predictions`, and for `data` (the examples), a
             file of YAML or JSON, a list of adapters, or a `evalkit.adapters.Pipeline`.
-            Those of a data set come after the ones that it declares. Predictions
-            for perturbed copies go through theirs too.
+            Those of a data set come after the ones that it declares.
         map: Columns of the data by field, which are taken in their place:
             `{"statement": "text", "id": "#row", "facet:origin": "source"}`, as
             `evalkit show adapters/map-fields` says; after the adapters.
@@ -166,8 +143,7 @@ def evaluate(
 
     Raises:
         AlignmentError: The policies refuse the predictions; `error.result` holds
-            counts and problems, and is written to `out` too. Or perturbed copies are
-            not of this data.
+            counts and problems, and is written to `out` too.
         DataError: Data or predictions cannot be read.
         PluginError: A plugin is unknown or broken.
         StorageError: The run cannot be written.
@@ -187,7 +163,6 @@ def evaluate(
         confidence=confidence,
         seed=seed,
         jobs=jobs,
-        weight=weight,
         include_examples=include_examples,
         observers=observers,
         adapters=adapters,
@@ -207,8 +182,6 @@ def evaluate(
         options,
         model=model,
         task=task,
-        perturbed=perturbed,
-        perturbed_predictions=perturbed_predictions,
         out=out,
         registry=registry,
         progress=progress,
@@ -222,8 +195,6 @@ def evaluate_with(
     *,
     model: str | None = None,
     task: Any = None,
-    perturbed: Given = (),
-    perturbed_predictions: Given = (),
     out: str | Path | None = None,
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
@@ -236,8 +207,6 @@ def evaluate_with(
         options: All that says how they are evaluated.
         model: Name of the model.
         task: The task of a file of examples, by name or as an object.
-        perturbed: Perturbed copies, or runs of them.
-        perturbed_predictions: The model's predictions for them.
         out: Folder to write the run to.
         registry: Where plugins are found.
         progress: Told what is being done.
@@ -258,30 +227,15 @@ def evaluate_with(
         options = with_extractors(options, predictions, registry)
         asked = bind(dataset, task, options, registry, watchers)
         predictions = adapted_by(predictions, asked.adapters)
-        of_copies = as_pipeline((options.adapters or {}).get("perturbed"), registry)
-        sources = find_copies(
-            perturbed, perturbed_predictions, out or "runs", asked.adapters, of_copies
-        )
         model = model or default_model(predictions)
-        prepared = match(asked, predictions, model, bool(sources), progress)
-        copies = None
-        if sources:
-            progress("reading the perturbed copies", 0.35)
-            copies = read_copies(asked, prepared, sources, model, options.weight)
+        prepared = match(asked, predictions, model, progress)
         refused = prepared.alignment.refusal(asked.options.policies)
-        if copies is not None:
-            refused += refusals_of_copies(copies, asked.options)
         if not refused:
-            if copies is not None and options.against is not None:
-                raise EvalkitError("against= compares with no answers to copies")
-            prepared = beside(options.against, prepared)
-            prepared, copies = add_columns(asked, prepared, copies, progress)
+            prepared = add_columns(asked, beside(options.against, prepared), progress)
         parts = group(asked, prepared)
         if not refused:
             asked.tell("before_scoring", model=model, metrics=asked.metric_names)
             parts = score(parts, asked.options, progress, prepared.job)
-        if copies is not None:
-            parts = score_copies(parts, copies, asked.options, progress, not refused)
         given = prepared.predictions
         result = make_result(
             parts, asked.options, given, model, refused, watchers.warnings
@@ -294,8 +248,7 @@ def evaluate_with(
             progress("writing the run", 0.95)
             write(result, out, watchers)
         if refused:
-            further = refused_copies(copies) if copies is not None else []
-            message = refusal_message(result, refused, prepared.alignment, further)
+            message = refusal_message(result, refused, prepared.alignment)
             absent = prepared.alignment.absent
             raise AlignmentError(message, result, absent and absent.mapping)
         return result

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -16,8 +15,7 @@ from evalkit.base.copies import COPY_COLUMNS, TAGS
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.jobs import Job
 from evalkit.base.progress import Progress
-from evalkit.base.terms import Weight
-from evalkit.errors import EvalkitError, MetricError, PluginError
+from evalkit.errors import MetricError, PluginError
 from evalkit.examples.table import Examples
 from evalkit.plugins.attribute_owners import find_owner
 from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
@@ -45,11 +43,6 @@ from evalkit.scoring.records import MetricScores
 from evalkit.scoring.table import ScoringTable
 from evalkit.workflows.binding import bind_data
 from evalkit.workflows.options import EvaluationOptions
-
-# what is done with copies is imported where there are some
-if TYPE_CHECKING:
-    from evalkit.robustness.evaluation import Perturbed
-    from evalkit.robustness.inputs import CopySource, Given
 
 
 @dataclass(frozen=True)
@@ -167,45 +160,42 @@ def _bind_columns(
     return None if stage is None else stage.bind(resolver, metrics, known)
 
 
-def add_columns(
-    asked: Asked, prepared: Prepared, copies: Perturbed | None, progress: Progress
-) -> tuple[Prepared, Perturbed | None]:
-    """Add the computed columns to the responses, and to those to copies."""
+def add_columns(asked: Asked, prepared: Prepared, progress: Progress) -> Prepared:
+    """Add the computed columns to the responses."""
     stage, jobs = asked.computed_columns, asked.options.settings.jobs
     if stage is None:
-        return prepared, copies
+        return prepared
 
     def told(text: str) -> None:
         progress(text, 0.38)
 
-    examples = prepared.examples
-    alignment = stage.compute(examples, prepared.alignment, jobs, told)
-    alignments = [alignment]
-    if copies is not None:
-        files = [
-            each._replace(
-                alignment=stage.compute(each.examples, each.alignment, jobs, told)
-            )
-            for each in copies.copies
-        ]
-        copies = copies._replace(alignment=alignment, copies=files)
-        alignments += [each.alignment for each in files]
-    for computed in (computed for each in alignments for computed in each.computed):
+    alignment = stage.compute(prepared.examples, prepared.alignment, jobs, told)
+    for computed in alignment.computed:
         asked.watchers.warnings += computed.warnings
-    return prepared._replace(alignment=alignment), copies
+    return prepared._replace(alignment=alignment)
 
 
 def match(
     asked: Asked,
     predictions: Predictions,
     model: str,
-    has_copies: bool,
     progress: Progress,
+    *,
+    needs_all: bool = False,
 ) -> Prepared:
-    """Load the examples and match the predictions with them."""
+    """Load the examples and match the predictions with them.
+
+    Args:
+        asked: The plugins and options.
+        predictions: A model's responses.
+        model: Name of the model.
+        progress: Told what is being done.
+        needs_all: Whether later steps need the ids of all examples, also of those that
+            are not selected, and their tags as they are stored.
+    """
     needed = asked.columns
     if needed is not None:
-        needed |= {*COPY_COLUMNS, *([TAGS] * has_copies)}
+        needed |= {*COPY_COLUMNS, *([TAGS] * needs_all)}
     prepared = prepare(
         asked.dataset,
         asked.task,
@@ -219,7 +209,7 @@ def match(
         needed,
         # whoever groups by the answer or the prediction means those that are scored
         asked.fields | (asked.crossed - {"answer", "pred"}),
-        needs_all=has_copies,
+        needs_all=needs_all,
         extraction=asked.extraction,
     )
     return with_suggestions(prepared, asked.dataset, asked.task, asked.registry)
@@ -263,96 +253,6 @@ def score(
     scored += _own_scores(parts.dataset, examples, alignment, parts.groups)
     baselines = _baselines(scored[0].metric, measured.table)
     return parts._replace(scored=scored, baselines=baselines)
-
-
-def find_copies(
-    perturbed: Given,
-    predictions: Given,
-    runs: str | Path,
-    adapt: Pipeline | None = None,
-    adapt_copies: Pipeline | None = None,
-) -> list[CopySource]:
-    """Pair what is given as perturbed copies with the predictions for them."""
-    if _is_empty(perturbed) and _is_empty(predictions):
-        found: list[CopySource] = []
-    else:
-        from evalkit.robustness.inputs import pair_sources
-
-        found = pair_sources(perturbed, predictions, runs)
-    if adapt_copies is not None and _is_empty(predictions):
-        raise EvalkitError(
-            "adapters sit at 'perturbed', and no file of perturbed copies was given"
-        )
-    return [source.adapted_by(adapt, adapt_copies) for source in found]
-
-
-def _is_empty(given: Given) -> bool:
-    return isinstance(given, list | tuple) and not given
-
-
-def read_copies(
-    asked: Asked,
-    prepared: Prepared,
-    sources: Sequence[CopySource],
-    model: str,
-    weight: Weight,
-) -> Perturbed:
-    """Read the perturbed copies, and match the predictions for them."""
-    from evalkit.robustness.copies import Originals
-    from evalkit.robustness.evaluation import read_perturbed
-
-    return read_perturbed(
-        sources,
-        Originals(
-            asked.dataset,
-            asked.task,
-            asked.options.split,
-            prepared.ids,
-            prepared.examples,
-            model,
-            asked.fields,
-            asked.extraction,
-        ),
-        prepared.alignment,
-        asked.options.policies.on_duplicate,
-        asked.columns,
-        weight,
-        asked.registry,
-    )
-
-
-def refusals_of_copies(copies: Perturbed, options: Options) -> list[str]:
-    """Say why the policies refuse the copies; empty if they do not."""
-    from evalkit.robustness.records import perturbed_refusals
-
-    return perturbed_refusals(copies, options.policies)
-
-
-def refused_copies(copies: Perturbed) -> list[str]:
-    """Show the first rows of the copies that were not scored."""
-    from evalkit.robustness.records import refused_rows
-
-    return refused_rows(copies)
-
-
-def score_copies(
-    parts: Parts,
-    copies: Perturbed,
-    options: Options,
-    progress: Progress,
-    is_scored: bool,
-) -> Parts:
-    """Score the perturbed copies, and record them."""
-    from evalkit.robustness.evaluation import score_perturbed
-    from evalkit.robustness.records import record_perturbed
-
-    found = None
-    policies = options.policies
-    if is_scored:
-        progress("scoring the perturbed copies", 0.9)
-        found = score_perturbed(copies, parts.scored, policies, options.settings)
-    record = record_perturbed(copies, found, policies, options.include_examples)
-    return parts._replace(perturbed=record)
 
 
 def _crossed(

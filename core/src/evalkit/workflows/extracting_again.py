@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -225,11 +225,7 @@ def _record(before: RunRecord, extraction: Extraction, kept: pl.DataFrame) -> Ru
         notices=(
             *(text for text in before.notices if not _is_of_predictions(text)),
             *unparsed_notice(lacking, unparsed),
-            *_without_copies(before),
         ),
-        perturbed=(),
-        perturbations=(),
-        weight=None,
         errors=(),
         not_scored={},
     )
@@ -244,11 +240,3 @@ def _is_of_predictions(notice: str) -> bool:
         or is_about_unparsed(notice)
         or is_about_extractors(notice)
     )
-
-
-def _without_copies(record: RunRecord) -> Iterator[str]:
-    if record.perturbed:
-        yield (
-            "the scores under perturbation of the run that this was made of are left "
-            "out, as it does not hold the responses to its copies"
-        )

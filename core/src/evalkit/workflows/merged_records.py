@@ -113,9 +113,6 @@ def merged_record(
         against=first.against if len({r.against for r in records}) == 1 else None,
         core=core,
         environment=environment(),
-        weight=None,
-        perturbed=(),
-        perturbations=(),
     )
     return record.changed(run_id=merged_id(record))
 
@@ -219,7 +216,6 @@ def _notices(parts: Sequence[Result], examples: pl.DataFrame) -> tuple[str, ...]
         *merged_form_notices(examples, records[0].labels, kind, of_parts),
         *_selections(records),
         *_left_out(parts),
-        *_without_perturbations(records),
         *merged_job_notices(given),
         *job_notices({"name": None, "job": job and job.to_dict()}, counts),
     )
@@ -273,12 +269,6 @@ def _left_out(parts: Sequence[Result]) -> list[str]:
         for name in given
         if metric_of(name, names) is None
     ]
-
-
-def _without_perturbations(records: Sequence[RunRecord]) -> list[str]:
-    if not any(record.perturbed for record in records):
-        return []
-    return ["the parts' scores under perturbation are not merged"]
 
 
 def _with_common_kept(frames: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:

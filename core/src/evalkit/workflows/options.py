@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 from evalkit.adapting.extraction import ChosenBy, Extraction, as_extraction
 from evalkit.adapting.files import check_adapters, with_map
 from evalkit.adapting.normalising import check_normalise
 from evalkit.adapting.pipelines import Pipeline
-from evalkit.base.terms import Weight
-from evalkit.errors import (
-    AdapterError,
-    EvalkitError,
-    PluginContractError,
-    UnknownPluginError,
-)
+from evalkit.errors import AdapterError, PluginContractError, UnknownPluginError
 from evalkit.examples.selection import Selection
 from evalkit.inference.levels import check_confidence
 from evalkit.plugins.bound import BoundDataset, BoundTask
@@ -57,7 +51,6 @@ class EvaluationOptions:
     confidence: float = 0.95
     seed: int = 0
     jobs: int = 1
-    weight: Weight = "original"
     include_examples: bool = True
     observers: Sequence[Any] = ()
     adapters: Mapping[str, Any] | None = None
@@ -76,8 +69,6 @@ class EvaluationOptions:
         self.for_split("")
         check_adapters(self.adapters or {})
         check_normalise(self.normalise)
-        if self.weight not in get_args(Weight):
-            raise EvalkitError(f"weight must be original or copy, is {self.weight!r}")
 
     @property
     def policies(self) -> Policies:

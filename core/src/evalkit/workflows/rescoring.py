@@ -16,12 +16,8 @@ from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import environment
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.robustness.records import with_copy_scores
-from evalkit.robustness.rescoring import holds_copies, rescore_perturbed
-from evalkit.robustness.scores import PerturbedScores
 from evalkit.runs.data_columns import with_inputs
 from evalkit.runs.finding import as_result
-from evalkit.runs.folders import PERTURBED_FILE
 from evalkit.runs.identity import rescored_id
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.recording import recorded_component, recorded_core
@@ -63,8 +59,7 @@ def rescore(
     """Compute further metrics of a run, from what its folder holds.
 
     Neither the predictions nor, unless a metric asks for a field of the input, the data
-    are read again. Policies, confidence and seed are the run's. Where the run has
-    perturbed copies, the metrics are computed under perturbation too.
+    are read again. Policies, confidence and seed are the run's.
 
     Args:
         run: A result, the path of a run folder, the start of its id, its model, or
@@ -156,11 +151,7 @@ def _rescored(
     }
     order |= {metric.name: at for at, metric in enumerate(bound)}
     scored.sort(key=lambda found: order[found.name])
-    perturbed = None
-    if holds_copies(parent):
-        progress("scoring the perturbed copies", 0.9)
-        perturbed = rescore_perturbed(parent, measured, scored, settings)
-    result = _extended(parent, bound, extractors, scored, measured.groups, perturbed)
+    result = _extended(parent, bound, extractors, scored, measured.groups)
     return result, [*result.scores[len(parent.scores) :]]
 
 
@@ -203,14 +194,9 @@ def _extended(
     others: Sequence[Bound],
     scored: list[MetricScores],
     groups: Groups,
-    perturbed: PerturbedScores | None,
 ) -> Result:
-    record = _record(parent, bound, others, scored, perturbed)
+    record = _record(parent, bound, others, scored)
     scores = [*parent.scores, *to_scores(scored, groups, record.split)]
-    copies = parent.perturbed_examples
-    if perturbed is not None and copies is not None:
-        scores += perturbed.scores
-        copies = with_copy_scores(copies, perturbed.per_copy)
     examples = examples_of(parent)
     left = [*unscored_problems(examples, scored)]
     return Result(
@@ -219,7 +205,6 @@ def _extended(
         [*parent.problems, *left] if left else parent.problems,
         with_example_scores(examples, scored),
         parent.statistics | saved_statistics(scored, record.includes_examples),
-        copies,
         parent.column_details,
     )
 
@@ -229,12 +214,10 @@ def _record(
     bound: Sequence[BoundMetric],
     others: Sequence[Bound],
     scored: Sequence[MetricScores],
-    perturbed: PerturbedScores | None,
 ) -> RunRecord:
     before, core = parent.record, recorded_core()
     components = tuple(map(recorded_component, (*bound, *others)))
     failed = [found.error for found in scored if found.error]
-    failed += () if perturbed is None else perturbed.errors
     left = unscored_counts(scored)
     is_partial = (failed or left) and before.status == "complete"
     record = before.changed(
@@ -247,7 +230,6 @@ def _record(
             *before.notices,
             *notices_of(scored),
             *_mixed_rules(parent, bound),
-            *_without_copies(before, bound, perturbed),
         ),
         not_scored={**before.not_scored, **left},
         interval_rules=before.interval_rules,
@@ -257,21 +239,7 @@ def _record(
         components=(*before.components, *components),
         core=core,
         environment=environment(),
-        weight=before.weight,
-        perturbed=before.perturbed,
-        perturbations=before.perturbations,
+        perturbation=before.perturbation,
+        original=before.original,
     )
     return record.changed(run_id=rescored_id(record, components))
-
-
-def _without_copies(
-    record: RunRecord, bound: Sequence[BoundMetric], perturbed: PerturbedScores | None
-) -> list[str]:
-    """Say which metrics have no scores under perturbation, where others have."""
-    if not record.perturbed or perturbed is not None:
-        return []
-    names = ", ".join(metric.name for metric in bound)
-    return [
-        f"{names}: not computed under perturbation, as the run does not hold its "
-        f"copies ({PERTURBED_FILE}); `evalkit eval` does, with the perturbed files"
-    ]

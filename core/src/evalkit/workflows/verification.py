@@ -13,12 +13,11 @@ from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.robustness.rescoring import holds_copies, lacking_field, rescore_perturbed
 from evalkit.runs import recorded
 from evalkit.runs.column_tables import values_hash
 from evalkit.runs.data_columns import load_data, with_inputs
 from evalkit.runs.finding import as_result
-from evalkit.runs.folders import PERTURBED_FILE, find_damage
+from evalkit.runs.folders import find_damage
 from evalkit.runs.record import RunRecord
 from evalkit.runs.recording import recorded_component
 from evalkit.runs.results import Result
@@ -27,7 +26,7 @@ from evalkit.runs.scores import to_scores
 from evalkit.runs.stored import bound_component, examples_of
 from evalkit.runs.tables import measured_run, settings_of
 from evalkit.runs.unscored import unscored_answers
-from evalkit.scoring.measurement import Measured, measure
+from evalkit.scoring.measurement import measure
 from evalkit.scoring.records import MetricScores
 from evalkit.workflows.changed_code import CodeChange, compare_code
 from evalkit.workflows.compared_scores import COUNTS, Difference, differences
@@ -36,9 +35,6 @@ from evalkit.workflows.recounts import NOT_GIVEN, compare_predictions, other_cou
 
 if TYPE_CHECKING:
     import polars as pl
-
-UNDER_PERTURBATION = "scores under perturbation"
-"""Names all of them where they cannot be computed again."""
 
 
 class Verification(NamedTuple):
@@ -157,7 +153,9 @@ def verify(
         result, measured, _of_same_code(scored, metrics)
     )
     computed = to_scores(scored, measured.groups, record.split)
-    computed += _under_perturbation(result, measured, scored, unverified, jobs)
+    if record.perturbation is not None:
+        name = record.perturbation.name
+        computed = [score._replace(perturbation=name) for score in computed]
     stored = _verifiable(result, [metric.name for metric in ready], unverified)
     return Verification(
         result.run_id,
@@ -251,41 +249,6 @@ def _compared(result: Result) -> list[str]:
     return [field for field in COMPUTED if field not in BY_RULES]
 
 
-def under_perturbation(metric: str) -> str:
-    """Say which scores of a metric are meant: those under perturbation."""
-    return f"{metric} under perturbation"
-
-
-def _under_perturbation(
-    result: Result,
-    measured: Measured,
-    scored: Sequence[MetricScores],
-    unverified: dict[str, str],
-    jobs: int,
-) -> list[Score]:
-    """Compute the scores under perturbation again, as far as the copies are there."""
-    if not result.record.perturbed:
-        return []
-    if not holds_copies(result):
-        unverified[UNDER_PERTURBATION] = f"the run has no {PERTURBED_FILE}"
-        return []
-    able = []
-    for found in scored:
-        field = lacking_field(result, found.metric)
-        if field is None:
-            able.append(found)
-        else:
-            unverified[under_perturbation(found.name)] = (
-                f"it needs the field {field!r}, which a run does not hold of its copies"
-            )
-    settings = settings_of(result.record, jobs)
-    try:
-        return rescore_perturbed(result, measured, able, settings).scores
-    except StorageError as error:
-        unverified[UNDER_PERTURBATION] = str(error)
-        return []
-
-
 def _verifiable(
     result: Result, ready: Sequence[str], unverified: dict[str, str]
 ) -> list[Score]:
@@ -294,11 +257,6 @@ def _verifiable(
     stored = []
     for score in result.scores:
         name = metric_of(score.metric, names)
-        lacking = {under_perturbation(str(each)) for each in (name, score.metric)}
-        if score.perturbation is not None and (
-            {UNDER_PERTURBATION, *lacking} & unverified.keys()
-        ):
-            continue
         if name in ready:
             stored.append(score)
         elif name is None:

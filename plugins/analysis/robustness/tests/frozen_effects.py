@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-import evalkit
-from evalkit.reporting import find_flips
+from evalkit_analysis_robustness import (
+    evaluate_perturbed,
+    find_effects,
+    find_flips,
+)
 
 
 def effects_and_flips(
-    dataset: Any, predictions: Any, copies: Any, answers: Any, **options: Any
+    dataset: Any, predictions: Any, perturbed: Any, answers: Any, **options: Any
 ) -> dict[str, Any]:
     """Return value and `n` of all effects, and the ids of the flips by kind."""
     given = {"data": dataset} if isinstance(dataset, list) else {"dataset": dataset}
-    result = evalkit.evaluate(
+    result = evaluate_perturbed(
         **given,
         predictions=predictions,
-        perturbed=[copies],
+        perturbed=[perturbed],
         perturbed_predictions=[answers],
         model="m",
         **options,
     )
     effects: dict[str, dict[str, Any]] = {}
-    for score in result.under_perturbation:
+    for score in find_effects(result).scores:
         key = f"{score.metric} / {score.perturbation} / {score.computed_on}"
         effects.setdefault(key, {})[score.tag or ""] = [score.value, score.n]
     flips: dict[str, list[str]] = {}

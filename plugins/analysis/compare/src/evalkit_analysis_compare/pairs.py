@@ -249,8 +249,6 @@ def _notices(pair: PairedRuns) -> Iterator[str]:
         yield f"{mixed}; the first's are used"
     if warning := _cluster_warning(pair):
         yield warning
-    if first.under_perturbation or second.under_perturbation:
-        yield "scores under perturbation are not compared; `evalkit show` has them"
     mine, others = (_metric_components(result) for result in (first, second))
     for name in sorted({*mine} & {*others}):
         if mine[name] != others[name]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from evalkit import Result, Score
     from evalkit_analysis_compare import Comparison
+    from evalkit_analysis_robustness import Effects
 
 Bounds = tuple[float | None, float | None]
 
@@ -41,6 +42,13 @@ class Shown:
         return dict(self.result.record.bounds)
 
     @cached_property
+    def effects(self) -> Effects:
+        """The effects of perturbations."""
+        from evalkit_analysis_robustness import find_effects
+
+        return find_effects(self.result)
+
+    @cached_property
     def whole(self) -> dict[str, Score]:
         """The scores of the whole set, by metric."""
         return {score.metric: score for score in self.result.scores if score.is_whole}
@@ -50,9 +58,7 @@ class Shown:
         """The scores of tags and crossings, by metric and tag."""
         found: dict[str, dict[str, Score]] = {}
         for score in self.result.scores:
-            if score.tag is None or score.perturbation is not None:
-                continue
-            if score.aggregate is None:
+            if score.tag is not None and score.aggregate is None:
                 found.setdefault(score.metric, {})[score.tag] = score
         return found
 
@@ -116,7 +122,6 @@ def comparable_tags(results: Iterable[Result]) -> int:
         for result in results
         for score in result.scores
         if score.tag is not None
-        and score.perturbation is None
         and score.aggregate is None
         and score.n >= FEWEST_EXAMPLES
     }

@@ -79,7 +79,8 @@ def choose_runs(folders: Sequence[Path], since: datetime | None) -> Chosen:
             why = missing(uri) if is_offline() else f"there are no runs in {uri}"
             raise StorageError(why)
         notices += [run.problem for run in found if run.problem is not None]
-        listed += [run for run in found if run.problem is None]
+        whole = (run for run in found if run.problem is None)
+        listed += [run for run in whole if run.perturbation is None]
     recent = [run for run in listed if is_since(run.evaluated, since)]
     complete = [run for run in recent if run.is_named and run.model]
     parents = {run.parent for run in complete}
@@ -171,8 +172,7 @@ def columns_of(
 def _score(
     run: Result, metric: str, aggregate: str | None, tag: str | None
 ) -> Score | None:
-    wanted = (metric, aggregate, tag, None)
     for score in run.scores:
-        if (score.metric, score.aggregate, score.tag, score.perturbation) == wanted:
+        if (score.metric, score.aggregate, score.tag) == (metric, aggregate, tag):
             return score
     return None

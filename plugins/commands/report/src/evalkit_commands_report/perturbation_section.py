@@ -67,7 +67,7 @@ def effects_of(run: Shown, metric: str) -> dict[str, dict[str, Score]]:
         The scores of the whole set: the largest drop first, families last.
     """
     found: dict[str, dict[str, Score]] = {}
-    for score in run.result.under_perturbation:
+    for score in run.effects.scores:
         if score.metric == metric and score.tag is None and score.perturbation:
             found.setdefault(score.perturbation, {})[score.computed_on] = score
 
@@ -124,8 +124,8 @@ def _of_run(run: Shown, group: Gathered) -> Markup | None:
 def uncertain_of(run: Shown) -> set[str]:
     """Return the perturbations after which answers may not hold."""
     return {
-        each.perturbation
-        for each in run.result.record.perturbations
+        each.name
+        for each in run.effects.perturbations
         if each.label_effect == "uncertain"
     }
 

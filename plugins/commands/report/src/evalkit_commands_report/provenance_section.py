@@ -58,9 +58,7 @@ def _run(run: Shown) -> Markup:
 def _facts(record: RunRecord) -> Iterator[tuple[str, str]]:
     """Return what is known, each with its name; what is not known is left out."""
     data, policies = record.data, record.policies
-    perturbed = [
-        f"{each.file or 'rows'} ({_hash(each.sha256)})" for each in record.perturbed
-    ]
+    perturbation = record.perturbation
     named = record.predictions.name or "rows"
     facts = {
         "Run": record.run_id,
@@ -74,7 +72,7 @@ def _facts(record: RunRecord) -> Iterator[tuple[str, str]]:
         "Content warning": data.content_warning,
         "Data files": ", ".join(f"{f.name} ({_hash(f.sha256)})" for f in data.files),
         "Predictions": f"{named} ({_hash(record.predictions.sha256)})",
-        "Perturbed files": ", ".join(perturbed),
+        "Perturbation": "" if perturbation is None else perturbation.name,
         "Policies": f"missing: {policies.on_missing}, invalid: {policies.on_invalid}, "
         f"duplicate: {policies.on_duplicate}",
         "Selection": ""

@@ -177,10 +177,11 @@ def _all_metrics(group: Gathered) -> Markup | None:
     """Return all scores of the whole set, and those over the tags of facets."""
     rows: list[list[Child]] = []
     for run in group.scored:
-        for score in run.result.scores:
-            is_aggregate = score.aggregate is not None and score.perturbation is None
-            if score.is_whole or is_aggregate:
-                rows.append(_metric_row(run, score))
+        rows += [
+            _metric_row(run, score)
+            for score in run.result.scores
+            if score.is_whole or score.aggregate is not None
+        ]
     if not rows:
         return None
     header: list[Child] = ["Metric", "Of", "Model", "Score", "Interval", "n"]

@@ -98,19 +98,6 @@ class Example(BaseModel):
     status: Status = Field(description="What became of the prediction")
 
 
-class Copy(BaseModel):
-    """A row of `perturbed.parquet`, which has columns of the task and metrics too."""
-
-    id: str = Field(min_length=1, description="Id of the perturbed copy")
-    input_id: str = Field(description="Id of the original")
-    perturbation: str = Field(description="Name of the perturbation")
-    tags: list[str] = Field(description="The tags of the copy")
-    cluster: UInt64 | None = Field(
-        description="Number of the cluster; null where there are none"
-    )
-    status: Status = Field(description="What became of the prediction")
-
-
 class Annotation(SchemaModel):
     """A row of `columns/ANNOTATOR.parquet`."""
 

@@ -26,7 +26,7 @@ from evalkit.inference.skewed_means import (
 )
 from evalkit_analysis_compare.effective_pairs import share_difference_interval
 
-from ..perturbed_plugins import LABELS, Clustered, Data, evaluate, example
+from .perturbed_plugins import LABELS, Clustered, Data, evaluate, example, scores_of
 
 PERTURBATIONS = {
     "invariant": ("invariant", ("robustness",)),
@@ -323,7 +323,7 @@ Key = tuple[str, str, str, Any]
 def check(result: Result, key: Key, expected: Expected) -> None:
     [score] = [
         score
-        for score in result.under_perturbation
+        for score in scores_of(result)
         if (score.metric, score.perturbation, score.computed_on, score.tag) == key
     ]
     values = np.array([each.value for each in expected.values])
@@ -361,7 +361,7 @@ def check_interval(
 ) -> None:
     [score] = [
         score
-        for score in result.under_perturbation
+        for score in scores_of(result)
         if (score.metric, score.perturbation, score.computed_on, score.tag) == key
     ]
     values = np.array([each.value for each in expected.values])
@@ -434,7 +434,7 @@ def test_every_quantity_is_what_plain_python_makes_of_it(case: Case) -> None:
                 None if cluster is None else (lambda each, name=cluster: each.row[name])
             )
             check_interval(result, key, expected, by)
-    for score in result.under_perturbation:
+    for score in scores_of(result):
         if score.value is not None:
             name = str(score.perturbation)
             is_lone = score.computed_on == "worst-of-all"

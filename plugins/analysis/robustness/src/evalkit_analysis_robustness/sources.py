@@ -1,4 +1,4 @@
-"""What a caller gives as perturbed copies: files, tables, rows, and runs of them."""
+"""What a caller gives as perturbed examples: files, tables, rows, and runs."""
 
 from __future__ import annotations
 
@@ -37,16 +37,6 @@ class FileSource(NamedTuple):
     """How messages call the copies."""
     predictions_name: str
 
-    @property
-    def recorded_name(self) -> str:
-        """How the record of a run calls the copies: files without their folders."""
-        return Path(self.name).name
-
-    @property
-    def recorded_predictions(self) -> str:
-        """How the record of a run calls the predictions."""
-        return Path(self.predictions_name).name
-
     def adapted_by(self, predictions: Pipeline | None, rows: Pipeline | None) -> Self:
         """Return the same with predictions, and with copies, that adapters change."""
         return self._replace(
@@ -67,28 +57,18 @@ class RunSource(NamedTuple):
         """How messages call the predictions."""
         return self.name
 
-    @property
-    def recorded_name(self) -> str:
-        """How the record of a run calls the copies."""
-        return self.name
-
-    @property
-    def recorded_predictions(self) -> str:
-        """How the record of a run calls the predictions."""
-        return self.name
-
     def adapted_by(self, _predictions: Any, _rows: Any) -> Self:
         """Return the same: what a run holds was adapted when it was made."""
         return self
 
 
-CopySource = FileSource | RunSource
+Source = FileSource | RunSource
 """Where copies and the predictions for them are from."""
 
 
 def pair_sources(
     perturbed: Given, predictions: Given, runs: str | Path = "runs"
-) -> list[CopySource]:
+) -> list[Source]:
     """Pair files of copies with files of predictions, by position.
 
     Args:
@@ -126,7 +106,7 @@ def pair_sources(
             f"{alone}"
         )
     answers = iter(responses)
-    found: list[CopySource] = []
+    found: list[Source] = []
     for number, rows in enumerate(copies, 1):
         if isinstance(rows, Result):
             found.append(RunSource(rows, f"the run {rows.run_id}"))

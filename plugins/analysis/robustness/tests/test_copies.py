@@ -15,8 +15,9 @@ import evalkit
 from evalkit import Result
 from evalkit.errors import AlignmentError, DataError, EvalkitError, SchemaError
 from evalkit.runs.stored import read_run
+from evalkit_analysis_robustness import evaluate_perturbed
 
-from ..perturbed_plugins import (
+from .perturbed_plugins import (
     REGISTRY,
     Data,
     Faceted,
@@ -26,6 +27,7 @@ from ..perturbed_plugins import (
     evaluate,
     example,
     found,
+    scores_of,
 )
 
 ROWS = [example("1", "a", "x"), example("2", "b", "y"), example("3", "a")]
@@ -97,7 +99,7 @@ class TestRefusals:
 
     def test_files_must_be_paired(self) -> None:
         with pytest.raises(EvalkitError, match="2 perturbed files and 1 file of"):
-            evalkit.evaluate(
+            evaluate_perturbed(
                 Data(ROWS),
                 SAID,
                 perturbed=[COPIES, COPIES],
@@ -107,7 +109,7 @@ class TestRefusals:
 
     def test_a_uid_is_in_one_file_only(self) -> None:
         with pytest.raises(AlignmentError, match="the same uid: '1_i'"):
-            evalkit.evaluate(
+            evaluate_perturbed(
                 Data(ROWS),
                 SAID,
                 perturbed=[COPIES, COPIES[:1]],
@@ -209,7 +211,7 @@ class TestSelection:
 
     def test_all_of_them_may_be_left_out(self) -> None:
         result = score(filters={"uid": ["3"]})
-        assert result.under_perturbation == []
+        assert scores_of(result) == []
         assert "2 copies of examples that are not" in " ".join(result.notices)
 
 
@@ -221,12 +223,12 @@ class TestTags:
             changed(COPIES[1], tags=...),
         ]
         result = score(rows)
-        tags = {s.tag for s in result.under_perturbation if s.computed_on == "drop"}
+        tags = {s.tag for s in scores_of(result) if s.computed_on == "drop"}
         assert tags == {None, "z", "y"}
 
     def test_tags_can_be_lost(self) -> None:
         result = score([changed(COPIES[0], tags=[])])
-        tags = {s.tag for s in result.under_perturbation if s.computed_on == "drop"}
+        tags = {s.tag for s in scores_of(result) if s.computed_on == "drop"}
         assert tags == {None}
 
     def test_stored_tags_that_are_not_the_scored_ones_are_no_change(self) -> None:
@@ -236,7 +238,7 @@ class TestTags:
             for row in (copy("1_i", rows[0]), copy("2_i", rows[1]))
         ]
         result = evaluate(rows, SAID[:2], copies, SAID_OF_COPIES, dataset=Faceted)
-        tags = {s.tag for s in result.under_perturbation if s.computed_on == "drop"}
+        tags = {s.tag for s in scores_of(result) if s.computed_on == "drop"}
         assert tags == {None, "kind:x", "kind:y"}
 
     def test_data_without_tags_may_have_copies_with_and_without(self) -> None:
@@ -249,13 +251,13 @@ class TestTags:
             ([changed(plain[0], tags=["z"]), plain[1]], {None, "z", "(untagged)"}),
         ):
             result = evaluate(rows, SAID, copies, SAID_OF_COPIES)
-            drops = [s for s in result.under_perturbation if s.computed_on == "drop"]
+            drops = [s for s in scores_of(result) if s.computed_on == "drop"]
             assert {score.tag for score in drops} == tags
 
     def test_a_table_may_not_know_what_its_empty_lists_would_hold(self) -> None:
         tags = pl.Series("tags", [[], []], dtype=pl.List(pl.Null))
         result = score(pl.DataFrame(COPIES).with_columns(tags))
-        drops = [s for s in result.under_perturbation if s.computed_on == "drop"]
+        drops = [s for s in scores_of(result) if s.computed_on == "drop"]
         assert {score.tag for score in drops} == {None}
 
     def test_tags_that_are_no_lists_of_texts_are_refused(self) -> None:
@@ -267,7 +269,7 @@ class TestTags:
     def test_a_data_set_that_scores_itself_has_no_own_score_of_copies(self) -> None:
         result = evaluate(ROWS, SAID, COPIES, SAID_OF_COPIES, dataset=SelfScored)
         assert result["self-scored#rows"].value == 3
-        assert {s.metric for s in result.under_perturbation} == {"right"}
+        assert {s.metric for s in scores_of(result)} == {"right"}
 
     def test_a_column_of_numbers_is_no_column_of_ids(self) -> None:
         rows = [changed(row, input_id=1.5) for row in COPIES]
@@ -322,7 +324,7 @@ class TestFiles:
         of_files = score(**self.files(tmp_path))
         assert of_files.scores == score().scores
         frame = pl.DataFrame(COPIES)
-        of_frames = evalkit.evaluate(
+        of_frames = evaluate_perturbed(
             Data(ROWS),
             SAID,
             metrics=["right"],
@@ -361,7 +363,7 @@ class TestFiles:
 
     @pytest.mark.slow
     def test_two_files_are_one_after_the_other(self) -> None:
-        both = evalkit.evaluate(
+        both = evaluate_perturbed(
             Data(ROWS),
             SAID,
             metrics=["right", "macro-recall"],
@@ -376,7 +378,7 @@ class TestFiles:
     ) -> None:
         runs = [score(filters={"uid": uids}, model="m") for uids in (["1"], ["2", "3"])]
         merged = evalkit.merge(runs, registry=REGISTRY)
-        assert merged.under_perturbation == []
+        assert scores_of(merged) == []
         assert merged.to_dict()["perturbed"] == []
         assert "the parts' scores under perturbation are not merged" in merged.notices
 

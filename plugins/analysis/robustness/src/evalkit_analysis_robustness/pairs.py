@@ -1,10 +1,8 @@
-"""The table of pairs of a copy and its original, in groups.
+"""Pairs of an original and a perturbed example, in groups.
 
-A tag's group holds the copies that have the tag, and an original takes part in it
-through these copies. With weights per original, the copies of an original that are in a
-group become one value, so that an original with many copies counts no more than one
-with a single copy, and the rows of a mean are originals. With weights per copy its rows
-are pairs, and the originals are their clusters where some have several copies.
+The group of a tag holds the perturbed examples that have the tag, and an original takes
+part in it through them. All perturbed examples of an original that are in a group
+become one value, so that every original counts once.
 """
 
 from __future__ import annotations
@@ -17,11 +15,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evalkit.base.terms import Weight
 from evalkit.inference.intervals import Floats, Integers
-from evalkit.inference.resampling import Units, unit_keys
-from evalkit.robustness.copies import Copies
+from evalkit.inference.resampling import Units
 from evalkit.scoring.grouping import group_by_tag
+from evalkit_analysis_robustness.examples import Perturbed
 
 Reduction = Literal["mean", "least", "greatest"]
 """What several copies of an original become."""
@@ -29,7 +26,7 @@ Reduction = Literal["mean", "least", "greatest"]
 Mask = NDArray[np.bool_]
 
 
-class PerturbedSample(NamedTuple):
+class Sample(NamedTuple):
     """The examples that originals are."""
 
     ids: pl.Series
@@ -46,32 +43,34 @@ class PerturbedSample(NamedTuple):
 
 
 class Pairs:
-    """The copies of all files, one after the other, with their originals.
+    """The perturbed examples of all perturbations, one after the other.
 
     Args:
-        copies: The files.
-        counted: The statuses of copies that scores are about.
+        parts: The perturbed examples of each perturbation.
+        counted: The statuses of examples that scores are about.
         sample: The examples that are evaluated.
 
     Attributes:
         sample: The same.
         originals: Position of the original of each pair.
-        perturbations: What made the copy of each pair.
-        tags: The tags of the copy of each pair.
-        counted: Whether the prediction for the copy counts.
-        starts: The number of the first pair of each file.
+        tags: The tags of the perturbed example of each pair.
+        counted: Whether the prediction for the perturbed example counts.
+        starts: The number of the first pair of each perturbation.
     """
 
     def __init__(
-        self, copies: Sequence[Copies], counted: Sequence[str], sample: PerturbedSample
+        self, parts: Sequence[Perturbed], counted: Sequence[str], sample: Sample
     ) -> None:
         self.sample = sample
-        self.originals: Integers = np.concatenate([each.originals for each in copies])
-        self.perturbations = pl.concat([each.perturbations for each in copies])
-        self.tags = pl.concat([each.examples.frame["tags"] for each in copies])
-        statuses = pl.concat([each.alignment.statuses for each in copies])
+        self.originals: Integers = np.concatenate([each.originals for each in parts])
+        self.tags = pl.concat([each.examples.frame["tags"] for each in parts])
+        statuses = pl.concat([each.alignment.statuses for each in parts])
         self.counted: Mask = statuses.is_in(list(counted)).to_numpy()
-        sizes = [len(each.originals) for each in copies]
+        self._names = np.repeat(
+            np.arange(len(parts)), [len(each.originals) for each in parts]
+        )
+        self._parts = [each.name for each in parts]
+        sizes = [len(each.originals) for each in parts]
         self.starts: list[int] = [0, *np.cumsum(sizes)[:-1].tolist()]
 
     @property
@@ -80,18 +79,14 @@ class Pairs:
         return len(self.originals)
 
     def made_by(self, perturbations: Sequence[str]) -> Mask:
-        """Tell which copies some perturbations made."""
-        made: Mask = self.perturbations.is_in(list(perturbations)).to_numpy()
+        """Tell which examples some perturbations made."""
+        numbers = [self._parts.index(name) for name in perturbations]
+        made: Mask = np.isin(self._names, numbers)
         return made
-
-    @cached_property
-    def original_keys(self) -> NDArray[np.uint64]:
-        """A number for each example that depends on its id alone."""
-        return unit_keys(self.sample.ids, 0)
 
 
 class Rows(NamedTuple):
-    """What a mean is over: one row for each original, or pair, in each group."""
+    """What a mean is over: one row for each original in each group."""
 
     group: Integers
     original: Integers
@@ -101,8 +96,6 @@ class Rows(NamedTuple):
     no value."""
     used: Integers
     """How many of them took part."""
-    are_originals: bool
-    """Whether each original has one row in a group."""
 
     @property
     def by_group(self) -> list[Integers]:
@@ -118,7 +111,6 @@ class PairGroups:
     Args:
         pairs: All pairs.
         chosen: Which of them are in the groups.
-        weight: What counts the same.
 
     Attributes:
         pairs: The same.
@@ -126,10 +118,9 @@ class PairGroups:
         pair: The pair of each membership.
         group: The group of each membership.
         original: The original of each membership.
-        by_original: Whether the rows of a mean are originals.
     """
 
-    def __init__(self, pairs: Pairs, chosen: Mask, weight: Weight) -> None:
+    def __init__(self, pairs: Pairs, chosen: Mask) -> None:
         self.pairs = pairs
         numbers = np.flatnonzero(chosen)
         groups = group_by_tag(pairs.tags.gather(numbers))
@@ -137,14 +128,10 @@ class PairGroups:
         self.pair: Integers = numbers[groups.position]
         self.group: Integers = groups.group.astype(np.int64)
         self.original: Integers = pairs.originals[self.pair]
-        several = len(np.unique(pairs.originals[numbers])) < len(numbers)
-        self.by_original = weight == "original" or not several
 
     @cached_property
     def once(self) -> Integers:
-        """The memberships of originals: where rows are originals, one in each group."""
-        if not self.by_original:
-            return np.arange(len(self.group))
+        """One membership of each original in each group."""
         code = self.group * np.int64(len(self.pairs.sample.ids)) + self.original
         first: Integers = np.unique(code, return_index=True)[1]
         return first
@@ -152,13 +139,12 @@ class PairGroups:
     def rows(
         self, values: Floats, chosen: Mask | None = None, reduction: Reduction = "mean"
     ) -> Rows:
-        """Make rows of the values of pairs; those of one original become one value.
+        """Make one row of the values of each original's perturbed examples.
 
         Args:
             values: The value of each pair, of shape (pairs,); NaN for none.
             chosen: Which pairs could have a value, for the coverage; all by default.
-            reduction: What the values of an original become: with weights per original
-                their mean; their least or greatest whatever the weight.
+            reduction: What the values of an original become.
 
         Returns:
             The rows.
@@ -194,11 +180,9 @@ class PairGroups:
             group if offered is None else group[offered], minlength=len(self.tags)
         )
         taken = np.bincount(group[used], minlength=len(self.tags))
-        are_originals = self.by_original or reduction != "mean"
         found = group[used], original[used], value[used]
-        if are_originals:
-            found = reduce_values(*found, len(self.pairs.sample.ids), reduction)
-        return Rows(*found, sizes, taken, are_originals)
+        reduced = reduce_values(*found, len(self.pairs.sample.ids), reduction)
+        return Rows(*reduced, sizes, taken)
 
 
 def reduce_values(

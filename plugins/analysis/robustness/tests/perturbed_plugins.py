@@ -14,6 +14,7 @@ from evalkit import Result, Score
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import Catalog
 from evalkit.plugins.registry import Registry
+from evalkit_analysis_robustness import evaluate_perturbed, find_effects
 
 LABELS = ("a", "b", "c")
 
@@ -321,13 +322,18 @@ def evaluate(
 ) -> Result:
     """Evaluate with one table of copies."""
     options = {"metrics": ["right"], "registry": REGISTRY, **options}
-    return evalkit.evaluate(
+    return evaluate_perturbed(
         dataset(list(rows)),
         predictions,
         perturbed=[copies],
         perturbed_predictions=[answers],
         **options,
     )
+
+
+def scores_of(result: Result) -> Sequence[Score]:
+    """Return the scores under perturbation."""
+    return find_effects(result).scores
 
 
 def found(
@@ -340,7 +346,7 @@ def found(
     """Give the one score that is asked for."""
     [score] = [
         score
-        for score in result.under_perturbation
+        for score in scores_of(result)
         if (score.metric, score.perturbation, score.computed_on, score.tag)
         == (metric, perturbation, computed_on, tag)
     ]

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import evalkit
 from evalkit import Result
 from evalkit.errors import SchemaError
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import Catalog
 from evalkit.plugins.registry import Registry
+from evalkit_analysis_robustness import evaluate_perturbed
 
-from .. import perturbed_plugins
-from ..perturbed_plugins import (
+from . import perturbed_plugins
+from .perturbed_plugins import (
     REGISTRY,
     Data,
     SelfScored,
@@ -27,6 +27,7 @@ from ..perturbed_plugins import (
     evaluate,
     example,
     found,
+    scores_of,
 )
 
 ROWS = [example("1", "a", "x"), example("2", "b")]
@@ -65,7 +66,7 @@ class TestRowsThatSay:
             "told_by": "rows",
             "expects": False,
         }
-        views = {s.perturbation for s in result.under_perturbation}
+        views = {s.perturbation for s in scores_of(result)}
         assert views == {"elsewhere:p=1", "family:b", "family:fairness"}
         assert found(result, "agreement", "elsewhere:p=1").value == 0.5
         assert result.notices == (
@@ -77,7 +78,7 @@ class TestRowsThatSay:
         assert known(score(stated("doubtful")))["label_effect"] == "invariant"
         result = score(stated("invariant", "uncertain", ()))
         assert known(result)["families"] == []
-        assert {s.perturbation for s in result.under_perturbation} == {"invariant"}
+        assert {s.perturbation for s in scores_of(result)} == {"invariant"}
 
     def test_a_plugin_without_expect_is_not_built(
         self, monkeypatch: pytest.MonkeyPatch
@@ -116,7 +117,7 @@ class TestRowsThatSay:
         assert score(stated("directed+elsewhere")).notices == ()
 
     def test_they_are_no_tags(self) -> None:
-        tags = {s.tag for s in score(stated()).under_perturbation}
+        tags = {s.tag for s in scores_of(score(stated()))}
         assert tags == {None, "x", "(untagged)"}
 
 
@@ -145,7 +146,7 @@ class TestRowsThatDoNotSay:
         assert "the parameter words is a path" in notice
 
     def test_rows_of_another_file_may_say(self) -> None:
-        result = evalkit.evaluate(
+        result = evaluate_perturbed(
             Data(ROWS),
             SAID,
             metrics=["right"],
@@ -202,7 +203,7 @@ class TestRefusals:
 
     def test_nor_must_files(self) -> None:
         with pytest.raises(SchemaError, match="'2_i' of perturbed rows 2; all copies"):
-            evalkit.evaluate(
+            evaluate_perturbed(
                 Data(ROWS),
                 SAID,
                 perturbed=[stated()[:1], stated(label_effect="uncertain")[1:]],

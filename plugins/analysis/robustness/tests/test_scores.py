@@ -12,10 +12,11 @@ from evalkit import Result
 from evalkit.inference.cluster_sizes import degrees_of_freedom
 from evalkit.inference.intervals import share_interval
 from evalkit.inference.student_t import t_quantile
-from evalkit.robustness.scores import UNCERTAIN
-from evalkit.robustness.sets import NO_WORST, UNEQUAL
+from evalkit_analysis_robustness import evaluate_perturbed
+from evalkit_analysis_robustness.scores import UNCERTAIN
+from evalkit_analysis_robustness.sets import NO_WORST, UNEQUAL
 
-from ..perturbed_plugins import (
+from .perturbed_plugins import (
     Clustered,
     FailsOnCopies,
     Furthest,
@@ -27,6 +28,7 @@ from ..perturbed_plugins import (
     example,
     found,
     get_share,
+    scores_of,
 )
 
 E, N, C = "a", "b", "c"
@@ -227,7 +229,7 @@ class TestByHand:
         assert (worst.value, worst.reason) == (None, NO_WORST)
         kinds = {
             score.computed_on
-            for score in result.under_perturbation
+            for score in scores_of(result)
             if score.metric == "macro-recall"
         }
         assert kinds == {"original", "perturbed", "drop", "worst"}
@@ -317,7 +319,7 @@ class TestIntervals:
             "drop",
             metric="macro-recall",
         )
-        monkeypatch.setattr("evalkit.robustness.drops.MOST_DRAWN", 10)
+        monkeypatch.setattr("evalkit_analysis_robustness.drops.MOST_DRAWN", 10)
         smooth = found(
             evaluate(rows, said, copies, of_copies, **options),
             "drop",
@@ -331,8 +333,8 @@ class TestIntervals:
     def test_the_delta_methods_drop_knows_that_one_cluster_is_large(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("evalkit.robustness.drops.MOST_DRAWN", 10)
-        monkeypatch.setattr("evalkit.robustness.drops.FEWEST_CHANGED", 0)
+        monkeypatch.setattr("evalkit_analysis_robustness.drops.MOST_DRAWN", 10)
+        monkeypatch.setattr("evalkit_analysis_robustness.drops.FEWEST_CHANGED", 0)
         pages = np.repeat(np.arange(9), [40, *[5] * 8])
         rows = [
             {**example(str(n), E), "page": str(page)} for n, page in enumerate(pages)
@@ -372,7 +374,7 @@ class TestEffects:
     def kinds(self, result: Result, perturbation: str) -> set[str]:
         return {
             score.computed_on
-            for score in result.under_perturbation
+            for score in scores_of(result)
             if score.perturbation == perturbation
         }
 
@@ -405,13 +407,13 @@ class TestEffects:
     def test_an_uncertain_one_is_in_no_family_and_flagged(self) -> None:
         result = self.score("doubtful")
         assert "agreement" not in self.kinds(result, "doubtful")
-        assert {s.perturbation for s in result.under_perturbation} == {"doubtful"}
+        assert {s.perturbation for s in scores_of(result)} == {"doubtful"}
         assert found(result, "drop", "doubtful").flag == UNCERTAIN
         assert found(result, "original", "doubtful").flag is None
 
     def test_an_unknown_one_counts_as_uncertain_with_a_notice(self) -> None:
         result = self.score("nobody")
-        assert {s.perturbation for s in result.under_perturbation} == {"nobody"}
+        assert {s.perturbation for s in scores_of(result)} == {"nobody"}
         [notice] = result.notices
         assert notice.startswith("nobody: its effect on answers is unknown")
         assert result.to_dict()["perturbations"][0]["told_by"] is None
@@ -520,7 +522,7 @@ class TestMetrics:
         score = found(result, "perturbed", metric="root-mean")
         # squares: (1 + 0) / 2, 0, 1, 4
         assert score.value == pytest.approx(math.sqrt((0.5 + 0 + 1 + 4) / 4))
-        kinds = {score.computed_on for score in result.under_perturbation}
+        kinds = {score.computed_on for score in scores_of(result)}
         assert "agreement" not in kinds
 
     def test_a_function_of_lists_with_equal_numbers_of_copies(self) -> None:
@@ -561,11 +563,10 @@ class TestEdges:
             assert (score.value, score.reason) == (None, "no example was scored")
 
     def test_copies_of_a_file_that_do_not_count_are_left_out(self) -> None:
-        import evalkit
 
-        from ..perturbed_plugins import REGISTRY, Data
+        from .perturbed_plugins import REGISTRY, Data
 
-        result = evalkit.evaluate(
+        result = evaluate_perturbed(
             Data(X),
             SAID_X,
             metrics=["right", get_share],
@@ -581,7 +582,7 @@ class TestEdges:
 
     @pytest.mark.parametrize("interval", ["none", "delta"])
     def test_a_metric_without_interval_or_gradient(self, interval: str) -> None:
-        from ..perturbed_plugins import MacroRecall
+        from .perturbed_plugins import MacroRecall
 
         class Other(MacroRecall):
             pass
@@ -595,7 +596,7 @@ class TestEdges:
             assert drop.ci_method == "paired-bootstrap"
 
     def test_a_per_example_metric_that_declares_no_interval_has_none(self) -> None:
-        from ..perturbed_plugins import Right
+        from .perturbed_plugins import Right
 
         class Bare(Right):
             interval = "none"
@@ -649,7 +650,7 @@ class TestEdges:
     def test_a_metric_of_whole_sets_that_fails_on_copies(self, step: str) -> None:
         import polars as pl
 
-        from ..perturbed_plugins import MacroRecall
+        from .perturbed_plugins import MacroRecall
 
         class Fragile(MacroRecall):
             columns = ("text",)
@@ -682,7 +683,7 @@ class TestEdges:
         def fail(*_: Any) -> Any:
             raise MetricError("too many")
 
-        monkeypatch.setattr("evalkit.robustness.drops.call_finalize", fail)
+        monkeypatch.setattr("evalkit_analysis_robustness.drops.call_finalize", fail)
         result = evaluate(X, SAID_X, COPIES_X, SAID_OF_X, metrics=["macro-recall"])
         drop = found(result, "drop", metric="macro-recall")
         assert drop.value == pytest.approx(0.25)
@@ -691,8 +692,8 @@ class TestEdges:
     def test_a_score_without_gradient_has_no_interval_in_large_groups(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("evalkit.robustness.drops.MOST_DRAWN", 1)
-        monkeypatch.setattr("evalkit.robustness.drops.FEWEST_CHANGED", 0)
+        monkeypatch.setattr("evalkit_analysis_robustness.drops.MOST_DRAWN", 1)
+        monkeypatch.setattr("evalkit_analysis_robustness.drops.FEWEST_CHANGED", 0)
         monkeypatch.setattr("evalkit.scoring.influence.MOST_ENTRIES", 0)
         result = evaluate(X, SAID_X, COPIES_X, SAID_OF_X, metrics=["macro-recall"])
         drop = found(result, "drop", metric="macro-recall")
@@ -737,7 +738,7 @@ class TestEdges:
         result = evaluate(X, SAID_X, copies, SAID_OF_X, metrics=["macro-recall"])
         metrics = [
             (score.metric, score.computed_on)
-            for score in result.under_perturbation
+            for score in scores_of(result)
             if score.perturbation == "invariant" and score.tag is None
         ]
         assert ("macro-recall#b", "original") in metrics
@@ -747,7 +748,7 @@ class TestEdges:
     def test_a_metric_with_scores_of_examples_and_others_of_whole_sets(self) -> None:
         import polars as pl
 
-        from ..perturbed_plugins import Right
+        from .perturbed_plugins import Right
 
         class Both(Right):
             def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
@@ -766,7 +767,7 @@ class TestEdges:
         assert drop.reason.endswith(": it is not defined for these examples")
         kinds = {
             score.computed_on
-            for score in result.under_perturbation
+            for score in scores_of(result)
             if score.metric == "both#some"
         }
         assert kinds == {"original", "perturbed", "drop"}
@@ -774,7 +775,7 @@ class TestEdges:
     def test_a_score_that_has_no_value_for_the_originals(self) -> None:
         import polars as pl
 
-        from ..perturbed_plugins import Right
+        from .perturbed_plugins import Right
 
         class Odd(Right):
             def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
@@ -788,6 +789,6 @@ class TestEdges:
 
 
 def test_the_mean_of_numbers_is_over_the_numbers_themselves() -> None:
-    from evalkit.robustness.means import Mean
+    from evalkit_analysis_robustness.means import Mean
 
     assert Mean().score_example(0.25) == 0.25

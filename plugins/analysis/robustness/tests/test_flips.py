@@ -11,10 +11,10 @@ import pytest
 import evalkit
 from evalkit import Result
 from evalkit.errors import DataError, StorageError
-from evalkit.robustness.flips import FLIPS, find_flips
 from evalkit.runs.stored import read_run
+from evalkit_analysis_robustness.flips import FLIPS, find_flips
 
-from ..perturbed_plugins import REGISTRY, Data, answers, copy, evaluate, example, found
+from .perturbed_plugins import REGISTRY, Data, answers, copy, evaluate, example, found
 
 ROWS = [
     example("1", "a", "x"),

@@ -1,13 +1,13 @@
 """Scores of whole sets under perturbation: macro-F1 and other functions of sums.
 
-With weights per original the statistics of a copy count 1/k, where k copies of its
-original are in the group.
+If k perturbed examples of an original are in a group, the statistics of each count 1/k.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from functools import cached_property
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -16,13 +16,8 @@ import polars as pl
 from evalkit.base.columns import all_named
 from evalkit.errors import MetricError
 from evalkit.inference.intervals import Floats, Integers, without_interval
+from evalkit.inference.resampling import unit_keys
 from evalkit.plugins.bound import BoundMetric
-from evalkit.robustness.drops import DropIntervals
-from evalkit.robustness.effects import View
-from evalkit.robustness.means import clusters_of, numbered_groups, share_of
-from evalkit.robustness.pairs import Mask, PairGroups
-from evalkit.robustness.quantities import Effects, Quantity, as_drop, without_value
-from evalkit.robustness.tested_drops import DropLevels, GroupedStatistics
 from evalkit.runs.scores import shown_as
 from evalkit.scoring.calls import value_columns
 from evalkit.scoring.evidence import interval_kind
@@ -31,20 +26,26 @@ from evalkit.scoring.lists import score_lists
 from evalkit.scoring.metric import score_statistics
 from evalkit.scoring.records import GroupScore
 from evalkit.scoring.table import ScoringTable
-from evalkit_analysis_compare.differences import Difference
+from evalkit_analysis_robustness.drops import DropLevels, SetDrops, TestedDrops
+from evalkit_analysis_robustness.means import clusters_of, numbered_groups, share_of
+from evalkit_analysis_robustness.pairs import Mask, PairGroups
+from evalkit_analysis_robustness.perturbations import View
+from evalkit_analysis_robustness.quantities import (
+    Paired,
+    Quantity,
+    as_drop,
+    without_value,
+)
 
 UNEQUAL = (
     "originals have different numbers of copies, and the metric's statistics cannot be "
-    "weighted (--weight copy counts every copy once)"
+    "weighted"
 )
-"""Why there is no score with weights per original."""
+"""Why there is no score if originals have different numbers of perturbed examples."""
 
 NO_WORST = "only whole sets have this score, not single examples"
 
 _NO_LIST_INTERVAL = "functions of lists are not resampled under perturbation"
-
-_Drop = tuple[GroupScore, Difference | None]
-"""A drop of a set-level score and its test; None where it cannot be tested."""
 
 
 class Members(NamedTuple):
@@ -55,10 +56,14 @@ class Members(NamedTuple):
     group: Integers
     original: Integers
     weight: Floats
-    are_originals: bool
-    """Whether each original has one entry in a group."""
     offered: Integers
     """How many entries each group could have, by number."""
+
+    @property
+    def are_several(self) -> bool:
+        """Whether an original has several entries in a group."""
+        both = np.stack([self.group, self.original])
+        return bool(np.unique(both, axis=1).shape[1] < len(self.group))
 
     def only(self, kept: Mask) -> Members:
         """Return some of the entries."""
@@ -75,83 +80,79 @@ class SetQuantities:
 
     Args:
         metric: A metric with scores of whole sets.
-        effects: The copies, and what is asked about them.
-        statistics: Its statistics of the originals and of the copies; None for a
-            function of lists.
+        paired: The pairs.
+        statistics: Its statistics of the originals and of the perturbed examples; None
+            for a function of lists.
         parts: Names of these scores within the metric.
     """
 
     def __init__(
         self,
         metric: BoundMetric,
-        effects: Effects,
+        paired: Paired,
         statistics: tuple[pl.DataFrame, pl.DataFrame] | None,
         parts: Collection[str],
     ) -> None:
         self._metric = metric
-        self._effects = effects
-        self._tables = effects.tables
-        self._settings = effects.settings
+        self._paired = paired
+        self._tables = paired.tables
+        self._settings = paired.settings
         self._statistics = statistics
         self._parts = parts
 
     def of(self, view: View, groups: PairGroups) -> Iterator[Quantity]:
-        """Score the originals, the copies, and their difference.
+        """Score the originals, the perturbed examples, and their difference.
 
         Args:
             view: A perturbation or a family.
             groups: The groups of its pairs.
 
         Yields:
-            One quantity after the other; without values where the metric failed.
+            One quantity after the other; without values if the metric failed.
         """
         shown = shown_as(self._metric)
+        levels = self._paired.levels(view, groups)
         try:
-            before, after, drops = self._scored(
-                groups, self._effects.levels(view, groups)
-            )
+            before, after, drops, tested = self._scored(groups, levels)
         except MetricError as error:
             for name in ("original", "perturbed", "drop"):
                 nothing = without_value(str(error))
                 yield Quantity(name, groups.tags, nothing, shown)
         else:
-            for name, scores in (("original", before), ("perturbed", after)):
-                kept = [score for score in scores if score.score in self._parts]
-                yield Quantity(name, groups.tags, kept, shown)
-            found = [drop for drop in drops if drop[0].score in self._parts]
-            kept = [score for score, _ in found]
-            tested = [test for _, test in found]
-            yield Quantity("drop", groups.tags, kept, as_drop(shown), tested)
+            yield Quantity("original", groups.tags, self._chosen(before), shown)
+            yield Quantity("perturbed", groups.tags, self._chosen(after), shown)
+            yield Quantity("drop", groups.tags, drops, as_drop(shown), tested)
         if "" in self._parts:
             yield Quantity("worst", groups.tags, without_value(NO_WORST), shown)
 
+    def _chosen(self, scores: list[GroupScore]) -> list[GroupScore]:
+        return [score for score in scores if score.score in self._parts]
+
     def _scored(
         self, groups: PairGroups, levels: DropLevels
-    ) -> tuple[list[GroupScore], list[GroupScore], list[_Drop]]:
-        """Score the originals, the copies, and the drops."""
-        originals, copies = self._members(groups)
+    ) -> tuple[list[GroupScore], list[GroupScore], list[GroupScore], TestedDrops]:
+        """Score the originals, the perturbed examples, and the drops."""
+        originals, perturbed = self._members(groups)
         before = self._scores(originals, 0, groups)
-        if groups.by_original:
-            weighted = self._weighted(copies)
-            if weighted is None:
-                nothing = without_value(UNEQUAL)
-                return before, nothing, [(score, None) for score in nothing]
-            copies = weighted
-        after = self._scores(copies, 1, groups)
-        matched = self._matched(originals, copies)
+        weighted = self._weighted(perturbed)
+        if weighted is None:
+            nothing = without_value(UNEQUAL)
+            return before, nothing, nothing, [None]
+        after = self._scores(weighted, 1, groups)
+        matched = self._matched(originals, weighted)
         compared = before, after
         if len(matched[0].base) + len(matched[1].base) != (
-            len(originals.base) + len(copies.base)
+            len(originals.base) + len(weighted.base)
         ):
             compared = (
                 self._scores(matched[0], 0, groups),
                 self._scores(matched[1], 1, groups),
             )
-        intervals = self._drop_intervals(*matched)
-        return before, after, _drops(*compared, intervals, levels)
+        drops = self._chosen(_drops(*compared))
+        return before, after, *self._tested(drops, matched, levels)
 
     def _members(self, groups: PairGroups) -> tuple[Members, Members]:
-        everyone, once = np.arange(len(groups.group)), groups.once
+        once, everyone = groups.once, np.arange(len(groups.group))
         sides = []
         for base, places, has_rows in zip(
             (groups.original[once], groups.pair),
@@ -161,24 +162,17 @@ class SetQuantities:
         ):
             group, original = groups.group[places], groups.original[places]
             offered = np.bincount(group, minlength=len(groups.tags))
-            weight = np.ones(len(base))
-            members = Members(
-                base, group, original, weight, groups.by_original, offered
-            )
+            members = Members(base, group, original, np.ones(len(base)), offered)
             sides.append(members.only(has_rows[base]))
         return sides[0], sides[1]
 
-    def _weighted(self, copies: Members) -> Members | None:
-        """Let copies count 1/k where their numbers differ; None if they cannot."""
-        code = copies.group * np.int64(len(self._has_rows[0])) + copies.original
+    def _weighted(self, perturbed: Members) -> Members | None:
+        """Let entries count 1/k if their numbers differ; None if they cannot."""
+        code = perturbed.group * np.int64(len(self._has_rows[0])) + perturbed.original
         _, place, counts = np.unique(code, return_inverse=True, return_counts=True)
-        are_originals = not len(counts) or int(counts.max()) == 1
-        copies = copies._replace(are_originals=are_originals)
         if not len(counts) or counts.min() == counts.max():
-            return copies
-        if not self._adds_up:
-            return None
-        return copies._replace(weight=1.0 / counts[place])
+            return perturbed
+        return perturbed._replace(weight=1.0 / counts[place]) if self._adds_up else None
 
     @cached_property
     def _adds_up(self) -> bool:
@@ -201,24 +195,28 @@ class SetQuantities:
             masks.append(mask)
         return masks[0], masks[1]
 
-    def _matched(self, originals: Members, copies: Members) -> tuple[Members, Members]:
-        """Leave out originals without a copy that counts, and the other way round."""
+    def _matched(self, before: Members, after: Members) -> tuple[Members, Members]:
+        """Leave out originals without a scored perturbed example, and vice versa."""
         size = np.int64(len(self._has_rows[0]))
-        codes = [side.group * size + side.original for side in (originals, copies)]
+        codes = [side.group * size + side.original for side in (before, after)]
         return (
-            originals.only(np.isin(codes[0], codes[1])),
-            copies.only(np.isin(codes[1], codes[0])),
+            before.only(np.isin(codes[0], codes[1])),
+            after.only(np.isin(codes[1], codes[0])),
         )
 
     def _scores(
         self, members: Members, part: int, groups: PairGroups
     ) -> list[GroupScore]:
-        pairs, per_original = self._tables.pairs, groups.by_original
+        pairs = self._tables.pairs
         own = numbered_groups(groups.tags, members.group)
+        clusters = clusters_of(pairs, members.original)
+        if clusters is None and members.are_several:
+            keys = unit_keys(pairs.sample.ids, 0)[members.original]
+            clusters = pl.Series("cluster", keys)
         table = ScoringTable(
             pl.DataFrame(),
             pairs.sample.ids.gather(members.original).to_list(),
-            clusters_of(pairs, members.original, members.are_originals),
+            clusters,
             self._tables.originals.context,
         )
         if self._statistics is None:
@@ -234,15 +232,14 @@ class SetQuantities:
                 self._metric, self._expanded(members, part), table, own, self._settings
             )
         count = len(groups.tags)
-        n = _count(members, count, per_original)
         used = np.bincount(members.group, minlength=count)
-        has_clusters = pairs.sample.clusters is not None
+        distinct = np.unique(np.stack([members.group, members.original]), axis=1)
+        n = np.bincount(distinct[0], minlength=count)
+        is_clustered = pairs.sample.clusters is not None
         return [
             score._replace(
                 n=int(n[score.group]),
-                n_clusters=(
-                    score.n_clusters if has_clusters or not per_original else None
-                ),
+                n_clusters=score.n_clusters if is_clustered else None,
                 coverage=share_of(used[score.group], members.offered[score.group]),
             )
             for score in found.scores
@@ -274,82 +271,91 @@ class SetQuantities:
     def _lists(self, members: Members, part: int) -> pl.DataFrame:
         """Return the prediction and the target of each entry."""
         tables = self._tables
-        frame = tables.originals.frame if part == 0 else tables.all_copies
+        frame = tables.originals.frame if part == 0 else tables.all_perturbed
         columns = frame.select("prediction", "target")[members.base]
         return columns.with_columns(position=pl.int_range(pl.len(), dtype=pl.UInt32))
 
-    def _drop_intervals(
-        self, originals: Members, copies: Members
-    ) -> DropIntervals | str:
-        """Prepare the intervals and tests of drops; or say why there are none."""
+    def _tested(
+        self,
+        drops: list[GroupScore],
+        matched: tuple[Members, Members],
+        levels: DropLevels,
+    ) -> tuple[list[GroupScore], TestedDrops]:
+        """Add intervals to drops, and test them."""
+        reason = None
         if self._statistics is None:
-            return _NO_LIST_INTERVAL
-        if interval_kind(self._metric) == "none":
-            return NO_INTERVAL
-        if not self._adds_up:
-            return NO_SUM
-        sides = tuple(
-            GroupedStatistics(
-                self._expanded(members, part),
-                members.group,
-                members.original,
-                members.weight,
-            )
-            for part, members in enumerate((originals, copies))
-        )
-        return DropIntervals(
+            reason = _NO_LIST_INTERVAL
+        elif interval_kind(self._metric) == "none":
+            reason = NO_INTERVAL
+        elif not self._adds_up:
+            reason = NO_SUM
+        if reason is not None:
+            nothing = without_interval(reason)
+            found = [
+                drop if drop.value is None else drop._replace(interval=nothing)
+                for drop in drops
+            ]
+            return found, [None] * len(drops)
+        sides = [
+            self._summed(members, part)
+            for part, members in enumerate(_of_equal_weight(*matched))
+        ]
+        context = self._tables.originals.context
+        computed = SetDrops(
             self._metric,
             (sides[0], sides[1]),
-            self._effects.units,
-            self._tables.originals.context,
-            self._settings,
+            self._paired.units,
+            context,
+            self._settings.confidence,
+        )
+        done: dict[tuple[int, str], tuple[GroupScore, TestedDrops]] = {}
+        valued = sorted(
+            (drop for drop in drops if drop.value is not None),
+            key=lambda drop: drop.group,
+        )
+        for _, several in groupby(valued, key=lambda drop: drop.group):
+            for drop, tested in computed.of_group([*several], levels):
+                done[drop.group, drop.score] = drop, [tested]
+        pairs = [done.get((drop.group, drop.score), (drop, [None])) for drop in drops]
+        return [drop for drop, _ in pairs], [tested[0] for _, tested in pairs]
+
+    def _summed(self, members: Members, part: int) -> pl.DataFrame:
+        """Return the statistics of each entry with its group and its original."""
+        statistics = self._expanded(members, part)
+        position = statistics["position"].to_numpy()
+        return statistics.drop("position").with_columns(
+            group=pl.Series(members.group[position]),
+            example=pl.Series(members.original[position]),
+            replication=pl.lit(0, dtype=pl.Int64),
         )
 
 
-def _drops(
-    before: list[GroupScore],
-    after: list[GroupScore],
-    intervals: DropIntervals | str,
-    levels: DropLevels,
-) -> list[_Drop]:
+def _of_equal_weight(before: Members, after: Members) -> tuple[Members, Members]:
+    """Let the perturbed examples of an original count together as much as it does."""
+    size = np.int64(max(1, int(before.original.max(initial=0)) + 1))
+    code = after.group * size + after.original
+    _, place, counts = np.unique(code, return_inverse=True, return_counts=True)
+    weight = 1.0 / counts[place] if len(counts) else after.weight
+    return before, after._replace(weight=weight)
+
+
+def _drops(before: list[GroupScore], after: list[GroupScore]) -> list[GroupScore]:
     others = {(score.group, score.score): score for score in after}
-    found: dict[int, _Drop] = {}
-    # group by group, as what was drawn of the last one is kept
-    for place, first in sorted(enumerate(before), key=lambda each: each[1].group):
+    found = []
+    for first in before:
         second = others.get((first.group, first.score))
         if second is None:
             continue
-        drop = second._replace(
-            value=None,
-            interval=without_interval("there is no value"),
-            reason=first.reason or second.reason,
-            flag=None,
-            spread=None,
+        value = None
+        if first.value is not None and second.value is not None:
+            value = first.value - second.value
+        found.append(
+            second._replace(
+                value=value,
+                interval=without_interval("there is no value"),
+                reason=None if value is not None else first.reason or second.reason,
+                flag=None,
+                spread=None,
+            )
         )
-        if first.value is None or second.value is None:
-            found[place] = drop, None
-            continue
-        drop = drop._replace(value=first.value - second.value)
-        found[place] = _with_interval(drop, intervals, levels)
-    return [found[place] for place in sorted(found)]
-
-
-def _with_interval(
-    drop: GroupScore, intervals: DropIntervals | str, levels: DropLevels
-) -> _Drop:
-    """Return a drop its interval and its test."""
-    if isinstance(intervals, str):
-        return drop._replace(interval=without_interval(intervals)), None
-    assert drop.value is not None
-    interval = intervals.of(drop.group, drop.score, drop.value)
-    drop = drop._replace(interval=interval)
-    level = levels.of(drop)
-    return drop, None if level is None else intervals.test(drop, level)
-
-
-def _count(members: Members, groups: int, per_original: bool) -> Integers:
-    """Count the originals, or the entries, of each group."""
-    if not per_original:
-        return np.bincount(members.group, minlength=groups)
-    distinct = np.unique(np.stack([members.group, members.original]), axis=1)
-    return np.bincount(distinct[0], minlength=groups)
+    return found

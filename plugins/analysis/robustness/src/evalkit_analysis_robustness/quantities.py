@@ -8,34 +8,38 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from evalkit.base.terms import Weight
 from evalkit.errors import MetricError
 from evalkit.inference.intervals import Floats, without_interval
 from evalkit.inference.resampling import Units
 from evalkit.parallel.workers import Workers
 from evalkit.plugins.bound import BoundMetric
-from evalkit.robustness.effects import View
-from evalkit.robustness.means import score_rows
-from evalkit.robustness.pairs import Mask, PairGroups, Reduction, Rows, reduce_values
-from evalkit.robustness.tested_drops import DropLevels, TestedDrops, mean_differences
-from evalkit.robustness.values import PerturbedTables
 from evalkit.runs.scores import Shown, shown_as
 from evalkit.scoring.evidence import interval_kind
 from evalkit.scoring.grouping import WHOLE, group_by_tag
 from evalkit.scoring.records import GroupScore, ScoringSettings
+from evalkit_analysis_robustness.drops import DropLevels, TestedDrops, mean_drops
+from evalkit_analysis_robustness.means import score_rows
+from evalkit_analysis_robustness.pairs import (
+    Mask,
+    PairGroups,
+    Reduction,
+    Rows,
+    reduce_values,
+)
+from evalkit_analysis_robustness.perturbations import View
+from evalkit_analysis_robustness.values import PairedTables
 
 NO_DIRECTION = "the metric does not say whether higher is better"
 
 
-class Effects(NamedTuple):
-    """What is asked about the copies."""
+class Paired(NamedTuple):
+    """The pairs, and how they are scored."""
 
-    tables: PerturbedTables
+    tables: PairedTables
     views: Sequence[View]
     expected: Mapping[str, Floats]
     """What `expect` says of each pair, 1 or 0 (nan where it does not apply), by the
     perturbation that implements it."""
-    weight: Weight
     settings: ScoringSettings
     split: str
     units: Units
@@ -110,7 +114,7 @@ class ExampleQuantities:
     Args:
         metric: The metric.
         values: Its scores.
-        effects: The copies, and what is asked about them.
+        paired: The pairs.
         agreement: The metric's score of each pair with the model's own prediction as
             target; or why there is none.
     """
@@ -119,14 +123,14 @@ class ExampleQuantities:
         self,
         metric: BoundMetric,
         values: ExampleValues,
-        effects: Effects,
+        paired: Paired,
         agreement: Floats | str,
     ) -> None:
         self._metric = metric
-        self._effects = effects
+        self._paired = paired
         self._agreement = agreement
         self._original, self._perturbed = values
-        self._pairs = effects.tables.pairs
+        self._pairs = paired.tables.pairs
         self._before = self._original[self._pairs.originals]
         self._interval = interval_kind(metric)
         self._shown = shown_as(metric)
@@ -167,7 +171,7 @@ class ExampleQuantities:
         declared = [] if view.is_family else [*self._as_it_should_be(view)]
         for one in [*declared, *self._flips()]:
             rows = groups.rows(one.values, one.chosen, one.reduction)
-            settings = self._effects.settings
+            settings = self._paired.settings
             scores = score_rows(rows, groups, "wilson", settings)
             yield Quantity(one.computed_on, groups.tags, scores, one.shown)
 
@@ -178,25 +182,24 @@ class ExampleQuantities:
         rows: Rows,
         tags: Sequence[str | None] | None = None,
     ) -> Quantity:
-        settings = self._effects.settings
+        settings = self._paired.settings
         scores = score_rows(rows, groups, self._interval, settings, tags)
         return Quantity(computed_on, tags or groups.tags, scores, self._shown)
 
     def _drop(self, view: View, groups: PairGroups) -> Quantity:
         rows = groups.rows(self._before - self._perturbed)
-        settings = self._effects.settings
+        settings = self._paired.settings
         shown = as_drop(self._shown)
         if self._interval == "none":
             scores = score_rows(rows, groups, "none", settings)
             return Quantity("drop", groups.tags, scores, shown)
-        is_share = tuple(self._metric.bounds or ()) == (0, 1)
-        scores = score_rows(rows, groups, "tango" if is_share else "t", settings)
-        tested = mean_differences(
-            scores,
+        scores, tested = mean_drops(
+            score_rows(rows, groups, "none", settings),
             rows,
-            self._effects.units,
-            self._effects.levels(view, groups),
-            shares=is_share,
+            self._paired.units,
+            self._paired.levels(view, groups),
+            settings.confidence,
+            shares=tuple(self._metric.bounds or ()) == (0, 1),
         )
         return Quantity("drop", groups.tags, scores, shown, tested)
 
@@ -247,12 +250,11 @@ class ExampleQuantities:
             value[used],
             np.bincount(group, minlength=count),
             np.bincount(group[used], minlength=count),
-            True,
         )
         return rows, everyone.tags
 
     def _as_it_should_be(self, view: View) -> Iterator[_Declared]:
-        told = self._effects.expected.get(view.name)
+        told = self._paired.expected.get(view.name)
         if told is not None:
             yield _Declared("expected", told, np.isfinite(told))
         elif view.transforming:
@@ -266,7 +268,7 @@ class ExampleQuantities:
     def _flips(self) -> Iterator[_Declared]:
         before, after = self._before, self._perturbed
         known = np.isfinite(before) & np.isfinite(after)
-        other = self._effects.tables.differ(known & (before == 0) & (after == 0))
+        other = self._paired.tables.differ(known & (before == 0) & (after == 0))
         for name, is_flip, better in (
             ("right-to-wrong", (before == 1) & (after == 0), False),
             ("wrong-to-right", (before == 0) & (after == 1), True),
@@ -277,22 +279,20 @@ class ExampleQuantities:
             yield _Declared(name, values, shown=shown)
 
 
-def agreement_of(
-    metric: BoundMetric, effects: Effects, workers: Workers
-) -> Floats | str:
+def agreement_of(metric: BoundMetric, paired: Paired, workers: Workers) -> Floats | str:
     """Score all copies of invariant perturbations against the model's own predictions.
 
     Args:
         metric: A metric with per-example scores.
-        effects: The copies.
+        paired: The pairs.
         workers: Processes that may share the work.
 
     Returns:
         The scores by pair; why there are none where the metric cannot give them.
     """
-    invariant = {name for view in effects.views for name in view.invariant}
-    chosen = effects.tables.pairs.made_by(sorted(invariant))
+    invariant = {name for view in paired.views for name in view.invariant}
+    chosen = paired.tables.pairs.made_by(sorted(invariant))
     try:
-        return effects.tables.agreement(metric, chosen, workers)
+        return paired.tables.agreement(metric, chosen, workers)
     except MetricError as error:
         return str(error)

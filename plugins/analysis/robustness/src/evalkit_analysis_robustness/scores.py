@@ -33,78 +33,53 @@ with bounds 0 and 1 of which all scores are one of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 
-from evalkit.errors import MetricError
 from evalkit.inference.intervals import Floats
 from evalkit.parallel.workers import Workers
-from evalkit.robustness.effects import View
-from evalkit.robustness.pairs import PairGroups
-from evalkit.robustness.quantities import (
-    Effects,
-    ExampleQuantities,
-    ExampleValues,
-    Quantity,
-    agreement_of,
-    without_value,
-)
-from evalkit.robustness.sets import SetQuantities
-from evalkit.robustness.tested_drops import TestedScore, adjust, adjust_whole
-from evalkit.robustness.values import values_of
 from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import group_record, shown_as
 from evalkit.scoring.evidence import example_column, interval_kind
 from evalkit.scoring.grouping import WHOLE
 from evalkit.scoring.records import MetricScores
-from evalkit.scoring.unscored import NOTHING_SCORED
+from evalkit_analysis_robustness.drops import TestedScore, adjust
+from evalkit_analysis_robustness.pairs import PairGroups
+from evalkit_analysis_robustness.perturbations import View
+from evalkit_analysis_robustness.quantities import (
+    ExampleQuantities,
+    ExampleValues,
+    Paired,
+    Quantity,
+    agreement_of,
+    without_value,
+)
+from evalkit_analysis_robustness.sets import SetQuantities
+from evalkit_analysis_robustness.values import values_of
 
 UNCERTAIN = "the answers may not hold after this perturbation"
 """Flag of scores that a perturbation of uncertain effect makes doubtful."""
 
 
-class PerturbedScores(NamedTuple):
-    """All that was computed."""
-
-    scores: list[Score]
-    per_copy: dict[str, Floats]
-    """Score of each pair's copy by name of the metric; nan for none."""
-    errors: list[str]
-    """Why metrics failed."""
-    expected: Mapping[str, Floats] = {}
-    """What `expect` said of each pair, by perturbation; nan where it says nothing."""
-    notices: Sequence[str] = ()
-    """What was not asked."""
-
-
-def score_perturbations(
-    scored: Sequence[MetricScores], effects: Effects, judge: str | None = None
-) -> PerturbedScores:
+def score_pairs(scored: Sequence[MetricScores], paired: Paired) -> list[Score]:
     """Compute the scores of all metrics under all perturbations.
 
     Args:
         scored: What the metrics computed of the originals.
-        effects: The copies, and what is asked about them.
-        judge: Name of the metric that tells right from wrong, which need not be among
-            these; chosen from them by default.
+        paired: The pairs.
 
     Returns:
-        The scores. A metric that fails on the copies has null scores with the reason.
+        The scores. A metric that fails has null scores with the reason.
     """
-    with Workers(effects.settings.jobs) as workers:
-        return _Scorer(scored, effects, workers, judge).all()
+    with Workers(paired.settings.jobs) as workers:
+        return _Scorer(scored, paired, workers).all()
 
 
 class _Scorer:
     def __init__(
-        self,
-        scored: Sequence[MetricScores],
-        effects: Effects,
-        workers: Workers,
-        judge: str | None,
+        self, scored: Sequence[MetricScores], paired: Paired, workers: Workers
     ) -> None:
         self._scored = [
             found
@@ -112,55 +87,45 @@ class _Scorer:
             if found.metric.component.kind == "metrics" and not found.error
             if not found.metric.whole_only
         ]
-        self._effects = effects
+        self._paired = paired
         self._workers = workers
-        self._named_judge = judge
-        self._tables = effects.tables
-        self._pairs = effects.tables.pairs
+        self._tables = paired.tables
+        self._pairs = paired.tables.pairs
         self._values: dict[str, ExampleValues] = {}
-        self._errors: list[str] = []
 
     def _groups_of(self, view: View) -> PairGroups:
         # made anew for each metric, as those of many perturbations take much memory
         made = self._pairs.made_by([member.identity for member in view.members])
-        return PairGroups(self._pairs, made, self._effects.weight)
+        return PairGroups(self._pairs, made)
 
-    def all(self) -> PerturbedScores:
+    def all(self) -> list[Score]:
         """Compute everything."""
         reasons = {found.name: self._prepare(found) for found in self._scored}
-        judge = self._named_judge or self._judge()
+        judge = self._judge()
         scores: list[Score] = []
-        confidence = self._effects.settings.confidence
+        confidence = self._paired.settings.confidence
         for found in self._scored:
             reason = reasons[found.name]
             if reason is None:
                 tested = list(self._of_metric(found, found.name == judge))
             else:
-                null = (self._null(found, view, reason) for view in self._effects.views)
+                null = (self._null(found, view, reason) for view in self._paired.views)
                 tested = [*chain.from_iterable(null)]
-            scores += adjust_whole(tested, confidence)
-        per_copy = {name: values.perturbed for name, values in self._values.items()}
-        errors = [*self._errors, *self._tables.left.values()]
-        return PerturbedScores(scores, per_copy, errors)
+            adjusted = adjust(tested, confidence, whole=True)
+            scores += [score for score, _ in adjusted]
+        return scores
 
     def _prepare(self, found: MetricScores) -> str | None:
-        """Get the per-example scores; or say why the copies cannot be scored."""
+        """Get the per-example scores; or return why there are no scores."""
         metric = found.metric
-        reason = self._tables.why_not(metric)
-        column = example_column(metric)
-        if reason or column is None or found.per_example is None:
+        reason = self._tables.why_not(found.name)
+        if reason or example_column(metric) is None or found.per_example is None:
             return reason
-        if not _is_mean(found):
-            return None
-        try:
-            statistics = self._tables.statistics(metric, self._workers)
-        except MetricError as error:
-            self._errors.append(str(error))
-            return str(error)
-        self._values[found.name] = ExampleValues(
-            values_of(found.per_example, "score", len(self._pairs.sample.ids)),
-            values_of(statistics, column, self._pairs.size),
-        )
+        if _is_mean(found):
+            self._values[found.name] = ExampleValues(
+                values_of(found.per_example, "score", len(self._pairs.sample.ids)),
+                self._tables.scores(found.name),
+            )
         return None
 
     def _judge(self) -> str | None:
@@ -181,39 +146,30 @@ class _Scorer:
         parts = {score.score for score in found.scores} - {"" if values else None}
         single: ExampleQuantities | None = None
         if values is not None:
-            agreement = agreement_of(found.metric, self._effects, self._workers)
-            single = ExampleQuantities(found.metric, values, self._effects, agreement)
+            agreement = agreement_of(found.metric, self._paired, self._workers)
+            single = ExampleQuantities(found.metric, values, self._paired, agreement)
         of_sets = self._set_quantities(found, parts) if parts else None
-        confidence = self._effects.settings.confidence
-        for view in self._effects.views:
+        confidence = self._paired.settings.confidence
+        for view in self._paired.views:
             groups = self._groups_of(view)
             if single is not None:
                 of_examples = self._records(found, view, single.of(view, groups))
-                yield from adjust(of_examples, confidence)
+                yield from adjust(of_examples, confidence, whole=False)
                 if is_judge:
                     judged = single.of_judge(view, groups)
                     yield from self._records(found, view, judged)
-            if isinstance(of_sets, str):
-                yield from self._null(found, view, of_sets)
-            elif of_sets is not None:
+            if of_sets is not None:
                 records = self._records(found, view, of_sets.of(view, groups))
-                yield from adjust(records, confidence)
+                yield from adjust(records, confidence, whole=False)
 
     def _set_quantities(
         self, found: MetricScores, parts: Collection[str]
-    ) -> SetQuantities | str:
-        """Prepare the scores of whole sets; or say why there are none."""
+    ) -> SetQuantities:
+        """Prepare the scores of whole sets."""
         statistics = None
         if found.statistics is not None:
-            try:
-                copies = self._tables.statistics(found.metric, self._workers)
-            except MetricError as error:
-                self._errors.append(str(error))
-                return str(error)
-            statistics = (found.statistics, copies)
-        elif not found.metric.has("compute"):
-            return found.error or found.scores[0].reason or NOTHING_SCORED
-        return SetQuantities(found.metric, self._effects, statistics, parts)
+            statistics = found.statistics, self._tables.statistics(found.name)
+        return SetQuantities(found.metric, self._paired, statistics, parts)
 
     def _null(
         self, found: MetricScores, view: View, reason: str
@@ -238,7 +194,7 @@ class _Scorer:
                     score._replace(flag=flag or score.flag),
                     found.full_name(score.score),
                     quantity.tags[score.group],
-                    self._effects.split,
+                    self._paired.split,
                     quantity.shown,
                 )
                 record = record._replace(

@@ -9,14 +9,16 @@ from typing import Literal, NamedTuple, get_args
 import polars as pl
 
 from evalkit.base.columns import encode, named
-from evalkit.base.copies import FAMILY
 from evalkit.base.wording import count_of
 from evalkit.errors import DataError, StorageError
-from evalkit.robustness.rescoring import judge_of
-from evalkit.runs.folders import PERTURBED_FILE
 from evalkit.runs.results import Result
-from evalkit.runs.stored import examples_of, refuse_without_answers
+from evalkit.runs.stored import examples_of
 from evalkit.runs.views import score_column_of
+from evalkit_analysis_robustness.results import (
+    Effects,
+    find_effects,
+    find_original,
+)
 
 Flip = Literal["right-to-wrong", "wrong-to-right", "wrong-to-other-wrong"]
 
@@ -63,16 +65,19 @@ def find_flips(
             this tag, or no metric that tells right from wrong.
         StorageError: The run holds no answers and predictions.
     """
-    copies = _copies(result, perturbation, tag)
-    metric = judge_of(result)
+    is_perturbed = result.record.perturbation is not None
+    original = find_original(result) if is_perturbed else result
+    effects = find_effects(result)
+    runs = _runs(result, effects, perturbation)
+    metric = _judge(effects)
     if metric is None:
         has_answers = result.record.answer_kind != "none"
-        advice = "; `evalkit rescore RUN -m accuracy` adds one" if has_answers else ""
+        advice = "; `evalkit eval … -m accuracy` adds one" if has_answers else ""
         raise DataError(
             f"no metric of {_where(result)} tells right from wrong, so that nothing "
             f"flips{advice}"
         )
-    pairs = _pairs(result, copies, metric)
+    pairs = _tagged(pl.concat([_pairs(original, run, metric) for run in runs]), tag)
     before, after = pl.col("__before"), pl.col("__after")
     differs = pl.Series(
         [
@@ -100,53 +105,40 @@ def find_flips(
     return Flips(metric, rows, pairs.height)
 
 
-def _copies(result: Result, perturbation: str | None, tag: str | None) -> pl.DataFrame:
-    """Return the copies that are asked for."""
-    if not result.record.perturbed:
+def _judge(effects: Effects) -> str | None:
+    """Return the metric that tells right from wrong; None if there is none."""
+    judged = (s.metric for s in effects.scores if s.computed_on == FLIPS[0])
+    return next(judged, None)
+
+
+def _runs(result: Result, effects: Effects, perturbation: str | None) -> list[Result]:
+    """Return the runs of the perturbations that are asked for."""
+    if not effects.runs:
         raise DataError(
             f"{_where(result)} has no perturbed copies; `evalkit eval … --perturbed "
             "FILE --perturbed-predictions FILE` makes a run that has"
         )
-    copies = result.perturbed_examples
-    if copies is None:
-        raise StorageError(f"{_where(result)} has no {PERTURBED_FILE}")
-    refuse_without_answers(copies, _where(result))
-    if perturbation is not None:
-        members = _members(result, perturbation)
-        copies = copies.filter(pl.col("perturbation").is_in(members))
-    if tag is not None:
-        tagged = copies.filter(pl.col("tags").list.contains(tag))
-        if tagged.is_empty():
-            known = copies["tags"].explode().drop_nulls().unique().sort().to_list()
-            raise DataError(f"no copy has the tag {tag!r}; {_known('tag', tag, known)}")
-        copies = tagged
-    return copies
-
-
-def _members(result: Result, perturbation: str) -> list[str]:
-    """Name the perturbations that are meant."""
-    known = result.record.perturbations
-    names = [found.perturbation for found in known]
-    if perturbation in names:
-        return [perturbation]
-    families = {
-        f"{FAMILY}{family}"
-        for found in known
-        if found.label_effect != "uncertain"
-        for family in found.families
-    }
-    if perturbation not in families:
-        everything = [*names, *sorted(families)]
+    if perturbation is None:
+        return [*effects.runs]
+    members = effects.members(perturbation)
+    if not members:
         raise DataError(
             f"{_where(result)} has no copies by {perturbation!r}; "
-            f"{_known('choice', perturbation, everything)}"
+            f"{_known('choice', perturbation, effects.names)}"
         )
-    family = perturbation.removeprefix(FAMILY)
-    return [
-        found.perturbation
-        for found in known
-        if found.label_effect != "uncertain" and family in found.families
-    ]
+    named = zip(effects.perturbations, effects.runs, strict=True)
+    return [run for known, run in named if known.name in members]
+
+
+def _tagged(pairs: pl.DataFrame, tag: str | None) -> pl.DataFrame:
+    """Return the pairs whose perturbed example has a tag."""
+    if tag is None:
+        return pairs
+    tagged = pairs.filter(pl.col("tags").list.contains(tag))
+    if tagged.is_empty():
+        known = pairs["tags"].explode().drop_nulls().unique().sort().to_list()
+        raise DataError(f"no copy has the tag {tag!r}; {_known('tag', tag, known)}")
+    return tagged
 
 
 def _known(noun: str, name: str, known: Sequence[str]) -> str:
@@ -155,19 +147,21 @@ def _known(noun: str, name: str, known: Sequence[str]) -> str:
     return f"there are {count_of(len(known), noun)}{hint}"
 
 
-def _pairs(result: Result, copies: pl.DataFrame, metric: str) -> pl.DataFrame:
-    """Put copies whose prediction counts beside originals whose prediction counts."""
-    counted = pl.col("status").is_in(result.record.policies.counted)
-    examples = examples_of(result)
-    originals = examples.filter(counted).select(
+def _pairs(original: Result, run: Result, metric: str) -> pl.DataFrame:
+    """Put perturbed examples whose prediction counts beside such originals."""
+    counted = pl.col("status").is_in(original.record.policies.counted)
+    before, after = examples_of(original), examples_of(run)
+    originals = before.filter(counted).select(
         input_id="id",
         original_answer="answer",
         original_pred="pred",
-        __before=_scores(result, examples, metric),
+        __before=_scores(original, before, metric),
     )
-    after = _scores(result, copies, metric)
-    pairs = copies.with_columns(__after=after).filter(counted)
-    return pairs.join(
+    perturbed = after.filter(counted).select(
+        *("id", "input_id", "perturbation", "answer", "pred", "tags"),
+        __after=_scores(run, after, metric),
+    )
+    return perturbed.join(
         originals, on="input_id", how="inner", maintain_order="left"
     ).drop_nulls(["__before", "__after"])
 

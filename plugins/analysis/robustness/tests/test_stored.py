@@ -17,8 +17,9 @@ from evalkit.errors import AlignmentError, EvalkitError, SchemaError, StorageErr
 from evalkit.examples.copy_columns import kept_columns, stored_columns
 from evalkit.examples.table import Examples
 from evalkit.runs.stored import read_run
+from evalkit_analysis_robustness import evaluate_perturbed
 
-from ..perturbed_plugins import (
+from .perturbed_plugins import (
     REGISTRY,
     Clustered,
     Data,
@@ -27,6 +28,7 @@ from ..perturbed_plugins import (
     copy,
     example,
     found,
+    scores_of,
 )
 
 ROWS = [
@@ -60,7 +62,7 @@ def score(*perturbed: Any, said: Any = (), **options: Any) -> Result:
     options = {"metrics": ["right"], "registry": REGISTRY, "model": "m", **options}
     dataset = options.pop("dataset", Data)
     rows = options.pop("rows", ROWS)
-    return evalkit.evaluate(
+    return evaluate_perturbed(
         dataset(rows),
         options.pop("predictions", SAID),
         perturbed=list(perturbed),
@@ -111,7 +113,7 @@ class TestInPlaceOfFiles:
         for name in (run.path, record, run.run_id[:6], "m", "latest"):
             assert score(name).scores == expected
         assert score("m", out="runs").scores == expected
-        alone = evalkit.evaluate(
+        alone = evaluate_perturbed(
             Data(ROWS), SAID, metrics=["right"], perturbed=run, registry=REGISTRY
         )
         assert alone.scores == expected
@@ -191,7 +193,7 @@ class TestInPlaceOfFiles:
                 return float(len(fields["text"]))
 
         result = score(run_of(), metrics=["right", Reads])
-        [reason] = {s.reason for s in result.under_perturbation if s.metric == "reads"}
+        [reason] = {s.reason for s in scores_of(result) if s.metric == "reads"}
         assert reason is not None
         assert re.fullmatch(
             r"it needs the field 'text', and the run [0-9a-f]{16} holds no texts .*",
@@ -214,7 +216,7 @@ class TestInPlaceOfFiles:
             rows=rows,
             metrics=["right", Reads],
         )
-        (reason,) = {s.reason for s in result.under_perturbation if s.metric == "reads"}
+        (reason,) = {s.reason for s in scores_of(result) if s.metric == "reads"}
         assert reason is not None
         assert reason.startswith("it needs the field 'families', which was not given;")
 
@@ -260,14 +262,16 @@ class TestTheSameAsItsFile:
         options: dict[str, Any] = {"metrics": ["right"], "registry": REGISTRY}
         run = evalkit.evaluate(Faceted(copies), SAID_OF_COPIES[:1], **options)
         one, other = (
-            evalkit.evaluate(Faceted(rows), SAID, perturbed=[given], **said, **options)
+            evaluate_perturbed(
+                Faceted(rows), SAID, perturbed=[given], **said, **options
+            )
             for given, said in (
                 (run, {}),
                 (copies, {"perturbed_predictions": [SAID_OF_COPIES[:1]]}),
             )
         )
         assert one.scores == other.scores
-        assert "kind:new" not in {s.tag for s in one.under_perturbation}
+        assert "kind:new" not in {s.tag for s in scores_of(one)}
 
     def test_runs_of_earlier_versions_keep_only_the_tags_that_were_scored(self) -> None:
         run = run_of()
@@ -448,7 +452,7 @@ class TestWhatAMayGive:
     def test_rows_are_one_table(self) -> None:
         expected = score(COPIES, said=[SAID_OF_COPIES]).scores
         for copies in (COPIES, iter(COPIES), pl.DataFrame(COPIES).lazy()):
-            result = evalkit.evaluate(
+            result = evaluate_perturbed(
                 Data(ROWS),
                 SAID,
                 metrics=["right"],
@@ -475,7 +479,7 @@ class TestWhatAMayGive:
     )
     def test_anything_else_is_named(self, copies: Any, said: Any, message: str) -> None:
         with pytest.raises(EvalkitError, match=message):
-            evalkit.evaluate(
+            evaluate_perturbed(
                 Data(ROWS),
                 SAID,
                 perturbed=copies,

@@ -1,1 +1,0 @@
-"""Scores of perturbed copies beside those of their originals."""

@@ -1,0 +1,325 @@
+"""Intervals and tests of drops: scores of originals minus those of perturbed examples.
+
+A drop is a difference of two runs on the same units, so its interval and its test are
+those of compared models. The drop of a share of right answers has Tango's interval and
+McNemar's test; that of another mean has Student's and flips the signs of units; that of
+a set-level score draws originals together with their perturbed examples, and swaps
+them.
+
+Drops that are read together in one table are one family: one metric's drops of the
+whole set under all perturbations, those under all families of perturbations, or those
+of all tags under one of these. Within it p-values and intervals are adjusted as in
+`compare`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from evalkit.base.columns import all_named
+from evalkit.base.copies import FAMILY
+from evalkit.base.terms import MetricContext
+from evalkit.errors import MetricError
+from evalkit.inference.intervals import Floats, without_interval
+from evalkit.inference.resampling import Units
+from evalkit.plugins.bound import BoundMetric
+from evalkit.runs.score_columns import Score, plain_number
+from evalkit.scoring.calls import call_finalize, value_columns
+from evalkit.scoring.grouping import WHOLE
+from evalkit.scoring.records import GroupScore
+from evalkit_analysis_compare.binomial_tests import mcnemar
+from evalkit_analysis_compare.differences import Difference, Intervals
+from evalkit_analysis_compare.judging import judge
+from evalkit_analysis_compare.paired_shares import tango_interval
+from evalkit_analysis_compare.paired_sums import (
+    MOST_CELLS,
+    SUM_REPLICATES,
+    SumPair,
+    UnitSums,
+)
+from evalkit_analysis_compare.randomised_tests import Significance
+from evalkit_analysis_compare.replicates import Replicates, most_apart
+from evalkit_analysis_compare.sign_flips import flip_test
+from evalkit_analysis_compare.spreads import spread_of
+from evalkit_analysis_compare.swap_tests import AllSwaps, RandomSwaps, Swaps
+from evalkit_analysis_robustness.pairs import Rows
+
+_FLIPS = 1_000
+"""Random flips of a drop's signs that are made in any case."""
+
+_SWAPS = 256
+"""Random swaps of a drop that are made in any case."""
+
+TestedDrops = Sequence[Difference | None]
+"""The tests of scores, in their order; None for a score without one."""
+
+
+class DropLevels:
+    """Levels that the tests of drops must decide at.
+
+    Args:
+        confidence: Probability of the intervals; 1 less it is the level of a family.
+        whole: The most drops of the whole set that are read together.
+        tags: The most drops of tags that are read together.
+        fewest: Originals below which a tag is not tested.
+    """
+
+    def __init__(
+        self, confidence: float, whole: int, tags: int, fewest: int = 1
+    ) -> None:
+        self._whole = (1 - confidence) / max(1, whole)
+        self._tags = (1 - confidence) / max(1, tags)
+        self._fewest = fewest
+
+    def of(self, drop: GroupScore) -> float | None:
+        """Return the level of a drop; None if it is not tested."""
+        if drop.value is None:
+            return None
+        if drop.group == WHOLE:
+            return self._whole
+        return self._tags if drop.n >= self._fewest else None
+
+
+def _difference(
+    drop: GroupScore, intervals: Intervals, tested: Significance | str
+) -> Difference:
+    """Return the difference between a drop and no drop."""
+    return Difference(
+        drop.value,
+        0.0,
+        drop.n,
+        0,
+        drop.n_clusters,
+        None,
+        intervals,
+        detects=lambda _level: None,
+        tested=None if isinstance(tested, str) else tested,
+        reason=tested if isinstance(tested, str) else None,
+    )
+
+
+def mean_drops(
+    scores: Sequence[GroupScore],
+    rows: Rows,
+    units: Units,
+    levels: DropLevels,
+    confidence: float,
+    *,
+    shares: bool,
+) -> tuple[list[GroupScore], TestedDrops]:
+    """Return the mean drop of each group with its interval, and its test.
+
+    Args:
+        scores: The drops.
+        rows: Original less perturbed of each original.
+        units: The unit of each original.
+        levels: Levels that the tests must decide at.
+        confidence: Probability of the intervals.
+        shares: Whether the scores lie between 0 and 1.
+    """
+    by_group = rows.by_group
+    found: list[GroupScore] = []
+    tested: list[Difference | None] = []
+    for score in scores:
+        if score.value is None:
+            found.append(score)
+            tested.append(None)
+            continue
+        part = by_group[score.group]
+        drops, originals = rows.value[part], rows.original[part]
+        level = levels.of(score)
+        is_binary = shares and not units.clustered
+        if is_binary and bool(np.isin(drops, (-1.0, 0.0, 1.0)).all()):
+            worse, better = int((drops > 0).sum()), int((drops < 0).sum())
+            intervals: Intervals = partial(tango_interval, worse, better, len(drops))
+            least = mcnemar(worse + better, 0).exact
+            test = Significance(
+                mcnemar(worse, better).exact, "mcnemar-exact", least=least
+            )
+        else:
+            clusters = units.codes[originals] if units.clustered else None
+            spread = spread_of(drops, clusters, shares=shares)
+            intervals = spread.intervals
+            test = flip_test(
+                *units.sums_of(originals, drops), level or 0.05, flips=_FLIPS
+            )
+        score = score._replace(interval=intervals(confidence))
+        found.append(score)
+        is_tested = level is not None
+        tested.append(_difference(score, intervals, test) if is_tested else None)
+    return found, tested
+
+
+class SetDrops:
+    """Computes intervals and tests of the drops of one set-level metric.
+
+    Args:
+        metric: A metric whose statistics add up.
+        sides: The statistics of originals and of perturbed examples: `group`,
+            `example` (position of the original), keys and number columns.
+        units: The unit of each original.
+        context: The metric's context.
+        confidence: Probability of the intervals.
+    """
+
+    def __init__(
+        self,
+        metric: BoundMetric,
+        sides: SumPair,
+        units: Units,
+        context: MetricContext,
+        confidence: float,
+    ) -> None:
+        self._metric = metric
+        self._units = units
+        self._context = context
+        self._confidence = confidence
+        self._columns = value_columns(
+            metric, sides[0].drop("group", "example", "replication")
+        )
+        self._sides = [
+            side.partition_by("group", as_dict=True, include_key=False)
+            for side in sides
+        ]
+
+    def of_group(
+        self, drops: Sequence[GroupScore], levels: DropLevels
+    ) -> list[tuple[GroupScore, Difference | None]]:
+        """Return the drops of one group with their intervals, and their tests."""
+        reason, source = self._source(drops[0].group)
+        if source is None:
+            nothing = without_interval(reason)
+            return [(drop._replace(interval=nothing), None) for drop in drops]
+        method = "paired-bootstrap" + ("-clustered" if self._units.clustered else "")
+        try:
+            draws = self._finalized(source.draw(SUM_REPLICATES), SUM_REPLICATES)
+            swaps = self._swaps(source)
+        except MetricError as error:
+            nothing = without_interval(f"resampling failed: {error}")
+            return [(drop._replace(interval=nothing), None) for drop in drops]
+        found = []
+        for drop in drops:
+            assert drop.value is not None
+            replicates = Replicates(
+                draws.get(drop.score, np.empty(0)),
+                method,
+                source.effective_units,
+                source.effective_differing,
+                most_apart(self._metric),
+                drop.value,
+            )
+            drop = drop._replace(interval=replicates.interval(self._confidence))
+            level = levels.of(drop)
+            test = None
+            if level is not None and drop.interval.low is not None:
+                assert drop.value is not None
+                tested = swaps.test(drop.score, drop.value, level)
+                test = _difference(drop, replicates.interval, tested)
+            found.append((drop, test))
+        return found
+
+    def _source(self, group: int) -> tuple[str, UnitSums | None]:
+        """Return the sums of a group's units; or why they are not resampled."""
+        parts = [side.get((group,)) for side in self._sides]
+        if parts[0] is None or parts[1] is None:
+            return "no example was scored in both runs", None
+        keys = list(self._metric.keys)
+        source = UnitSums((parts[0], parts[1]), keys, self._columns, self._units)
+        if source.size > MOST_CELLS:
+            return "the group is too large to resample", None
+        if len(source.keys) < 2:
+            clustered = self._units.clustered
+            return "all examples are in one cluster" if clustered else "n is 1", None
+        return "", source
+
+    def _swaps(self, source: UnitSums) -> Swaps:
+        every = source.all_swaps()
+        if every is not None:
+            sums, weights = every
+            return AllSwaps(self._finalized(sums, len(weights)), weights)
+
+        def make(first: int, count: int) -> Mapping[str, Floats]:
+            return self._finalized(source.swap(first, count), count)
+
+        return RandomSwaps(make, _SWAPS, source.differing)
+
+    def _finalized(self, sums: SumPair, count: int) -> dict[str, Floats]:
+        """Return the drop in each replicate by score; NaN where it is undefined."""
+        keys = self._metric.keys
+        together = pl.concat(
+            part.select(
+                (pl.col("replicate") + start).alias("group"),
+                all_named(keys),
+                ~all_named(["replicate", "replication", *keys]),
+            )
+            for part, start in zip(sums, (0, count), strict=True)
+        )
+        scores = call_finalize(self._metric, together, self._context)
+        found = {}
+        for (name,), part in scores.partition_by("score", as_dict=True).items():
+            values = np.full(2 * count, np.nan)
+            values[part["group"].to_numpy()] = part["value"].fill_null(np.nan)
+            before, after = values.reshape(2, -1)
+            found[str(name)] = before - after
+        return found
+
+
+class TestedScore(NamedTuple):
+    """A score under perturbation, and the test of a drop."""
+
+    score: Score
+    tested: Difference | None = None
+    """None if it is not a drop, or cannot be tested."""
+
+
+def adjust(
+    scores: Iterable[TestedScore], confidence: float, *, whole: bool
+) -> Iterator[TestedScore]:
+    """Adjust drops for all that are read together.
+
+    Args:
+        scores: Scores by one metric: under one perturbation or family for tags, under
+            all for the whole set.
+        confidence: Probability of the intervals; 1 less it is the level of the tests.
+        whole: Whether drops of the whole set are adjusted, or those of tags.
+
+    Yields:
+        The same scores. Those that were adjusted have no test any more.
+    """
+    listed = list(scores)
+    sizes: dict[tuple[str, bool], int] = {}
+    for score, tested in listed:
+        if tested is not None and (score.tag is None) == whole:
+            sizes[_family(score)] = sizes.get(_family(score), 0) + 1
+    for score, tested in listed:
+        if tested is None or (score.tag is None) != whole:
+            yield TestedScore(score, tested)
+        else:
+            size = sizes[_family(score)]
+            yield TestedScore(_judged(score, tested, size, confidence))
+
+
+def _family(score: Score) -> tuple[str, bool]:
+    """Return what a drop is read with: those of a metric, families apart."""
+    return score.metric, str(score.perturbation).startswith(FAMILY)
+
+
+def _judged(score: Score, drop: Difference, size: int, confidence: float) -> Score:
+    judged = judge(drop, size, confidence, None)
+    tested = drop.tested
+    return score._replace(
+        reason=score.reason or drop.reason,
+        p_value=None if tested is None else tested.p_value,
+        p_adjusted=judged.p_value,
+        p_method=None if tested is None else tested.method,
+        p_at_most=None if tested is None else tested.at_most,
+        ci_low_adjusted=plain_number(judged.interval.low),
+        ci_high_adjusted=plain_number(judged.interval.high),
+        family_size=size,
+        different=judged.different,
+    )

@@ -1,0 +1,151 @@
+"""Finds the effects of perturbations on a run: in memory, or in its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from evalkit.base.copies import FAMILY
+from evalkit.errors import StorageError
+from evalkit.runs import recorded
+from evalkit.runs.folders import RUN_FILE, run_folders
+from evalkit.runs.results import Result
+from evalkit.runs.score_columns import Score
+from evalkit.runs.stored import read_run
+
+EFFECTS_FILE = "effects.parquet"
+"""Scores under one perturbation, in the run of its examples."""
+
+FAMILIES_FILE = "families.parquet"
+"""Scores under families of perturbations, in the run of the unperturbed examples."""
+
+EXPECTED_FILE = "expected.parquet"
+"""What `expect` returned for each perturbed example, in the run of these."""
+
+
+class Effects(NamedTuple):
+    """The effects of perturbations on one run."""
+
+    runs: Sequence[Result]
+    """The runs of the perturbed examples, by the name of the perturbation."""
+    scores: Sequence[Score]
+    """Scores under perturbation: by metric, then by perturbation and family."""
+
+    @property
+    def perturbations(self) -> list[recorded.Perturbation]:
+        """The perturbations, in the order of the runs."""
+        known = (run.record.perturbation for run in self.runs)
+        return [each for each in known if each is not None]
+
+    def members(self, perturbation: str) -> list[str]:
+        """Return the perturbations that a name stands for.
+
+        Args:
+            perturbation: A perturbation, or `family:NAME`.
+
+        Returns:
+            Their names; empty if there are none.
+        """
+        family = perturbation.removeprefix(FAMILY)
+        return [
+            each.name
+            for each in self.perturbations
+            if each.name == perturbation
+            or (
+                perturbation.startswith(FAMILY)
+                and each.label_effect != "uncertain"
+                and family in each.families
+            )
+        ]
+
+    @property
+    def names(self) -> list[str]:
+        """The perturbations, then the families of those that are not uncertain."""
+        families = {
+            f"{FAMILY}{family}"
+            for each in self.perturbations
+            if each.label_effect != "uncertain"
+            for family in each.families
+        }
+        return [*(each.name for each in self.perturbations), *sorted(families)]
+
+
+def find_effects(result: Result) -> Effects:
+    """Find the effects of perturbations on a run.
+
+    Args:
+        result: A run of unperturbed examples, or of perturbed ones.
+
+    Returns:
+        The effects, without runs and scores if it was evaluated without perturbed
+        examples. For a run of perturbed examples, those of its perturbation.
+
+    Raises:
+        StorageError: A run cannot be read.
+    """
+    if result.record.perturbation is not None:
+        return Effects([result], _scores(result, EFFECTS_FILE))
+    if result.perturbed is None:
+        path = result.path
+        result.perturbed = [] if path is None else _stored(result, path)
+    runs = result.perturbed
+    scores = [score for run in runs for score in _scores(run, EFFECTS_FILE)]
+    scores += _scores(result, FAMILIES_FILE)
+    order = {score.metric: place for place, score in reversed([*enumerate(scores)])}
+    return Effects(runs, sorted(scores, key=lambda score: order[score.metric]))
+
+
+def find_original(result: Result) -> Result:
+    """Find the run of the unperturbed examples.
+
+    Args:
+        result: A stored run of perturbed examples.
+
+    Raises:
+        StorageError: It is not in the folder that holds the run.
+    """
+    wanted = result.record.original
+    if result.path is not None and wanted is not None:
+        for run in _naming(wanted, result.path.parent):
+            if run.run_id == wanted:
+                return run
+    raise StorageError(
+        f"{result.path or result.run_id}: the run of the unperturbed examples "
+        f"({wanted}) is not in the folder of the run"
+    )
+
+
+def _stored(result: Result, path: Path) -> list[Result]:
+    """Read the runs of perturbed examples that are in the folder of a run."""
+    found: dict[str, Result] = {}
+    for run in _naming(result.run_id, path.parent):
+        perturbation = run.record.perturbation
+        if perturbation is None or run.record.original != result.run_id:
+            continue
+        before = found.get(perturbation.name)
+        if before is None or _started(before) <= _started(run):
+            found[perturbation.name] = run
+    return [found[name] for name in sorted(found)]
+
+
+def _naming(run_id: str, root: Path) -> Iterator[Result]:
+    """Read the runs in a folder whose record has an id in it."""
+    for folder in run_folders(root):
+        try:
+            if run_id.encode() in (folder / RUN_FILE).read_bytes():
+                yield read_run(folder)
+        except (OSError, StorageError):  # another run that cannot be read
+            continue
+
+
+def _started(run: Result) -> str:
+    timings = run.record.timings
+    return "" if timings is None else timings.started
+
+
+def _scores(result: Result, name: str) -> list[Score]:
+    frame = result.tables.get(name)
+    if frame is None:
+        return []
+    return [Score(**row) for row in frame.iter_rows(named=True)]

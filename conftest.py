@@ -21,6 +21,7 @@ from evalkit import find_components
 from evalkit.base import failures
 from evalkit.catalog import Catalog
 from evalkit.plugins import metadata, registry
+from evalkit.plugins.discovery import kinds_of_files
 from evalkit.plugins.local_plugins import local_plugins
 
 # `make test` draws the same examples on every machine, so that no newcomer meets a
@@ -162,6 +163,7 @@ def _metadata_read_once() -> Iterator[None]:
     """Read the metadata of what is installed once, not anew for each registry."""
     path, distributions = [*sys.path], importlib.metadata.distributions
     catalogs: dict[object, Catalog] = {}
+    everything = find_components()
 
     def find() -> Catalog:
         is_patched = importlib.metadata.distributions is not distributions
@@ -169,7 +171,11 @@ def _metadata_read_once() -> Iterator[None]:
             return find_components()
         of_evalkit = [item for item in os.environ.items() if "EVALKIT" in item[0]]
         here = Path.cwd() if "" in path else ""
-        state = (here, repr(local_plugins()), *sorted(of_evalkit))
+        state = (
+            here,
+            repr(local_plugins(kinds_of_files(everything))),
+            *sorted(of_evalkit),
+        )
         if state not in catalogs:
             catalogs[state] = find_components()
         return catalogs[state]

@@ -41,7 +41,7 @@ print(json.dumps({
     "problems": [problem.text for problem in found.problems],
 }))
 """
-_LISTED = ("commands", "observers", "schemas", "storage", "displays")
+_LISTED = ("commands", "observers", "schemas", "storage")
 _KINDS = (
     *("tasks", "datasets", "metrics", "perturbations", "annotators", "models"),
     *("adapters", "recognisers"),

@@ -17,17 +17,17 @@ import pytest
 
 from evalkit import Component
 from evalkit.catalog import (
-    CONTRACTS,
-    STORAGE,
     Registry,
+    all_kinds,
     find_component,
     find_components,
+    kind_named,
 )
 from evalkit.storage import forget_stores, load_store
 from evalkit_cli.printing import contracts
 
 DOCS = Path(__file__).parents[1] / "docs"
-WITH_CONTRACT = contracts.contract_kinds()
+WITH_CONTRACT = [kind.name for kind in all_kinds() if kind.hooks]
 KINDS = [k for k in WITH_CONTRACT if (DOCS / "authoring" / f"{k}.md").is_file()]
 WITH_PACKAGES = [kind for kind in KINDS if kind not in ("observers", "annotators")]
 """The others have tests of their own, in which more happens than a call."""
@@ -54,7 +54,7 @@ def blocks(kind: str, language: str) -> list[str]:
 
 
 def test_every_kind_has_a_page() -> None:
-    assert [*CONTRACTS, STORAGE] == KINDS
+    assert WITH_CONTRACT == KINDS
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -65,7 +65,7 @@ def test_the_contract_of_a_page_is_that_of_the_code(
 
 
 def _loaded(kind: str, name: str) -> Component:
-    if kind != STORAGE:
+    if kind != "storage":
         return Registry().load(kind, name).component
     forget_stores()
     component = find_component(find_components(), kind, name)
@@ -101,7 +101,7 @@ def test_the_package_of_a_page_can_be_used(
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_page_names_every_hook_argument_and_attribute(kind: str) -> None:
     """Compared with the source of the spec classes, read in another way."""
-    contract = contracts._written(kind)
+    contract = kind_named(kind)
     shown = page(kind).partition("\n## The contract\n")[2]
     for name in contract.attributes.__annotations__:
         assert f"\n- `{name}` (" in shown

@@ -22,9 +22,9 @@ import pytest
 
 import evalkit
 from evalkit import Result, Score, Violation
+from evalkit.catalog import all_kinds
 from evalkit.errors import AlignmentError, EvalkitError
 from evalkit.plugins.bound import BoundMetric, BoundPerturbation
-from evalkit.plugins.contract import CONTRACTS, hook_names
 from evalkit_commands_perturb import perturb, perturb_dataset
 from evalkit_models_base import Asked, predict
 from evalkit_perturbations_text.names.recognition import load_recogniser
@@ -517,7 +517,12 @@ WRONG_VALUES |= {
     for hook in ("label_field_converter", "pred_field_converter")
 }
 
-HOOKS = [(kind, hook) for kind in CONTRACTS for hook in hook_names(kind)]
+HOOKS = [
+    (kind.name, hook)
+    for kind in all_kinds()
+    if kind.load is None
+    for hook in kind.hooks
+]
 
 PLACES = {
     ("tasks", "verify_response"): "tasks/plain",

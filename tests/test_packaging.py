@@ -52,11 +52,10 @@ COMPONENTS = {
         read_project(ROOT / folder)["project"] for folder in MEMBERS.values()
     )
     for group, names in project.get("entry-points", {}).items()
-    # commands and schemas are listed only when asked for; displays, stores and what is
-    # known are no plugins that anybody names
+    # plugins of hidden kinds are listed only when asked for; the last three extend evalkit
     if group.startswith("evalkit.")
     and group.removeprefix("evalkit.")
-    not in ("commands", "displays", "known", "schemas", "storage")
+    not in ("commands", "schemas", "storage", "known", "kinds", "names")
     for name in names
 }
 

@@ -12,7 +12,6 @@ import pytest
 from memory_store import MemoryStore
 
 from evalkit import find_components
-from evalkit.catalog import COMMANDS, SCHEMAS
 from evalkit.testing import (
     check_adapter,
     check_command,
@@ -138,7 +137,7 @@ MADE_BY_HAND: Mapping[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", names(SCHEMAS))
+@pytest.mark.parametrize("name", names("schemas"))
 def test_a_schema_keeps_the_laws(name: str) -> None:
     from evalkit.schema import named_schema
 
@@ -149,7 +148,7 @@ def test_a_schema_keeps_the_laws(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", names(COMMANDS))
+@pytest.mark.parametrize("name", names("commands"))
 def test_every_command_keeps_the_laws(name: str) -> None:
     check_command(name, runs=[["--json"], ["no-such-thing"]])
 

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 import evalkit
-from evalkit import hookspecs
-from evalkit.plugins.contract import CONTRACTS, hook_names
-from evalkit.plugins.discovery import KINDS, find_components
+from evalkit.catalog import all_kinds
+from evalkit.plugins.components import EXTENSIONS
+from evalkit.plugins.discovery import find_components
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "core" / "src" / "evalkit"
@@ -471,22 +471,13 @@ def test_pages_send_nobody_to_a_private_module(page: Path) -> None:
 
 
 def hooks() -> Iterator[tuple[str, type, str]]:
-    for kind in CONTRACTS:
-        for name in hook_names(kind):
-            yield kind, CONTRACTS[kind].spec, name
+    for kind in all_kinds():
+        if kind.load is None:
+            for name in kind.hooks:
+                yield kind.name, kind.spec, name
 
 
 HOOKS = list(hooks())
-
-
-def test_the_kinds_and_observers_have_a_spec_each() -> None:
-    assert list(CONTRACTS) == [*KINDS, "observers"]
-    specs = {
-        name
-        for name, found in vars(hookspecs).items()
-        if inspect.isclass(found) and name.endswith("Spec")
-    }
-    assert specs == {contract.spec.__name__ for contract in CONTRACTS.values()}
 
 
 @pytest.mark.parametrize(
@@ -513,10 +504,9 @@ def test_every_hook_appears_in_a_test(name: str) -> None:
 
 def attributes() -> Iterator[tuple[str, str, str | None]]:
     """Give protocol, attribute and the text below it, from the source."""
-    tree = ast.parse((PACKAGE / "hookspecs.py").read_text(encoding="utf-8"))
-    for node in tree.body:
-        if not isinstance(node, ast.ClassDef) or not node.name.endswith("Attributes"):
-            continue
+    for kind in all_kinds():
+        (node,) = ast.parse(inspect.getsource(kind.attributes)).body
+        assert isinstance(node, ast.ClassDef)
         for statement, below in zip(node.body, [*node.body[1:], None], strict=True):
             if not isinstance(statement, ast.AnnAssign):
                 continue
@@ -528,12 +518,6 @@ def attributes() -> Iterator[tuple[str, str, str | None]]:
 
 
 ATTRIBUTES = list(attributes())
-
-
-def test_the_attributes_of_all_four_kinds_are_read() -> None:
-    assert {protocol for protocol, *_ in ATTRIBUTES} == {
-        CONTRACTS[kind].attributes.__name__ for kind in KINDS
-    }
 
 
 @pytest.mark.parametrize(
@@ -586,8 +570,8 @@ OTHER_NAMES = ("asking.py", "schema.py")
 @pytest.mark.slow
 def test_core_names_no_plugin() -> None:
     # adapters and commands are called by ordinary words, such as `drop` and `predict`,
-    # and displays like what core hands them
-    ordinary = ("adapters/", "commands/", "displays/")
+    # and names like what core hands them
+    ordinary = ("adapters/", "commands/", "kinds/", "names/")
     plugins = [name for name in entry_points() if not name.startswith(ordinary)]
     others = {k for k, owner in entry_points().items() if owner != "evalkit-core"}
     names = {name.partition("/")[2] for name in plugins} | others
@@ -643,23 +627,21 @@ def test_the_kit_is_a_distribution_without_components() -> None:
 @pytest.mark.parametrize("folder", sorted({*PLUGINS} - {KIT}))
 def test_folder_distribution_import_and_group_have_one_spelling(folder: str) -> None:
     _, kind, name = folder.split("/")
-    assert kind in (*KINDS, "commands", "schemas", "storage")
+    assert kind in (*(each.name for each in all_kinds()), "analysis")
     project = OURS[folder]
     distribution = f"evalkit-{kind}-{name}"
     package = distribution.replace("-", "_")
     assert project["name"] == distribution
-    beside = {"evalkit.commands"}
-    if kind == "commands":
-        beside |= {"evalkit.displays"}  # what a notebook shows of the same
+    beside = {"evalkit.commands", *(f"evalkit.{group}" for group in EXTENSIONS)}
     if kind == "datasets":
         beside |= {"evalkit.adapters"}  # what reads the responses of its models
     if kind == "annotators":
         beside |= {"evalkit.metrics"}  # what scores its columns
-    groups = {*project["entry-points"]} - beside
-    assert groups == {f"evalkit.{kind}"} - beside
+    groups = {*project.get("entry-points", {})} - beside
+    assert groups <= {f"evalkit.{kind}"}
     packages = [path.name for path in (ROOT / folder / "src").iterdir()]
     assert packages == [package]
-    for value in project["entry-points"][f"evalkit.{kind}"].values():
+    for value in project.get("entry-points", {}).get(f"evalkit.{kind}", {}).values():
         assert value.partition(":")[0].partition(".")[0] == package
 
 

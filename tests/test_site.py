@@ -16,7 +16,7 @@ from types import ModuleType
 import pytest
 
 import evalkit
-from evalkit.plugins.contract import CONTRACTS, hook_names
+from evalkit.catalog import all_kinds
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
@@ -103,9 +103,10 @@ def test_every_hook_is_of_a_kind_whose_page_and_failures_are_tested() -> None:
         (spec, name) for spec, names in hooks().items() for name in names if names
     }
     assert written == {
-        (contract.spec.__name__, name)
-        for kind, contract in CONTRACTS.items()
-        for name in hook_names(kind)
+        (kind.spec.__name__, name)
+        for kind in all_kinds()
+        if kind.load is None
+        for name in kind.hooks
     }
 
 

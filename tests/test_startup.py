@@ -198,7 +198,7 @@ def test_all_300_are_listed_with_distribution_and_version(
 def test_plugins_are_listed_by_kind_and_then_name(tmp_path: Path, fakes: Path) -> None:
     lines = start(tmp_path, "list", path=fakes).output.splitlines()
     ids = [tuple(line.split()[0].split("/")) for line in lines if line]
-    kinds = (*KINDS, "annotators", "models", "adapters")
+    kinds = (*KINDS, "adapters", "annotators", "models")
     assert ids == sorted(ids, key=lambda found: (kinds.index(found[0]), found[1]))
 
 

@@ -75,12 +75,10 @@ class InstalledCommands(NamedTuple):
 
     def hidden(self) -> list[str]:
         """Say of each command that cannot be named why that is so."""
-        from evalkit.catalog import COMMANDS
-
         return [
             for_terminal(f"{found.name}: {found.problem}")
             for found in self.catalog.withheld
-            if found.kind == COMMANDS
+            if found.kind == "commands"
         ]
 
 
@@ -94,7 +92,6 @@ def find_installed(taken: Collection[str]) -> InstalledCommands:
         The commands.
     """
     from evalkit import find_components
-    from evalkit.catalog import COMMANDS
 
     catalog = find_components()
     ambiguous = catalog.only_with_distribution()
@@ -102,7 +99,7 @@ def find_installed(taken: Collection[str]) -> InstalledCommands:
         f"{found.name}@{found.distribution}"
         if found.name in taken or found in ambiguous
         else found.name: InstalledCommand(found)
-        for found in catalog.of_kind(COMMANDS)
+        for found in catalog.of_kind("commands")
     }
     return InstalledCommands(catalog, by_name)
 
@@ -117,7 +114,7 @@ def with_shadowed(catalog: Catalog, taken: Collection[str]) -> Catalog:
     Returns:
         The catalog with these problems.
     """
-    from evalkit.catalog import COMMANDS, DiscoveryProblem
+    from evalkit.catalog import DiscoveryProblem
 
     shadowed = tuple(
         DiscoveryProblem(
@@ -125,7 +122,7 @@ def with_shadowed(catalog: Catalog, taken: Collection[str]) -> Catalog:
             f"{found.id}: evalkit's own command {found.name} comes first; this one "
             f"runs as {found.name}@{found.distribution}",
         )
-        for found in catalog.of_kind(COMMANDS)
+        for found in catalog.of_kind("commands")
         if found.name in taken
     )
     return catalog._replace(problems=catalog.problems + shadowed)

@@ -189,10 +189,10 @@ class _Group(click.Group):
         if command is None:
             command = self._installed(ctx).by_name.get(cmd_name)
         if command is None and not ctx.resilient_parsing:
-            from evalkit.catalog import COMMANDS, find_component
+            from evalkit.catalog import find_component
 
             catalog = self._installed(ctx).catalog
-            found = find_component(catalog, COMMANDS, cmd_name)
+            found = find_component(catalog, "commands", cmd_name)
             command = InstalledCommand(found) if found else self._refuse(ctx, cmd_name)
         return command
 

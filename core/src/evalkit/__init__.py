@@ -122,4 +122,8 @@ else:
             from importlib.metadata import version
 
             return version("evalkit-core")
-        return _get(name)
+        if name in __all__ or name.startswith("_"):
+            return _get(name)
+        from evalkit.plugins.added_names import added_name
+
+        return added_name(name)

@@ -34,17 +34,13 @@ if TYPE_CHECKING:
     from evalkit.plugins.components import Catalog as Catalog
     from evalkit.plugins.components import Component as Component
     from evalkit.plugins.components import DiscoveryProblem as DiscoveryProblem
-    from evalkit.plugins.contract import CONTRACTS as CONTRACTS
-    from evalkit.plugins.discovery import COMMANDS as COMMANDS
-    from evalkit.plugins.discovery import KINDS as KINDS
-    from evalkit.plugins.discovery import OBSERVERS as OBSERVERS
-    from evalkit.plugins.discovery import SCHEMAS as SCHEMAS
-    from evalkit.plugins.discovery import STORAGE as STORAGE
     from evalkit.plugins.discovery import find_components as find_components
     from evalkit.plugins.discovery import iter_kinds as iter_kinds
     from evalkit.plugins.functions import FunctionMetric as FunctionMetric
     from evalkit.plugins.importing import import_component as import_component
-    from evalkit.plugins.importing import import_schema as import_schema
+    from evalkit.plugins.kinds import Kind as Kind
+    from evalkit.plugins.kinds import all_kinds as all_kinds
+    from evalkit.plugins.kinds import kind_named as kind_named
     from evalkit.plugins.local_files import component_of_file as component_of_file
     from evalkit.plugins.local_files import object_in_file as object_in_file
     from evalkit.plugins.local_files import run_file as run_file
@@ -76,12 +72,10 @@ else:
             "plugins.components": (
                 "AS_PYTHON Catalog Component DiscoveryProblem WITHOUT_PLUGIN"
             ),
-            "plugins.contract": "CONTRACTS",
-            "plugins.discovery": (
-                "COMMANDS KINDS OBSERVERS SCHEMAS STORAGE find_components iter_kinds"
-            ),
+            "plugins.discovery": "find_components iter_kinds",
             "plugins.functions": "FunctionMetric",
-            "plugins.importing": "import_component import_schema",
+            "plugins.importing": "import_component",
+            "plugins.kinds": "Kind all_kinds kind_named",
             "plugins.local_files": "component_of_file object_in_file run_file",
             "plugins.local_plugins": "local_plugins_known",
             "plugins.metadata": "required_distribution",

@@ -53,10 +53,9 @@ def test_one_that_is_known_and_not_installed_names_its_distribution() -> None:
     )
 
 
-def test_a_command_cannot_be_bound_as_a_plugin_with_hooks() -> None:
+def test_a_command_takes_no_parameters() -> None:
     with pytest.raises(evalkit.PluginContractError) as refused:
-        load_component(HELLO)
+        load_component(HELLO, {"loud": "yes"})
     assert str(refused.value) == (
-        "commands/hello (Hello_Dist 1.0): it is a command, which the command line "
-        "alone can load"
+        "commands/hello (Hello_Dist 1.0) takes no parameters, got loud"
     )

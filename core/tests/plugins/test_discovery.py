@@ -14,7 +14,6 @@ from evalkit.base.names import parse_reference
 from evalkit.errors import UnknownPluginError
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import (
-    KINDS,
     Catalog,
     DiscoveryProblem,
     find_components,
@@ -77,10 +76,6 @@ def test_kinds_are_listed_in_order_and_observers_only_when_asked_for() -> None:
         "observers/b",
     ]
     assert list(iter_kinds(catalog, "datasets")) == []
-    assert (
-        *("tasks", "datasets", "metrics", "perturbations"),
-        *("annotators", "models", "adapters", "recognisers"),
-    ) == KINDS
 
 
 def test_one_name_in_two_distributions_is_refused_when_used_naming_both(

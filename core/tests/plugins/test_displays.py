@@ -1,4 +1,4 @@
-"""What a notebook shows: an installed display, or else a plain table."""
+"""What a notebook shows: by an installed function, or else a plain table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _install(install: Install, display: str, function: str, **options: str) -> None:
-    install(SOURCE, {"evalkit.displays": {display: function}}, **options)
+    install(SOURCE, {"evalkit.names": {display: function}}, **options)
 
 
 def test_a_table_escapes_all_that_it_holds() -> None:
@@ -44,32 +44,32 @@ def test_a_table_escapes_all_that_it_holds() -> None:
 def test_an_installed_display_is_used_and_else_the_plain_one(
     fake_distribution: Install,
 ) -> None:
-    assert html_of("result", 3, "plain") == "plain"
-    _install(fake_distribution, "result", "show")
-    assert html_of("result", 3, "plain") == "<b>3</b>"
-    assert html_of("comparison", 3, "plain") == "plain"
+    assert html_of("result_html", 3, "plain") == "plain"
+    _install(fake_distribution, "result_html", "show")
+    assert html_of("result_html", 3, "plain") == "<b>3</b>"
+    assert html_of("comparison_html", 3, "plain") == "plain"
 
 
 @pytest.mark.parametrize(
     ("function", "why"),
     [
-        ("fail", "shows 1.5): ValueError: &lt;no&gt;"),
-        ("number", "shows 1.5): returned int, not HTML"),
-        ("absent", "displays/result (shows 1.5): "),
+        ("fail", "evalkit.result_html: ValueError: &lt;no&gt;"),
+        ("number", "evalkit.result_html: returned int, not HTML"),
+        ("absent", "names/result_html (shows 1.5): "),
     ],
 )
 def test_a_display_that_fails_is_named_above_the_plain_table(
     fake_distribution: Install, function: str, why: str
 ) -> None:
-    _install(fake_distribution, "result", function, name="shows", version="1.5")
-    html = html_of("result", 3, "<table></table>")
+    _install(fake_distribution, "result_html", function, name="shows", version="1.5")
+    html = html_of("result_html", 3, "<table></table>")
     assert html.startswith("<p>The display failed, so this is a plain table: ")
     assert why in html
     assert html.endswith("</p><table></table>")
 
 
 def test_two_displays_of_one_name_are_both_named(fake_distribution: Install) -> None:
-    _install(fake_distribution, "result", "show", name="one")
-    _install(fake_distribution, "result", "show", name="two")
-    html = html_of("result", 3, "plain")
-    assert "declared by several distributions: one" in html
+    _install(fake_distribution, "result_html", "show", name="one")
+    _install(fake_distribution, "result_html", "show", name="two")
+    html = html_of("result_html", 3, "plain")
+    assert "&#x27;result_html&#x27; is declared by one and two" in html

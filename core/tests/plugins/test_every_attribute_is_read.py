@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import evalkit
-from evalkit.plugins.contract import CONTRACTS
+from evalkit.catalog import all_kinds
 
 CORE = Path(evalkit.__file__).parent
 ROOT = CORE.parents[2]
@@ -20,9 +20,9 @@ _DECLARING = ("hookspecs.py", "classes.py", "dynabench.py")
 """Modules that name attributes and do nothing with them."""
 
 _ATTRIBUTES = [
-    (kind, name)
-    for kind, contract in CONTRACTS.items()
-    for name in vars(contract.attributes).get("__annotations__", {})
+    (kind.name, name)
+    for kind in all_kinds()
+    for name in vars(kind.attributes).get("__annotations__", {})
 ]
 
 _DATA_OF_OTHERS = {"changes", "tags", "description", "name", "example"}

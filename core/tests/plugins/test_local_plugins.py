@@ -14,6 +14,8 @@ from evalkit.plugins.local_plugins import local_plugins
 
 CODE = "def get_half(predictions, targets):\n    return 0.5\n"
 
+KINDS = ("tasks", "datasets", "metrics", "perturbations")
+
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -43,7 +45,7 @@ def test_a_path_is_seen_from_the_folder_of_the_project(
     (folder / ".git").mkdir()
     (folder / "below").mkdir()
     monkeypatch.chdir(folder / "below")
-    ((found,), problems) = local_plugins()
+    ((found,), problems) = local_plugins(KINDS)
     assert found.value == f"{folder / 'own.py'}:get_half"
     assert not problems
 
@@ -81,7 +83,7 @@ def test_the_hash_of_a_file_is_of_the_bytes_that_ran(folder: Path) -> None:
 def test_a_folder_that_was_removed_declares_nothing(folder: Path) -> None:
     folder.joinpath("own.py").unlink()
     folder.rmdir()
-    assert local_plugins() == ([], [])
+    assert local_plugins(KINDS) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -95,7 +97,7 @@ def test_a_folder_that_was_removed_declares_nothing(folder: Path) -> None:
 )
 def test_a_table_may_be_written_in_each_way_of_toml(folder: Path, text: str) -> None:
     (folder / "pyproject.toml").write_text(text)
-    ((found,), problems) = local_plugins()
+    ((found,), problems) = local_plugins(KINDS)
     assert (found.name, found.value, problems) == ("middle", "own.py:get_half", [])
 
 
@@ -111,8 +113,8 @@ def test_a_table_may_be_written_in_each_way_of_toml(folder: Path, text: str) -> 
 )
 def test_what_cannot_be_read_is_told(folder: Path, content: bytes, rule: str) -> None:
     (folder / "pyproject.toml").write_bytes(content)
-    components, (problem,) = local_plugins()
+    components, (problem,) = local_plugins(KINDS)
     assert not components
     assert re.search(rule, str(problem)), problem
     (folder / "pyproject.toml").write_bytes(b"\xff[project]\nname = 'evalkit'")
-    assert local_plugins() == ([], [])  # it is for others to say so
+    assert local_plugins(KINDS) == ([], [])  # it is for others to say so

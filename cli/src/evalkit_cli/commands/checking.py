@@ -166,17 +166,12 @@ def _main() -> None:
 def _load(component: Component) -> tuple[str | None, float | None, str]:
     """Return what is wrong with it, its seconds of import, and what it lacks."""
     from evalkit.catalog import (
-        COMMANDS,
-        SCHEMAS,
-        STORAGE,
         Registry,
         Resolver,
         import_component,
-        import_schema,
         load_component,
     )
     from evalkit.errors import EvalkitError, RequiredParameterError
-    from evalkit_cli.installed_commands import InstalledCommand
 
     problem = seconds = None
     note = ""
@@ -184,30 +179,21 @@ def _load(component: Component) -> tuple[str | None, float | None, str]:
         start = time.perf_counter()
         import_component(component)
         seconds = time.perf_counter() - start
-        if component.kind == COMMANDS:
-            InstalledCommand(component).load()
-        elif component.kind == SCHEMAS:
-            import_schema(component)
-        elif component.kind == STORAGE:
-            from evalkit.storage import load_store
+        bound = load_component(component)
+        if component.kind == "perturbations":
+            Resolver(Registry()).perturbation(bound)
+        if component.kind == "datasets":
+            from evalkit.catalog import BoundDataset
 
-            load_store(component)
-        else:
-            bound = load_component(component)
-            if component.kind == "perturbations":
-                Resolver(Registry()).perturbation(bound)
-            if component.kind == "datasets":
-                from evalkit.catalog import BoundDataset
+            dataset = BoundDataset.of(bound)
+            Resolver(Registry()).task(dataset)
+            note = _lacking(dataset)
+        if component.kind == "tasks":
+            from evalkit.catalog import BoundTask, check_agreement
 
-                dataset = BoundDataset.of(bound)
-                Resolver(Registry()).task(dataset)
-                note = _lacking(dataset)
-            if component.kind == "tasks":
-                from evalkit.catalog import BoundTask, check_agreement
-
-                task = BoundTask.of(bound)
-                check_agreement(task)
-                note = _lacking(task)
+            task = BoundTask.of(bound)
+            check_agreement(task)
+            note = _lacking(task)
     except RequiredParameterError:
         pass  # it can be used, by somebody who gives it what it needs
     except EvalkitError as error:

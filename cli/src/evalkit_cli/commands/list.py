@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evalkit_cli.installed_commands import with_shadowed
-from evalkit_cli.options.kinds import KIND_NAMES, KindOfPlugins
+from evalkit_cli.options.kinds import KindOfPlugins
 from evalkit_cli.options.local_plugins import of_given_files, plugin_option
 from evalkit_cli.options.runs import json_option
 from evalkit_cli.printing.descriptions import component_docstring, describe_component
@@ -117,7 +117,7 @@ _SEEN_AT_ONCE = 10
 
 
 @click.command("list")
-@click.argument("kind", required=False, type=KindOfPlugins(KIND_NAMES))
+@click.argument("kind", required=False, type=KindOfPlugins())
 @click.option(
     "--task",
     metavar="NAME",
@@ -148,7 +148,7 @@ _SEEN_AT_ONCE = 10
     "--check",
     is_flag=True,
     help="Import each plugin in a process of its own, say which are broken, and how "
-    "long the import took; observers and stores too. With --plugin those in its files "
+    "long the import took; hidden kinds too. With --plugin those in its files "
     "alone.",
 )
 @click.option(
@@ -177,22 +177,24 @@ def list_command(
     source: nothing is imported unless data sets or a family are chosen. `evalkit show
     KIND/NAME` says more of one.
 
-    KIND is tasks, datasets, metrics, perturbations, annotators, models, adapters,
-    recognisers, observers, commands, schemas or storage; all but the last four by
-    default.
+    KIND is tasks, datasets, metrics, perturbations or a kind that an installed
+    distribution defines, such as models. Plugins of some kinds, such as observers,
+    commands and storage, are listed only when the kind is named.
     """
     from evalkit import find_components
-    from evalkit.catalog import COMMANDS, OBSERVERS, STORAGE, iter_kinds
+    from evalkit.catalog import iter_kinds
 
     catalog = find_components()
-    if kind == COMMANDS:
+    if kind == "commands":
         catalog = with_shadowed(catalog, _own_commands())
     chosen = _chosen(task, language, tag, family)
     if chosen is not None:
         kind = _kind_of(chosen, kind)
     components = list(iter_kinds(catalog, kind))
     if check and kind is None:
-        components += [*catalog.of_kind(OBSERVERS), *catalog.of_kind(STORAGE)]
+        components = [
+            found for each in catalog.kinds for found in catalog.of_kind(each.name)
+        ]
     if chosen is not None:
         components = [each for each in components if chosen.has(each)]
         if not components and not as_json:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evalkit_cli.options.completion import complete_ids_and_runs
-from evalkit_cli.options.kinds import kind_meant
+from evalkit_cli.options.kinds import kind_meant, kind_names
 from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.run_names import run_paths, since_option
 from evalkit_cli.options.runs import (
@@ -199,13 +199,7 @@ def show_command(
 
 def _is_component(what: str) -> bool:
     kind, slash, _ = what.partition("/")
-    return bool(slash) and kind in _kinds() and not Path(what).is_dir()
-
-
-def _kinds() -> Sequence[str]:
-    from evalkit.catalog import COMMANDS, KINDS, OBSERVERS, SCHEMAS, STORAGE
-
-    return (*KINDS, OBSERVERS, COMMANDS, SCHEMAS, STORAGE)
+    return bool(slash) and kind in kind_names() and not Path(what).is_dir()
 
 
 _RUN_OPTIONS = (
@@ -267,7 +261,7 @@ def _find(what: str, folder: Path, since: datetime | None, quiet: bool) -> Path:
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
         raise click.UsageError(
             f"{what!r} is not of the form KIND/NAME, where KIND is one of "
-            f"{', '.join(_kinds())}, and {error}.{hint}"
+            f"{', '.join(kind_names())}, and {error}.{hint}"
         ) from error
 
 

@@ -46,14 +46,9 @@ def complete_ids(
 ) -> list[CompletionItem]:
     """Complete `KIND/NAME`."""
     from evalkit import find_components
-    from evalkit.catalog import COMMANDS, SCHEMAS, STORAGE
 
     catalog = find_components()
-    ids = [
-        (found.id, found)
-        for found in catalog.components
-        if found.kind not in (COMMANDS, SCHEMAS, STORAGE)
-    ]
+    ids = [(found.id, found) for found in catalog.components]
     return _items(ids, catalog, incomplete)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
-KIND_NAMES = (
-    *("tasks", "datasets", "metrics", "perturbations", "annotators", "models"),
-    *("adapters", "recognisers", "observers", "commands", "schemas", "storage"),
-)
-"""What `evalkit list` lists."""
+
+def kind_names() -> list[str]:
+    """Return the names of the installed kinds of plugins."""
+    from evalkit import find_components
+
+    return [kind.name for kind in find_components().kinds]
 
 
 def kind_meant(word: str) -> str:
@@ -25,11 +27,13 @@ def kind_meant(word: str) -> str:
     plain = word.casefold().translate(dict.fromkeys(map(ord, " -_")))
     if plain in ("store", "stores"):
         return "storage"
-    return next((kind for kind in KIND_NAMES if plain in (kind, kind[:-1])), word)
+    return next((kind for kind in kind_names() if plain in (kind, kind[:-1])), word)
 
 
-class KindOfPlugins(click.Choice[str]):
+class KindOfPlugins(click.ParamType[str]):
     """A kind of plugins; of another word it says which may be meant."""
+
+    name = "kind"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -46,9 +50,24 @@ class KindOfPlugins(click.Choice[str]):
         """
         from difflib import get_close_matches
 
-        try:
-            return super().convert(kind_meant(str(value)), param, ctx)
-        except click.BadParameter as error:
-            near = get_close_matches(str(value), list(self.choices), n=1)
+        kind, known = kind_meant(str(value)), kind_names()
+        if kind not in known:
+            near = get_close_matches(str(value), known, n=1)
             meant = f" Did you mean {near[0]!r}?" if near else ""
-            self.fail(f"{error.message}{meant}", param, ctx)
+            listed = ", ".join(map(repr, known))
+            self.fail(f"{value!r} is not one of {listed}.{meant}", param, ctx)
+        return kind
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Complete the name of a kind.
+
+        Args:
+            ctx: The command.
+            param: The argument.
+            incomplete: Its beginning.
+        """
+        return [
+            CompletionItem(kind) for kind in kind_names() if kind.startswith(incomplete)
+        ]

@@ -117,15 +117,13 @@ def _kind_of(what: object) -> str | None:
     It is of the kind whose base class it has, or else of the first of which it has the
     hooks, and the attributes that have no defaults.
     """
-    from evalkit.catalog import CONTRACTS
+    from evalkit.catalog import all_kinds
 
     if inspect.isfunction(what):
         is_metric = hasattr(what, "__evalkit_metric__")
         return "metrics" if is_metric or what.__name__.startswith("get_") else None
     written = what if inspect.isclass(what) else type(what)
-    by_base = (
-        kind for kind, each in CONTRACTS.items() if issubclass(written, each.base)
-    )
+    by_base = (each.name for each in all_kinds() if issubclass(written, each.base))
     kind = next(by_base, None)
     if kind is None:
         lacking = {kind: _lacking(kind, written) for kind in _kinds_by_hooks(written)}
@@ -137,24 +135,25 @@ def _kind_of(what: object) -> str | None:
 
 def _kinds_by_hooks(written: type) -> Iterator[str]:
     """Find the kinds that a class has enough hooks for."""
-    from evalkit.catalog import CONTRACTS
+    from evalkit.catalog import all_kinds
 
-    for kind, contract in CONTRACTS.items():
+    for kind in all_kinds():
+        if kind.load is not None:
+            continue
         hooks = {
             name
-            for name in vars(contract.spec)
-            if not name.startswith("_")
-            and inspect.isroutine(inspect.getattr_static(written, name, None))
+            for name in kind.hooks
+            if inspect.isroutine(inspect.getattr_static(written, name, None))
         }
-        if any(map(hooks.issuperset, contract.ways or [(name,) for name in hooks])):
-            yield kind
+        if any(map(hooks.issuperset, kind.ways or [(name,) for name in hooks])):
+            yield kind.name
 
 
 def _lacking(kind: str, written: type) -> list[str]:
     """Return the attributes of a kind that a class lacks and that have no default."""
-    from evalkit.catalog import CONTRACTS
+    from evalkit.catalog import kind_named
 
-    contract = CONTRACTS[kind]
+    contract = kind_named(kind)
     return [
         name
         for name in inspect.get_annotations(contract.attributes)

@@ -50,6 +50,8 @@ def describe(kind: str, name: str) -> dict[str, Any]:
     from evalkit.errors import RequiredParameterError
 
     registry = Registry()
+    if registry.kind(kind).load is not None:
+        return _describe_without_hooks(registry.load(kind, name), name)
     try:
         bound = registry.load(kind, name)
     except RequiredParameterError:
@@ -66,6 +68,18 @@ def describe(kind: str, name: str) -> dict[str, Any]:
         task = Resolver(registry).task(BoundDataset.of(bound))
         attributes["task"] = task.component.name
     return _described(bound.component, written, model, attributes, name, bound)
+
+
+def _describe_without_hooks(bound: Bound, name: str) -> dict[str, Any]:
+    from pydantic import BaseModel
+
+    from evalkit.catalog import import_component
+
+    written = import_component(bound.component)
+    model, attributes = None, {}
+    if inspect.isclass(written) and issubclass(written, BaseModel):
+        model, attributes = written, {"JSON Schema": written.model_json_schema()}
+    return _described(bound.component, written, model, attributes, name, None)
 
 
 def _described(
@@ -104,56 +118,6 @@ def _split_example(documentation: str) -> tuple[str, str]:
     return rest.strip(), textwrap.dedent(found[1]).strip()
 
 
-def describe_schema(name: str) -> dict[str, Any]:
-    """Describe a named schema as JSON values, with the JSON Schema of its model.
-
-    Args:
-        name: Its name.
-
-    Raises:
-        PluginError: It is unknown or broken.
-    """
-    from evalkit.catalog import SCHEMAS, find_component, find_components, import_schema
-    from evalkit.errors import UnknownPluginError
-
-    catalog = find_components()
-    component = find_component(catalog, SCHEMAS, name)
-    if component is None:
-        known = ", ".join(each.name for each in catalog.of_kind(SCHEMAS))
-        raise UnknownPluginError(f"there is no schema {name!r}; there are {known}")
-    model = import_schema(component)
-    described = _described(component, model, model, {}, name, None)
-    return described | {"attributes": {"JSON Schema": model.model_json_schema()}}
-
-
-def describe_store(name: str) -> dict[str, Any]:
-    """Describe the store of a scheme as JSON values.
-
-    Args:
-        name: The scheme, without `://`.
-
-    Raises:
-        PluginError: It is unknown or broken.
-    """
-    from evalkit.catalog import (
-        STORAGE,
-        find_component,
-        find_components,
-        import_component,
-    )
-    from evalkit.errors import UnknownPluginError
-    from evalkit.storage import load_store
-
-    catalog = find_components()
-    component = find_component(catalog, STORAGE, name)
-    if component is None:
-        known = ", ".join(each.name for each in catalog.of_kind(STORAGE))
-        raise UnknownPluginError(f"there is no store {name!r}; there are {known}")
-    load_store(component)
-    written = import_component(component)
-    return _described(component, written, None, {}, name, None)
-
-
 def describe_command(name: str, context: click.Context) -> dict[str, Any]:
     """Describe a command as JSON values; its documentation is its help.
 
@@ -165,7 +129,7 @@ def describe_command(name: str, context: click.Context) -> dict[str, Any]:
         click.UsageError: There is no such command.
         PluginError: It is broken.
     """
-    from evalkit.catalog import COMMANDS, find_components
+    from evalkit import find_components
 
     root = context.find_root()
     group = root.command
@@ -176,7 +140,7 @@ def describe_command(name: str, context: click.Context) -> dict[str, Any]:
     found = [
         each
         for each in find_components().components
-        if each.kind == COMMANDS and each.name == name
+        if each.kind == "commands" and each.name == name
     ]
     origin = found[0] if found and name not in group.commands else None
     return {

@@ -8,7 +8,6 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from types import SimpleNamespace
 from typing import Any, get_args
 
 FIRST = "0.1"
@@ -17,28 +16,6 @@ FIRST = "0.1"
 _SINCE = re.compile(r"\s*\bSince (\d+(?:\.\d+)+)\.")
 _SECTION = re.compile(r"(?m)^(Args|Returns|Raises):\n")
 _ENTRY = re.compile(r"(?m)^    (\w+): ")
-
-
-def contract_kinds() -> list[str]:
-    """Return the kinds of plugins that have methods which evalkit calls."""
-    from evalkit.catalog import CONTRACTS, STORAGE
-
-    return [*CONTRACTS, STORAGE]
-
-
-class _NoAttributes:
-    """A store has methods alone."""
-
-
-def _written(kind: str) -> Any:
-    """Return where a contract is written; a store has no hooks, but the same form."""
-    from evalkit.catalog import CONTRACTS, STORAGE
-    from evalkit.storage import Store
-
-    if kind != STORAGE:
-        return CONTRACTS[kind]
-    words = {"word": "store", "ways": (), "declarable": (), "base": None}
-    return SimpleNamespace(spec=Store, attributes=_NoAttributes, **words)
 
 
 def contract_of(kind: str) -> dict[str, Any]:
@@ -51,15 +28,13 @@ def contract_of(kind: str) -> dict[str, Any]:
         What it is, the sets of hooks of which it implements one (`ways`), its
         attributes and hooks with types, texts and `since`, and the types they name.
     """
-    contract = _written(kind)
+    from evalkit.catalog import kind_named
+
+    contract = kind_named(kind)
     attributes = [
         _attribute(name, text, contract) for name, text in _texts(contract.attributes)
     ]
-    hooks = [
-        _hook(function, contract.ways)
-        for name, function in vars(contract.spec).items()
-        if not name.startswith("_")
-    ]
+    hooks = [_hook(vars(contract.spec)[name], contract.ways) for name in contract.hooks]
     return {
         "kind": kind,
         "word": contract.word,
@@ -68,7 +43,7 @@ def contract_of(kind: str) -> dict[str, Any]:
         "declarable": list(contract.declarable),
         "attributes": attributes,
         "hooks": hooks,
-        "types": list(_types(_named_types(attributes, hooks))),
+        "types": list(_types(_named_types(attributes, hooks), contract.spec)),
     }
 
 
@@ -160,10 +135,10 @@ def _named_types(
     return list(dict.fromkeys(words))
 
 
-def _types(names: Iterable[str]) -> Iterator[dict[str, Any]]:
+def _types(names: Iterable[str], spec: type) -> Iterator[dict[str, Any]]:
     """Describe the types of evalkit's own that a contract names."""
     import evalkit
-    from evalkit import hookspecs, storage
+    from evalkit import storage
 
     terms = inspect.getmodule(evalkit.MetricContext)
     aliases = dict(_texts_of(ast.parse(inspect.getsource(terms)))) if terms else {}
@@ -171,7 +146,7 @@ def _types(names: Iterable[str]) -> Iterator[dict[str, Any]]:
         found: Any = next(
             (
                 getattr(room, name)
-                for room in (hookspecs, evalkit, storage)
+                for room in (inspect.getmodule(spec), evalkit, storage)
                 if hasattr(room, name)
             ),
             None,

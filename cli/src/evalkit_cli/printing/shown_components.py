@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import click
 
 from evalkit_cli.printing.streams import (
@@ -9,11 +11,6 @@ from evalkit_cli.printing.streams import (
     echo_lines,
     plugin_output_to_stderr,
 )
-
-_WITHOUT_HOOKS = {
-    "commands": "one is a click command (docs/commands.md)",
-    "schemas": "one is a pydantic model (docs/authoring/schemas.md)",
-}
 
 
 def show_rows(name: str, limit: int, show_text: bool, as_json: bool) -> None:
@@ -36,7 +33,7 @@ def show_rows(name: str, limit: int, show_text: bool, as_json: bool) -> None:
 def show_component(
     context: click.Context, what: str, as_json: bool, verbose: bool
 ) -> None:
-    """Print the card of a plugin, a command, a schema or a store.
+    """Print the card of a plugin.
 
     Args:
         context: Of the command, for the help of others.
@@ -44,23 +41,13 @@ def show_component(
         as_json: Print JSON.
         verbose: Also print what its author says to evalkit only.
     """
-    from evalkit.catalog import COMMANDS, SCHEMAS, STORAGE
     from evalkit_cli.printing.cards import print_card
-    from evalkit_cli.printing.component_views import (
-        describe,
-        describe_command,
-        describe_schema,
-        describe_store,
-    )
+    from evalkit_cli.printing.component_views import describe, describe_command
 
     kind, _, name = what.partition("/")
     with plugin_output_to_stderr():
-        if kind == COMMANDS:
+        if kind == "commands":
             described = describe_command(name, context)
-        elif kind == SCHEMAS:
-            described = describe_schema(name)
-        elif kind == STORAGE:
-            described = describe_store(name)
         else:
             described = describe(kind, name)
     if as_json:
@@ -79,17 +66,16 @@ def show_contract(kind: str, as_json: bool) -> None:
     Raises:
         UsageError: There is no such kind.
     """
-    from evalkit_cli.printing.contracts import (
-        contract_kinds,
-        contract_of,
-        contract_page,
-    )
+    from evalkit.catalog import kind_named
+    from evalkit_cli.options.kinds import kind_names
+    from evalkit_cli.printing.contracts import contract_of, contract_page
 
-    if kind in _WITHOUT_HOOKS:
-        raise click.UsageError(f"{kind} have no hooks: {_WITHOUT_HOOKS[kind]}.")
-    known = contract_kinds()
+    known = kind_names()
     if kind not in known:
         raise click.UsageError(f"{kind!r} is none of {', '.join(known)}.")
+    spec = kind_named(kind)
+    if not spec.hooks:
+        raise click.UsageError(inspect.cleandoc(spec.spec.__doc__ or ""))
     if as_json:
         echo_json(contract_of(kind))
     else:

@@ -12,7 +12,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from evalkit.base.failures import hook_failures, located
 from evalkit.base.names import is_component_name
 from evalkit.base.violations import describe, from_pydantic, shorten
-from evalkit.plugins.contract import CONTRACTS, implemented_hooks, is_one_edit_away
+from evalkit.hookspecs import MetricAttributes
+from evalkit.plugins.contract import implemented_hooks, is_one_edit_away
+from evalkit.plugins.kinds import kind_named
 
 
 def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str]]:
@@ -27,7 +29,7 @@ def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str
         for those it lacks, and one sentence for each attribute that is missing or of
         the wrong type.
     """
-    contract = CONTRACTS[kind]
+    contract = kind_named(kind)
     values: dict[str, Any] = {}
     problems: list[str] = []
     for name, adapter in _adapters(contract.attributes).items():
@@ -82,24 +84,15 @@ def attribute_problems(
     Returns:
         One sentence for each problem.
     """
-    if kind == "tasks":
-        return _task_problems(attributes)
-    if kind == "datasets":
-        return [*_dataset_problems(attributes), *_split_problems(attributes)]
-    if kind == "metrics":
-        return _metric_problems(attributes, implemented_hooks(kind, plugin))
-    if kind == "annotators":
-        return _annotator_problems(attributes)
-    if kind == "models":
-        return _model_problems(attributes, implemented_hooks(kind, plugin))
-    if kind == "adapters":
-        return _adapter_problems(implemented_hooks(kind, plugin))
-    if kind == "perturbations" and attributes["batch_texts"] < 1:
-        return [f"its batch_texts must be 1 or more, is {attributes['batch_texts']}"]
-    return []
+    check = kind_named(kind).check
+    return (
+        [] if check is None else [*check(attributes, implemented_hooks(kind, plugin))]
+    )
 
 
-def _task_problems(attributes: Mapping[str, Any]) -> list[str]:
+def task_problems(
+    attributes: Mapping[str, Any], implemented: Sequence[str]
+) -> list[str]:
     """Find attributes of a task that do not fit each other."""
     output, answer_field = attributes["Output"], attributes["answer_field"]
     is_open = output.model_config.get("extra") == "allow"
@@ -196,7 +189,9 @@ def _split_problems(attributes: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _dataset_problems(attributes: Mapping[str, Any]) -> list[str]:
+def dataset_problems(
+    attributes: Mapping[str, Any], implemented: Sequence[str]
+) -> list[str]:
     """Find attributes of a data set that do not fit."""
     problems = [
         f"its scored field {name!r} is called like a column of evalkit's own"
@@ -210,7 +205,8 @@ def _dataset_problems(attributes: Mapping[str, Any]) -> list[str]:
             "the attribute 'task' must be the name of a task, or a class or instance "
             f"of one, found {shorten(task)}"
         )
-    return [*problems, *_aggregate_problems(attributes)]
+    problems += _aggregate_problems(attributes)
+    return [*problems, *_split_problems(attributes)]
 
 
 def _cluster_problems(cluster: str | Sequence[str] | None) -> list[str]:
@@ -229,50 +225,16 @@ def _aggregate_problems(attributes: Mapping[str, Any]) -> list[str]:
     return [f"its aggregate must be 'macro:FACET', is {aggregate!r}"]
 
 
-def _annotator_problems(attributes: Mapping[str, Any]) -> list[str]:
-    """Find attributes of an annotator that are out of their range."""
-    problems = [
-        f"its {name} must be {least} or more, is {attributes[name]:g}"
-        for name, least in (("batch_rows", 1), ("retries", 0), ("pause", 0))
-        if not attributes[name] >= least
-    ]
-    columns = list(attributes["columns"])
-    problems += [
-        f"its columns name {name!r}, which holds one of '.:@' or is there twice"
-        for name in dict.fromkeys(columns)
-        if columns.count(name) > 1 or not name or {*name} & {*".:@"}
-    ]
-    return problems
-
-
-def _model_problems(
+def perturbation_problems(
     attributes: Mapping[str, Any], implemented: Sequence[str]
 ) -> list[str]:
-    """Find attributes of a model that are out of their range, or say nothing."""
-    numbers = ("concurrency", "batch_requests", "context_length")
-    problems = [
-        f"its {name} must be 1 or more, is {attributes[name]}"
-        for name in numbers
-        if attributes[name] is not None and attributes[name] < 1
-    ]
-    if "predict" not in implemented and not attributes["abilities"]:
-        problems.append(
-            "its abilities are empty: say what it can be asked, such as "
-            "abilities = ('chat',)"
-        )
-    return problems
+    """Find attributes of a perturbation that are out of their range."""
+    texts = attributes["batch_texts"]
+    return [] if texts >= 1 else [f"its batch_texts must be 1 or more, is {texts}"]
 
 
-def _adapter_problems(implemented: list[str]) -> list[str]:
-    """Find hooks of rows and of texts in one adapter, of which one would be ignored."""
-    of_texts = {"extract_text", "extract_texts", "choose_answer"} & {*implemented}
-    if "adapt_row" in implemented and of_texts:
-        return [f"adapt_row is for rows and {min(of_texts)} for texts: implement one"]
-    return []
-
-
-def _metric_problems(
-    attributes: Mapping[str, Any], implemented: list[str]
+def metric_problems(
+    attributes: Mapping[str, Any], implemented: Sequence[str]
 ) -> list[str]:
     """Find attributes of a metric that do not fit each other."""
     problems = [
@@ -316,7 +278,7 @@ _OF_SCORES = (
 
 
 def _scores_problems(
-    attributes: Mapping[str, Any], implemented: list[str]
+    attributes: Mapping[str, Any], implemented: Sequence[str]
 ) -> list[str]:
     """Find what is wrong with how a metric says how it is called, and what it gives."""
     problems = []
@@ -327,7 +289,7 @@ def _scores_problems(
         problems.append(f"its batch_rows must be 1 or more, is {rows}")
     if "example_statistics" in implemented and attributes["keys"]:
         problems.append("keys are for statistics, not for example_statistics")
-    adapters = _adapters(CONTRACTS["metrics"].attributes)
+    adapters = _adapters(MetricAttributes)
     for name, changes in attributes["scores"].items():
         for attribute, value in changes.items():
             where = f"its score {name!r} has {attribute!r}"

@@ -17,7 +17,8 @@ from evalkit.base.names import score_name
 from evalkit.base.violations import shorten
 from evalkit.errors import EvalkitError, PluginError
 from evalkit.plugins.components import Component
-from evalkit.plugins.contract import CONTRACTS, implemented_hooks, implements
+from evalkit.plugins.contract import implemented_hooks, implements
+from evalkit.plugins.kinds import kind_named
 
 
 class _ComponentManager(pluggy.PluginManager):
@@ -26,7 +27,7 @@ class _ComponentManager(pluggy.PluginManager):
     def __init__(self, kind: str) -> None:
         super().__init__("evalkit")
         self._kind = kind
-        self.add_hookspecs(CONTRACTS[kind].spec)
+        self.add_hookspecs(kind_named(kind).spec)
 
     def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
         if not implements(self._kind, plugin, name):

@@ -270,16 +270,3 @@ class BoundObserver(Bound):
         """
         with self.guard(hook):
             getattr(self.hooks, hook)(**values)
-
-
-BOUND: Mapping[str, type[Bound]] = {
-    "tasks": BoundTask,
-    "datasets": BoundDataset,
-    "metrics": BoundMetric,
-    "perturbations": BoundPerturbation,
-    "models": BoundModel,
-    "adapters": BoundAdapter,
-    "recognisers": BoundRecogniser,
-    "observers": BoundObserver,
-}
-"""The class of each kind, by the kind's name."""

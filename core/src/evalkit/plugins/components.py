@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalkit.base.names import normalise_distribution
+from evalkit.errors import UnknownPluginError
 
 NO_VERSION = "0"
 """The version of what comes from no distribution."""
@@ -32,7 +33,7 @@ class Component(NamedTuple):
     """One plugin as its distribution's metadata declares it, not yet imported."""
 
     kind: str
-    """One of `KINDS`, `observers`, `commands` or `schemas`."""
+    """Its kind, such as `metrics`."""
     name: str
     """The name that users type."""
     value: str
@@ -51,6 +52,13 @@ class Component(NamedTuple):
     def id(self) -> str:
         """Kind and name, as in `metrics/accuracy`."""
         return f"{self.kind}/{self.name}"
+
+    @property
+    def flags(self) -> frozenset[str]:
+        """Words in brackets behind the object, as in `package.module:KIND [hidden]`."""
+        _, bracket, words = self.value.partition("[")
+        listed = words.rstrip("] ").split(",") if bracket else ()
+        return frozenset(word.strip() for word in listed)
 
     @property
     def is_local(self) -> bool:
@@ -92,6 +100,43 @@ class DiscoveryProblem(NamedTuple):
         return f"{self.distribution}: {self.message}{where}"
 
 
+KINDS = "kinds"
+"""The group in which a distribution defines kinds of plugins."""
+
+ATTRIBUTES = "attributes"
+"""The group in which a distribution says that it obeys attributes of plugins."""
+
+NAMES = "names"
+"""The group in which a distribution adds names to the module `evalkit`."""
+
+EXTENSIONS = (KINDS, ATTRIBUTES, NAMES)
+"""Groups of evalkit whose entry points extend evalkit and are not plugins."""
+
+HIDDEN = "hidden"
+"""Flag of a kind whose plugins are listed only when the kind is named."""
+
+DOTTED = "dotted"
+"""Flag of a kind whose plugins may have names with dots and capitals."""
+
+CORE_KINDS = tuple(
+    Component(
+        KINDS,
+        name,
+        f"evalkit.plugins.core_kinds:{name.upper()}{flags}",
+        "evalkit-core",
+        NO_VERSION,
+    )
+    for name, flags in (
+        ("tasks", ""),
+        ("datasets", ""),
+        ("metrics", ""),
+        ("perturbations", ""),
+        ("observers", f" [{HIDDEN}]"),
+    )
+)
+"""The kinds that core defines."""
+
+
 class Catalog(NamedTuple):
     """All that was found."""
 
@@ -108,6 +153,44 @@ class Catalog(NamedTuple):
     group that there is not. Their `problem` says why."""
     suite: frozenset[str] = frozenset()
     """Names of the distributions that evalkit-suite requires, where it is installed."""
+    extensions: tuple[Component, ...] = CORE_KINDS
+    """What distributions add in the groups of `EXTENSIONS`, in order of `kinds`."""
+
+    @property
+    def kinds(self) -> list[Component]:
+        """The kinds of plugins: those of core, then the others by name."""
+        kinds: dict[str, Component] = {}
+        for each in self.extensions:
+            if each.kind == KINDS:
+                kinds.setdefault(each.name, each)
+        return [*kinds.values()]
+
+    def extension(self, group: str, name: str) -> Component | None:
+        """Return what a distribution adds under a name.
+
+        Args:
+            group: One of `EXTENSIONS`.
+            name: The name.
+
+        Returns:
+            The entry point; None where nobody adds one.
+
+        Raises:
+            UnknownPluginError: Several distributions do.
+        """
+        found = [
+            each for each in self.extensions if (each.kind, each.name) == (group, name)
+        ]
+        if len(found) > 1:
+            owners = " and ".join(each.distribution for each in found)
+            raise UnknownPluginError(
+                f"evalkit.{group}: {name!r} is declared by {owners}. Uninstall one"
+            )
+        return found[0] if found else None
+
+    def listed_kinds(self) -> list[str]:
+        """Return the kinds whose plugins are listed although no kind is named."""
+        return [kind.name for kind in self.kinds if HIDDEN not in kind.flags]
 
     def of_kind(self, kind: str) -> list[Component]:
         """Return the components of one kind, sorted by name."""

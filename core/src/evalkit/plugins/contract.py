@@ -7,132 +7,16 @@ what pluggy lets pass: keyword-only and variadic arguments, missing and misspelt
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from inspect import get_annotations
-from typing import Any, NamedTuple
+from typing import Any
 
-from evalkit import hookspecs
-from evalkit.plugins.classes import (
-    Annotator,
-    DatasetDefaults,
-    Metric,
-    Model,
-    Perturbation,
-    TaskIO,
-)
-
-
-class Kind(NamedTuple):
-    """The contract of one kind of plugin."""
-
-    word: str
-    """What a person calls such a plugin."""
-    spec: type
-    """Class whose methods are the hooks."""
-    attributes: type
-    """Class with the attributes."""
-    base: type
-    """Class whose attributes are the defaults."""
-    ways: tuple[tuple[str, ...], ...]
-    """Sets of hooks of which exactly one must be implemented; () for none."""
-    declarable: tuple[str, ...] = ()
-    """Hooks that may be declared as a mapping instead."""
-
-
-class _NoDefaults:
-    """Base of kinds whose attributes have no defaults."""
-
-
-class _AdapterDefaults:
-    """What an adapter need not say of itself."""
-
-    needs = ()
-
-
-class _NoAttributes:
-    """Attributes of kinds that have none."""
-
-
-_AWAITED = ("ask", "close")
-"""Hooks of models that may be coroutine functions."""
-
-_CONVERTERS = ("label_field_converter", "pred_field_converter")
-
-CONTRACTS: Mapping[str, Kind] = {
-    "tasks": Kind(
-        "task",
-        hookspecs.TaskIOSpec,
-        hookspecs.TaskIOAttributes,
-        TaskIO,
-        (),
-        _CONVERTERS,
-    ),
-    "datasets": Kind(
-        "data set",
-        hookspecs.DatasetSpec,
-        hookspecs.DatasetAttributes,
-        DatasetDefaults,
-        (("load",),),
-        _CONVERTERS,
-    ),
-    "metrics": Kind(
-        "metric",
-        hookspecs.MetricSpec,
-        hookspecs.MetricAttributes,
-        Metric,
-        (
-            ("compute",),
-            ("score_example",),
-            ("score_batch",),
-            ("statistics", "finalize"),
-            ("example_statistics", "finalize"),
-        ),
-    ),
-    "perturbations": Kind(
-        "perturbation",
-        hookspecs.PerturbationSpec,
-        hookspecs.PerturbationAttributes,
-        Perturbation,
-        (("perturb",), ("perturb_batch",), ("find_edits",), ("perturb_example",)),
-    ),
-    "annotators": Kind(
-        "annotator",
-        hookspecs.AnnotatorSpec,
-        hookspecs.AnnotatorAttributes,
-        Annotator,
-        (("annotate_example",), ("annotate_batch",)),
-    ),
-    "models": Kind(
-        "model",
-        hookspecs.ModelSpec,
-        hookspecs.ModelAttributes,
-        Model,
-        (("predict",), ("generate",), ("ask",)),
-    ),
-    "adapters": Kind(
-        "adapter",
-        hookspecs.AdapterSpec,
-        hookspecs.AdapterAttributes,
-        _AdapterDefaults,
-        (("adapt_row",), ("extract_text",), ("extract_texts",), ("choose_answer",)),
-    ),
-    "recognisers": Kind(
-        "recogniser",
-        hookspecs.RecogniserSpec,
-        hookspecs.RecogniserAttributes,
-        _NoDefaults,
-        (("find_entities",),),
-    ),
-    "observers": Kind(
-        "observer", hookspecs.ObserverSpec, _NoAttributes, _NoDefaults, ()
-    ),
-}
-"""The contract of each kind, by the kind's name."""
+from evalkit.plugins.kinds import all_kinds, kind_named
 
 
 def hook_names(kind: str) -> list[str]:
     """Return the names of the hooks of a kind."""
-    return [name for name in vars(CONTRACTS[kind].spec) if not name.startswith("_")]
+    return [*kind_named(kind).hooks]
 
 
 def implemented_hooks(kind: str, plugin: object) -> list[str]:
@@ -148,7 +32,7 @@ def implements(kind: str, plugin: object, name: str) -> bool:
         plugin: The object.
         name: Any name.
     """
-    is_hook = name in vars(CONTRACTS[kind].spec) and not name.startswith("_")
+    is_hook = name in kind_named(kind).hooks
     return is_hook and inspect.isroutine(inspect.getattr_static(plugin, name, None))
 
 
@@ -162,7 +46,7 @@ def hook_problems(kind: str, plugin: object) -> Iterator[str]:
     Yields:
         One sentence for each problem.
     """
-    contract = CONTRACTS[kind]
+    contract = kind_named(kind)
     implemented = implemented_hooks(kind, plugin)
     misspelt = [*_misspelt(kind, plugin)]
     yield from misspelt
@@ -177,7 +61,7 @@ def hook_problems(kind: str, plugin: object) -> Iterator[str]:
         yield from problems
         if problems and name not in needed:
             yield f"a method of your own is called _{name}"
-        is_awaited = kind == "models" and name in _AWAITED
+        is_awaited = name in contract.awaited
         if (inspect.iscoroutinefunction(function) and not is_awaited) or (
             kind == "observers" and inspect.isgeneratorfunction(function)
         ):
@@ -194,7 +78,7 @@ def hook_problems(kind: str, plugin: object) -> Iterator[str]:
         for name in way:
             if name not in implemented:
                 yield f"it implements {way[0]} but not {name}, which belongs to it"
-    if len(ways) > 1 and kind in ("metrics", "models"):
+    if len(ways) > 1 and contract.has_one_way:
         several = ", ".join(way[0] for way in ways)
         yield (
             f"it implements {several}: {with_article(contract.word)} is written in one "
@@ -203,8 +87,9 @@ def hook_problems(kind: str, plugin: object) -> Iterator[str]:
 
 
 def _values_named_like_hooks(kind: str, plugin: object) -> Iterator[str]:
-    word = with_article(CONTRACTS[kind].word)
-    for name in sorted({*hook_names(kind)} - {*_CONVERTERS}):
+    contract = kind_named(kind)
+    word = with_article(contract.word)
+    for name in sorted({*contract.hooks} - {*contract.declarable}):
         value = inspect.getattr_static(plugin, name, None)
         if value is not None and not inspect.isroutine(value):
             yield (
@@ -214,17 +99,16 @@ def _values_named_like_hooks(kind: str, plugin: object) -> Iterator[str]:
 
 
 def _missing_hooks(kind: str, plugin: object) -> str:
-    contract = CONTRACTS[kind]
+    contract = kind_named(kind)
     wanted = " or ".join(" and ".join(way) for way in contract.ways)
     message = f"{with_article(contract.word)} must implement {wanted}"
-    for other, other_contract in CONTRACTS.items():
-        if other == kind:
+    for other in all_kinds():
+        if other is contract or other.load is not None:
             continue
-        if isinstance(plugin, other_contract.base) or any(
-            set(way) <= set(implemented_hooks(other, plugin))
-            for way in other_contract.ways
+        if isinstance(plugin, other.base) or any(
+            set(way) <= set(implemented_hooks(other.name, plugin)) for way in other.ways
         ):
-            return f"{message}; this is {with_article(other_contract.word)}"
+            return f"{message}; this is {with_article(other.word)}"
     return f"{message}; this is {with_article(type(plugin).__name__)}"
 
 
@@ -279,7 +163,7 @@ def _lacks_self(spec: type, name: str, plugin: object) -> Iterator[str]:
 
 
 def _misspelt(kind: str, plugin: object) -> Iterator[str]:
-    contract, hooks = CONTRACTS[kind], hook_names(kind)
+    contract, hooks = kind_named(kind), hook_names(kind)
     known = [*get_annotations(contract.attributes), "Parameters"]
     legal = {*hooks, *known, "parameters", *dir(contract.base)}
     for name in dir(plugin):

@@ -14,7 +14,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from evalkit.base.names import is_component_name, is_schema_name, normalise_distribution
-from evalkit.plugins.components import Catalog, Component, DiscoveryProblem
+from evalkit.plugins.components import (
+    CORE_KINDS,
+    DOTTED,
+    EXTENSIONS,
+    KINDS,
+    Catalog,
+    Component,
+    DiscoveryProblem,
+)
 from evalkit.plugins.local_plugins import local_plugins, with_local_plugins
 from evalkit.plugins.metadata import (
     CoreCheck,
@@ -26,29 +34,6 @@ from evalkit.plugins.metadata import (
     quote,
     required_distribution,
 )
-
-KINDS = (
-    *("tasks", "datasets", "metrics", "perturbations"),
-    *("annotators", "models", "adapters", "recognisers"),
-)
-"""The plugin kinds, as they are spelled in groups, folders and on the command line."""
-
-OBSERVERS = "observers"
-"""Observers are found like plugins but listed only when asked for."""
-
-COMMANDS = "commands"
-"""Commands for the command line: found like plugins, listed only when asked for."""
-
-SCHEMAS = "schemas"
-"""Named schemas of data: found like plugins, listed only when asked for."""
-
-DISPLAYS = "displays"
-"""Functions that show a value as HTML: found like plugins, never listed."""
-
-STORAGE = "storage"
-"""Places that keep objects, by scheme: found like plugins, listed when asked for."""
-
-_GROUPS = (*KINDS, OBSERVERS, COMMANDS, SCHEMAS, DISPLAYS, STORAGE)
 
 _KNOWN = "known"
 """The group in which a distribution says what others hold: names are ids of components,
@@ -68,7 +53,7 @@ def find_components() -> Catalog:
     """Read the metadata of every installed distribution.
 
     Returns:
-        Components of all kinds, observers, commands and schemas, and the problems met.
+        Plugins of all kinds, the kinds, and the problems met.
         Where the path has a distribution twice, the first wins, as for imports. What
         has no package is among them: plugins of files that the command was given, and
         that the project's `pyproject.toml` declares.
@@ -88,6 +73,9 @@ class _Search:
 
     def __init__(self) -> None:
         self._first: dict[str, DistributionFiles] = {}
+        self._declared: list[tuple[list[EntryPoint], Header, DistributionFiles]] = []
+        self._extensions: list[Component] = [*CORE_KINDS]
+        self._kinds: dict[str, Component] = {}
         self._components: list[Component] = []
         self._withheld: list[Component] = []
         self._problems: list[DiscoveryProblem] = []
@@ -102,8 +90,13 @@ class _Search:
         self._problems.append(problem)
 
     def result(self) -> Catalog:
-        local, problems = local_plugins()
-        everything = [*self._components, *self._withheld, *local]
+        self._extensions.sort(key=_kind_order)
+        found = Catalog((), (), extensions=tuple(self._extensions))
+        self._kinds = {kind.name: kind for kind in found.kinds}
+        for declared in self._declared:
+            self._add_components(*declared)
+        local, problems = local_plugins(kinds_of_files(found))
+        everything = [*self._extensions, *self._components, *self._withheld, *local]
         for variable, message in self._permission.unmatched(everything):
             self._problems.append(DiscoveryProblem(variable, message))
         self._problems += problems
@@ -114,6 +107,7 @@ class _Search:
             self._known,
             tuple(sorted(self._withheld, key=_order)),
             self._suite,
+            found.extensions,
         )
         return with_local_plugins(installed, local, self._permission.refusal)
 
@@ -144,7 +138,8 @@ class _Search:
             more = f" (and {len(malformed) - 1} more)" if len(malformed) > 1 else ""
             message = f"its entry_points.txt is malformed: {malformed[0]}{more}"
             self.report(header.name, message, files)
-        self._add_components(ours, header, files)
+        self._declared.append((ours, header, files))
+        self._add_extensions(ours, header, files)
 
     def _note_shadowed(
         self, name: str, files: DistributionFiles, earlier: DistributionFiles
@@ -182,20 +177,52 @@ class _Search:
             name=header.name or files.folder_name, version=header.version or "unknown"
         )
 
-    def _add_components(
+    def _add_extensions(
         self, entry_points: list[EntryPoint], header: Header, files: DistributionFiles
     ) -> None:
-        verdicts = list(self._core.verdicts(header.requires))
-        excluded = next((one.message for one in verdicts if one.excludes), "")
-        seen: set[str] = set()
-        messages = [one.message for one in verdicts if not one.excludes]
+        """Keep what a distribution adds to evalkit itself, such as kinds of plugins."""
+        excluded = self._exclusion(header)
         for group, name, value in entry_points:
             kind = group.removeprefix(_GROUP_PREFIX)
             if kind == _KNOWN:
                 owner = normalise_distribution(value)
                 self._known[name] = self._known.get(name, frozenset()) | {owner}
+            if kind not in EXTENSIONS:
                 continue
-            if kind not in _GROUPS:
+            component = Component(
+                *(kind, name, value, header.name, header.version),
+                *(header.summary, header.requires, excluded),
+            )
+            problem = self._extension_problem(component)
+            if problem:
+                self.report(header.name, f"{component.id}: {problem}", files)
+            elif not self._permission.is_disabled(component):
+                self._extensions.append(component)
+
+    def _extension_problem(self, component: Component) -> str:
+        if component.kind == KINDS and not is_component_name(component.name):
+            return _NAME_RULE
+        if component.id in {kind.id for kind in CORE_KINDS}:
+            return "evalkit defines this kind"
+        return value_problem(component.value)
+
+    def _exclusion(self, header: Header) -> str:
+        """Say why a distribution is not for this core; "" where it is."""
+        verdicts = self._core.verdicts(header.requires)
+        return next((one.message for one in verdicts if one.excludes), "")
+
+    def _add_components(
+        self, entry_points: list[EntryPoint], header: Header, files: DistributionFiles
+    ) -> None:
+        excluded = self._exclusion(header)
+        seen: set[str] = set()
+        verdicts = self._core.verdicts(header.requires)
+        messages = [one.message for one in verdicts if not one.excludes]
+        for group, name, value in entry_points:
+            kind = group.removeprefix(_GROUP_PREFIX)
+            if kind in (_KNOWN, *EXTENSIONS):
+                continue
+            if kind not in self._kinds:
                 messages += self._add_misspelt(group, name, value, header)
                 continue
             component = Component(
@@ -207,7 +234,7 @@ class _Search:
                 self._withheld.append(component._replace(problem=refusal))
                 continue
             messages += [excluded] if excluded else []
-            illegal = _illegal(kind, name)
+            illegal = _illegal(self._kinds[kind], name)
             if illegal:
                 shown = (
                     component.id if len(name) <= _LONGEST else f"{kind}/{quote(name)}"
@@ -233,7 +260,7 @@ class _Search:
         self, group: str, name: str, value: str, header: Header
     ) -> list[str]:
         """Keep what is declared in a group that is nearly one of ours."""
-        meant = _nearest_group(group)
+        meant = _nearest_group(group, [*self._kinds, *EXTENSIONS])
         if meant is None:  # it may be of a later version
             return []
         message = f"there is no group {group}; did you mean {meant}?"
@@ -243,16 +270,28 @@ class _Search:
         return [f"{declared.id}: {message}"]
 
 
-def _illegal(kind: str, name: str) -> str:
-    """Say why no component of a kind may have a name; "" where one may."""
-    if kind == SCHEMAS:
+_NAME_RULE = (
+    "not a legal name (lower-case letters, digits and single dashes, at most 62 "
+    "characters)"
+)
+
+
+def _illegal(kind: Component, name: str) -> str:
+    """Say why no plugin of a kind may have a name; "" where one may."""
+    if DOTTED in kind.flags:
         rule = (
             "one to four parts with dots between, each a letter and at most 61 "
             "letters, digits and underscores"
         )
         return "" if is_schema_name(name) else f"not a legal name ({rule})"
-    rule = "lower-case letters, digits and single dashes, at most 62 characters"
-    return "" if is_component_name(name) else f"not a legal name ({rule})"
+    return "" if is_component_name(name) else _NAME_RULE
+
+
+def _kind_order(extension: Component) -> tuple[bool, str, str]:
+    """Put the kinds of core first, in their order."""
+    is_core = extension in CORE_KINDS
+    name = "" if is_core else extension.name
+    return not is_core, name, extension.distribution
 
 
 def _order(component: Component) -> tuple[str, str, str]:
@@ -284,28 +323,33 @@ def _may_be_ours(group: str) -> bool:
 _OUR_LETTERS = {*_GROUP_PREFIX}
 
 
-def _nearest_group(group: str) -> str | None:
-    """Return the group of ours that another one is nearly called like."""
+def _nearest_group(group: str, known: Sequence[str]) -> str | None:
+    """Return the known group that another one is nearly called like."""
     import difflib
 
-    ours = [_GROUP_PREFIX + kind for kind in _GROUPS]
+    ours = [_GROUP_PREFIX + name for name in known]
     near = difflib.get_close_matches(group.lower(), ours, n=1, cutoff=0.86)
     return near[0] if near else None
 
 
 def iter_kinds(catalog: Catalog, kind: str | None = None) -> Iterator[Component]:
-    """Return the components to list, kind after kind.
+    """Return the plugins to list, kind after kind.
 
     Args:
-        catalog: What was found.
-        kind: One of `KINDS`, `observers`, `commands`, `schemas` or `storage`; all of
-            `KINDS` by default.
+        catalog: What is installed.
+        kind: The only kind to list. Default: all kinds that are not hidden.
 
     Yields:
-        Components, sorted by name within a kind.
+        Plugins, sorted by name within a kind.
     """
-    for wanted in (kind,) if kind else KINDS:
+    for wanted in (kind,) if kind else catalog.listed_kinds():
         yield from catalog.of_kind(wanted)
+
+
+def kinds_of_files(catalog: Catalog) -> list[str]:
+    """Return the kinds whose plugins may be in a file that no package holds."""
+    of_core = [kind.name for kind in CORE_KINDS]
+    return [*dict.fromkeys([*of_core, *catalog.listed_kinds()])]
 
 
 DISABLE = "EVALKIT_DISABLE_PLUGINS"
@@ -337,11 +381,15 @@ class Permission:
         Returns:
             The reason; "" for one that is not hidden.
         """
-        if _matches(self._entries[DISABLE], component):
+        if self.is_disabled(component):
             return f"it is disabled by {DISABLE}"
         if self._entries[ALLOW] and not _matches(self._entries[ALLOW], component):
             return f"it is not among those of {ALLOW}"
         return ""
+
+    def is_disabled(self, component: Component) -> bool:
+        """Tell whether the user disabled a component or its distribution."""
+        return _matches(self._entries[DISABLE], component)
 
     def unmatched(self, components: Sequence[Component]) -> Iterator[tuple[str, str]]:
         """Find entries that name nothing that is installed.

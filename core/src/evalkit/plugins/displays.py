@@ -1,7 +1,6 @@
-"""How a notebook shows a value: by an installed display, or else as a plain table.
+"""How a notebook shows a value: by an installed function, or else as a plain table.
 
-A display is a function that returns the HTML of a value. It is found like a plugin, by
-an entry point of the group `evalkit.displays`, and imported when a value is shown.
+The function is a name that a distribution adds to `evalkit`, such as `result_html`.
 """
 
 from __future__ import annotations
@@ -12,39 +11,33 @@ from typing import Any
 
 from evalkit.base.failures import located
 from evalkit.errors import PluginError
-from evalkit.plugins.commands import choose_usual
-from evalkit.plugins.discovery import DISPLAYS, find_components
-from evalkit.plugins.importing import import_component
+from evalkit.plugins.added_names import added_name
 
 
 def html_of(name: str, value: Any, plain: str) -> str:
-    """Return the HTML of a value, as an installed display makes it.
+    """Return the HTML of a value, as an installed distribution makes it.
 
     Args:
-        name: What is shown, and the name of the display: `result` or `comparison`.
+        name: Name of the function in `evalkit`, such as `result_html`.
         value: The value.
-        plain: The HTML where no display of this name is installed.
+        plain: The HTML where no distribution adds the function.
 
     Returns:
-        HTML. Where the display fails, the plain one, below a line that says so.
+        HTML. Where the function fails, the plain one, below a line that says so.
     """
     try:
-        catalog = find_components()
-        found = [each for each in catalog.of_kind(DISPLAYS) if each.name == name]
-        if not found:
-            return plain
-        several = len(found) > 1
-        usual = choose_usual(catalog, found, by_user=False) if several else found[0]
-        show: Any = import_component(usual)
+        show: Any = added_name(name)
+    except AttributeError:
+        return plain
     except PluginError as error:
         return _failed(str(error), plain)
     try:
         html = show(value)
     except Exception as error:
-        return _failed(f"{usual.origin}: {located(error)}", plain)
+        return _failed(f"evalkit.{name}: {located(error)}", plain)
     if not isinstance(html, str):
         kind = type(html).__name__
-        return _failed(f"{usual.origin}: returned {kind}, not HTML", plain)
+        return _failed(f"evalkit.{name}: returned {kind}, not HTML", plain)
     return html
 
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import importlib.metadata
-from typing import TYPE_CHECKING
 
 from evalkit.base import json_text as json_text  # before any plugin can replace it
 from evalkit.base.failures import hook_failures, located
-from evalkit.errors import PluginContractError, PluginLoadError
+from evalkit.errors import PluginLoadError
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import value_problem
 from evalkit.plugins.local_files import object_in_file
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
 
 def import_component(component: Component) -> object:
@@ -41,33 +37,6 @@ def import_component(component: Component) -> object:
     except hook_failures() as error:
         raise load_error(component, f"importing {component.value}", error) from error
     return loaded
-
-
-def import_schema(component: Component) -> type[BaseModel]:
-    """Import the model that a named schema is.
-
-    Args:
-        component: A component of the kind `schemas`.
-
-    Returns:
-        The pydantic model.
-
-    Raises:
-        PluginLoadError: Importing it failed, or its metadata say that it would.
-        PluginContractError: It is no pydantic model.
-    """
-    from pydantic import BaseModel
-
-    loaded = import_component(component)
-    is_base = loaded is BaseModel
-    if isinstance(loaded, type) and issubclass(loaded, BaseModel) and not is_base:
-        return loaded
-    kind = loaded if isinstance(loaded, type) else type(loaded)
-    raise PluginContractError(
-        f"{component.origin}: {component.value} is no pydantic model, found "
-        f"{'the class' if kind is loaded else 'an object of the type'} {kind.__name__}"
-        "; declare a subclass of pydantic.BaseModel"
-    )
 
 
 def load_error(

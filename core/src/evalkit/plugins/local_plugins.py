@@ -21,12 +21,6 @@ from evalkit.plugins.components import (
     DiscoveryProblem,
 )
 
-LOCAL_KINDS = (
-    *("tasks", "datasets", "metrics", "perturbations", "annotators", "models"),
-    *("adapters", "recognisers", "observers"),
-)
-"""Kinds that may be in a file that no package holds."""
-
 DECLARED = "declared in"
 """How the summary of a plugin begins that a `pyproject.toml` declares."""
 
@@ -62,8 +56,13 @@ def is_declared(component: Component) -> bool:
     return component.summary.startswith(f"{DECLARED} ")
 
 
-def local_plugins() -> tuple[list[Component], list[DiscoveryProblem]]:
+def local_plugins(
+    kinds: Sequence[str],
+) -> tuple[list[Component], list[DiscoveryProblem]]:
     """Return what this command was given and this project declares.
+
+    Args:
+        kinds: Kinds that a project may declare.
 
     Returns:
         The components, and what is wrong with the declarations.
@@ -72,7 +71,7 @@ def local_plugins() -> tuple[list[Component], list[DiscoveryProblem]]:
     problems: list[DiscoveryProblem] = []
     path = _project_file()
     if path is not None:
-        for found in _declared_in(path):
+        for found in _declared_in(path, kinds):
             if isinstance(found, Component):
                 declared.append(found)
             else:
@@ -141,7 +140,7 @@ def _project_file() -> Path | None:
     return next((path for path in found if path.is_file()), None)
 
 
-def _declared_in(path: Path) -> Iterator[Component | str]:
+def _declared_in(path: Path, kinds: Sequence[str]) -> Iterator[Component | str]:
     """Yield what a project declares, and what is wrong with that."""
     try:
         content = path.read_bytes()
@@ -162,9 +161,9 @@ def _declared_in(path: Path) -> Iterator[Component | str]:
         yield f"[{_TABLE}] is no table, but {tables!r}"
         return
     for kind, names in tables.items():
-        if kind not in LOCAL_KINDS or not isinstance(names, dict):
-            kinds = ", ".join(LOCAL_KINDS)
-            yield f"[{_TABLE}] has {kind!r}, which is no table of one of {kinds}"
+        if kind not in kinds or not isinstance(names, dict):
+            known = ", ".join(kinds)
+            yield f"[{_TABLE}] has {kind!r}, which is no table of one of {known}"
             continue
         for name, value in names.items():
             yield _component(path, kind, name, value)

@@ -20,12 +20,13 @@ from evalkit.base.names import is_python_file, parse_reference
 from evalkit.base.violations import shorten
 from evalkit.errors import PluginContractError
 from evalkit.plugins.attributes import attribute_problems, read_attributes
-from evalkit.plugins.bound import BOUND, Bound
+from evalkit.plugins.binding import Bound
 from evalkit.plugins.components import Catalog, Component
-from evalkit.plugins.contract import CONTRACTS, hook_problems, with_article
-from evalkit.plugins.discovery import COMMANDS, SCHEMAS, find_components
+from evalkit.plugins.contract import hook_problems, with_article
+from evalkit.plugins.discovery import find_components
 from evalkit.plugins.functions import FunctionMetric
 from evalkit.plugins.importing import import_component, load_error
+from evalkit.plugins.kinds import Kind, kind_named
 from evalkit.plugins.local_files import component_of_file
 from evalkit.plugins.parameters import read_parameters
 from evalkit.plugins.resolution import find_meant, tell_of_declared
@@ -54,6 +55,17 @@ class Registry:
         if self._catalog is None:
             self._catalog = find_components()
         return self._catalog
+
+    def kind(self, name: str) -> Kind:
+        """Return a kind of plugins, imported when it is first asked for.
+
+        Args:
+            name: Name of the kind.
+
+        Raises:
+            PluginError: No installed distribution defines it, or it is broken.
+        """
+        return kind_named(name, self.catalog)
 
     def select(
         self,
@@ -85,6 +97,7 @@ class Registry:
         if is_python_file(reference.name):
             component = component_of_file(kind, reference.name, self.catalog)
         else:
+            self.kind(kind)
             component = find_meant(self.catalog, kind, reference, named_by)
             tell_of_declared(self.catalog, component, named_by)
         return SelectedComponent(
@@ -136,13 +149,10 @@ def load_component(
             that it would.
         PluginContractError: It does not keep its kind's contract.
     """
-    if component.kind in (COMMANDS, SCHEMAS):
-        problem = (
-            "it is a command, which the command line alone can load"
-            if component.kind == COMMANDS
-            else "it is a schema, which has no hooks"
-        )
-        raise PluginContractError(f"{component.origin}: {problem}")
+    kind = kind_named(component.kind)
+    if kind.load is not None:
+        _refuse_parameters(component, parameters or {})
+        return Bound(component, kind.load(component), None, {})
     bound = bind(component, import_component(component), parameters)
     return replace(bound, loaded_with=dict(parameters or {}))
 
@@ -170,8 +180,8 @@ def bind(
         problems = [*hook_problems(component.kind, plugin), *problems]
         problems = problems or attribute_problems(component.kind, plugin, attributes)
         if not problems:
-            kind = BOUND.get(component.kind, Bound)
-            bound = kind(component, plugin, built_from, attributes)
+            bound_class = kind_named(component.kind).bound or Bound
+            bound: Bound = bound_class(component, plugin, built_from, attributes)
             problems = _pluggy_problems(bound)
     except hook_failures() as error:
         raise load_error(component, "checking it", error) from error
@@ -206,10 +216,7 @@ def _construct(
 ) -> tuple[object, BaseModel | None]:
     if inspect.isclass(loaded):
         return _build(component, loaded, parameters)
-    if parameters:
-        raise PluginContractError(
-            f"{component.origin} takes no parameters, got {', '.join(parameters)}"
-        )
+    _refuse_parameters(component, parameters)
     if component.kind == "metrics" and inspect.isroutine(loaded):
         function = FunctionMetric(loaded)
         if function.problems:
@@ -224,6 +231,13 @@ def _construct(
     return loaded, own if isinstance(own, BaseModel) else None
 
 
+def _refuse_parameters(component: Component, values: Mapping[str, Any]) -> None:
+    if values:
+        raise PluginContractError(
+            f"{component.origin} takes no parameters, got {', '.join(values)}"
+        )
+
+
 def _build(
     component: Component, plugin_class: type, values: Mapping[str, Any]
 ) -> tuple[object, BaseModel | None]:
@@ -232,10 +246,8 @@ def _build(
     if problem:
         raise PluginContractError(_contract_message(component, plugin_class, [problem]))
     takes_parameters = model is not None and _is_given(plugin_class, model)
-    if not takes_parameters and values:
-        raise PluginContractError(
-            f"{component.origin} takes no parameters, got {', '.join(values)}"
-        )
+    if not takes_parameters:
+        _refuse_parameters(component, values)
     try:
         if not takes_parameters:
             return plugin_class(), None
@@ -284,7 +296,7 @@ def _accepts_argument(plugin_class: type) -> bool:
 def _contract_message(
     component: Component, plugin: object, problems: Sequence[str]
 ) -> str:
-    word = with_article(CONTRACTS[component.kind].word)
+    word = with_article(kind_named(component.kind).word)
     return (
         f"{component.origin} does not keep the contract of {word} "
         f"({component.value or type(plugin).__name__}): {'; '.join(problems)}; "

@@ -10,7 +10,7 @@ from evalkit.base.names import Reference, normalise_distribution
 from evalkit.errors import UnknownPluginError
 from evalkit.plugins.commands import choose_usual, matching_components
 from evalkit.plugins.components import Catalog, Component
-from evalkit.plugins.contract import CONTRACTS
+from evalkit.plugins.kinds import kind_named
 from evalkit.plugins.local_plugins import is_declared
 from evalkit.plugins.metadata import required_distribution
 
@@ -94,7 +94,7 @@ def _meant_by(
 
 
 def _unknown_message(catalog: Catalog, kind: str, reference: Reference) -> str:
-    word = CONTRACTS[kind].word
+    word = kind_named(kind, catalog).word
     asked = reference.name + (
         f"@{reference.distribution}" if reference.distribution else ""
     )

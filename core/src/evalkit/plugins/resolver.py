@@ -8,8 +8,8 @@ from typing import Any
 
 from evalkit.base.names import Reference, parse_reference, score_name
 from evalkit.errors import PluginContractError, UnknownPluginError
+from evalkit.plugins.binding import Bound
 from evalkit.plugins.bound import (
-    Bound,
     BoundDataset,
     BoundMetric,
     BoundPerturbation,

@@ -87,7 +87,7 @@ class Result:
             for each in shown
         ]
         caption = f"{self.dataset}, {self.model}: {self.status}"
-        return html_of("result", self, html_table(caption, header, rows))
+        return html_of("result_html", self, html_table(caption, header, rows))
 
     @property
     def record(self) -> RunRecord:

@@ -152,7 +152,7 @@ class Comparison:
             )
             for row in self.whole
         ]
-        return html_of("comparison", self, html_table("Comparison", header, rows))
+        return html_of("comparison_html", self, html_table("Comparison", header, rows))
 
     @property
     def notices(self) -> Sequence[str]:

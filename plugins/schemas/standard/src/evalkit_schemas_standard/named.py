@@ -6,8 +6,9 @@ import difflib
 from typing import TYPE_CHECKING
 
 from evalkit import Component, find_components
-from evalkit.catalog import SCHEMAS, find_component, import_schema
+from evalkit.catalog import find_component
 from evalkit.errors import UnknownPluginError
+from evalkit_schemas_standard.kind import NAME, import_schema
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -30,9 +31,9 @@ def schema_components() -> list[Component]:
         )
         if each in ambiguous and not each.problem
         else each
-        for each in catalog.of_kind(SCHEMAS)
+        for each in catalog.of_kind(NAME)
     ]
-    found += [each for each in catalog.withheld if each.kind == SCHEMAS]
+    found += [each for each in catalog.withheld if each.kind == NAME]
     return sorted(found, key=lambda each: (each.name, each.distribution))
 
 
@@ -54,7 +55,7 @@ def named_schema(name: str) -> type[BaseModel]:
         PluginLoadError: It cannot be imported.
         PluginContractError: It is no pydantic model.
     """
-    found = find_component(find_components(), SCHEMAS, name)
+    found = find_component(find_components(), NAME, name)
     if found is None:
         usable = schema_names()
         near = difflib.get_close_matches(name, usable, n=1)

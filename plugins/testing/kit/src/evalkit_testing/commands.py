@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalkit import Registry
-from evalkit.catalog import COMMANDS, Component, find_component, import_component
+from evalkit.catalog import Component, find_component, import_component
 from evalkit.errors import UnknownPluginError
 from evalkit_testing.laws import (
     Law,
@@ -115,7 +115,7 @@ def check_command(
         PluginError: The command is unknown or broken.
     """
     chosen = chosen_laws(COMMAND_LAWS, laws)
-    component = find_component((registry or Registry()).catalog, COMMANDS, command)
+    component = find_component((registry or Registry()).catalog, "commands", command)
     if component is None:
         raise UnknownPluginError(f"there is no command {command!r}")
     trial = _Trial(component, runs)

@@ -146,21 +146,9 @@ def _written_since(before: list[int]) -> str:
 
 
 def _built(component: Any, loaded: Any) -> Any:
-    from evalkit.catalog import (
-        COMMANDS,
-        CONTRACTS,
-        SCHEMAS,
-        import_schema,
-        load_component,
-    )
-    from evalkit.errors import PluginContractError
+    from evalkit.catalog import load_component
 
-    if component.kind in CONTRACTS:
-        load_component(component)
-    elif component.kind == SCHEMAS:
-        import_schema(component)
-    elif component.kind == COMMANDS and not hasattr(loaded, "params"):
-        raise PluginContractError(f"{component.origin} is no click command")
+    load_component(component)
     return loaded
 
 
@@ -179,10 +167,10 @@ def _own_docstring(loaded: Any) -> str | None:
 
 def _misspelt(kind: str, loaded: Any) -> list[tuple[str, str]]:
     """Return public attributes of a class that are nearly those of the contract."""
-    from evalkit.catalog import CONTRACTS
+    from evalkit.catalog import kind_named
 
-    contract = CONTRACTS.get(kind)
-    if contract is None or not isinstance(loaded, type):
+    contract = kind_named(kind)
+    if contract.load is not None or not isinstance(loaded, type):
         return []
     known = {*_public(contract.attributes), *_public(contract.spec)}
     known |= {*_public(contract.base), "Parameters", "name"}

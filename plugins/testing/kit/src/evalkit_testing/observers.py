@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 import evalkit
 from evalkit import AlignmentError, Registry
-from evalkit.catalog import OBSERVERS, Resolver
+from evalkit.catalog import Resolver
 from evalkit_commands_perturb import perturb_dataset
 from evalkit_testing.laws import (
     Law,
@@ -144,7 +144,7 @@ def check_observer(
     """
     chosen = chosen_laws(OBSERVER_LAWS, laws)
     registry = registry or Registry()
-    bound = Resolver(registry).bind(OBSERVERS, observer)
+    bound = Resolver(registry).bind("observers", observer)
     trial = _Trial(observer if not isinstance(observer, str) else bound, registry)
     check_laws(chosen, trial, bound.component.origin, ObserverLawError)
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
 from evalkit import EvalkitError, Registry
-from evalkit.catalog import SCHEMAS, find_component, import_schema
-from evalkit.errors import UnknownPluginError
 from evalkit_testing.damage import damaged_rows, names_field
 from evalkit_testing.laws import (
     Law,
@@ -72,10 +70,8 @@ def _model(
 ) -> tuple[str, type[BaseModel]]:
     if not isinstance(schema, str):
         return schema.__name__, schema
-    component = find_component(registry.catalog, SCHEMAS, schema)
-    if component is None:
-        raise UnknownPluginError(f"there is no schema {schema!r}")
-    return component.origin, import_schema(component)
+    bound = registry.load("schemas", schema)
+    return bound.component.origin, cast("type[BaseModel]", bound.plugin)
 
 
 def _check_documented(trial: _Trial) -> None:

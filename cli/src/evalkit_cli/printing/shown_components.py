@@ -66,11 +66,11 @@ def show_contract(kind: str, as_json: bool) -> None:
     Raises:
         UsageError: There is no such kind.
     """
+    from evalkit import find_components
     from evalkit.catalog import kind_named
-    from evalkit_cli.options.kinds import kind_names
     from evalkit_cli.printing.contracts import contract_of, contract_page
 
-    known = kind_names()
+    known = [each.name for each in find_components().kinds]
     if kind not in known:
         raise click.UsageError(f"{kind!r} is none of {', '.join(known)}.")
     spec = kind_named(kind)

@@ -60,17 +60,7 @@ class Judged(NamedTuple):
 
 
 def conclude(names: Names, found: Difference, judged: Judged, reading: Reading) -> str:
-    """Say which of two models is better, or that it is open.
-
-    Args:
-        names: Of the models.
-        found: The difference.
-        judged: What may be said of it.
-        reading: How numbers are read.
-
-    Returns:
-        One sentence without a full stop.
-    """
+    """Say which of two models is better, or that it is open."""
     if found.value is None:
         return f"not compared: {found.reason}"
     concluded = _concluded(names, found, found.value, judged, reading)

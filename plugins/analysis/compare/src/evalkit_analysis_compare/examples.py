@@ -52,17 +52,6 @@ def compare_scores(
     flipped, and the interval is Tango's with an effective number of examples where
     scores are shares, and Student's where they are not; both with the cluster-robust
     standard error.
-
-    Args:
-        pair: The two runs.
-        first: Score of each example by the first; NaN where it has none.
-        second: The same by the second.
-        levels: Levels that the tests must decide at.
-        higher_is_better: Which of two scores wins; the higher where it is unknown.
-        shares: Whether scores are shares, which lie between 0 and 1.
-
-    Returns:
-        The difference of each group, by number.
     """
     in_first, in_second = np.isfinite(first), np.isfinite(second)
     both = in_first & in_second

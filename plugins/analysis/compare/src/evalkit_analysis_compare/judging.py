@@ -38,16 +38,7 @@ class Member(NamedTuple):
 def rows_of_family(
     members: Sequence[Member], confidence: float, margin: float | None
 ) -> Iterator[ComparedScore]:
-    """Make the rows of a family.
-
-    Args:
-        members: Its comparisons.
-        confidence: Probability of the intervals; 1 less it is the level of the tests.
-        margin: Differences up to this count as none.
-
-    Returns:
-        A row for each, in the same order.
-    """
+    """Make the rows of a family."""
     size = max(1, sum(member.counts for member in members))
     for member in members:
         yield _row(member, size, confidence, margin)
@@ -117,15 +108,6 @@ def judge(
 
     A difference is shown where the adjusted p-value is below the level and there is an
     adjusted interval, which does not hold zero.
-
-    Args:
-        found: The difference.
-        size: How many comparisons the family has.
-        confidence: Probability of the intervals; 1 less it is the level of the tests.
-        margin: Differences up to this count as none.
-
-    Returns:
-        What may be said of it.
     """
     alpha = 1 - confidence
     tested = found.tested

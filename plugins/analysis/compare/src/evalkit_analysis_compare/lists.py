@@ -41,20 +41,7 @@ Score = Callable[[list[Row]], tuple[float | None, str | None]]
 def compare_lists(
     metric: BoundMetric, tables: PairedTables, levels: Levels
 ) -> list[Difference]:
-    """Compare two models by a function of lists, for every group.
-
-    Args:
-        metric: A metric that implements `compute`.
-        tables: What is scored.
-        levels: Levels that the tests must decide at.
-
-    Returns:
-        The differences by group. Interval and test come from 200 replicates each, the
-        test of further ones until it is decided; both are null beyond 10 000 examples.
-
-    Raises:
-        MetricError: The metric cannot score these examples.
-    """
+    """Compare two models by a function of lists, for every group."""
     for side in tables.sides:
         reason = why_not(metric, side.table)
         if reason:

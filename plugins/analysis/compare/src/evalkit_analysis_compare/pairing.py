@@ -28,19 +28,9 @@ _SHOWN = 3
 class PairedRuns:
     """Two runs on the same examples.
 
-    Args:
-        first: The run that differences are taken from.
-        second: The run whose values are subtracted.
-        shared: Column `example` (from 0) and `id` of the examples of both, sorted by
-            id, with `tags` and `cluster` as the first run has them.
-        seed: Seed of everything that is drawn.
-
-    Attributes:
-        first: The same.
-        second: The same.
-        groups: The whole set and every tag, over examples as positions.
-        clusters: The cluster of each example, from 0; None for independent examples.
-        left_out: How many examples only one of the runs has.
+    `shared` holds the examples of both runs, sorted by id: `id`, its number `example`,
+    and `tags` and `cluster` of the first run. `left_out` counts the examples that only
+    one run has; `groups` are the whole set and every tag, over numbers of examples.
     """
 
     def __init__(
@@ -63,12 +53,7 @@ class PairedRuns:
             self.clusters = ranks.to_numpy()
 
     def keep_tags(self, fewest: int | None, only: Container[str] | None = None) -> None:
-        """Leave out groups that are not compared.
-
-        Args:
-            fewest: Examples that a tag must have; None leaves out all tags.
-            only: The tags that are compared; None for all.
-        """
+        """Keep tags with enough examples; None leaves out all tags."""
         sizes = np.array(self.groups.sizes)
         kept = np.zeros(len(sizes), np.bool_) if fewest is None else sizes >= fewest
         if only is not None:
@@ -128,15 +113,7 @@ class PairedRuns:
         return mask
 
     def rows(self, result: Result) -> pl.DataFrame:
-        """Tell which example each row of a run's examples is about.
-
-        Args:
-            result: One of the two runs.
-
-        Returns:
-            `position` (the row), `example` and `replication`, from 0; rows of examples
-            that the other run does not have are left out.
-        """
+        """Return `position`, `example` and `replication` of rows of shared examples."""
         frame = _examples(result).select(
             "id",
             position=pl.int_range(pl.len(), dtype=pl.UInt32),
@@ -146,15 +123,7 @@ class PairedRuns:
         return found.select("position", "example", "replication").sort("position")
 
     def example_scores(self, result: Result, column: str) -> Floats:
-        """Return the score of each example, the mean over its replications.
-
-        Args:
-            result: One of the two runs.
-            column: The column of its examples that holds the scores.
-
-        Returns:
-            The scores, of shape (n,); NaN where an example was not scored.
-        """
+        """Return the scores of examples, means over replications; NaN for none."""
         rows = self.rows(result)
         scores = unnamed(_examples(result)[column]).gather(rows["position"])
         means = (
@@ -170,15 +139,7 @@ class PairedRuns:
 
 
 def score_column(result: Result, metric: str) -> str | None:
-    """Find the column of a run's examples that holds a metric's per-example scores.
-
-    Args:
-        result: The run.
-        metric: Name of the metric.
-
-    Returns:
-        The column; None where the metric has none, or is not the mean of it.
-    """
+    """Find the column of a run's examples that holds a metric's per-example scores."""
     score = result[metric]
     is_mean = (
         score.value is not None
@@ -196,21 +157,7 @@ def score_column(result: Result, metric: str) -> str | None:
 def pair_runs(
     first: Result, second: Result, *, common: bool = False, seed: int = 0
 ) -> PairedRuns:
-    """Join two runs on the ids of their examples.
-
-    Args:
-        first: A run.
-        second: Another run of the same task on the same data.
-        common: Whether to leave out examples that only one of them has.
-        seed: Seed of everything that is drawn.
-
-    Returns:
-        The two, joined.
-
-    Raises:
-        AlignmentError: They are of different tasks or were refused, their answers
-            differ, or one has examples that the other does not have.
-    """
+    """Join two runs on the ids of their examples."""
     for result in (first, second):
         _check_usable(result)
     if first.task != second.task:
@@ -264,14 +211,7 @@ def name_run(result: Result) -> str:
 
 
 def refuse_repeated(results: Sequence[Result]) -> None:
-    """Refuse to compare a run with itself.
-
-    Args:
-        results: The runs that are compared.
-
-    Raises:
-        AlignmentError: Two of them are one run; names it.
-    """
+    """Refuse to compare a run with itself."""
     for one, other in combinations(results, 2):
         is_stored = one.path is not None or other.path is not None
         if one is other or (is_stored and one.run_id == other.run_id):

@@ -34,18 +34,7 @@ from evalkit_analysis_compare.tables import PairedTables
 
 
 class ComparedPair:
-    """Two runs, compared metric by metric.
-
-    Args:
-        pair: The two runs.
-        names: What their models are called.
-        resolver: Finds metrics.
-
-    Attributes:
-        pair: The same.
-        names: The same.
-        notices: What a reader should know.
-    """
+    """Two runs, compared metric by metric."""
 
     def __init__(self, pair: PairedRuns, names: Names, resolver: Resolver) -> None:
         self.pair = pair
@@ -55,14 +44,7 @@ class ComparedPair:
         self.notices: list[str] = [*_notices(pair)]
 
     def chosen(self, metrics: Sequence[Any] | None) -> list[str]:
-        """Return the names of the metrics that were asked for.
-
-        Args:
-            metrics: Names or objects; None for all that the runs have in common.
-
-        Raises:
-            EvalkitError: The runs have no such metric in common.
-        """
+        """Return the names of the metrics that were asked for."""
         first, second = self.pair.first, self.pair.second
         both = [name for name in first.metrics if name in second]
         if metrics is None:
@@ -118,24 +100,12 @@ class ComparedPair:
         return PairedTables(self.pair)
 
     def is_of_whole(self, metric: str) -> bool:
-        """Tell whether a score is of the whole set alone, so that tags have none.
-
-        Args:
-            metric: Name of the score.
-        """
+        """Tell whether a score is of the whole set alone, so that tags have none."""
         bound = self._metrics.get(self._owner(metric)[0])
         return isinstance(bound, BoundMetric) and bound.whole_only
 
     def differences(self, metric: str, levels: Levels) -> list[Difference]:
-        """Compare by one score, for every group.
-
-        Args:
-            metric: Name of the score.
-            levels: Levels that the tests must decide at.
-
-        Returns:
-            The difference of each group, by number.
-        """
+        """Compare by one score, for every group."""
         first, second = self.pair.first, self.pair.second
         columns = [score_column(result, metric) for result in (first, second)]
         if columns[0] is not None and columns[1] is not None:

@@ -91,14 +91,7 @@ class Replicates(NamedTuple):
 
 
 def most_apart(metric: BoundMetric) -> float:
-    """Tell how far apart two values of a metric can be.
-
-    Args:
-        metric: The metric.
-
-    Returns:
-        The distance of its bounds; infinite where it does not declare both.
-    """
+    """Tell how far apart two values of a metric can be."""
     low, high = metric.bounds or (None, None)
     return math.inf if low is None or high is None else float(high) - float(low)
 
@@ -109,17 +102,7 @@ def replicated_difference(
     replicates: Replicates,
     tested: Significance | str,
 ) -> Difference:
-    """Make a difference of what was drawn and swapped.
-
-    Args:
-        values: The values of both models.
-        counts: Examples, those left out, and clusters or None.
-        replicates: The differences in replicates.
-        tested: The test, or why there is none.
-
-    Returns:
-        The difference.
-    """
+    """Make a difference of what was drawn and swapped."""
     error = replicates.interval(_FIRST_CONFIDENCE).standard_error
     found = None if isinstance(tested, str) else tested
 

@@ -31,15 +31,7 @@ AS_IT_IS = Factors(1.0, 1.0)
 
 
 def of_difference(correlation: float) -> Factors:
-    """Return what makes of one model's spread that of a difference between two models.
-
-    Args:
-        correlation: Of the two models' scores of examples.
-
-    Returns:
-        2 (1 - correlation) between examples; 2 within them, where the models' answers
-        vary each on their own.
-    """
+    """Return the factors of a difference of two models, by their correlation."""
     return Factors(2 * (1 - correlation), 2.0)
 
 
@@ -81,13 +73,7 @@ class ScoreVariance(NamedTuple):
         return None if correlation is None else 1 + (self.seen_size - 1) * correlation
 
     def units_needed(self, goal: Goal, factors: Factors, answers: int | None) -> int:
-        """Return the units (clusters, or else examples) that find a difference.
-
-        Args:
-            goal: What the test is to achieve.
-            factors: What becomes of this spread.
-            answers: Answers per example; None for as many as there are.
-        """
+        """Return the units (clusters, or else examples) that find a difference."""
         variance = self.variance_of_unit(factors, answers)
         least = goal.difference - goal.difference**2
         return units_needed(goal, variance * max(1.0, self._raise(least, factors)))
@@ -95,16 +81,7 @@ class ScoreVariance(NamedTuple):
     def difference_found(
         self, goal: Goal, factors: Factors, answers: int | None
     ) -> float | None:
-        """Return the smallest difference that as many units as now find.
-
-        Args:
-            goal: What the test is to achieve; its difference is ignored.
-            factors: What becomes of this spread.
-            answers: Answers per example; None for as many as there are.
-
-        Returns:
-            The difference; None where even the greatest is not found.
-        """
+        """Return the smallest difference that as many units as now find."""
         units = self.n if self.clusters is None else self.clusters
         variance = self.variance_of_unit(factors, answers)
         found = difference_found(goal, variance, units)
@@ -116,16 +93,7 @@ class ScoreVariance(NamedTuple):
         return found if found <= 1 else None
 
     def disagreement_at(self, difference: float, factors: Factors) -> float | None:
-        """Return the share of examples that exactly one of two models is right on.
-
-        Args:
-            difference: By how much the models differ.
-            factors: What becomes of this spread.
-
-        Returns:
-            The share, at least the difference; None for scores that are not right or
-            wrong.
-        """
+        """Return the share of examples that exactly one of two models is right on."""
         if not self.binary:
             return None
         if self.disagreement is not None:
@@ -138,30 +106,13 @@ class ScoreVariance(NamedTuple):
         return least / (factors.between * self.variance) if self.binary else 0.0
 
     def variance_of_unit(self, factors: Factors, answers: int | None) -> float:
-        """Return the variance of a mean over units, times their number.
-
-        Args:
-            factors: What becomes of this spread.
-            answers: Answers per example; None for as many as there are.
-
-        Returns:
-            The variance that one unit has its part in: a cluster, or an example where
-            there are no clusters.
-        """
+        """Return the variance of a mean over units, times their number."""
         alike = (self.seen_size - 1) * (self.between_clusters or 0.0)
         total = self.variance_of_example(factors, answers) + factors.between * alike
         return total / self.cluster_size
 
     def variance_of_example(self, factors: Factors, answers: int | None) -> float:
-        """Return the variance of the score of one example.
-
-        Args:
-            factors: What becomes of this spread.
-            answers: Answers per example; None for as many as there are.
-
-        Returns:
-            The variance of the mean of so many answers.
-        """
+        """Return the variance of the score of one example."""
         if self.within is None or self.replications is None or answers is None:
             return factors.between * self.variance
         between = max(0.0, self.variance - self.within / self.replications)
@@ -169,16 +120,7 @@ class ScoreVariance(NamedTuple):
 
 
 def score_variance(result: Result, metric: str, column: str) -> ScoreVariance:
-    """Measure the spread of one model's scores.
-
-    Args:
-        result: The run, which has examples.
-        metric: Name of the score.
-        column: The column of its examples that holds the scores.
-
-    Returns:
-        The spread; without clusters or replications where the run has none.
-    """
+    """Measure the spread of one model's scores."""
     assert result.examples is not None
     score = result[metric]
     means = (
@@ -210,23 +152,7 @@ def spread_of_differences(
     within: Sequence[float | None],
     replications: Sequence[int | None],
 ) -> ScoreVariance:
-    """Measure the spread of the differences between two models' scores.
-
-    Args:
-        first: Score of each example by one model, of shape (n,), the mean over its
-            answers; NaN where it has none.
-        second: The same by the other.
-        clusters: The cluster of each example, of shape (n,); None for none.
-        within: Standard deviation of an example's answers, of each model; None where
-            it has one answer.
-        replications: Answers per example, of each model; None for one.
-
-    Returns:
-        The spread of the examples that both were scored on.
-
-    Raises:
-        EvalkitError: There are fewer than two.
-    """
+    """Measure the spread of the differences between two models' scores."""
     both = np.isfinite(first) & np.isfinite(second)
     differences = first[both] - second[both]
     found = _measure(differences, None if clusters is None else clusters[both])
@@ -244,17 +170,7 @@ def spread_of_differences(
 def spread_of_set(
     error: float, n: int, clusters: int | None, replications: int | None
 ) -> ScoreVariance:
-    """Take the spread of a score of whole sets, such as macro-F1, from its error.
-
-    Args:
-        error: Standard error of the score, or of a difference of two.
-        n: Examples that it is of.
-        clusters: How many clusters they are in; None for none.
-        replications: Answers per example; None for one.
-
-    Returns:
-        A spread by which as many units have the same standard error.
-    """
+    """Take the spread of a score of whole sets, such as macro-F1, from its error."""
     size = 1.0 if clusters is None else n / clusters
     return ScoreVariance(
         n,

@@ -50,17 +50,6 @@ def compare_statistics(
     The interval is that of the differences in 1 000 replicates in which both models
     get the same examples (Koehn 2004); the test swaps examples between the models
     in all ways, or 1 000 times and on until it is decided (Noreen 1989).
-
-    Args:
-        metric: A metric that gives statistics.
-        tables: What is scored.
-        levels: Levels that the tests must decide at.
-
-    Returns:
-        The differences by name of the score within the metric, then by group.
-
-    Raises:
-        MetricError: The metric cannot score these examples.
     """
     for side in tables.sides:
         reason = why_not(metric, side.table)

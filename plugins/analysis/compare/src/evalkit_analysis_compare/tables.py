@@ -19,15 +19,7 @@ from evalkit_analysis_compare.pairing import PairedRuns
 class Side:
     """One of two runs: what a metric scores, and which example each row is about.
 
-    Args:
-        table: What metrics score.
-        rows: `position`, `example` and `replication` of the rows of paired examples.
-
-    Attributes:
-        table: The same, without the rows of examples that the other side lacks.
-        rows: The same.
-        repeats: How many replications the run has.
-        replications: The greatest number of a replication, plus one.
+    `rows` has `position`, `example` and `replication` of each row of `table`.
     """
 
     def __init__(self, table: ScoringTable, rows: pl.DataFrame) -> None:
@@ -57,16 +49,8 @@ class Side:
 class PairedTables:
     """What a metric scores in two runs, of the examples that count in both.
 
-    Args:
-        pair: The two runs.
-
-    Attributes:
-        pair: The same.
-        sides: The two sides.
-        swappable: Whether both have the same replications of every example.
-        examples: The examples of each group that count in both, by number.
-        left_out: How many examples of each group count in one only, by number.
-        lacking: How many of them do not count in the first, and in the second.
+    By group: `examples` are the numbers of these, `left_out` counts those that count in
+    one run only, and `lacking` those that count in the other run but not in this one.
     """
 
     def __init__(self, pair: PairedRuns) -> None:

@@ -228,4 +228,4 @@ def test_shell_completion_imports_nothing_heavy_and_no_plugin(
 
 def test_the_console_script_is_the_declared_entry_point() -> None:
     (script,) = entry_points(group="console_scripts", name="evalkit")
-    assert script.value == "evalkit_cli.supervision:main"
+    assert script.value == "evalkit_cli.main:main"

@@ -50,12 +50,8 @@ class P(evalkit.Perturbation):
 """
 
 _SCORING = {
-    "exits with success": "os._exit(0)",
-    "exits with failure": "os._exit(3)",
     "leaves politely": "sys.exit(0)",
     "leaves without a word": "raise SystemExit",
-    "crashes": "os.kill(os.getpid(), signal.SIGSEGV)",
-    "kills itself": "os.kill(os.getpid(), signal.SIGKILL)",
     "ends itself": "os.kill(os.getpid(), signal.SIGTERM)",
     "raises GeneratorExit": "raise GeneratorExit('gone')",
     "raises an exception of its own": "raise type('Own', (BaseException,), {})('own')",
@@ -75,15 +71,12 @@ _SCORING = {
     "replaces open": "builtins.open = lambda *a, **k: 1 / 0",
     "replaces print": "builtins.print = None",
     "closes its output": "os.close(1)",
-    "closes all files": "os.closerange(0, 4096)",
-    "closes its files": "os.closerange(3, 4096)",
     "prints a result": "print('accuracy 100 %', '{\"status\": \"complete\"}')",
     "prints much": "print('y' * 1_000_000)",
     "changes the folder": "os.chdir('/')",
     "changes the environment": "os.environ.clear()",
     "starts threads": "threading.Thread(target=time.sleep, args=(2,)).start()",
     "waits at the end": "once or once.append(atexit.register(time.sleep, 1))",
-    "forks": "os.fork() or os._exit(0)",
     "ignores signals": "signal.signal(signal.SIGTERM, signal.SIG_IGN)",
 }
 _COMPUTING = {
@@ -93,7 +86,6 @@ _COMPUTING = {
     "gives a number that is too large": "return 10 ** 400",
 }
 _IMPORTING = {
-    "ends at import": "import os; os._exit(0)",
     "crashes at import": "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)",
     "prints a result at import": "print('{\"ok\": true}'); P = 42",
     "replaces json at import": (
@@ -105,11 +97,9 @@ _IMPORTING = {
     "has no plugin": "Q = 1",
     "is no Python": "def P(:",
     "imports what is not there": "import no_such_library_at_all",
-    "closes its files at import": "import os; os.closerange(3, 4096); P = len",
     "waits at import": "import time; time.sleep(4)",
 }
 _PERTURBING = {
-    "exits while it perturbs": "os._exit(0)",
     "raises while it perturbs": "raise GeneratorExit",
     "gives bytes": "return b'a'",
     "gives a lone surrogate": "return '\\ud800'",
@@ -126,7 +116,6 @@ HOSTILE: dict[str, Hostile] = {
 }
 
 GOOD = "def P(predictions, targets):\n    return 0.5\n"
-_CUT_OFF = "error: all files of its process were closed at "
 _MARK = "import pathlib; pathlib.Path({!r}).touch()\n"
 
 
@@ -217,8 +206,6 @@ def _try(name: str, scratch: Path, outcome: Outcome) -> list[str]:
             place.trap.unlink()
         if ended.code == HUNG:
             faults.append(f"{arguments[0]} hangs")
-        elif _CUT_OFF in ended.err and ended.code == 1:
-            pass  # threads of polars panic then
         elif ended.traceback is not None and not ended.is_killed:
             faults.append(f"{arguments[0]}: {ended.traceback}")
         return ended

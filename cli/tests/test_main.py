@@ -116,7 +116,7 @@ def test_the_module_says_where_the_command_line_is_not_installed(
 ) -> None:
     monkeypatch.setattr(sys, "path", ["", *sys.path])
     monkeypatch.setitem(sys.modules, "evalkit_cli", None)
-    monkeypatch.delitem(sys.modules, "evalkit_cli.supervision", raising=False)
+    monkeypatch.delitem(sys.modules, "evalkit_cli.main", raising=False)
     with pytest.raises(SystemExit) as ended:
         runpy.run_module("evalkit", run_name="__main__")
     assert ended.value.code == (

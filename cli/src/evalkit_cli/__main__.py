@@ -5,6 +5,6 @@ import sys
 if not sys.flags.safe_path:
     del sys.path[0]  # the current folder, whose code nobody named
 
-from evalkit_cli.supervision import main
+from evalkit_cli.main import main
 
 main()

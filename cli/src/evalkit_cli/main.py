@@ -335,7 +335,10 @@ def _collect_seldom() -> None:
 
 
 def main() -> NoReturn:
-    """Run the command line in this process and exit with its code."""
+    """Run the command line and exit with its code."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # the caller closed it
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
     # pydantic reads the metadata of every distribution for plugins of its own, and
     # fails where one of them is malformed
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")

@@ -15,12 +15,12 @@ def main() -> None:
     if not sys.flags.safe_path:
         del sys.path[0]  # the current folder, whose code nobody named
     try:
-        supervision = importlib.import_module("evalkit_cli.supervision")
+        command_line = importlib.import_module("evalkit_cli.main")
     except ModuleNotFoundError as error:
-        if error.name not in ("evalkit_cli", "evalkit_cli.supervision"):
+        if error.name not in ("evalkit_cli", "evalkit_cli.main"):
             raise
         sys.exit("evalkit: the command line is not installed: pip install evalkit-cli")
-    supervision.main()
+    command_line.main()
 
 
 if __name__ == "__main__":

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from scipy.optimize import brentq
-from scipy.stats import binom, binomtest
-
-MOST_RARE = 12
-"""How often the rarer outcome may have been seen for the mid-p interval to count."""
+from scipy.stats import binomtest
 
 
 def share_interval(ones: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Compute Wilson's interval; with few of an outcome, the mid-p interval beside it.
+    """Compute Wilson's interval.
 
     Args:
         ones: How many of n.
@@ -21,15 +17,4 @@ def share_interval(ones: int, n: int, level: float = 0.95) -> tuple[float, float
         Its bounds.
     """
     interval = binomtest(ones, n).proportion_ci(level, method="wilson")
-    if not 0 < min(ones, n - ones) <= MOST_RARE:
-        return float(interval.low), float(interval.high)
-    tail = (1 - level) / 2
-
-    def above(share: float) -> float:
-        return binom.sf(ones, n, share) + binom.pmf(ones, n, share) / 2 - tail
-
-    def below(share: float) -> float:
-        return binom.cdf(ones - 1, n, share) + binom.pmf(ones, n, share) / 2 - tail
-
-    least, most = (brentq(part, 0, 1, xtol=1e-15) for part in (above, below))
-    return min(float(interval.low), least), max(float(interval.high), most)
+    return float(interval.low), float(interval.high)

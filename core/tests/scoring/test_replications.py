@@ -220,7 +220,7 @@ def test_replications_that_agree_make_a_proportion() -> None:
     assert (found.stddev_within, found.stddev_replications) == (0.0, 0.0)
     right[0, 0] = 0.0
     found = main_score(scored(Share, table_of(right)))
-    assert found.interval.method == "wilson-bounded"
+    assert found.interval.method == "t"
 
 
 def test_aggregates_are_about_examples() -> None:

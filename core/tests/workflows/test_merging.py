@@ -114,7 +114,7 @@ def test_disjoint_parts_equal_the_whole(run: Run, dataset: str, number: int) -> 
     merged = evalkit.merge(parts)
     assert_equal(merged, whole)
     methods = {score.ci_method for score in merged.scores}
-    plain = {"wilson", "wilson-bounded", "multinomial", "bootstrap", "delta"}
+    plain = {"wilson", "t", "multinomial", "bootstrap", "delta"}
     clustered = {f"{name}-clustered" for name in plain - {"multinomial"}}
     assert methods >= (clustered if dataset == "clustered" else plain)
     kinds = {str(score.aggregate).partition(":")[0] for score in merged.scores}

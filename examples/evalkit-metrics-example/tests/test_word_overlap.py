@@ -60,4 +60,4 @@ def test_mean_and_spread_are_over_the_examples() -> None:
     assert score.value == pytest.approx(expected.mean(), abs=1e-12)
     assert score.stddev == pytest.approx(expected.std(), abs=1e-12)
     assert (score.min, score.max) == (0, 1)
-    assert score.ci_method == "wilson-bounded"
+    assert score.ci_method == "t"

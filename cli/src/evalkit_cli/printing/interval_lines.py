@@ -12,12 +12,7 @@ from evalkit_cli.printing.score_cells import score_label, show_number
 if TYPE_CHECKING:
     from evalkit import Score
 
-_CLUSTERED_MEANS = (
-    "wilson-clustered",
-    "wilson-bounded-clustered",
-    "t-clustered",
-    "t-skewed-clustered",
-)
+_CLUSTERED_MEANS = ("wilson-clustered", "t-clustered")
 """Methods of scores that are the mean of the per-example scores."""
 
 _ROUNDING = 1e-9

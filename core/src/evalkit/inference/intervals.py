@@ -24,7 +24,6 @@ from evalkit.inference.cluster_sizes import (
     intraclass_correlation,
     sum_or_infinity,
 )
-from evalkit.inference.mid_p_shares import MOST_RARE, mid_p_bounds
 from evalkit.inference.student_t import normal_quantile, t_quantile
 
 Floats = NDArray[np.float64]
@@ -61,9 +60,6 @@ def without_interval(reason: str) -> Interval:
 def share_interval(ones: float, n: int, confidence: float) -> Interval:
     """Compute Wilson's interval of a share.
 
-    Where the rarer outcome was seen, but no more than 12 times, it also holds the mid-p
-    interval of `evalkit.inference.mid_p_shares`.
-
     Args:
         ones: How many of n, a whole number.
         n: How many there are.
@@ -76,9 +72,6 @@ def share_interval(ones: float, n: int, confidence: float) -> Interval:
         return without_interval(N_IS_1)
     share = ones / n
     low, high = wilson(share, n, normal_quantile(confidence))
-    if 0 < min(ones, n - ones) <= MOST_RARE:
-        least, most = mid_p_bounds(round(ones), n, confidence)
-        low, high = min(low, least), max(high, most)
     return Interval(low, high, math.sqrt(share * (1 - share) / n), "wilson")
 
 

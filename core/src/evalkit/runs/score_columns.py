@@ -36,8 +36,7 @@ VIEWS = {
 CI_METHODS = {
     "enum": [
         *("none", "wilson", "wilson-clustered"),
-        *("wilson-bounded", "wilson-bounded-clustered"),
-        *("t", "t-clustered", "t-skewed", "t-skewed-clustered"),
+        *("t", "t-clustered"),
         *("delta", "delta-clustered", "multinomial"),
         *("bootstrap", "bootstrap-clustered"),
         *("wilson-facet", "wilson-facet-clustered", "t-facet", "t-facet-clustered"),

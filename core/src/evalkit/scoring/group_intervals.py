@@ -1,13 +1,12 @@
 """The confidence interval of each score of each group.
 
-One rule says which: a mean of zeros and ones has Wilson's, and so has a mean of scores
-between two bounds; another mean has Student's, widened where scores are skewed; counts
-of label pairs are drawn from a smoothed multinomial, and the interval holds their
-percentiles and those corrected for bias (at n = 200 the former alone cover .87 for
-macro-F1 of 20 classes, the latter .63 for a model that only predicts the class of nine
-in ten examples); other sums are resampled by unit. In large groups, where drawing takes
-long and adds nothing, the delta method's interval is taken; for label pairs only where
-no label is rare. Clusters are always resampled or summed as a whole, and label
+One rule says which: a mean of zeros and ones has Wilson's; another mean has Student's;
+counts of label pairs are drawn from a smoothed multinomial, and the interval holds
+their percentiles and those corrected for bias (at n = 200 the former alone cover .87
+for macro-F1 of 20 classes, the latter .63 for a model that only predicts the class of
+nine in ten examples); other sums are resampled by unit. In large groups, where drawing
+takes long and adds nothing, the delta method's interval is taken; for label pairs only
+where no label is rare. Clusters are always resampled or summed as a whole, and label
 pairs in clusters are smoothed too.
 """
 
@@ -18,11 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evalkit.inference.bounded_means import (
-    Bounds,
-    bounded_mean_interval,
-    clustered_bounded_mean_interval,
-)
 from evalkit.inference.cluster_smoothing import widened
 from evalkit.inference.intervals import (
     LARGEST,
@@ -30,10 +24,12 @@ from evalkit.inference.intervals import (
     ONE_CLUSTER,
     Floats,
     Interval,
+    clustered_mean_interval,
     clustered_share_interval,
     delta_interval,
     influence_interval,
     share_interval,
+    weighted_mean_interval,
     without_interval,
 )
 from evalkit.inference.multinomial import PairCounts
@@ -41,10 +37,6 @@ from evalkit.inference.percentiles import (
     corrected_bounds,
     percentile_interval,
     within_bounds,
-)
-from evalkit.inference.skewed_means import (
-    clustered_skewed_mean_interval,
-    skewed_mean_interval,
 )
 from evalkit.scoring.evidence import Evidence, example_column, interval_kind
 from evalkit.scoring.group_replicates import MOST_KEPT, GroupReplicates
@@ -134,45 +126,18 @@ class GroupIntervals:
         evidence, column = self._evidence, str(self._column)
         values, counts = evidence.values_of(group, column)
         is_share = self._kind == "wilson" and bool(np.isin(values, (0.0, 1.0)).all())
-        bounds = None if is_share else self._bounds_of(values)
         if evidence.clustered:
-            return self._of_clustered_mean(group, confidence, is_share, bounds)
+            _, totals, sizes = evidence.unit_sums(
+                group, evidence.rows.distinct[column].to_numpy()
+            )
+            of_clusters = (
+                clustered_share_interval if is_share else clustered_mean_interval
+            )
+            return of_clusters(totals, sizes, confidence)
         if is_share:
             ones, n = float((values * counts).sum()), int(counts.sum())
             return share_interval(ones, n, confidence)
-        if bounds is not None:
-            return bounded_mean_interval(values, counts, bounds, confidence)
-        return skewed_mean_interval(values, counts, confidence)
-
-    def _of_clustered_mean(
-        self,
-        group: int,
-        confidence: float,
-        is_share: bool,
-        bounds: Bounds | None,
-    ) -> Interval:
-        by_code = self._evidence.rows.distinct[str(self._column)].to_numpy()
-        _, totals, sizes = self._evidence.unit_sums(group, by_code)
-        if is_share:
-            return clustered_share_interval(totals, sizes, confidence)
-        if bounds is not None:
-            squares = self._evidence.unit_sums(group, by_code**2).totals
-            return clustered_bounded_mean_interval(
-                totals, squares, sizes, bounds, confidence
-            )
-        return clustered_skewed_mean_interval(totals, sizes, confidence)
-
-    def _bounds_of(self, values: Floats) -> Bounds | None:
-        """Return the metric's bounds, where both are known and hold for all scores."""
-        default = (0.0, 1.0) if self._kind == "wilson" else None
-        low, high = self._evidence.metric.bounds or default or (None, None)
-        if low is None or high is None or not low < high < math.inf or low == -math.inf:
-            return None
-        if high - low > LARGEST:
-            return None  # bounds so far away say nothing
-        slack = 1e-9 * (high - low)
-        is_within = low - slack <= values.min() and values.max() <= high + slack
-        return (float(low), float(high)) if is_within else None
+        return weighted_mean_interval(values, counts, confidence)
 
     def by_influence(
         self, group: int, score: str, value: float, confidence: float

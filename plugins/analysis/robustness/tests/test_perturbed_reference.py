@@ -10,20 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from row_intervals import proportion_interval
+from row_intervals import mean_interval, proportion_interval
 
 from evalkit import Result
 from evalkit.errors import AlignmentError
-from evalkit.inference.bounded_means import (
-    bounded_mean_interval,
-    clustered_bounded_mean_interval,
-)
-from evalkit.inference.cluster_sizes import cluster_sums
-from evalkit.inference.intervals import Interval
-from evalkit.inference.skewed_means import (
-    clustered_skewed_mean_interval,
-    skewed_mean_interval,
-)
 from evalkit_analysis_compare.effective_pairs import share_difference_interval
 
 from .perturbed_plugins import LABELS, Clustered, Data, evaluate, example, scores_of
@@ -336,23 +326,6 @@ def check(result: Result, key: Key, expected: Expected) -> None:
     assert score.value == pytest.approx(values.mean()), key
 
 
-def bounded_interval(values: Any, clusters: Any, confidence: float) -> Interval:
-    if clusters is None:
-        ones = np.ones(len(values))
-        return bounded_mean_interval(values, ones, (0.0, 1.0), confidence)
-    totals, sizes = cluster_sums(values, clusters)
-    squares, _ = cluster_sums(values**2, clusters)
-    return clustered_bounded_mean_interval(
-        totals, squares, sizes, (0.0, 1.0), confidence
-    )
-
-
-def skewed_interval(values: Any, clusters: Any, confidence: float) -> Interval:
-    if clusters is None:
-        return skewed_mean_interval(values, np.ones(len(values)), confidence)
-    return clustered_skewed_mean_interval(*cluster_sums(values, clusters), confidence)
-
-
 def check_interval(
     result: Result,
     key: Key,
@@ -375,11 +348,9 @@ def check_interval(
     else:
         assert score.n_clusters is None, key
     is_share = key[0] == "right" and bool(np.isin(values, (0.0, 1.0)).all())
-    of_values = proportion_interval if is_share else skewed_interval
+    of_values = proportion_interval if is_share else mean_interval
     if key[0] == "right" and key[2] == "drop":
         of_values = share_difference_interval
-    elif key[0] == "right" and not is_share:
-        of_values = bounded_interval
     interval = of_values(values, numbers, 0.95)
     if interval.low is None:
         assert score.ci is None, key

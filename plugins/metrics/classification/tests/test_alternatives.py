@@ -324,9 +324,7 @@ def test_what_the_number_means(name: str) -> None:
     found = evaluate([name], [["a", "b"], ["b", "b"], ["a"]], ["a"] * 3)[name]
     assert (found.unit, found.scale, found.higher_is_better) == ("%", 100.0, True)
     assert found.ci is not None
-    assert found.ci_method == (
-        "wilson-bounded" if name.startswith("pass") else "wilson"
-    )
+    assert found.ci_method == ("t" if name.startswith("pass") else "wilson")
     assert found.stddev is not None
 
 

@@ -162,5 +162,5 @@ def test_unicode_words_are_stemmed_as_ascii_ones_are() -> None:
 def test_it_is_stored_as_a_share_and_shown_as_a_percentage() -> None:
     found = evalkit.score("rouge", ["a b", "a"], ["a c", "a"])["rouge#1"]
     assert (found.value, found.unit, found.scale) == (0.75, "%", 100.0)
-    assert found.ci_method == "wilson-bounded"
+    assert found.ci_method == "t"
     assert (found.min, found.max) == (0.5, 1.0)

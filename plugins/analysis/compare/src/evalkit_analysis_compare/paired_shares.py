@@ -5,11 +5,6 @@ the two disagree, so that it is far too narrow where they are few, and has no wi
 where there are none. The score interval asks which differences the data would not
 reject, each with the spread that it implies itself (Tango 1998, Statistics in Medicine
 17, 891-908).
-
-Where one of the two alone was ever right where the other was not, and seldom, the
-difference is a rare share, whose bounds need the care of
-`evalkit.inference.mid_p_shares`: alone Tango's interval covers .927 for .95 at worst
-from n = 100, with it .931 (exact sums).
 """
 
 from __future__ import annotations
@@ -17,7 +12,6 @@ from __future__ import annotations
 import math
 
 from evalkit.inference.intervals import N_IS_1, Interval, without_interval
-from evalkit.inference.mid_p_shares import MOST_RARE, mid_p_bounds
 from evalkit.inference.student_t import normal_quantile
 
 
@@ -34,20 +28,13 @@ def tango_interval(
 
     Returns:
         The interval of the first share less the second, within -1 to 1, also where the
-        two never disagree; the standard error is that of the mean difference. Where
-        only one of them is ever right alone, 1 to 12 times, it also holds the mid-p
-        interval of that share. None for n = 1.
+        two never disagree; the standard error is that of the mean difference. None
+        for n = 1.
     """
     if n < 2:
         return without_interval(N_IS_1)
     quantile = normal_quantile(confidence)
     low, high = tango_bounds(only_first, only_second, n, quantile)
-    rare = only_first + only_second
-    if 0 in (only_first, only_second) and 0 < rare <= min(MOST_RARE, n - 1):
-        least, most = mid_p_bounds(rare, n, confidence)
-        if only_second:
-            least, most = -most, -least
-        low, high = min(low, least), max(high, most)
     return Interval(low, high, _error(only_first, only_second, n), "tango")
 
 

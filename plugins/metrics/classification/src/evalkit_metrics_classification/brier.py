@@ -15,8 +15,8 @@ class Brier(ProbabilityMetric):
     and then the mean. For two classes it is twice the score that some libraries call
     Brier's, which looks at one class. Reads `prob`; a response without it is not
     scored, and a missing prediction that counts is 2. Range 0 to 2, lower is better;
-    0 is sure and right, 1 - 1/k the same probability for each of k classes. Wilson's
-    interval of a bounded mean.
+    0 is sure and right, 1 - 1/k the same probability for each of k classes. Student's
+    interval.
 
     Source: Brier, Verification of Forecasts Expressed in Terms of Probability, 1950;
     scikit-learn's `brier_score_loss` with `scale_by_half=False`.

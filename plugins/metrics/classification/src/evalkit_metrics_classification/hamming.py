@@ -16,8 +16,7 @@ class Hamming(LabelSetMetric):
     and the score is flagged with their number; no example counts more than 1. Empty
     against empty is 0. A missing prediction that counts is 1, as if every label were
     wrong. Data that declare no labels are refused, as it is not known how many labels
-    an example might have had. Range 0 to 1, in %, lower is better; Wilson's interval of
-    a bounded mean.
+    an example might have had. Range 0 to 1, in %, lower is better; Student's interval.
 
     Source: Schapire and Singer, BoosTexter, 2000; scikit-learn's `hamming_loss` of
     label sets.

@@ -116,7 +116,7 @@ class PassAtK(PassMetric):
     c that of the right ones among them, and then the mean. An empty list is wrong, and
     so is a missing response that counts; otherwise n must be at least k in every
     example, or the score is null with that reason. Range 0 to 1, in %, higher is
-    better; Wilson's interval of a bounded mean.
+    better; Student's interval.
 
     Source: Chen et al., Evaluating Large Language Models Trained on Code, 2021,
     equation 1; `pass_at_k` of OpenAI's human-eval.
@@ -141,8 +141,8 @@ class PassHatK(PassMetric):
     Per example C(c, k) / C(n, k), where n is the number of its alternatives and c that
     of the right ones among them, and then the mean. An empty list is wrong, and so is a
     missing response that counts; otherwise n must be at least k in every example, or
-    the score is null with that reason. Range 0 to 1, in %, higher is better; Wilson's
-    interval of a bounded mean.
+    the score is null with that reason. Range 0 to 1, in %, higher is better; Student's
+    interval.
 
     Source: pass^k of Yao et al., tau-bench: A Benchmark for Tool-Agent-User Interaction
     in Real-World Domains, 2024.

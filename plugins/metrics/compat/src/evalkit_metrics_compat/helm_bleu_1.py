@@ -14,8 +14,8 @@ class HelmBleu1(HelmBleu):
     one to four words, to which all acceptable answers contribute; here the best answer
     counts. Words are those of NLTK; sentences are split without its trained list of
     abbreviations, which is a download, so that `Mr. X` is three words (HELM: two). A
-    missing prediction that counts is 0. Range 0 to 1, in %, higher is better; Wilson's
-    interval of a bounded mean.
+    missing prediction that counts is 0. Range 0 to 1, in %, higher is better; Student's
+    interval.
 
     Source: `bleu_1` of HELM 0.5.16, which is `nltk.translate.bleu_score.sentence_bleu`
     with the weights (1, 0, 0, 0); with `tokenize=characters` its `chinese_bleu_1`.

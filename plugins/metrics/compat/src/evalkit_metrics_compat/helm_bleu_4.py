@@ -16,8 +16,7 @@ class HelmBleu4(HelmBleu):
     answer counts, and a prediction without a common run of four words is 0. Words are
     those of NLTK; sentences are split without its trained list of abbreviations, which
     is a download, so that `Mr. X` is three words (HELM: two). A missing prediction that
-    counts is 0. Range 0 to 1, in %, higher is better; Wilson's interval of a bounded
-    mean.
+    counts is 0. Range 0 to 1, in %, higher is better; Student's interval.
 
     Source: `bleu_4` of HELM 0.5.16, which is `nltk.translate.bleu_score.sentence_bleu`
     with the weights (0, 0, 0, 1).

@@ -14,7 +14,7 @@ class HelmF1(TextComparison):
     once, and where neither text has a token it is 0 and not 1. Both are normalised as
     there (lower case, without ASCII punctuation, without a, an and the). Of several
     acceptable answers the best counts; a missing prediction that counts is 0. Range 0
-    to 1, in %, higher is better; Wilson's interval of a bounded mean.
+    to 1, in %, higher is better; Student's interval.
 
     Source: Liang et al., Holistic Evaluation of Language Models, 2023; `f1_score` of
     HELM 0.5.16, which is `nltk.metrics.scores.f_measure` of sets.

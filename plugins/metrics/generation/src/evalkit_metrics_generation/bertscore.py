@@ -49,7 +49,7 @@ class BertScore(ModelMetric):
     that is longer than the model reads is not scored, unless `truncate`. How a batch
     is padded moves scores in their sixth digit. It needs torch and transformers: `pip
     install "evalkit-metrics-generation[bertscore]"`. Range -1 to 1, higher is better;
-    Wilson's interval of a bounded mean.
+    Student's interval.
 
     Source: Zhang et al., BERTScore: Evaluating Text Generation with BERT, 2020;
     `bert_score.score`.

@@ -45,8 +45,7 @@ class Rouge(Metric):
     empty text scores 0, and so does ROUGE-2 of texts of one word, as in rouge-score. A
     missing prediction that counts is 0. Words are ASCII letters and digits; a reference
     that has none but is not empty (other scripts) is not scored, instead of a 0 that
-    says nothing: see `words`. Range 0 to 1, in %, higher is better; Wilson's interval
-    of a bounded mean.
+    says nothing: see `words`. Range 0 to 1, in %, higher is better; Student's interval.
 
     Source: Lin, ROUGE: A Package for Automatic Evaluation of Summaries, 2004;
     `rouge_score.rouge_scorer.RougeScorer`.

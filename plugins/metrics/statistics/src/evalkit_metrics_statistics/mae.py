@@ -12,8 +12,7 @@ class MAE(NumberMetric):
 
     It is in the unit of the answers. An answer or prediction that is NaN or infinite is
     not scored; where a missing prediction counts, the score is null, as no error is the
-    worst. Range 0 to infinity, lower is better; Student's interval, wider where errors
-    are skewed.
+    worst. Range 0 to infinity, lower is better; Student's interval.
 
     Source: Willmott and Matsuura, Advantages of the Mean Absolute Error over the Root
     Mean Square Error, 2005; scikit-learn's `mean_absolute_error`.

@@ -18,7 +18,7 @@ class MAP(RelevanceMetric):
     there are `references` with a grade, those whose grade is above `grade_above`. Items
     with equal `scores` count as the mean over their orders. An example without anything
     relevant is left out, and a notice counts it; a missing prediction is 0. Range 0 to
-    1, higher is better; Wilson's interval of a bounded mean.
+    1, higher is better; Student's interval.
 
     Source: Buckley and Voorhees, Evaluating Evaluation Measure Stability, 2000;
     trec_eval's `map` and `map_cut`.

@@ -18,8 +18,7 @@ class MRR(RelevanceMetric):
     relevant that equal an answer; where there are `references` with a grade, those
     whose grade is above `grade_above`. Items with equal `scores` count as the mean over
     their orders. An example without anything relevant is left out, and a notice counts
-    it; a missing prediction is 0. Range 0 to 1, higher is better; Wilson's interval of
-    a bounded mean.
+    it; a missing prediction is 0. Range 0 to 1, higher is better; Student's interval.
 
     Source: Voorhees, The TREC-8 Question Answering Track Report, 1999; trec_eval's
     `recip_rank`.

@@ -35,7 +35,7 @@ class NDCG(RankingMetric):
     are ranked lists, or else the alternatives in `responses`. Items with equal `scores`
     count as the mean over their orders. An example without a grade above 0 is left out,
     and a notice counts it; a missing prediction is 0. Range 0 to 1, higher is better;
-    Wilson's interval of a bounded mean.
+    Student's interval.
 
     Source: Järvelin and Kekäläinen, Cumulated Gain-Based Evaluation of IR Techniques,
     2002; Burges et al., Learning to Rank using Gradient Descent, 2005, for

@@ -28,7 +28,7 @@ class RecallAtK(RelevanceMetric):
     with a grade, those whose grade is above `grade_above`. Items with equal `scores`
     count as the mean over their orders. An example without anything relevant is left
     out, and a notice counts it; a missing prediction is 0. Range 0 to 1, in %, higher
-    is better; Wilson's interval of a bounded mean.
+    is better; Student's interval.
 
     Source: Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008,
     chapter 8; trec_eval's `recall`.

@@ -23,7 +23,7 @@ class EditSimilarity(ComparisonMetric[Sequence[str]]):
     deletions and substitutions of characters, or with `tokens=blanks` of what stands
     between blanks; nothing is normalised. Of several acceptable answers the most
     similar counts. Two empty texts score 1; a missing prediction that counts is 0.
-    Range 0 to 1, in %, higher is better; Wilson's interval of a bounded mean.
+    Range 0 to 1, in %, higher is better; Student's interval.
 
     Source: Levenshtein, Binary Codes Capable of Correcting Deletions, Insertions, and
     Reversals, 1966; rapidfuzz's `Levenshtein.normalized_similarity`, and HELM's

@@ -33,8 +33,7 @@ class IouSetMatch(ComparisonMetric[Items]):
     word and (`separator=comma` and `separator=semicolon` take `,` and `;`), without
     blanks at their ends; `nothing` and an empty text are the empty set. Of several
     acceptable answers the best counts. Two empty sets score 1; a missing prediction
-    that counts is 0. Range 0 to 1, in %, higher is better; Wilson's interval of a
-    bounded mean.
+    that counts is 0. Range 0 to 1, in %, higher is better; Student's interval.
 
     Source: Jaccard, The Distribution of the Flora in the Alpine Zone, 1912; HELM's
     `iou_set_match` (Liang et al., 2022), where a blank at the end of an item makes it

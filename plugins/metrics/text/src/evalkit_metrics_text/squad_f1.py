@@ -15,7 +15,7 @@ class SquadF1(ComparisonMetric[Tokens]):
     normalised: lower case, without ASCII punctuation and without a, an and the. Of
     several acceptable answers the best counts. Where either has no tokens it is 1 if
     neither has any, else 0; a missing prediction that counts is 0. Range 0 to 1, in %,
-    higher is better; Wilson's interval of a bounded mean.
+    higher is better; Student's interval.
 
     Source: Rajpurkar et al., SQuAD: 100,000+ Questions for Machine Comprehension of
     Text, 2016, section 6.1; `f1_score` of its evaluation script.

@@ -32,7 +32,7 @@ class TokenF1(ComparisonMetric[Tokens]):
     without blanks between words; `tokens=blanks` what stands between blanks, with its
     punctuation. Of several acceptable answers the best counts. Where either has no
     tokens it is 1 if neither has any, else 0; a missing prediction that counts is 0.
-    Range 0 to 1, in %, higher is better; Wilson's interval of a bounded mean.
+    Range 0 to 1, in %, higher is better; Student's interval.
 
     Source: van Rijsbergen, Information Retrieval, 1979, chapter 7; the F1 of SQuAD's
     evaluation script (Rajpurkar et al., 2016) without its normalisation.

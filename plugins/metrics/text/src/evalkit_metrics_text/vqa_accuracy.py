@@ -25,8 +25,8 @@ class VqaAccuracy(ComparisonMetric[str]):
     with two or three 33 and 67 % are the most, and the score is flagged with the number
     of such examples. All are normalised: lower case, number words as digits, common
     contractions with their apostrophe, without articles and most punctuation. A missing
-    prediction that counts is 0. Range 0 to 1, in %, higher is better; Wilson's interval
-    of a bounded mean.
+    prediction that counts is 0. Range 0 to 1, in %, higher is better; Student's
+    interval.
 
     Source: Antol et al., VQA: Visual Question Answering, 2015, section 3, and its
     evaluation script, which leaves texts as they are where all answers are the same;

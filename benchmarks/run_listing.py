@@ -21,8 +21,9 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from evalkit.runs.digests import sealed
 from evalkit.runs.index import INDEX_FILE
+
+from evalkit.runs.digests import sealed
 
 BUDGET = 1.0
 """Seconds of processor for each command."""

@@ -106,12 +106,6 @@ def run_schema() -> dict[str, Any]:
     scores = {"type": "array", "items": {"$ref": "#/$defs/score"}}
     schema["properties"]["scores"] = scores
     schema["required"].append("scores")
-    schema["properties"]["digest"] = {
-        "description": "The SHA-256 of this file with zeros in the place of this "
-        "digest, which is its last key; `evalkit eval --json` does not print it.",
-        "type": "string",
-        "pattern": "^[0-9a-f]{64}$",
-    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **_tidy({**schema, "title": "run.json", "allOf": RULES}),

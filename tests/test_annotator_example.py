@@ -68,7 +68,7 @@ def test_a_program_judges(run_evalkit: Run, tmp_path: Path) -> None:
     assert (score["n"], record["errors"]) == (5, [])
     again, _ = json.loads(run_evalkit(*evaluate, "--json").stdout)
     assert again["columns"][0]["details"]["asked"] == 0
-    assert again["run_id"] == record["run_id"]
+    assert again["fingerprint"] == record["fingerprint"]
     verified = run_evalkit(*verify)
     assert verified.returncode == 0, verified.stdout + verified.stderr
     segments = tmp_path.glob("cache/annotations/program-judge/*/*")

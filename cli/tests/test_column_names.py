@@ -108,7 +108,9 @@ def test_copies_and_what_is_done_with_runs(
     copied = _write(tmp_path / "copied.jsonl", [{**row, name: 1} for row in lines])
     perturbed = ("--perturbed", copies, "--perturbed-predictions", copied)
     given = ("eval", "--data", data, "-p", data, *DATA, "--json")
-    run = _done(invoke(*given, *perturbed, "--by", name, "--cluster", name))["run_id"]
+    run = _done(invoke(*given, *perturbed, "--by", name, "--cluster", name))[
+        "fingerprint"
+    ]
     _done(invoke("show", run, "--by", name))
     _done(invoke("show", run, "--flips", "lowercase"))
     _done(invoke("verify", run))

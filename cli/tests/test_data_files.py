@@ -195,7 +195,7 @@ def test_the_limit_has_a_variable(invoke: Invoke, right: str) -> None:
     by_variable = record_of(invoke(*arguments, EVALKIT_LIMIT="2"))
     assert by_variable["selection"] == {"limit": 2, "filters": {}}
     by_option = record_of(invoke(*arguments, "-n", "2"))
-    assert by_option["run_id"] == by_variable["run_id"]
+    assert by_option["fingerprint"] == by_variable["fingerprint"]
 
 
 def test_a_metric_that_fails_on_the_part_exits_1(invoke: Invoke, right: str) -> None:

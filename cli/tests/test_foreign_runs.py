@@ -42,10 +42,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(made, cwd=folder, check=True, capture_output=True)
     for path in folder.glob("runs/*/*/run.json"):
         record = json.loads(path.read_text("utf-8"))
-        del record["digest"], record["files"]
-        record["format"] = 2  # of an older version, which has no digests
         for component in record["components"]:
-            del component["installation"]
             if component["id"].startswith("metrics/"):
                 component.update(id="metrics/spied", distribution="spying")
             else:

@@ -129,7 +129,7 @@ def test_texts_of_originals_and_copies_stand_beside_flips(
 def test_hurtful_texts_are_masked(invoke: Invoke) -> None:
     done = invoke("eval", "sample-hs", "--json")
     run = json.loads(done.stdout)
-    run_id = (run[0] if isinstance(run, list) else run)["run_id"]
+    run_id = (run[0] if isinstance(run, list) else run)["fingerprint"]
     import evalkit_datasets_samples
 
     folder = Path(str(evalkit_datasets_samples.__file__)).parent / "data"

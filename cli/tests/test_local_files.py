@@ -109,7 +109,7 @@ def test_the_bytes_of_the_file_are_in_the_id_and_its_folder_is_not(
 ) -> None:
     def run_id(file: str) -> str:
         words = ("eval", f"{file}:Texts", "-p", "said.jsonl", "-m", f"{file}:get_glad")
-        found: str = record(run_evalkit(*words, "--json"))["run_id"]
+        found: str = record(run_evalkit(*words, "--json"))["fingerprint"]
         return found
 
     first = run_id("own.py")
@@ -166,7 +166,7 @@ def test_a_run_of_a_file_is_that_of_its_objects_and_is_verified_with_it(
     found = json.loads(invoke(*WORDS, "--plugin", "own.py", "--json").stdout)
     of_objects = ("eval", "own.py:Texts", "-p", "said.jsonl", "-m", "own.py:get_glad")
     same = json.loads(invoke(*of_objects, "--json").stdout)
-    assert found["run_id"] == same["run_id"]
+    assert found["fingerprint"] == same["fingerprint"]
     used = {each["id"]: each for each in found["components"]}
     assert used["metrics/glad"]["distribution"] == "given as a file of Python"
     done = invoke("verify", "latest", "--plugin", "own.py")

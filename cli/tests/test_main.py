@@ -194,9 +194,9 @@ def test_a_file_name_that_is_not_utf_8_is_no_traceback(
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
     assert record["model"] == "\udcffmodel"
-    path = Path("runs", "tiny", record["run_id"], "run.json")
+    [path] = Path("runs", "tiny").glob("*/run.json")
     written = json.loads(path.read_text("utf-8"))
-    assert written == {**record, "digest": written["digest"]}
+    assert written == record
 
 
 @pytest.mark.slow

@@ -71,16 +71,17 @@ def scores_of(record: Any) -> dict[str, Any]:
 
 def test_a_metric_is_added_in_a_new_run(invoke: Invoke, made: Path) -> None:
     before = {path: path.read_bytes() for path in made.rglob("*") if path.is_file()}
-    done = invoke("rescore", made.name[:6], "-m", "macro-f1", "-j", "2")
+    done = invoke("rescore", made.name[-8:-2], "-m", "macro-f1", "-j", "2")
     assert done.exit_code == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "tiny (sentiment, split test): three"
     # F1: positive 2*2/(2+3), negative 1, neutral 0
     assert lines[4].split()[:3] == ["macro-f1", "60", "%"]
     new_id = lines[-1].split()[2].rstrip(",")
-    assert lines[-1] == f"new run {new_id}, parent {made.name}"
-    record = json.loads((made.parent / new_id / "run.json").read_text("utf-8"))
-    assert record["parent"] == made.name
+    assert lines[-1] == f"new run {new_id}, parent {made.name[-8:]}"
+    [new] = made.parent.glob(f"*-{new_id}")
+    record = json.loads((new / "run.json").read_text("utf-8"))
+    assert record["parent"].startswith(made.name[-8:])
     assert scores_of(record) == {"accuracy": 0.75, "macro-f1": pytest.approx(0.6)}
     assert problems(record) == []
     after = {path: path.read_bytes() for path in made.rglob("*") if path.is_file()}
@@ -99,7 +100,7 @@ def test_a_metric_takes_parameters_from_name_and_file(
     record = json.loads(done.stdout)
     assert scores_of(record) == {"accuracy": 0.75, "label-length:factor=2.0": 16.0}
     assert record["bounds"] == {"accuracy": [0.0, 1.0]}
-    named = invoke("rescore", made.name, "-m", "label-length:factor=3", "--json")
+    named = invoke("rescore", made.name[-8:], "-m", "label-length:factor=3", "--json")
     assert scores_of(json.loads(named.stdout))["label-length:factor=3.0"] == 24.0
 
 
@@ -108,8 +109,8 @@ def test_other_formats_leave_the_origin_to_the_standard_error(
 ) -> None:
     done = invoke("rescore", "latest", "-m", "agreement", "--format", "md")
     assert "new run" not in done.stdout
-    assert f", parent {made.name}\n" in done.stderr
-    quiet = invoke("rescore", made.name, "-m", "macro-f1", "-q")
+    assert f", parent {made.name[-8:]}\n" in done.stderr
+    quiet = invoke("rescore", made.name[-8:], "-m", "macro-f1", "-q")
     assert "new run" not in quiet.output
 
 
@@ -156,7 +157,7 @@ def parts(invoke: Invoke, predict: Write, tmp_path: Path) -> list[str]:
             *("eval", "tiny", "-p", file, "-m", "accuracy", "-m", "macro-f1"),
             *("--filter", f"topic={topic}", "--json"),
         )
-        found.append(json.loads(done.stdout)["run_id"])
+        found.append(json.loads(done.stdout)["fingerprint"])
     return found
 
 
@@ -168,9 +169,9 @@ def test_parts_become_the_whole(
     assert done.exit_code == 0, done.stderr
     lines = done.stdout.splitlines()
     merged_id = lines[-1].split()[2].rstrip(",")
-    first, second = sorted(parts)
+    first, second = (part[:8] for part in sorted(parts))
     assert lines[-1] == f"new run {merged_id}, merged from {first}, {second}"
-    path = tmp_path / "runs" / "tiny" / merged_id / "run.json"
+    [path] = (tmp_path / "runs" / "tiny").glob(f"*-{merged_id}/run.json")
     merged = json.loads(path.read_text("utf-8"))
     assert problems(merged) == []
     assert merged["merged"] == sorted(parts)
@@ -218,7 +219,7 @@ def test_parts_without_answers_keep_what_their_statistics_tell(
             *("eval", "tiny", "-p", file, "-m", "accuracy", "-m", "macro-f1"),
             *("--filter", f"topic={topic}", "--no-examples", "--json"),
         )
-        runs.append(json.loads(done.stdout)["run_id"])
+        runs.append(json.loads(done.stdout)["fingerprint"])
     done = invoke("merge", *runs, "--json")
     assert done.exit_code == 1
     record = json.loads(done.stdout)
@@ -258,8 +259,8 @@ def test_a_run_agrees_with_itself(invoke: Invoke, made: Path) -> None:
     )
     assert ", pydantic-core, " in versions  # what the task's distribution requires
     assert lines == [
-        f"three ({made.name}): {len(record['scores'])} scores computed again, all the "
-        "same within 1e-9",
+        f"three ({made.name[-8:]}): {len(record['scores'])} scores computed again, "
+        "all the same within 1e-9",
         "no version and no source code that was compared has changed",
         "the data is what it was",
         "the predictions were not compared: no file of them was given",
@@ -268,11 +269,11 @@ def test_a_run_agrees_with_itself(invoke: Invoke, made: Path) -> None:
         *(f"not checked: {each}" for each in UNCHECKED),
     ]
     assert len(record["scores"]) == 4  # all, two tags, and their mean
-    quiet = invoke("verify", made.name, "-q", "-j", "2").stdout.splitlines()
+    quiet = invoke("verify", made.name[-8:], "-q", "-j", "2").stdout.splitlines()
     assert quiet == done.stdout.splitlines()[:1]
     found = json.loads(invoke("verify", str(made), "--json").stdout)
     assert found == {
-        "run_id": made.name,
+        "run_id": made.name[-8:],
         "scores": 4,
         "differences": [],
         "unverified": {},
@@ -330,10 +331,10 @@ def test_intervals_of_an_older_edition_are_said_not_to_be_compared(
         done = invoke("verify", "latest", *options)
         assert done.exit_code == 0
         assert done.stdout.splitlines()[:2] == [
-            f"three ({made.name}): 4 scores computed again, all values the same within "
-            "1e-9",
+            f"three ({made.name[-8:]}): 4 scores computed again, all values the same "
+            "within 1e-9",
             "intervals: not compared: those of the run follow edition 1 of the rules, "
-            "those of this evalkit edition 10",
+            "those of this evalkit edition 11",
         ]
     shown = invoke("show", "latest").stdout
     assert "intervals follow edition 1 of the rules; this evalkit's are of " in shown
@@ -349,7 +350,8 @@ def test_other_numbers_are_shown_and_fail(invoke: Invoke, made: Path) -> None:
     assert done.exit_code == 1
     lines = done.stdout.splitlines()
     assert lines[0] == (
-        f"three ({made.name}): 4 scores computed again, 2 of them with other numbers"
+        f"three ({made.name[-8:]}): 4 scores computed again, 2 of them with other "
+        "numbers"
     )
     rows = [line.split() for line in lines[2:5]]
     assert rows[0] == ["metric", "of", "field", "stored", "computed"]
@@ -447,8 +449,8 @@ def test_runs_are_completed_and_help_has_examples(
     command = cli.commands[name]
     [argument] = [p for p in command.params if p.param_type_name == "argument"]
     context = command.make_context(name, [], resilient_parsing=True)
-    items = argument.shell_complete(context, made.name[:3])
-    assert [item.value for item in items] == [made.name]
+    items = argument.shell_complete(context, made.name[-8:-5])
+    assert [item.value for item in items] == [made.name[-8:]]
     assert complete_runs(context, argument, "la")[0].value == "latest"
     shown = invoke(name, "--help").stdout
     assert f"\n    evalkit {name} " in shown
@@ -475,7 +477,7 @@ def test_plugins_that_print_do_not_spoil_json(
             *("eval", "tiny", "-p", file, "-m", "loud", "--json"),
             *("--filter", f"topic={topic}"),
         )
-        runs.append(json.loads(done.stdout)["run_id"])
+        runs.append(json.loads(done.stdout)["fingerprint"])
     arguments = {
         "rescore": (runs[0], "-m", "louder"),
         "merge": runs,

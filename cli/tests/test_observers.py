@@ -45,7 +45,8 @@ def test_an_observer_is_told_each_step_in_order(
     observed: Callable[..., Any],
 ) -> None:
     record, notes = observed("--observer", "recorder")
-    run_id = record["run_id"]
+    run_id = record["fingerprint"][:8]
+    [path] = Path("runs/tiny").iterdir()
     assert notes == [
         ["before_load", {"dataset": "tiny", "split": "test"}],
         ["after_load", {"dataset": "tiny", "split": "test", "n_examples": 4}],
@@ -58,7 +59,7 @@ def test_an_observer_is_told_each_step_in_order(
             {"dataset": "tiny", "model": "three", "scores": record["scores"]},
         ],
         ["before_writing", {"run_id": run_id}],
-        ["after_writing", {"run_id": run_id, "path": f"runs/tiny/{run_id}"}],
+        ["after_writing", {"run_id": run_id, "path": str(path)}],
     ]
     assert record["warnings"] == []
 

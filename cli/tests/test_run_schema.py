@@ -73,8 +73,8 @@ def test_every_object_forbids_unknown_keys_and_requires_all_known_ones() -> None
             assert schema["additionalProperties"] is False
             counts = "unselected" in schema["properties"]
             optional = {"unselected", "replications"} if counts else set()
-            if "run_id" in schema["properties"]:  # what is only in the file
-                optional |= {"files", "digest"}
+            if "fingerprint" in schema["properties"]:  # what is only in the file
+                optional |= {"files"}
             if "unnamed" in schema["properties"]:  # what only an installed one has
                 optional |= {"source", "sha256", "differing", "missing", "unnamed"}
             if "commit" in schema["properties"]:
@@ -207,8 +207,8 @@ def change(record: Any, path: str, value: Any) -> Any:
         ("timings/extra", 1),
         ("policies/on_missing", "first"),
         ("policies/on_duplicate", "skip"),
-        ("format", 4),
-        ("run_id", "XYZ"),
+        ("format", 3),
+        ("fingerprint", "XYZ"),
         ("status", "done"),
         ("status", "refused"),
         ("status", "partial"),

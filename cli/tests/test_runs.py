@@ -41,7 +41,7 @@ def evaluate(
         file = predict(f"{model}.jsonl", labels)
         arguments = ("eval", "tiny", "-p", file, "-m", metric, "--json", *options)
         record = json.loads(invoke(*arguments).stdout)
-        path = tmp_path / "runs" / "tiny" / record["run_id"]
+        [path] = (tmp_path / "runs" / "tiny").glob(f"*-{record['fingerprint'][:8]}")
         record["timings"]["started"] = f"2025-03-01T09:{next(minutes)}:30+00:00"
         write_record(path, record)
         return path
@@ -58,11 +58,11 @@ def test_runs_are_listed_newest_first(
     assert done.exit_code == 0
     assert done.stderr == ""
     assert done.stdout == (
-        "run               evaluated (UTC)   dataset  model    metric    score"
+        "run       evaluated (UTC)   dataset  model    metric    score"
         "    95 % CI  n  status\n"
-        f"{newer.name}  2025-03-01 09:11  tiny     perfect  accuracy  100 %  "
+        f"{newer.name[-8:]}  2025-03-01 09:11  tiny     perfect  accuracy  100 %  "
         "[34, 100]  2  partial\n"
-        f"{older.name}  2025-03-01 09:10  tiny     three    accuracy   75 %   "
+        f"{older.name[-8:]}  2025-03-01 09:10  tiny     three    accuracy   75 %   "
         "[24, 99]  4  complete\n"
     )
 
@@ -75,7 +75,8 @@ def test_json_holds_the_main_score_in_full(
     headline = run.pop("headline")
     assert run == {
         "path": f"runs/tiny/{path.name}",
-        "run_id": path.name,
+        "run_id": path.name[-8:],
+        "fingerprint": json.loads((path / "run.json").read_text())["fingerprint"],
         "started": "2025-03-01T09:10:30+00:00",
         "dataset": "tiny",
         "task": "sentiment",
@@ -83,8 +84,6 @@ def test_json_holds_the_main_score_in_full(
         "model": "three",
         "status": "complete",
         "parent": None,
-        "evaluated": "2025-03-01T09:10:30+00:00",
-        "repeat_of": None,
         "confidence": 0.95,
     }
     assert tuple(headline) == Score._fields
@@ -117,7 +116,7 @@ def test_a_rescored_run_is_marked(
     assert new.endswith("  complete, rescored")
     assert old.endswith("  complete")
     [row, _] = csv.DictReader(io.StringIO(invoke("runs", "--format", "csv").stdout))
-    assert row["parent"] == path.name
+    assert row["parent"].startswith(path.name[-8:])
 
 
 def test_csv_holds_values_as_stored(
@@ -125,7 +124,7 @@ def test_csv_holds_values_as_stored(
 ) -> None:
     path = evaluate("three", THREE)
     [row] = csv.DictReader(io.StringIO(invoke("runs", "--format", "csv").stdout))
-    assert (row["run_id"], row["value"], row["n"]) == (path.name, "0.75", "4")
+    assert (row["run_id"], row["value"], row["n"]) == (path.name[-8:], "0.75", "4")
     assert row["path"] == f"runs/tiny/{path.name}"
 
 
@@ -153,7 +152,7 @@ def test_a_data_set_or_a_model_chooses(
     three = evaluate("three", THREE)
     evaluate("perfect", RIGHT)
     [run] = json.loads(invoke("runs", "--model", "three", "--json").stdout)
-    assert run["run_id"] == three.name
+    assert run["run_id"] == three.name[-8:]
     assert len(json.loads(invoke("runs", "--dataset", "tiny", "--json").stdout)) == 2
     none = invoke("runs", "--dataset", "tiny", "--model", "four", "--json")
     assert (none.exit_code, json.loads(none.stdout)) == (0, [])
@@ -168,10 +167,10 @@ def test_refused_and_undefined_runs_have_no_score(
     refused = evaluate("refused", THREE[:2])
     failed = evaluate("failed", THREE, metric="failing")
     lines = invoke("runs").stdout.splitlines()
-    assert lines[1].split()[0] == failed.name
+    assert lines[1].split()[0] == failed.name[-8:]
     assert lines[1].split()[-1] == "partial"
     assert lines[2].split() == [
-        *(refused.name, "2025-03-01", "09:10", "tiny", "refused"),
+        *(refused.name[-8:], "2025-03-01", "09:10", "tiny", "refused"),
         *("–", "–", "–", "–", "refused"),
     ]
     rows = list(csv.reader(io.StringIO(invoke("runs", "--format", "csv").stdout)))
@@ -218,9 +217,9 @@ def test_programs_are_told_of_each_broken_folder(
     done = invoke("runs", *form)
     assert done.exit_code == 1
     if form == ["--json"]:
-        assert [run["run_id"] for run in json.loads(done.stdout)] == [path.name]
+        assert [run["run_id"] for run in json.loads(done.stdout)] == [path.name[-8:]]
     for number in range(7):
-        assert f"empty{number}: is no run: it holds no run.json" in done.stderr
+        assert f"empty{number}: not a run folder (run.json is missing)" in done.stderr
 
 
 def test_no_runs_is_no_error_and_says_how_to_make_one(
@@ -245,72 +244,15 @@ def test_names_cannot_speak_to_the_terminal(
     assert "a\\x1b[31m\\nb" in invoke("runs").stdout
 
 
-@pytest.mark.slow
-def test_a_run_that_is_evaluated_again_is_the_latest_and_says_so(
+def test_a_run_that_is_evaluated_again_is_listed_once(
     invoke: Invoke, evaluate: Callable[..., Path]
 ) -> None:
     first, second = evaluate("three", THREE), evaluate("perfect", RIGHT)
-    assert invoke("show", "latest", "--json").stdout.count(second.name)
-    again = ("eval", "tiny", "-p", "three.jsonl", "-m", "accuracy")
-    done = invoke(*again)
-    assert done.exit_code == 0
-    line = f"run folder: runs/tiny/{first.name} (an identical run was there already)"
-    assert line in done.stdout.splitlines()
-    assert json.loads(invoke("show", "latest", "--json").stdout)["run_id"] == first.name
-    newest, older = json.loads(invoke("runs", "--json").stdout)
-    assert (newest["run_id"], older["run_id"]) == (first.name, second.name)
-    assert newest["started"] == "2025-03-01T09:10:30+00:00"
-    assert newest["evaluated"] > older["evaluated"]
-    shown = invoke("runs").stdout.splitlines()[1:]
-    assert shown[0].split()[:2] == [first.name, newest["evaluated"][:10]]
-
-
-@pytest.mark.slow
-def test_what_was_made_of_runs_again_is_not_called_new(
-    invoke: Invoke, evaluate: Callable[..., Path]
-) -> None:
-    path = evaluate("three", THREE)
-    assert "\nnew run " in invoke("rescore", path.name, "-m", "macro-f1").stdout
-    again = invoke("rescore", path.name, "-m", "macro-f1").stdout
-    assert "\nthe run was there already: " in again
-    assert "new run" not in again
-
-
-def test_a_repeat_with_other_numbers_is_listed_as_one(
-    invoke: Invoke, evaluate: Callable[..., Path]
-) -> None:
-    path = evaluate("three", THREE)
-    record = json.loads((path / "run.json").read_text("utf-8"))
-    for score in record["scores"]:
-        score["value"] = 0.5
-    write_record(path, record)
     done = invoke("eval", "tiny", "-p", "three.jsonl", "-m", "accuracy")
     assert done.exit_code == 0
-    assert "75 %" in done.stdout
-    assert f"notice: accuracy: not as in the run {path.name}, although" in done.stdout
-    newest, older = invoke("runs").stdout.splitlines()[1:]
-    assert newest.endswith("  complete, other repeat")
-    assert older.startswith(path.name)
-    [row, _] = csv.DictReader(io.StringIO(invoke("runs", "--format", "csv").stdout))
-    assert row["repeat_of"] == path.name
-
-
-@pytest.mark.slow
-def test_a_repeat_that_leaves_no_time_is_told_even_where_all_else_is_quiet(
-    invoke: Invoke, predict: Write, tmp_path: Path
-) -> None:
-    labels = ("positive", "negative", "neutral", "positive")
-    arguments = ("eval", "tiny", "-p", predict("quiet.jsonl", labels), "-q")
-    first = invoke(*arguments, "-o", "repeats")
-    assert (first.exit_code, first.stderr) == (0, "")
-    notes = tmp_path / "repeats" / "tiny" / ".evaluated"
-    notes.write_text("in the way", "utf-8")
-    told = "evalkit: warning: the run was there already, and it cannot be noted that"
-    assert invoke(*arguments, "-o", "repeats").stderr.startswith(told)
-    notes.unlink()
-    assert invoke(*arguments, "-o", "repeats").stderr == ""
-    [note] = notes.iterdir()
-    note.write_text("yesterday", "utf-8")
-    done = invoke("runs", "-o", "repeats")
-    assert len(done.stdout.splitlines()) == 2
-    assert "holds no time, so that it is not known when the run was" in done.stderr
+    newest, older = json.loads(invoke("runs", "--json").stdout)
+    assert (newest["run_id"], older["run_id"]) == (first.name[-8:], second.name[-8:])
+    assert newest["path"] != f"runs/tiny/{first.name}"
+    assert f"run folder: {newest['path']}" in done.stdout.splitlines()
+    latest = json.loads(invoke("show", first.name[-8:], "--json").stdout)
+    assert latest["timings"]["started"] == newest["started"]

@@ -153,7 +153,7 @@ def test_an_unknown_run_is_an_error_that_names_those_that_are_there(
     done = invoke("show", "0f0f0f")
     assert done.exit_code == 1
     assert done.stderr.startswith("evalkit: error: there is no run '0f0f0f' in runs, ")
-    assert run_folder(tmp_path).name in done.stderr
+    assert run_folder(tmp_path).name[-8:] in done.stderr
     done = invoke("show", "runs/tiny")
     assert done.exit_code == 1
     assert "runs/tiny is no run folder: it holds no run.json" in done.stderr
@@ -280,7 +280,7 @@ def test_wrong_answers_as_json_and_csv(
     evaluate(TWO)
     found = json.loads(invoke("show", "latest", "--wrong", "-n", "1", "--json").stdout)
     assert found == {
-        "run_id": run_folder(tmp_path).name,
+        "run_id": run_folder(tmp_path).name[-8:],
         "metric": "accuracy",
         "best": 1.0,
         "tag": None,
@@ -393,7 +393,7 @@ def test_confusion_as_json_and_csv_with_what_has_no_answer(
     found = json.loads(invoke("show", "latest", "--confusion", "--json").stdout)
     labels = ["positive", "negative", "neutral"]
     assert found == {
-        "run_id": run_folder(tmp_path).name,
+        "run_id": run_folder(tmp_path).name[-8:],
         "tag": None,
         "labels": labels,
         "predicted": labels,

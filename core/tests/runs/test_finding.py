@@ -1,4 +1,4 @@
-"""Names of models mean their newest complete run, in this folder or another."""
+"""A run is named by its path, the start of its id, its model, or `latest`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from edited_runs import write_record
 
 import evalkit
 from evalkit import EvalkitError, StorageError
-from evalkit.runs import find_run, find_runs, is_since, read_moment
+from evalkit.runs import find_run, find_runs, is_since, list_runs, read_moment
+from evalkit.runs.folders import id_of
 
 ROWS = [{"id": str(number), "label": "yes"} for number in (1, 2, 3)]
 
@@ -36,13 +37,13 @@ def make(mini: Any, tmp_path: Path) -> Make:
         dataset: str = "mini",
         **changes: Any,
     ) -> Path:
-        run_id = f"{next(counter):02}".ljust(16, "f")
-        path = tmp_path / folder / dataset / run_id
+        fingerprint = f"{next(counter):02}".ljust(16, "f")
+        path = tmp_path / folder / dataset / f"{day}-{model}-{fingerprint[:8]}"
         shutil.copytree(first, path)
         started = "" if day is None else f"2025-03-{day:02}T10:00:00+00:00"
-        own = {"model": model, "dataset": dataset, "run_id": run_id, **changes}
+        own = {"model": model, "dataset": dataset, "fingerprint": fingerprint}
         timings = {"started": started, "seconds": 1.0}
-        write_record(path, {**record, **own, "timings": timings})
+        write_record(path, {**record, **own, **changes, "timings": timings})
         return path
 
     return one
@@ -56,7 +57,7 @@ def test_a_model_means_its_newest_complete_run(make: Make, tmp_path: Path) -> No
     [found] = find_runs(["m"], tmp_path / "runs")
     assert (found.path, found.older) == (newest, 2)
     assert found.chosen is not None
-    assert found.chosen.evaluated == "2025-03-03T10:00:00+00:00"
+    assert found.chosen.started == "2025-03-03T10:00:00+00:00"
     assert find_run("m", tmp_path / "runs") == newest
 
 
@@ -66,108 +67,85 @@ def test_other_runs_never_answer_to_a_name(
 ) -> None:
     runs = tmp_path / "runs"
     lacking = make("m", 5, status=status)
-    for name in ("m", "m@mini", "mini/m", f"{runs}:m"):
+    for name in ("m", "m@mini"):
         with pytest.raises(StorageError) as caught:
             find_run(name, runs)
-        assert "names no run: of the model there is a run" in str(caught.value)
-        assert f"none is complete: {lacking.name} (mini, {status})" in str(caught.value)
+        assert f"none of the 1 runs of this model in {runs} is complete" in str(
+            caught.value
+        )
+        assert lacking.name in str(caught.value)
     complete = make("m", 1)
-    with pytest.warns(UserWarning, match=rf"\(run {lacking.name}\); an earlier run"):
-        assert find_run("m", runs) == complete
-    assert find_run(lacking.name, runs) == lacking
+    assert find_run("m", runs) == complete
+    assert find_run(id_of(lacking), runs) == lacking
     assert find_run("latest", runs) == lacking
 
 
-def test_many_that_are_not_complete_are_counted(make: Make, tmp_path: Path) -> None:
-    for day in range(1, 8):
-        make("m", day, status="partial")
-    with pytest.raises(StorageError, match=r"there are 7 runs .* and 2 more\. One"):
-        find_run("m", tmp_path / "runs")
-
-
-def test_a_name_may_say_the_data_set(make: Make, tmp_path: Path) -> None:
+def test_a_name_may_say_the_dataset(make: Make, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     here, there = make("m", 1), make("m", 2, dataset="second")
+    at_home = make("me@home", 1)
     assert find_run("m", runs) == there
-    assert find_run("m@mini", runs) == find_run("mini/m", runs) == here
+    assert find_run("m@mini", runs) == here
     assert find_run("m@second", runs) == there
-    with pytest.raises(StorageError, match="there is no run 'm@third'"):
-        find_run("m@third", runs)
-
-
-def test_a_name_may_say_the_folder(
-    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    here, there = make("m", 1), make("m", 2, "old")
-    alone = make("n", 3, "old", dataset="second")
-    assert find_run("m") == Path("runs/mini") / here.name
-    assert find_run("old:m").absolute() == there
-    assert find_run("old:m@mini").absolute() == there
-    assert find_run("old:latest").absolute() == alone
-    assert find_run(f"old:{there.name[:5]}").absolute() == there
-    assert find_run(f"{tmp_path / 'old'}:n") == alone
-    [found] = find_runs(["old:m"])
-    assert found.reference == "old:m"
-    for name in ("new:m", ":m", "old:", "old:nobody"):
+    assert find_run("me@home@mini", runs) == find_run("me@home", runs) == at_home
+    for name in ("m@third", "mini/m", f"{runs}:m", here.name, ""):
         with pytest.raises(StorageError, match="there is no run"):
-            find_run(name)
+            find_run(name, runs)
 
 
-def test_names_of_models_may_hold_signs(
-    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_start_of_an_id_means_its_latest_run(make: Make, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    first, other = make("m", 1), make("n", 2)
+    again = make("m", 3, fingerprint=evalkit.read_run(first).fingerprint)
+    assert find_run("01ff", runs) == find_run("01ffffff", runs) == again
+    assert find_run("02ff", runs) == other
+    assert [run.path for run in list_runs(runs)] == [again, other]
+    same = make("k", 4, fingerprint="01ff0000ffffffff")
+    with pytest.raises(StorageError, match=r"01ff matches 2 runs .*Give a path, or"):
+        find_run("01ff", runs)
+    assert find_run("01ff0", runs) == same
+    assert find_run("01ffffffff", runs) == again
+    for name in ("01f", "ffff", "01ffffff0"):
+        with pytest.raises(StorageError, match="there is no run"):
+            find_run(name, runs)
+
+
+def test_a_path_means_its_run(make: Make, tmp_path: Path) -> None:
+    run = make("m", 1)
+    assert find_run(run) == find_run(run / "run.json") == find_run(str(run)) == run
+    for path in (tmp_path / "runs", run / "scores.parquet"):
+        with pytest.raises(StorageError, match="is no run folder"):
+            find_run(path)
+
+
+def test_a_run_that_cannot_be_read_is_found_by_its_id(
+    make: Make, tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "gpt").mkdir()
-    colon, at = make("gpt:4", 1), make("me@home", 1)
-    there = make("gpt:4", 2, "old")
-    assert find_run("gpt:4").absolute() == colon
-    assert find_run("gpt:4@mini").absolute() == colon
-    assert find_run("old:gpt:4").absolute() == there
-    assert find_run("me@home@mini").absolute() == at
-    assert find_run("me@home").absolute() == at
+    run = make("m", 1)
+    (run / "run.json").write_text("{}", "utf-8")
+    assert find_run(id_of(run), tmp_path / "runs") == run
 
 
 def test_a_complete_run_does_not_stand_behind_a_partial_rescored_one(
     make: Make, tmp_path: Path
 ) -> None:
     parent = make("m", 1)
-    child = make("m", 2, parent=parent.name, status="partial")
-    with pytest.warns(UserWarning, match="is partial"):
-        assert find_run("m", tmp_path / "runs") == parent
+    fingerprint = evalkit.read_run(parent).fingerprint
+    child = make("m", 2, parent=fingerprint, status="partial")
+    assert find_run("m", tmp_path / "runs") == parent
     shutil.rmtree(child)
-    child = make("m", 1, parent=parent.name)
+    child = make("m", 1, parent=fingerprint)
     assert find_run("m", tmp_path / "runs") == child
 
 
-def test_since_leaves_older_runs_out_of_what_names_mean(
+def test_an_unknown_name_says_which_models_there_are(
     make: Make, tmp_path: Path
 ) -> None:
-    runs = tmp_path / "runs"
-    old, new = make("m", 1), make("n", 5)
-    unknown = make("k", None)
-    assert find_run("n", runs, "2025-03-05") == new
-    assert find_run("latest", runs, "2025-03-02") == new
-    assert find_run(old.name, runs, "2025-03-05") == old
-    assert find_run("m", runs, datetime(2025, 3, 1, tzinfo=UTC)) == old
-    for name, last in (("m", f"2025-03-01 10:00 UTC (run {old.name})"), ("k", "known")):
-        with pytest.raises(StorageError) as caught:
-            find_run(name, runs, "2025-03-05T12:00:00+02:00")
-        assert f"{name!r} may mean was evaluated since 2025-03-05 10" in str(
-            caught.value
-        )
-        assert last in str(caught.value)
-    with pytest.raises(StorageError, match="'latest' may mean"):
-        find_run("latest", runs, "1min")
-    with pytest.raises(EvalkitError, match="'soon' is neither"):
-        find_run("m", runs, "soon")
-    assert find_run("k", runs) == unknown
-
-
-def test_a_misspelt_model_is_corrected(make: Make, tmp_path: Path) -> None:
     make("roberta", 1)
-    with pytest.raises(StorageError, match=r"Did you mean 'roberta'\?$"):
+    with pytest.raises(StorageError, match=r"Models here: roberta\. Name a run by"):
         find_run("robreta", tmp_path / "runs")
+    with pytest.raises(StorageError, match=r"holds no runs\. `evalkit eval` writes"):
+        find_run("latest", tmp_path / "none")
 
 
 @pytest.mark.parametrize(

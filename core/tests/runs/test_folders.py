@@ -23,12 +23,13 @@ from evalkit.runs.record import FORMAT_VERSION
 from evalkit.runs.storage import problem_line
 
 RECORD = {
-    "format": 1,
-    "run_id": "0123456789abcdef",
+    "format": FORMAT_VERSION,
+    "fingerprint": "0123456789abcdef",
     "status": "complete",
     "dataset": "mini",
     "counts": {},
     "scores": [],
+    "files": {"problems.jsonl": {"size": 0, "sha256": "0" * 64}},
 }
 SCORE = {
     **dict.fromkeys(Score._fields),
@@ -81,8 +82,16 @@ def test_a_record_is_read_as_it_is(tmp_path: Path) -> None:
         ),
         (
             {**RECORD, "format": FORMAT_VERSION + 1},
-            f"was written by a newer evalkit, in format {FORMAT_VERSION + 1}; this one "
-            f"reads up to format {FORMAT_VERSION}. Upgrade evalkit-core",
+            f"run of a newer evalkit, expected format {FORMAT_VERSION}, got "
+            f"{FORMAT_VERSION + 1}. Evaluate the predictions again",
+        ),
+        *(
+            (
+                {"format": older, "run_id": "0123456789abcdef"},
+                f"run of an older evalkit, expected format {FORMAT_VERSION}, got "
+                f"{older}. Evaluate the predictions again",
+            )
+            for older in (1, 2, 3)
         ),
     ],
 )

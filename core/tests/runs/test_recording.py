@@ -37,7 +37,7 @@ def test_the_record_of_a_complete_run(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in RIGHT), "utf-8")
     record = evalkit.evaluate("mini", path).to_dict()
     assert list(record) == [
-        *("format", "run_id", "status", "model", "dataset", "task", "split"),
+        *("format", "fingerprint", "status", "model", "dataset", "task", "split"),
         *("headline", "headline_aggregate", "bounds", "cluster", "baselines"),
         *(
             "counts",
@@ -53,7 +53,7 @@ def test_the_record_of_a_complete_run(tmp_path: Path) -> None:
         ),
         *("labels", "confidence", "interval_rules", "seed", "min_n"),
         *("by", "parent"),
-        *("merged", "repeat_of", "policies", "selection"),
+        *("merged", "policies", "selection"),
         *("kept", "includes_examples", "data", "predictions", "extraction"),
         "components",
         *("annotations", "against", "core"),

@@ -53,7 +53,7 @@ SCORES = [
 ]
 
 RECORD: dict[str, Any] = {
-    "run_id": "0123456789abcdef",
+    "fingerprint": "0123456789abcdef",
     "status": "complete",
     "model": "m",
     "dataset": "d",
@@ -109,7 +109,7 @@ def test_the_headline_is_the_one_that_the_record_names(result: Result) -> None:
 
 
 def test_the_record_is_read_through_properties(result: Result) -> None:
-    assert (result.run_id, result.status, result.model, result.dataset) == (
+    assert (result.fingerprint, result.status, result.model, result.dataset) == (
         "0123456789abcdef",
         "complete",
         "m",

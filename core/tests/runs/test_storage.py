@@ -6,7 +6,6 @@ import errno
 import fcntl
 import json
 import os
-import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -18,12 +17,15 @@ import evalkit
 from evalkit.base.violations import Violation
 from evalkit.errors import EvalkitError, StorageError
 from evalkit.predictions.alignment import Problem
-from evalkit.runs import storage
+from evalkit.runs.listing import list_runs
 from evalkit.runs.results import Result
 
-RUN_ID = "0123456789abcdef"
+FINGERPRINT = "0123456789abcdef"
+STARTED = "2026-11-28T10:15:00.123456+00:00"
+NAME = "20261128T101500.123Z-m-01234567"
 RECORD = {
-    **{"format": 3, "run_id": RUN_ID, "status": "complete", "dataset": "mini"},
+    **{"format": 4, "fingerprint": FINGERPRINT, "status": "complete", "model": "m"},
+    **{"dataset": "mini", "timings": {"started": STARTED, "seconds": 1.0}},
     "counts": {},
 }
 
@@ -45,10 +47,13 @@ def names(folder: Path) -> list[str]:
 
 def test_a_run_is_four_readable_files(tmp_path: Path) -> None:
     folder = result().save(tmp_path / "new" / "runs")
-    assert folder == tmp_path / "new" / "runs" / "mini" / RUN_ID
+    assert folder == tmp_path / "new" / "runs" / "mini" / NAME
     assert whole(folder)
-    assert names(folder.parent) == [RUN_ID]
-    assert json.loads((folder / "run.json").read_text("utf-8"))["run_id"] == RUN_ID
+    assert names(folder.parent) == [NAME]
+    assert (
+        json.loads((folder / "run.json").read_text("utf-8"))["fingerprint"]
+        == FINGERPRINT
+    )
     assert pl.read_parquet(folder / "examples.parquet")["id"].to_list() == ["a", "b"]
     assert (folder / "problems.jsonl").read_text("utf-8") == (
         '{"status": "invalid", "line": 3, "id": "b", "violations": '
@@ -62,12 +67,25 @@ def test_a_result_without_examples_has_no_file_of_them(tmp_path: Path) -> None:
     assert (folder / "problems.jsonl").read_bytes() == b""
 
 
-def test_a_run_that_is_there_is_kept_as_it_is(tmp_path: Path) -> None:
-    folder = result(model="first").save(tmp_path)
-    before = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
-    assert result(model="second").save(tmp_path) == folder
-    assert {path: path.stat().st_mtime_ns for path in folder.iterdir()} == before
-    assert json.loads((folder / "run.json").read_text("utf-8"))["model"] == "first"
+def test_a_run_that_is_there_is_kept_beside_a_new_one(tmp_path: Path) -> None:
+    first = result().save(tmp_path)
+    before = {path: path.stat().st_mtime_ns for path in first.iterdir()}
+    second = result().save(tmp_path)
+    assert names(tmp_path / "mini") == [first.name, second.name]
+    assert second.name == "20261128T101500.124Z-m-01234567"
+    assert {path: path.stat().st_mtime_ns for path in first.iterdir()} == before
+    [listed] = list_runs(tmp_path)
+    assert listed.path == second
+
+
+@pytest.mark.parametrize(
+    ("model", "shown"),
+    [("org/model:2", "org_model_2"), ("\udcff ..", "__.."), ("m" * 99, "m" * 60)],
+)
+def test_a_model_has_any_name(tmp_path: Path, model: str, shown: str) -> None:
+    folder = result(model=model).save(tmp_path)
+    assert folder.name == f"20261128T101500.123Z-{shown}-01234567"
+    assert evalkit.read_run(folder).model == model
 
 
 def test_a_run_that_is_not_at_its_place_was_not_written(
@@ -78,107 +96,29 @@ def test_a_run_that_is_not_at_its_place_was_not_written(
         result().save(tmp_path)
 
 
-@pytest.mark.parametrize("content", [[], ["scores.parquet"], ["a/b", "run.json.part"]])
-def test_a_folder_without_run_json_is_replaced(
-    tmp_path: Path, content: list[str]
-) -> None:
-    leftover = tmp_path / "mini" / RUN_ID
-    leftover.mkdir(parents=True)
-    for name in content:
-        (leftover / name).parent.mkdir(exist_ok=True)
-        (leftover / name).write_text("old", encoding="utf-8")
-    folder = result().save(tmp_path)
-    assert whole(folder)
-    assert names(folder.parent) == [RUN_ID]
-
-
-def test_a_run_published_meanwhile_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = result(model="winner").save(tmp_path / "other")
-    write_run = storage.write_run
-
-    def slower(found: Result, folder: Path) -> None:
-        write_run(found, folder)
-        shutil.copytree(other, tmp_path / "mini" / RUN_ID)
-
-    monkeypatch.setattr(storage, "write_run", slower)
-    folder = result(model="loser").save(tmp_path)
-    assert json.loads((folder / "run.json").read_text("utf-8"))["model"] == "winner"
-    assert names(tmp_path / "mini") == [RUN_ID]
-
-
-def rename_with(
-    monkeypatch: pytest.MonkeyPatch, before: Any, of: Path
-) -> list[tuple[str, str]]:
-    """Do something just before a folder is renamed for the first time."""
-    rename, done = Path.rename, []
-
-    def interfering(self: Path, target: Path) -> Path:
-        if self == of and not done:
-            done.append((self.name, Path(target).name))
-            before()
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "rename", interfering)
-    return done
-
-
-def test_a_leftover_that_another_process_moves_first_is_no_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    leftover = tmp_path / "mini" / RUN_ID
-    (leftover / "part").mkdir(parents=True)
-    interfered = rename_with(monkeypatch, lambda: shutil.rmtree(leftover), leftover)
-    assert whole(result().save(tmp_path))
-    assert interfered
-    assert names(tmp_path / "mini") == [RUN_ID]
-
-
-def test_a_leftover_that_becomes_a_run_at_the_last_moment_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = result(model="winner").save(tmp_path / "other")
-    leftover = tmp_path / "mini" / RUN_ID
-    (leftover / "part").mkdir(parents=True)
-
-    def win() -> None:
-        shutil.rmtree(leftover)
-        shutil.copytree(other, leftover)
-
-    assert rename_with(monkeypatch, win, leftover) == []
-    folder = result(model="loser").save(tmp_path)
-    assert json.loads((folder / "run.json").read_text("utf-8"))["model"] == "winner"
-    assert names(tmp_path / "mini") == [RUN_ID]
-
-
-@pytest.mark.parametrize("with_leftover", [False, True])
-def test_writers_at_once_leave_one_whole_run(
-    tmp_path: Path, with_leftover: bool
-) -> None:
-    if with_leftover:
-        (tmp_path / "mini" / RUN_ID / "part").mkdir(parents=True)
+def test_writers_at_once_write_a_whole_run_each(tmp_path: Path) -> None:
     start = threading.Barrier(8)
     failures: list[BaseException] = []
 
-    def publish(number: int) -> None:
+    def publish() -> None:
         start.wait()
         try:
-            result(model=str(number)).save(tmp_path)
+            result().save(tmp_path)
         except BaseException as error:
             failures.append(error)
 
-    threads = [threading.Thread(target=publish, args=(n,)) for n in range(8)]
+    threads = [threading.Thread(target=publish) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert failures == []
-    assert names(tmp_path / "mini") == [RUN_ID]
-    assert whole(tmp_path / "mini" / RUN_ID)
+    runs = [*(tmp_path / "mini").iterdir()]
+    assert len(runs) == 8
+    assert all(map(whole, runs))
 
 
-@pytest.mark.parametrize("place", ["runs", "runs/mini", f"runs/mini/{RUN_ID}"])
+@pytest.mark.parametrize("place", ["runs", "runs/mini", f"runs/mini/{NAME}"])
 def test_a_file_in_place_of_a_folder_is_a_storage_error(
     tmp_path: Path, place: str
 ) -> None:
@@ -188,7 +128,7 @@ def test_a_file_in_place_of_a_folder_is_a_storage_error(
     with pytest.raises(StorageError) as caught:
         result().save(tmp_path / "runs")
     assert str(caught.value).startswith(
-        f"the run {tmp_path / 'runs' / 'mini' / RUN_ID} cannot be written: "
+        f"the run {tmp_path / 'runs' / 'mini' / NAME} cannot be written: "
     )
     assert path.read_text("utf-8") == "mine"
     assert list(tmp_path.rglob(".*partial")) == []
@@ -241,10 +181,10 @@ def test_half_a_surrogate_pair_is_written_as_json_writes_it(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a\0b", "\ud800", "a" * 300])
-def test_a_name_that_no_folder_can_have_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(StorageError):
-        result(dataset=name).save(tmp_path / "runs")
-    assert not list(tmp_path.rglob("run.json"))
+def test_a_dataset_of_any_name_has_one_folder(tmp_path: Path, name: str) -> None:
+    folder = result(dataset=name).save(tmp_path / "runs")
+    assert folder.parent.parent == tmp_path / "runs"
+    assert list_runs(tmp_path / "runs")[0].dataset == name
 
 
 def test_what_a_dead_process_left_is_removed_by_the_next(tmp_path: Path) -> None:
@@ -262,31 +202,11 @@ def test_what_a_dead_process_left_is_removed_by_the_next(tmp_path: Path) -> None
         result().save(tmp_path)
     finally:
         os.close(descriptor)
-    assert names(tmp_path / "mini") == [".live.partial", ".new.partial", RUN_ID]
+    assert names(tmp_path / "mini") == [".live.partial", ".new.partial", NAME]
     assert (folders["live"] / "examples.parquet").exists()
 
 
 def test_scores_of_two_lists_cannot_be_saved(tmp_path: Path, mini: Any) -> None:
     scores = evalkit.score("hits", ["yes"], ["yes"])
-    with pytest.raises(EvalkitError, match="have no run id and cannot be saved"):
+    with pytest.raises(EvalkitError, match="have no fingerprint and cannot be saved"):
         scores.save(tmp_path)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "{", "[]", "{}", '{"scores": 1}', '{"scores": [1]}', '{"scores": [{}]}'],
-)
-def test_a_broken_run_in_its_place_is_moved_aside(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "mini" / RUN_ID / "run.json"
-    path.parent.mkdir(parents=True)
-    path.write_text(text, "utf-8")
-    given = result()
-    folder = given.save(tmp_path)
-    assert whole(folder)
-    [aside] = tmp_path.glob("mini/.*.damaged")
-    assert (aside / "run.json").read_text("utf-8") == text
-    assert not given.was_there
-    [warning] = given.warnings
-    assert warning.startswith("the run was there and damaged, so it was written anew")
-    assert aside.name in warning
-    assert str(path) in warning

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ import evalkit
 from evalkit import PluginError, Registry, Result, Score, StorageError
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.finding import LATEST, find_run
+from evalkit.runs.folders import id_of
 from evalkit.runs.listing import list_runs
 from evalkit.runs.stored import bound_metrics, read_run
 from evalkit.runs.tables import stored_scoring_table
@@ -65,56 +65,22 @@ def set_start(result: Result, started: Any) -> None:
 
 
 def test_a_run_is_found_by_its_path_in_any_form(
-    saved: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    saved: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = path_of(saved())
-    runs = tmp_path / "runs"
     assert find_run(path) == path
     assert find_run(str(path)) == path
     assert find_run(path / "run.json") == path
-    assert find_run(f"mini/{path.name}", runs) == path
     monkeypatch.chdir(path.parent)
     assert find_run(path.name, "nowhere") == Path(path.name)
-
-
-def test_a_run_is_found_by_every_long_start_of_its_id(
-    saved: Callable[..., Result], tmp_path: Path
-) -> None:
-    path = path_of(saved())
-    for length in range(4, 17):
-        assert find_run(path.name[:length], tmp_path / "runs") == path
-    for reference in (path.name + "0", path.name[1:], ""):
-        with pytest.raises(StorageError, match="there is no run"):
-            find_run(reference, tmp_path / "runs")
-    for length in range(1, 4):
-        with pytest.raises(StorageError) as caught:
-            find_run(path.name[:length], tmp_path / "runs")
-        assert str(caught.value).endswith(
-            f"no model is called so, and of an id, such as {path.name} (mini), 4 "
-            "characters are needed"
-        )
 
 
 def test_a_run_is_found_in_a_folder_of_one_data_set(
     saved: Callable[..., Result], tmp_path: Path
 ) -> None:
     path = path_of(saved())
-    assert find_run(path.name[:6], tmp_path / "runs" / "mini") == path
+    assert find_run(id_of(path)[:6], tmp_path / "runs" / "mini") == path
     assert find_run(LATEST, tmp_path / "runs" / "mini") == path
-
-
-def test_a_start_of_several_ids_names_them(tmp_path: Path) -> None:
-    for name in ("a/1200ab", "a/1200cd", "b/1200ef", "b/3400aa"):
-        folder = tmp_path / name
-        folder.mkdir(parents=True)
-        (folder / "run.json").write_text("{}", "utf-8")
-    with pytest.raises(StorageError) as caught:
-        find_run("1200", tmp_path)
-    assert str(caught.value) == (
-        "'1200' is the start of 3 runs: 1200ab (a), 1200cd (a), 1200ef (b). Give an id "
-        "or a path"
-    )
-    assert find_run("1200c", tmp_path) == tmp_path / "a" / "1200cd"
 
 
 def test_a_run_is_found_by_its_model(
@@ -123,9 +89,9 @@ def test_a_run_is_found_by_its_model(
     runs = tmp_path / "runs"
     first, second = (path_of(saved(model=name)) for name in ("large", "small"))
     assert find_run("large", runs) == first
-    assert find_run("mini/small", runs) == second
-    with pytest.raises(StorageError, match="there is no run 'other/small'"):
-        find_run("other/small", runs)
+    assert find_run("small@mini", runs) == second
+    with pytest.raises(StorageError, match="there is no run 'small@other'"):
+        find_run("small@other", runs)
     again = path_of(saved(model="large", seed=7))
     assert find_run("large", runs) == again
 
@@ -139,7 +105,7 @@ def test_a_rescored_run_stands_behind_the_new_one(
     assert find_run("large", runs) == rescored.path
     assert {run.run_id: run.parent for run in list_runs(runs)} == {
         first.run_id: None,
-        rescored.run_id: first.run_id,
+        rescored.run_id: first.fingerprint,
     }
 
 
@@ -148,66 +114,27 @@ def test_a_model_comes_before_the_start_of_an_id(
 ) -> None:
     runs = tmp_path / "runs"
     path = path_of(saved(model="one"))
-    for name in (path.name[:1], path.name[:5]):
-        called = path_of(saved(model=name))
-        assert find_run(name, runs) == called
-        assert find_run(f"mini/{name}", runs) == called
-    assert find_run(path.name[:6], runs) == path
+    name = id_of(path)[:5]
+    called = path_of(saved(model=name))
+    assert find_run(name, runs) == called
+    assert find_run(id_of(path)[:6], runs) == path
 
 
 def test_a_refused_run_never_answers_to_the_name_of_its_model(
-    saved: Callable[..., Result], tmp_path: Path, recwarn: pytest.WarningsRecorder
+    saved: Callable[..., Result], tmp_path: Path
 ) -> None:
     runs = tmp_path / "runs"
     with pytest.raises(evalkit.AlignmentError) as caught:
         saved(RIGHT[:2], model="large")
     refused = caught.value.result
     assert refused is not None
-    with pytest.raises(StorageError, match="none is complete"):
+    with pytest.raises(StorageError, match="none of the 1 runs of this model"):
         find_run("large", runs)
     scored = saved(model="large")
-    set_start(refused, "2025-03-01T10:00:00+00:00")
-    set_start(scored, "2025-03-01T11:00:00+00:00")
-    assert find_run("large", runs) == scored.path
-    assert not recwarn.list
-    set_start(refused, "2025-03-01T12:00:00+00:00")
-    with pytest.warns(UserWarning, match=r"the last evaluation of large was refused"):
+    for time in ("10:00", "12:00"):
+        set_start(refused, f"2025-03-01T{time}:00+00:00")
+        set_start(scored, "2025-03-01T11:00:00+00:00")
         assert find_run("large", runs) == scored.path
-
-
-def test_an_id_comes_before_a_model(
-    saved: Callable[..., Result], tmp_path: Path
-) -> None:
-    path = path_of(saved(model="one"))
-    saved(model=path.name)
-    assert find_run(path.name, tmp_path / "runs") == path
-
-
-def test_many_candidates_are_counted(tmp_path: Path) -> None:
-    for number in range(8):
-        folder = tmp_path / "a" / f"1000{number}"
-        folder.mkdir(parents=True)
-        (folder / "run.json").write_text("{}", "utf-8")
-    with pytest.raises(StorageError, match=r"8 runs: 10000 \(a\), .*4 \(a\) and 3"):
-        find_run("1000", tmp_path)
-
-
-def test_an_unknown_run_names_the_nearest(
-    saved: Callable[..., Result], tmp_path: Path
-) -> None:
-    path = path_of(saved())
-    other = path_of(saved(model="other"))
-    misspelt = f"{path.name[:7]}x{path.name[8:]}"
-    with pytest.raises(StorageError) as caught:
-        find_run(misspelt, tmp_path / "runs")
-    assert str(caught.value).startswith(
-        f"there is no run '{misspelt}' in {tmp_path / 'runs'}, which holds "
-    )
-    assert f"{path.name} (mini)" in str(caught.value)
-    with pytest.raises(StorageError) as caught:
-        find_run("zzz", tmp_path / "runs")
-    for each in (path, other):
-        assert each.name in str(caught.value)
 
 
 @pytest.mark.parametrize("reference", ["abc", LATEST])
@@ -254,16 +181,6 @@ def test_latest_is_the_one_whose_evaluation_began_last(
     assert [run.model for run in list_runs(tmp_path / "runs")] == ["b", "a", "c"]
 
 
-def test_of_runs_of_one_second_the_last_written_is_the_latest(
-    saved: Callable[..., Result], tmp_path: Path
-) -> None:
-    results = [saved(model=name) for name in "abc"]
-    for result, written in zip(results, (20, 30, 10), strict=True):
-        set_start(result, "2025-03-01T10:00:00+00:00")
-        os.utime(path_of(result) / "run.json", (written, written))
-    assert find_run(LATEST, tmp_path / "runs") == results[1].path
-
-
 def test_a_run_without_a_start_is_the_oldest(
     saved: Callable[..., Result], tmp_path: Path
 ) -> None:
@@ -286,10 +203,10 @@ def test_a_summary_holds_what_the_record_says(
     result = saved(split="other", model="m")
     [run] = list_runs(tmp_path / "runs")
     assert run == (
-        *(result.path, result.run_id, result.to_dict()["timings"]["started"], "mini"),
+        *(result.path, result.run_id, result.fingerprint),
+        *(result.to_dict()["timings"]["started"], "mini"),
         *("mini", "other", "m", "complete", result.headline, None),
-        {"hits": (0.0, 1.0)},
-        *(None, result.to_dict()["timings"]["started"], None, None, 0.95, True),
+        *({"hits": (0.0, 1.0)}, None, 0.95, True),
     )
     assert run.headline is not None
     assert run.headline.value == 1.0
@@ -311,7 +228,7 @@ def test_folders_that_are_no_runs_come_last_and_say_why(
     assert [run.path for run in runs] == [result.path, broken, leftover]
     assert runs[1].problem is not None
     assert runs[1].problem.startswith(f"{broken / 'run.json'}: is not JSON: ")
-    assert runs[2].problem == f"{leftover}: is no run: it holds no run.json"
+    assert runs[2].problem == f"{leftover}: not a run folder (run.json is missing)"
     assert find_run(LATEST, tmp_path / "runs") == result.path
 
 
@@ -358,7 +275,7 @@ def test_a_run_is_read_as_it_was_saved(
     assert read.path == result.path
     assert read.to_dict() == result.to_dict()
     written = json.loads((path_of(result) / "run.json").read_text())
-    assert read.to_dict() == {key: written[key] for key in written if key != "digest"}
+    assert read.to_dict() == written
     assert read.scores == result.scores
     assert read.headline == result.headline
     assert read.problems == result.problems

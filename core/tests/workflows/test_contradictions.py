@@ -9,14 +9,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-from edited_runs import make_older, seal_again, write_record
+from edited_runs import seal_again, write_record
 
 import evalkit
 from evalkit import Result
 from evalkit.errors import StorageError
 from evalkit.runs.record import RunRecord
 
-from ..engine_runs import EVERY_KIND, install, predictions
+from ..engine_runs import install, predictions
 
 Evaluate = Callable[..., Result]
 Edit = Callable[[pl.DataFrame], pl.DataFrame]
@@ -59,89 +59,6 @@ def contradictions(path: Path) -> tuple[str, ...]:
     found = evalkit.verify(path)
     assert found.agrees == (not found.contradictions and not found.differences)
     return found.contradictions
-
-
-def set_model(record: dict[str, Any]) -> None:
-    record["model"] = "another"
-
-
-def set_hash_of_data(record: dict[str, Any]) -> None:
-    record["data"]["rows_sha256"] = "0" * 64
-
-
-def set_hash_of_predictions(record: dict[str, Any]) -> None:
-    record["predictions"]["sha256"] = "0" * 64
-
-
-def set_version(record: dict[str, Any]) -> None:
-    record["components"][0]["version"] = "9"
-
-
-def set_policy(record: dict[str, Any]) -> None:
-    record["policies"]["on_duplicate"] = "first"
-
-
-def set_id(record: dict[str, Any]) -> None:
-    record["run_id"] = "0" * 16
-
-
-EDITS = [
-    set_model,
-    set_hash_of_data,
-    set_hash_of_predictions,
-    set_version,
-    set_policy,
-    set_id,
-]
-
-
-@pytest.mark.parametrize("edit", EDITS)
-def test_what_a_run_recorded_is_not_that_of_its_id(
-    evaluate: Evaluate, edit: Callable[[dict[str, Any]], None]
-) -> None:
-    path = folder_of(evaluate())
-
-    edit_record(path, edit)
-
-    assert contradictions(path) == (ID,)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"by": ["functionality,target"]},
-        {"cluster": ["part"]},
-        {"limit": 50},
-        {"on_missing": "skip", "rows": predictions()[:100]},
-        {"rows": predictions(2)},
-    ],
-)
-@pytest.mark.slow
-def test_a_run_has_the_id_of_what_it_recorded(
-    evaluate: Evaluate, options: dict[str, Any]
-) -> None:
-    assert contradictions(folder_of(evaluate(*EVERY_KIND, **options))) == ()
-
-
-def test_a_rescored_run_has_its_id(evaluate: Evaluate, tmp_path: Path) -> None:
-    parent = evaluate("accuracy")
-    child = evalkit.rescore(parent, ["closeness"], out=tmp_path / "runs")
-    path = folder_of(evalkit.rescore(child, ["words"], out=tmp_path / "runs"))
-    assert contradictions(path) == ()
-
-    edit_record(path, lambda record: record.update(parent="0" * 16))
-
-    assert contradictions(path) == (ID,)
-
-
-def test_a_merged_run_has_its_id(evaluate: Evaluate, tmp_path: Path) -> None:
-    parts = [evaluate("accuracy", "closeness", filters={"part": part}) for part in "12"]
-    path = folder_of(evalkit.merge(parts, out=tmp_path / "runs"))
-    assert contradictions(path) == ()
-
-    edit_record(path, lambda record: record["merged"].pop())
-
-    assert contradictions(path) == (ID,)
 
 
 def test_rows_of_scores_are_those_of_the_record(evaluate: Evaluate) -> None:
@@ -218,30 +135,6 @@ def test_baselines_that_are_gone_are_named(evaluate: Evaluate) -> None:
     )
 
 
-def test_only_the_id_is_looked_at_of_a_run_of_an_older_format(
-    evaluate: Evaluate,
-) -> None:
-    path = folder_of(evaluate())
-    make_older(path)
-    edit_record(path, lambda record: record.update(baselines=None))
-
-    found = evalkit.verify(path)
-    assert found.contradictions == ()
-    assert any("what the run holds twice" in text for text in found.unchecked)
-
-
-def test_a_run_that_only_says_that_it_is_older_is_named(evaluate: Evaluate) -> None:
-    path = folder_of(evaluate())
-    run_id = json.loads((path / "run.json").read_bytes())["run_id"]
-    make_older(path)
-    edit_record(path, lambda record: record.update(run_id=run_id))
-
-    assert contradictions(path) == (
-        "run.json: says format 2, but its run_id is that of another format: it was "
-        "changed, or its digests were taken away",
-    )
-
-
 @pytest.mark.parametrize(
     ("changes", "found"),
     [
@@ -262,8 +155,8 @@ def test_names_and_status_are_those_of_the_parts(
 
 
 SAID_ELSEWHERE = {
-    *("format", "run_id", "files"),  # of this run: digests and id
-    *("parent", "repeat_of", "weight", "perturbed"),  # of other kinds of runs: their id
+    *("format", "files"),  # of this run: digests
+    *("parent", "weight", "perturbed"),  # of other kinds of runs
 }
 
 
@@ -296,4 +189,4 @@ def test_every_key_of_a_record_is_checked_or_named_as_unchecked(
         told = " ".join(found.unchecked)
         if found.agrees and not found.changes and key not in told:
             unnoticed.add(key)
-    assert unnoticed == set()
+    assert not unnoticed, ' '.join(sorted(unnoticed))

@@ -135,7 +135,7 @@ def test_a_new_run_names_its_parent_and_holds_its_scores(
     read = evalkit.read_run(rescored.path)
     record = read.to_dict()
     assert record["parent"] == parent.run_id
-    assert record["run_id"] == read.run_id == rescored.path.name != parent.run_id
+    assert record["fingerprint"] == read.run_id == rescored.path.name != parent.run_id
     assert record["merged"] == []
     assert record["headline"] == "accuracy"
     assert record["timings"] == rescored.to_dict()["timings"]

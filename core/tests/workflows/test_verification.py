@@ -487,7 +487,7 @@ def test_a_verification_can_be_written(run: Callable[..., Path]) -> None:
     change(path, edit)
     found = evalkit.verify(path)
     written = json.loads(json.dumps(found.to_dict()))
-    assert written["run_id"] == evalkit.read_run(path).run_id
+    assert written["fingerprint"] == evalkit.read_run(path).run_id
     assert written["agrees"] is False
     assert written["data"] == "same"
     assert written["scores"] == found.scores

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import click
 from evalkit_cli.commands.gates import exit_if_worse
 from evalkit_cli.options.completion import complete_names, complete_runs
 from evalkit_cli.options.local_plugins import plugin_option
-from evalkit_cli.options.run_names import named_runs, other_data_hint, since_option
+from evalkit_cli.options.run_names import named_runs, other_data_hint
 from evalkit_cli.options.runs import (
     folder_option,
     format_option,
@@ -76,7 +75,6 @@ _FEWEST_RUNS = 2
 )
 @confidence_with("Probability of the intervals; 1 less it is the level of the tests.")
 @seed_with("Seed of what is drawn.")
-@since_option
 @folder_option
 @json_option
 @format_option
@@ -91,7 +89,6 @@ def compare_command(
     table_format: str,
     quiet: bool,
     verbose: bool,
-    since: datetime | None,
     fail_if_worse: bool,
     **options: Any,
 ) -> None:
@@ -99,15 +96,14 @@ def compare_command(
 
     \b
     A RUN is the path of a run, the start of its id, `latest`, or a model: its newest
-    complete run, also as MODEL@DATASET or FOLDER:MODEL.
+    complete run, also as MODEL@DATASET.
     \b
     Examples:
       evalkit compare 3f2a 91bc
-      evalkit compare gpt roberta --since 7d
-      evalkit compare new@hatecheck last-week:new@hatecheck
+      evalkit compare gpt@hatecheck roberta@hatecheck
       evalkit compare base new newest --metric macro-f1 --min-n 20
       evalkit compare base new newest --all-pairs --no-tags
-      evalkit compare runs/hatecheck/3f2a… latest --no-tags --json
+      evalkit compare 3f2a latest --no-tags --json
       evalkit compare new base -m accuracy --fail-if-worse --margin 0.01
 
     Runs on other examples or with other answers are refused, and it is said what
@@ -123,7 +119,7 @@ def compare_command(
     from evalkit_analysis_compare import compare
     from evalkit_cli.printing.comparison_report import print_comparison
 
-    found = named_runs(runs, folder, since=since, quiet=quiet)
+    found = named_runs(runs, folder, quiet=quiet)
     with plugin_output_to_stderr(), watched(quiet) as progress:
         try:
             comparison = compare(

@@ -54,7 +54,7 @@ def merge_command(
 
     \b
     A RUN is the path of a run, the start of its id, `latest`, or a model: its newest
-    complete run, also as MODEL@DATASET or FOLDER:MODEL.
+    complete run, also as MODEL@DATASET.
     \b
     Examples:
       evalkit merge 3f2a 91bc

@@ -78,7 +78,7 @@ def plan_command(
 
     \b
     A RUN is the path of a run, the start of its id, `latest`, or a model: its newest
-    complete run, also as MODEL@DATASET or FOLDER:MODEL.
+    complete run, also as MODEL@DATASET.
     \b
     Examples:
       evalkit plan latest --detect 2pt

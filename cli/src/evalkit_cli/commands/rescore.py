@@ -78,7 +78,7 @@ def rescore_command(
 
     \b
     A RUN is the path of a run, the start of its id, `latest`, or a model: its newest
-    complete run, also as MODEL@DATASET or FOLDER:MODEL.
+    complete run, also as MODEL@DATASET.
     \b
     Examples:
       evalkit rescore latest -m macro-f1

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from evalkit_cli.options.run_names import read_since
+from evalkit_cli.options.run_names import since_option
 from evalkit_cli.options.runs import folder_option, format_option, json_option
 from evalkit_cli.printing.streams import echo
 
@@ -18,13 +18,7 @@ _MOST_PROBLEMS = 5
 @click.command("runs")
 @click.option("--dataset", metavar="NAME", help="Only runs on this data set.")
 @click.option("--model", metavar="NAME", help="Only runs of this model.")
-@click.option(
-    "--since",
-    metavar="AGO|DATE",
-    callback=read_since,
-    envvar="EVALKIT_SINCE",
-    help="Only runs evaluated since then: 7d (min, h, d or w) ago, or a date in UTC.",
-)
+@since_option
 @folder_option
 @json_option
 @format_option
@@ -45,8 +39,7 @@ def runs_command(
       evalkit runs -o old-runs --model my-model --json
       evalkit runs --since 7d
 
-    A run that was evaluated again is not written again; its time is that of the last
-    evaluation. A repeat that gave other numbers is a run of its own, an "other repeat".
+    Of runs with the same inputs (the same fingerprint) the latest is listed.
     A folder that is no whole run is named on the standard error, and the exit code is
     1 then; the other runs are listed all the same.
     """  # noqa: D301 - click reads the backspace
@@ -55,20 +48,19 @@ def runs_command(
 
     everything = list_runs(folder)
     problems = [run.problem for run in everything if run.problem is not None]
-    garbled = [run.warning for run in everything if run.warning is not None]
     whole = [run for run in everything if run.problem is None]
     chosen = [
         run
         for run in whole
         if dataset in (None, run.dataset)
         and model in (None, run.model)
-        and is_since(run.evaluated, since)
+        and is_since(run.started, since)
     ]
     print_run_list(chosen, as_json, table_format)
     if not chosen:
         echo(f"evalkit: {_why_none(folder, len(whole))}", err=True)
     most = _MOST_PROBLEMS if table_format == "table" and not as_json else None
-    _tell([*problems, *garbled], most)
+    _tell(problems, most)
     if problems:
         click.get_current_context().exit(1)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ import click
 from evalkit_cli.options.completion import complete_ids_and_runs
 from evalkit_cli.options.kinds import kind_meant, kind_names
 from evalkit_cli.options.local_plugins import plugin_option
-from evalkit_cli.options.run_names import run_paths, since_option
+from evalkit_cli.options.run_names import run_paths
 from evalkit_cli.options.runs import (
     folder_option,
     format_option,
@@ -118,7 +117,6 @@ _ALL = "*"
     help="Group the examples of a run by this facet, `answer`, `pred`, `status` or a "
     "field of the responses; several, joined by commas, are crossed; repeatable.",
 )
-@since_option
 @folder_option
 @json_option
 @format_option
@@ -137,7 +135,6 @@ def show_command(
     folder: Path,
     as_json: bool,
     show_text: bool,
-    since: datetime | None,
     **options: Any,
 ) -> None:
     """Describe a plugin, a kind of plugin or rows of data, or show an earlier run.
@@ -154,10 +151,10 @@ def show_command(
       evalkit show 3f2a --wrong --data my-set.jsonl
       evalkit show 3f2a --unparsed
       evalkit show 3f2a --flips gender-swap
-      evalkit show runs/hatecheck/3f2a90c1d5e6b7f8 --confusion --json
+      evalkit show gpt@hatecheck --confusion --json
 
     A RUN is the path of a run folder, the start of its id, `latest`, or a model: its
-    newest complete run, also as MODEL@DATASET or FOLDER:MODEL. Of a run the report is
+    newest complete run, also as MODEL@DATASET. Of a run the report is
     shown that `evalkit eval` printed, the scores of other groups of its examples
     (--by), its wrong answers, responses without an answer, its confusion table, or what
     flipped under perturbation.
@@ -193,7 +190,7 @@ def show_command(
         else:
             show_component(context, what, as_json, options["verbose"])
     else:
-        path = _find(what, folder, since, options["quiet"])
+        path = _find(what, folder, options["quiet"])
         _show_run(path, as_json, show_text=show_text, **options)
 
 
@@ -214,7 +211,7 @@ _RUN_OPTIONS = (
         "by",
         "table_format",
     ),
-    *("since", "data"),
+    "data",
 )
 
 
@@ -235,7 +232,7 @@ def _refuse_run_options(
             )
 
 
-def _find(what: str, folder: Path, since: datetime | None, quiet: bool) -> Path:
+def _find(what: str, folder: Path, quiet: bool) -> Path:
     """Find a run, or say what else the name could have been."""
     from evalkit import find_components
     from evalkit.errors import StorageError
@@ -243,7 +240,7 @@ def _find(what: str, folder: Path, since: datetime | None, quiet: bool) -> Path:
     from evalkit.storage import is_remote
 
     try:
-        return run_paths([what], folder, since=since, quiet=quiet)[0]
+        return run_paths([what], folder, quiet=quiet)[0]
     except StorageError as error:
         if Path(what).is_file():
             rows = "rows of installed data: evalkit show datasets/NAME -n 3"

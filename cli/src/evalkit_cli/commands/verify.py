@@ -42,7 +42,7 @@ def verify_command(
 
     \b
     A RUN is the path of a run, the start of its id, `latest`, or a model: its newest
-    complete run, also as MODEL@DATASET or FOLDER:MODEL.
+    complete run, also as MODEL@DATASET.
     \b
     Examples:
       evalkit verify latest

@@ -67,15 +67,8 @@ def complete_commands(
 def complete_runs(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Complete models and ids of the runs in the folder of `--out`, and `latest`.
-
-    After `FOLDER:` those in that folder.
-    """
-    folder, colon, _ = incomplete.rpartition(":")
-    if colon and Path(folder).is_dir():
-        named = [(f"{folder}:{name}", text) for name, text in _runs_in(Path(folder))]
-    else:
-        named = _runs_in(Path(ctx.params.get("folder") or "runs"))
+    """Complete models and ids of the runs in the folder of `--out`, and `latest`."""
+    named = _runs_in(Path(ctx.params.get("folder") or "runs"))
     return _matching(named, incomplete)
 
 
@@ -97,7 +90,7 @@ def _runs_in(folder: Path) -> list[tuple[str, str]]:
                 (f"{model}@{dataset}", "its newest run there") for dataset in datasets
             ]
     of_runs = [run for run in runs if (run.path / "run.json").is_file()]
-    ids = [(run.path.name, _about(run)) for run in of_runs]
+    ids = [(run.run_id, _about(run)) for run in of_runs]
     newest = [(LATEST, "the last evaluated run")] if ids else []
     return [*named, *sorted(ids), *newest]
 

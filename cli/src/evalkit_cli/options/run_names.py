@@ -35,25 +35,19 @@ since_option = click.option(
     metavar="AGO|DATE",
     callback=read_since,
     envvar="EVALKIT_SINCE",
-    help="Only runs evaluated since then, of those that a model's name or `latest` may "
-    "mean: 7d (min, h, d or w) ago, or a date in UTC, such as 2026-11-18.",
+    help="Only runs evaluated since then: 7d (min, h, d or w) ago, or a date in UTC.",
 )
-"""The option `--since` of a command that names runs; it passes a moment or None."""
+"""The option `--since` of a command that lists runs; it passes a moment or None."""
 
 
 def run_paths(
-    references: Sequence[str],
-    folder: Path,
-    *,
-    since: datetime | None = None,
-    quiet: bool = False,
+    references: Sequence[str], folder: Path, *, quiet: bool = False
 ) -> list[Path]:
     """Find runs, and say on the standard error which run a model's name means.
 
     Args:
         references: What the runs are called.
         folder: The folder that they are looked for in.
-        since: Names of models and `latest` mean only runs evaluated since then.
         quiet: Say nothing.
 
     Returns:
@@ -62,19 +56,18 @@ def run_paths(
     Raises:
         StorageError: One is not found.
     """
-    found = named_runs(references, folder, since=since, quiet=quiet)
-    return [run.path for run in found]
+    return [run.path for run in named_runs(references, folder, quiet=quiet)]
 
 
 def named_runs(
-    references: Sequence[str], folder: Path, *, since: datetime | None, quiet: bool
+    references: Sequence[str], folder: Path, *, quiet: bool
 ) -> list[FoundRun]:
     """Do what `run_paths` does, and return also how each run was chosen."""
-    from evalkit.runs import LATEST, find_runs
+    from evalkit.runs import find_runs
 
-    found = find_runs(references, folder, since)
+    found = find_runs(references, folder)
     for run in found:
-        if run.chosen is not None and run.reference != LATEST and not quiet:
+        if run.chosen is not None and not quiet:
             echo(f"evalkit: {_which(run)}", err=True)
     return found
 
@@ -103,8 +96,8 @@ def other_data_hint(runs: Sequence[FoundRun]) -> str:
 def _which(run: FoundRun) -> str:
     assert run.chosen is not None
     facts = [str(run.chosen.dataset)]
-    if run.chosen.evaluated is not None:
-        moment = datetime.fromisoformat(run.chosen.evaluated).astimezone(UTC)
+    if run.chosen.started is not None:
+        moment = datetime.fromisoformat(run.chosen.started).astimezone(UTC)
         facts.append(f"evaluated {moment:%Y-%m-%d %H:%M} UTC")
     if run.chosen.status == "partial":
         facts.append("partial: a metric did not score all responses")

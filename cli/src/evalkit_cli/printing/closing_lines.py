@@ -225,12 +225,9 @@ def _folders(results: Sequence[PrintedResult]) -> list[str]:
     if not written:
         return []
     if len(results) == 1:
-        kept = " (an identical run was there already)" if written[0].was_there else ""
-        return [f"run folder: {written[0].path}{kept}"]
+        return [f"run folder: {written[0].path}"]
     folders = ", ".join(f"{each.path} ({each.model})" for each in written)
-    there = [str(each.model) for each in written if each.was_there]
-    kept = f"; identical runs were there already: {', '.join(there)}" if there else ""
-    return [f"run folders: {folders}{kept}"]
+    return [f"run folders: {folders}"]
 
 
 def _asked(result: Result, _verbose: bool) -> list[str]:

@@ -37,7 +37,7 @@ def print_new_run(
 
 def _origin(result: Result) -> str:
     record = result.record
-    what = "the run was there already:" if result.was_there else "new run"
     if record.parent is not None:
-        return f"{what} {result.run_id}, parent {record.parent}"
-    return f"{what} {result.run_id}, merged from {', '.join(record.merged)}"
+        return f"new run {result.run_id}, parent {record.parent[:8]}"
+    parts = ", ".join(fingerprint[:8] for fingerprint in record.merged)
+    return f"new run {result.run_id}, merged from {parts}"

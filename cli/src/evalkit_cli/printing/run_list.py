@@ -18,7 +18,7 @@ _TEXT_COLUMNS = (0, 1, 2, 3, 4, 8)
 
 _CSV_HEADER = (
     *("run_id", "started", "dataset", "task", "split", "model", "status", "metric"),
-    *("value", "ci_low", "ci_high", "n", "path", "parent", "evaluated", "repeat_of"),
+    *("value", "ci_low", "ci_high", "n", "path", "parent", "fingerprint"),
     *("confidence", "perturbation", "original"),
 )
 
@@ -44,20 +44,20 @@ def print_run_list(
 
 def _below_originals(runs: Sequence[RunSummary]) -> list[RunSummary]:
     """Put runs of perturbed examples below the run of their originals."""
-    listed = {run.run_id for run in runs}
+    listed = {run.fingerprint for run in runs}
     found = []
     for run in runs:
         if run.original is None or run.original not in listed:
             found.append(run)
         if run.original is None:
-            own = (each for each in runs if each.original == run.run_id)
+            own = (each for each in runs if each.original == run.fingerprint)
             found += sorted(own, key=lambda each: str(each.perturbation))
     return found
 
 
 def _as_json(run: RunSummary) -> dict[str, Any]:
     row = run._asdict()
-    del row["problem"], row["bounds"], row["warning"], row["is_named"]
+    del row["problem"], row["bounds"], row["is_named"]
     headline = run.headline and run.headline._asdict()
     return {**row, "path": str(run.path), "headline": headline}
 
@@ -70,7 +70,7 @@ def _csv_row(run: RunSummary) -> Sequence[object]:
         numbers = [label, score.value, score.ci_low, score.ci_high, score.n]
     return [
         *(run.run_id, run.started, run.dataset, run.task, run.split, run.model),
-        *(run.status, *numbers, run.path, run.parent, run.evaluated, run.repeat_of),
+        *(run.status, *numbers, run.path, run.parent, run.fingerprint),
         *(run.confidence, run.perturbation, run.original),
     ]
 
@@ -100,16 +100,15 @@ def _table_row(run: RunSummary, *, with_level: bool) -> list[str]:
     if run.perturbation is not None:
         model += f" ({run.perturbation})"
     names = [str(run.dataset), model]
-    marks = [str(run.status)]
-    marks += ["rescored"] * bool(run.parent) + ["other repeat"] * bool(run.repeat_of)
-    return [run.run_id, _when(run.evaluated), *names, *shown, ", ".join(marks)]
+    marks = [str(run.status), *["rescored"] * bool(run.parent)]
+    return [run.run_id, _when(run.started), *names, *shown, ", ".join(marks)]
 
 
-def _when(evaluated: str | None) -> str:
+def _when(started: str | None) -> str:
     """Return a recorded time to the minute, in UTC."""
     from datetime import UTC
 
-    if evaluated is None:
+    if started is None:
         return NO_VALUE
-    moment = datetime.fromisoformat(evaluated).astimezone(UTC)
+    moment = datetime.fromisoformat(started).astimezone(UTC)
     return f"{moment:%Y-%m-%d %H:%M}"

@@ -33,7 +33,7 @@ from evalkit.plugins.sources import sha256_of
 NO_SCORES = (
     *("__init__.py", "catalog.py", "reporting.py", "testing.py"),
     *("plugins/byte_code.py", "plugins/displays.py", "plugins/installations.py"),
-    *("runs/finding.py", "runs/index.py", "runs/listing.py", "runs/moments.py"),
+    *("runs/finding.py", "runs/listing.py", "runs/moments.py"),
     *("runs/summaries.py", "runs/tag_scores.py", "runs/views.py"),
     *("workflows/changed_code.py", "workflows/compared_scores.py"),
     *("workflows/contradictions.py", "workflows/recounts.py"),

@@ -1,15 +1,13 @@
 """What the files of a run must be: their sizes and SHA-256, checked when they are read.
 
-`run.json` holds size and digest of every other file, and as its last key the digest of
-its own bytes, taken with zeros in the place of that digest. This finds damage, and
-edits by somebody who did not mean to deceive; who computes the digests anew is not
-found out.
+`run.json` holds size and digest of every other file. This finds damage, and edits by
+somebody who did not mean to deceive.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -20,59 +18,10 @@ from evalkit.base.synced_files import write_synced
 from evalkit.errors import StorageError
 from evalkit.runs.recorded import FileDigest
 
-SEALED_SINCE = 3
-"""The first format of run folders in which all files have digests."""
-
-SEAL = "digest"
-"""Key of a record's own digest."""
-
-_ZEROS = b"0" * 64
-_MARK = b'"' + SEAL.encode() + b'": "'
-
 
 def to_json(value: Any, indent: int | None = None) -> str:
     """Return a value as the JSON text that run folders hold."""
     return dumps(value, ensure_ascii=False, indent=indent, allow_nan=False, default=str)
-
-
-def sealed(record: Mapping[str, Any]) -> bytes:
-    """Return the bytes of a `run.json`, with its own digest as the last key.
-
-    Args:
-        record: What it holds beside.
-
-    Returns:
-        JSON in UTF-8; half a surrogate pair, as in a file name that is not UTF-8, is
-        escaped.
-    """
-    found = {**record, SEAL: _ZEROS.decode()}
-    content = (to_json(found, indent=2) + "\n").encode("utf-8", "backslashreplace")
-    return _with_seal(content, hashlib.sha256(content).hexdigest().encode())
-
-
-def check_seal(path: Path, content: bytes) -> None:
-    """Refuse a `run.json` that was changed after it was written.
-
-    Args:
-        path: The file, for messages.
-        content: Its bytes.
-
-    Raises:
-        StorageError: Its own digest is missing, or is of other bytes.
-    """
-    start = content.rfind(_MARK)
-    if start < 0:
-        raise StorageError(f"{path}: was changed: it holds no digest of itself")
-    seal = content[start + len(_MARK) :][: len(_ZEROS)]
-    if hashlib.sha256(_with_seal(content, _ZEROS)).hexdigest().encode() != seal:
-        raise StorageError(
-            f"{path}: is damaged or was changed: its SHA-256 is not the one it holds"
-        )
-
-
-def _with_seal(content: bytes, seal: bytes) -> bytes:
-    start = content.rfind(_MARK) + len(_MARK)
-    return content[:start] + seal + content[start + len(seal) :]
 
 
 def digest_of(content: bytes | memoryview) -> FileDigest:
@@ -127,7 +76,7 @@ def read_checked(path: Path, expected: FileDigest | None) -> bytes:
 
     Args:
         path: The file.
-        expected: What it must be; None in a run of a version that recorded no digests.
+        expected: What it must be; None to check nothing.
 
     Returns:
         Its bytes, which are those whose digest was compared.
@@ -148,7 +97,7 @@ def checked_lines(path: Path, expected: FileDigest | None) -> Iterator[bytes]:
 
     Args:
         path: The file.
-        expected: What it must be; None in a run of a version that recorded no digests.
+        expected: What it must be; None to check nothing.
 
     Yields:
         Each line, as it was digested.

@@ -47,7 +47,7 @@ def text(pattern: str, **rules: int) -> WithJsonSchema:
 
 
 Name = Annotated[str, text("^[a-z0-9]+(-[a-z0-9]+)*$", maxLength=62)]
-RunId = Annotated[str, text("^[0-9a-f]{16}$")]
+Fingerprint = Annotated[str, text("^[0-9a-f]{16}$")]
 SHA256 = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 Sha256 = Annotated[str, WithJsonSchema(SHA256)]
 Status = Literal["complete", "partial", "refused"]

@@ -12,7 +12,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,14 +23,7 @@ from urllib.parse import quote
 from evalkit.base.violations import Violation, shorten
 from evalkit.errors import StorageError
 from evalkit.predictions.problems import FAILED, NOT_SCORED, STATUSES, Problem, Problems
-from evalkit.runs.digests import (
-    SEAL,
-    SEALED_SINCE,
-    check_seal,
-    checked_lines,
-    read_checked,
-    read_file,
-)
+from evalkit.runs.digests import checked_lines, read_checked, read_file
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.recorded import FileDigest
 from evalkit.runs.score_columns import Score
@@ -47,7 +42,7 @@ COLUMNS_FOLDER = "columns"
 
 _REQUIRED: Mapping[str, type | tuple[type, ...]] = {
     "format": int,
-    "run_id": str,
+    "fingerprint": str,
     "status": str,
     "dataset": str,
     "counts": dict,
@@ -61,10 +56,14 @@ EXAMPLE_COLUMNS = ("id", "tags", "status")
 _SCORE_KEYS = frozenset(Score._fields)
 _SHOWN = 5
 _LONGEST_NAME = 120
+_LONGEST_MODEL = 60
+
+_UNSAFE = re.compile(r"[^\w.=,+-]", re.ASCII)
+"""Characters of a model's name that the name of a folder does not hold."""
 
 
 def run_folders(root: Path) -> Iterator[Path]:
-    """Return `<root>/<run id>` and `<root>/<data set>/<run id>`, sorted by name.
+    """Return `<root>/<run>` and `<root>/<dataset>/<run>`, sorted by name.
 
     Args:
         root: Where runs were written.
@@ -104,7 +103,7 @@ def explain_no_run(path: Path) -> str:
 
 
 def name_runs(runs: Sequence[Path]) -> str:
-    """Name the first runs by id and data set, and count the rest."""
+    """Name the first runs by folder and dataset, and count the rest."""
     shown = ", ".join(f"{run.name} ({run.parent.name})" for run in runs[:_SHOWN])
     more = len(runs) - _SHOWN
     return shown + (f" and {more} more" if more > 0 else "")
@@ -117,22 +116,16 @@ def read_record(folder: Path) -> tuple[RunRecord, list[Score]]:
         folder: The run folder.
 
     Returns:
-        What it records, and the scores. A field that a run of an older evalkit does not
-        have yet gets its default; one of a score that this evalkit does not know is
-        left out.
+        What it records, and the scores.
 
     Raises:
-        StorageError: It cannot be read, is no record of a run, or is of a newer format.
+        StorageError: It cannot be read, is no record of a run, or is of another format.
     """
     from pydantic import ValidationError
 
     path = folder / RUN_FILE
     content = read_file(path)
     found = _read_object(path, content)
-    if found["format"] >= SEALED_SINCE or SEAL in found:
-        check_seal(path, content)
-    _refuse_other_format(path, found)
-    found.pop(SEAL, None)
     rows = [
         {key: value for key, value in row.items() if key in _SCORE_KEYS}
         if isinstance(row, dict)
@@ -162,47 +155,65 @@ def _score_list() -> TypeAdapter[list[Score]]:
 
 
 def _read_object(path: Path, content: bytes) -> dict[str, Any]:
-    """Read what any version of a record is: an object with some keys, of a format."""
+    """Read an object of the current format with the keys that every record has."""
     try:
         found = json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise _unreadable(path, f"is not JSON: {error}") from error
     if not isinstance(found, dict):
         raise _foreign(path, "it holds no object")
+    version = found.get("format")
+    if isinstance(version, int) and version != FORMAT_VERSION:
+        age = "an older" if version < FORMAT_VERSION else "a newer"
+        raise StorageError(
+            f"{path}: run of {age} evalkit, expected format {FORMAT_VERSION}, got "
+            f"{version}. Evaluate the predictions again"
+        )
     for key, kind in _REQUIRED.items():
         if not isinstance(found.get(key), kind):
             raise _foreign(path, f"{key!r} is {shorten(found.get(key))}")
     if found.get("components") == []:
         raise _foreign(path, "'components' is []")
-    if found["format"] > FORMAT_VERSION:
-        raise StorageError(
-            f"{path}: was written by a newer evalkit, in format {found['format']}; "
-            f"this one reads up to format {FORMAT_VERSION}. Upgrade evalkit-core"
-        )
+    if not found.get("files"):
+        raise _foreign(path, "it holds no digests of the files of the run")
     return found
 
 
-def _refuse_other_format(path: Path, found: Mapping[str, Any]) -> None:
-    """Refuse a record that says a format in which it was not written.
+def folder_name(name: str) -> str:
+    """Return a name in a form that every file system takes.
 
-    Otherwise a record without digests would switch their checks off.
+    Args:
+        name: Name of a dataset, model or metric, with its parameters.
+
+    Returns:
+        The name itself where it is safe; else its safe characters and a digest.
     """
-    if found["format"] >= SEALED_SINCE:
-        if not found.get("files"):
-            raise StorageError(
-                f"{path}: was changed: it holds no digests of the files of the run"
-            )
-        return
-    newer = [key for key in (SEAL, "files") if key in found]
-    given = found.get("components")
-    components = given if isinstance(given, list) else []
-    if any(isinstance(each, dict) and "installation" in each for each in components):
-        newer.append("installation")
-    if newer:
-        raise StorageError(
-            f"{path}: was changed: it says format {found['format']}, but holds "
-            f"{newer[0]!r}, which evalkit records since format {SEALED_SINCE}"
-        )
+    # %2F would be read as a slash again by some tools; file names may hold = and ,
+    safe = quote(name, safe="=,+ ", errors="surrogatepass").replace("%", "_")
+    if safe[:1] in (".", " "):
+        safe = f"_{safe[1:]}"
+    if 0 < len(safe) <= _LONGEST_NAME and safe == name and "_" not in name:
+        return name
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{safe[:_LONGEST_NAME]}-{digest}"
+
+
+def run_folder_name(record: RunRecord, started: datetime) -> str:
+    """Return the name of a run's folder: `<UTC time>-<model>-<8 hex>`.
+
+    Args:
+        record: What the run recorded.
+        started: When it was evaluated.
+    """
+    moment = started.astimezone(UTC)
+    time = f"{moment:%Y%m%dT%H%M%S}.{moment.microsecond // 1000:03}Z"
+    model = str(record.model)[:_LONGEST_MODEL]
+    return _UNSAFE.sub("_", f"{time}-{model}-{record.run_id}")
+
+
+def id_of(folder: Path) -> str:
+    """Return the id of a run, with which the name of its folder ends."""
+    return folder.name.rpartition("-")[2]
 
 
 def statistics_file(metric: str) -> str:
@@ -214,12 +225,7 @@ def statistics_file(metric: str) -> str:
     Returns:
         A name that any file system takes.
     """
-    # %2F would be read as a slash again by some tools; file names may hold = and ,
-    name = quote(metric, safe="=,+ ").replace("%", "_")
-    if len(name) > _LONGEST_NAME or "_" in name:
-        digest = hashlib.sha256(metric.encode()).hexdigest()[:16]
-        name = f"{name[:_LONGEST_NAME]}-{digest}"
-    return f"{name}.parquet"
+    return f"{folder_name(metric)}.parquet"
 
 
 def read_table(
@@ -233,7 +239,7 @@ def read_table(
         path: The file: of examples, or a metric's statistics.
         columns: Columns that every such file has; where it is a mapping with the name
             of the type of each.
-        expected: What the file must be; None where the run recorded none.
+        expected: What the file must be; None to check nothing.
 
     Returns:
         The table; None where the run has no such file.
@@ -270,7 +276,7 @@ def read_problems(folder: Path, expected: FileDigest | None = None) -> Problems:
 
     Args:
         folder: The run folder.
-        expected: What the file must be; None where the run recorded none.
+        expected: What the file must be; None to check nothing.
 
     Returns:
         The problems, kept on disk once they are many.
@@ -315,7 +321,6 @@ def find_damage(folder: Path) -> list[str]:
 
     Returns:
         What is wrong, a sentence for each file; empty where all is as it was written.
-        Of a run of a version that recorded no digests only `run.json` is read.
     """
     try:
         record, _ = read_record(folder)

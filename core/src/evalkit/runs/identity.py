@@ -1,8 +1,4 @@
-"""What the id of a run is a hash of, all of which its record holds.
-
-Who adds something to it raises `FORMAT_VERSION`: ids of a format are made in one way,
-so that `verify` can make them again.
-"""
+"""What the fingerprint of a run is a hash of, all of which its record holds."""
 
 from __future__ import annotations
 
@@ -12,11 +8,11 @@ from typing import Any
 from evalkit.base.names import score_name
 from evalkit.plugins.provenance import run_id_of
 from evalkit.runs import recorded
-from evalkit.runs.record import FORMAT_VERSION, RunRecord
+from evalkit.runs.record import RunRecord
 
 
-def evaluation_id(record: RunRecord, chosen_cluster: Sequence[str]) -> str:
-    """Return the id of an evaluation.
+def evaluation_fingerprint(record: RunRecord, chosen_cluster: Sequence[str]) -> str:
+    """Return the fingerprint of an evaluation.
 
     Args:
         record: What it recorded.
@@ -49,8 +45,8 @@ def evaluation_id(record: RunRecord, chosen_cluster: Sequence[str]) -> str:
     )
 
 
-def rescored_id(record: RunRecord, new: Iterable[recorded.Component]) -> str:
-    """Return the id of a run that was made by scoring another one again.
+def rescored_fingerprint(record: RunRecord, new: Iterable[recorded.Component]) -> str:
+    """Return the fingerprint of a run that was made by scoring another one again.
 
     Args:
         record: What it recorded.
@@ -72,40 +68,11 @@ def rescored_id(record: RunRecord, new: Iterable[recorded.Component]) -> str:
     )
 
 
-def merged_id(record: RunRecord) -> str:
-    """Return the id of a run that was put together of others."""
+def merged_fingerprint(record: RunRecord) -> str:
+    """Return the fingerprint of a run that was put together of others."""
     names = {"dataset": record.dataset, "model": record.model}
     ids = {"format": record.format, "merged": [*record.merged]}
     return run_id_of({**ids, **names, "core": _core(record)})
-
-
-def is_of_other_format(record: RunRecord) -> bool:
-    """Tell whether a run's id is that of what it recorded, but in another format.
-
-    Args:
-        record: What a run of any format recorded, which is no repeat.
-    """
-    others = {*range(1, FORMAT_VERSION + 1)} - {record.format}
-    return any(has_its_id(record.changed(format=other)) for other in others)
-
-
-def has_its_id(record: RunRecord) -> bool:
-    """Tell whether a run's id is that of what it recorded.
-
-    Args:
-        record: What a run of the format of today recorded, which is no repeat.
-    """
-    if record.parent is not None:
-        starts = range(len(record.components) + 1)
-        return record.run_id in (
-            rescored_id(record, record.components[start:]) for start in starts
-        )
-    if record.merged:
-        return record.run_id == merged_id(record)
-    # nobody recorded whether the user or the data set named the clusters
-    return record.run_id in (
-        evaluation_id(record, chosen) for chosen in ((), record.cluster)
-    )
 
 
 def _extractors(record: RunRecord) -> dict[str, Any]:

@@ -2,77 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
 
 from evalkit.errors import StorageError
-from evalkit.runs.evaluation_times import last_evaluation, read_start
-from evalkit.runs.folders import RUN_FILE, is_run, read_record, run_folders
-from evalkit.runs.index import RunIndex
+from evalkit.runs.folders import RUN_FILE, id_of, is_run, read_record, run_folders
+from evalkit.runs.record import RunRecord
 from evalkit.runs.remote import runs_root
 from evalkit.runs.stored import StoredResult
 from evalkit.runs.summaries import RunSummary
 
 
-class _Listed(NamedTuple):
-    """A summary, and its place in the list: greater for what comes first."""
-
-    summary: RunSummary
-    order: tuple[bool, tuple[float, int], str]
-
-
 def list_runs(folder: str | Path = "runs") -> list[RunSummary]:
-    """List the runs of a folder, from their `run.json` alone.
-
-    What the records of many runs say is kept in an index in the folder, which is
-    believed only of files that have not been written since, and made again without it.
+    """List the evaluations of a folder, from their `run.json` alone.
 
     Args:
-        folder: The folder that runs were written to; `<folder>/<data set>/<run id>`.
+        folder: The folder that runs were written to; `<folder>/<dataset>/<run>`.
 
     Returns:
-        One summary for each run folder, the last evaluated first. A folder that is no
-        run or whose record is broken comes last, with its `problem`.
+        One summary for each fingerprint, of its latest run; the last evaluated first. A
+        folder that is not a run or whose record is broken comes last, with its
+        `problem`.
     """
-    root = runs_root(folder)
-    folders = list(run_folders(root))
-    index = RunIndex.of(root, len(folders))
-    listed = [_list(each, index) for each in folders]
-    index.write()
-    listed.sort(key=lambda each: each.order, reverse=True)
-    return [each.summary for each in listed]
+    every = [_summarize(run) for run in run_folders(runs_root(folder))]
+    every.sort(key=_order, reverse=True)
+    return list(_latest(every))
 
 
-def _list(folder: Path, index: RunIndex) -> _Listed:
-    summary = index.known(folder)
-    if summary is None:
-        before = index.stamp(folder)
-        summary = _summarise(folder)
-        if before is not None:
-            index.add(before, summary)
-    if summary.problem is not None:
-        return _Listed(summary, (False, (0.0, 0), str(folder)))
-    last = last_evaluation(folder, summary.started)
-    summary = summary._replace(evaluated=last.started, warning=last.problem)
-    return _Listed(summary, (True, last.order, str(folder)))
+def _latest(runs: list[RunSummary]) -> Iterator[RunSummary]:
+    """Leave out the runs whose evaluation was done again later."""
+    known: set[str] = set()
+    for run in runs:
+        if run.problem is not None or run.fingerprint not in known:
+            yield run
+        known.add(run.fingerprint)
 
 
-def _summarise(folder: Path) -> RunSummary:
-    """Say what the record of a run says, which the index may keep."""
+def _order(run: RunSummary) -> tuple[bool, float, str]:
+    started = run.started
+    time = 0.0 if started is None else datetime.fromisoformat(started).timestamp()
+    return run.problem is None, time, str(run.path)
+
+
+def _summarize(folder: Path) -> RunSummary:
     if not is_run(folder):
-        why = f"{folder}: is no run: it holds no {RUN_FILE}"
-        return RunSummary(folder, folder.name, problem=why)
+        why = f"{folder}: not a run folder ({RUN_FILE} is missing)"
+        return RunSummary(folder, id_of(folder), problem=why)
     try:
         record, scores = read_record(folder)
     except StorageError as error:
-        return RunSummary(folder, folder.name, problem=str(error))
+        return RunSummary(folder, id_of(folder), problem=str(error))
     result = StoredResult(folder, record, scores)
     is_cut = record.errors or record.merged or not record.selection.is_whole
     is_named = record.status == "partial" and record.not_scored and not is_cut
     return RunSummary(
         folder,
-        result.run_id,
-        read_start(record),
+        record.run_id,
+        record.fingerprint,
+        _start(record),
         result.dataset,
         result.task,
         record.split,
@@ -81,9 +69,18 @@ def _summarise(folder: Path) -> RunSummary:
         result.headline,
         bounds=record.bounds,
         parent=record.parent,
-        repeat_of=record.repeat_of,
         confidence=record.confidence,
         perturbation=None if record.perturbation is None else record.perturbation.name,
         original=record.original,
         is_named=bool(is_named) or record.status == "complete",
     )
+
+
+def _start(record: RunRecord) -> str | None:
+    """Return when the evaluation of a run began; None where there is no such time."""
+    started = "" if record.timings is None else record.timings.started
+    try:
+        datetime.fromisoformat(started)
+    except ValueError:
+        return None
+    return started

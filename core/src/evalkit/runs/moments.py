@@ -40,11 +40,11 @@ def read_moment(text: str, now: datetime | None = None) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def is_since(evaluated: str | None, since: datetime | None) -> bool:
+def is_since(started: str | None, since: datetime | None) -> bool:
     """Tell whether a run was evaluated since a moment.
 
     Args:
-        evaluated: When that began, in ISO 8601; None where it is not known.
+        started: When that began, in ISO 8601; None where it is not known.
         since: The moment; None for any time.
 
     Returns:
@@ -52,6 +52,6 @@ def is_since(evaluated: str | None, since: datetime | None) -> bool:
     """
     if since is None:
         return True
-    if evaluated is None:
+    if started is None:
         return False
-    return datetime.fromisoformat(evaluated).timestamp() >= since.timestamp()
+    return datetime.fromisoformat(started).timestamp() >= since.timestamp()

@@ -22,13 +22,13 @@ from evalkit.predictions.policies import Policies
 from evalkit.runs import recorded
 from evalkit.runs.fields import (
     Count,
+    Fingerprint,
     Flag,
     Name,
     Number,
     Part,
     Positive,
     Recorded,
-    RunId,
     Status,
     Text,
     Texts,
@@ -36,7 +36,7 @@ from evalkit.runs.fields import (
 )
 from evalkit.runs.score_columns import Score
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 """Version of the run folder's format."""
 
 
@@ -45,7 +45,7 @@ class Changes(TypedDict, total=False):
 
     against: str | None
     format: int
-    run_id: str
+    fingerprint: str
     status: Status
     counts: recorded.Counts
     unparsed: Mapping[str, int]
@@ -60,7 +60,6 @@ class Changes(TypedDict, total=False):
     by: Texts
     parent: str | None
     merged: Texts
-    repeat_of: str | None
     components: tuple[recorded.Component, ...]
     columns: tuple[recorded.Columns, ...]
     extraction: recorded.Extraction | None
@@ -80,8 +79,9 @@ class RunRecord(Part):
 
     format: Annotated[Whole, WithJsonSchema({"const": FORMAT_VERSION})] = FORMAT_VERSION
     """Version of the run folder's format."""
-    run_id: RunId = ""
-    """The first 16 hex digits of a SHA-256 over all inputs."""
+    fingerprint: Fingerprint = ""
+    """The first 16 hex digits of a SHA-256 over all inputs, equal for the same
+    evaluation."""
     status: Status
     """`partial`: a metric failed, see `errors`, or did not score all answers, see
     `not_scored`, or only some examples were evaluated, see `selection` (of a merged run
@@ -148,13 +148,10 @@ class RunRecord(Part):
     by: Texts = ()
     """What examples were grouped by beside their tags: facets or columns, joined by
     commas."""
-    parent: RunId | None = None
-    """Id of the run that was scored again; null where there is none."""
-    merged: tuple[RunId, ...] = ()
-    """Ids of the runs that were put together; empty where there are none."""
-    repeat_of: RunId | None = None
-    """Id of a run of the same inputs that has other numbers; null where there is none.
-    Then `run_id` is a SHA-256 over that id and the numbers."""
+    parent: Fingerprint | None = None
+    """Fingerprint of the run that was scored again; null where there is none."""
+    merged: tuple[Fingerprint, ...] = ()
+    """Fingerprints of the runs that were put together; empty where there are none."""
     policies: recorded.Policies = recorded.Policies(**Policies()._asdict())
     selection: recorded.Selection = recorded.Selection()
     kept: Texts = ()
@@ -173,9 +170,9 @@ class RunRecord(Part):
     adapters of predictions, and what perturbed the examples."""
     columns: tuple[recorded.Columns, ...] = ()
     """Columns that a stage computed of the responses."""
-    against: RunId | None = None
-    """Id of the run whose answers a judge compared these with; null for none, and of a
-    merged run for several."""
+    against: Fingerprint | None = None
+    """Fingerprint of the run whose answers a judge compared these with; null for none,
+    and of a merged run for several."""
     core: Recorded[recorded.Core] = None
     environment: Recorded[Mapping[str, Text]] = None
     """Versions of what computed the numbers."""
@@ -188,6 +185,11 @@ class RunRecord(Part):
     files: Mapping[Text, recorded.FileDigest] = {}
     """Size and SHA-256 of every other file of the run folder, by its path in it; empty
     where no folder was written."""
+
+    @property
+    def run_id(self) -> str:
+        """The start of the fingerprint, with which the name of the run folder ends."""
+        return self.fingerprint[:8]
 
     @property
     def metrics(self) -> list[recorded.Component]:

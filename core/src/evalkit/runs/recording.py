@@ -29,10 +29,9 @@ from evalkit.predictions.table import prediction_column
 from evalkit.predictions.written_forms import label_notices, number_notices
 from evalkit.runs import recorded
 from evalkit.runs.accounts import alignment_notices
-from evalkit.runs.code_notices import code_notices
 from evalkit.runs.column_tables import detail_tables, join_details, record_columns
 from evalkit.runs.extractions import as_kept, record_extraction
-from evalkit.runs.identity import evaluation_id
+from evalkit.runs.identity import evaluation_fingerprint
 from evalkit.runs.jobs import job_notices
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.results import Result
@@ -150,7 +149,7 @@ def _record(
     warnings: Sequence[str],
 ) -> RunRecord:
     components = _components(parts)
-    notices = [*_notices(parts, options), *code_notices(components)]
+    notices = _notices(parts, options)
     notices += job_notices(given, parts.alignment.counts)
     failed = _failures(parts, options, is_refused)
     left = unscored_counts(parts.scored)
@@ -187,7 +186,6 @@ def _record(
         by=tuple(options.crossings),
         parent=None,
         merged=(),
-        repeat_of=None,
         policies=recorded.Policies(**options.policies._asdict()),
         selection=recorded.Selection(**options.selection.to_dict()),
         includes_examples=options.include_examples,
@@ -203,7 +201,8 @@ def _record(
         perturbation=parts.perturbation,
         original=parts.original,
     )
-    return record.changed(run_id=evaluation_id(record, parts.dataset.chosen_cluster))
+    chosen_cluster = parts.dataset.chosen_cluster
+    return record.changed(fingerprint=evaluation_fingerprint(record, chosen_cluster))
 
 
 def _failures(parts: Parts, options: Options, is_refused: bool) -> list[str]:

@@ -63,8 +63,6 @@ class Result:
         stored run, whose folder may hold some."""
         self.path: Path | None = None
         """The run folder, once it has been saved."""
-        self.was_there = False
-        """Whether the run folder was there when it was saved, and was kept."""
 
     def __repr__(self) -> str:
         score = self.headline
@@ -96,8 +94,13 @@ class Result:
 
     @property
     def run_id(self) -> str:
-        """16 hex digits over all inputs; "" for scores of two lists."""
+        """The 8 hex digits with which the run folder's name ends; "" for two lists."""
         return self._record.run_id
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hex digits over all inputs; "" for scores of two lists."""
+        return self._record.fingerprint
 
     @property
     def status(self) -> str:
@@ -250,11 +253,7 @@ class Result:
         return found
 
     def save(self, folder: str | Path) -> Path:
-        """Write the run folder `<folder>/<dataset>/<run id>`.
-
-        A run is immutable: where it is already there, that one is kept, and is the
-        `latest` from then on. Where it is there with other numbers, this one becomes a
-        run of its own, whose record says of which it is a repeat.
+        """Write the run folder `<folder>/<dataset>/<UTC time>-<model>-<8 hex>`.
 
         Args:
             folder: The folder that holds runs, or the URI of one.
@@ -267,7 +266,8 @@ class Result:
         """
         if not self.run_id:
             raise EvalkitError(
-                "scores of two lists have no run id and cannot be saved; use evaluate()"
+                "scores of two lists have no fingerprint and cannot be saved; use "
+                "evaluate()"
             )
         contents = RunContents(
             self._record,
@@ -279,5 +279,5 @@ class Result:
             self.tables,
         )
         published = storage_at(folder).publish(contents)
-        self.path, self._record, self.was_there = published
+        self.path, self._record = published
         return self.path

@@ -2,8 +2,7 @@
 
 A run is written to a hidden staging folder beside its place and moved there in one
 step. A process that dies leaves at most a staging folder, which nothing reads and the
-next one removes: it is locked by the process that writes it. A result is compared with
-the run of its id that is there already.
+next one removes: it is locked by the process that writes it.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalkit.base.synced_files import make_folder, sync_folder
-from evalkit.base.violations import json_value, shorten
+from evalkit.base.violations import json_value
 from evalkit.errors import StorageError
-from evalkit.runs.digests import sealed, to_json, write_file
-from evalkit.runs.evaluation_times import note_evaluation, read_start
+from evalkit.runs.digests import to_json, write_file
 from evalkit.runs.folders import (
     COLUMNS_FOLDER,
     EXAMPLES_FILE,
@@ -33,14 +32,12 @@ from evalkit.runs.folders import (
     RUN_FILE,
     SCORES_FILE,
     STATISTICS_FOLDER,
-    find_damage,
-    is_run,
-    read_record,
+    folder_name,
+    run_folder_name,
     statistics_file,
 )
 from evalkit.runs.record import RunRecord
 from evalkit.runs.recorded import FileDigest
-from evalkit.runs.repeats import record_of_repeat, what_differs
 from evalkit.runs.score_columns import Score, scores_frame
 
 if TYPE_CHECKING:
@@ -70,14 +67,12 @@ class RunContents(NamedTuple):
 
 
 class Published(NamedTuple):
-    """What became of a run that was to be written."""
+    """A run that was written."""
 
     path: Path
     """The run folder."""
     record: RunRecord
-    """What the run records now: of a repeat with other numbers, or with a warning."""
-    was_there: bool = False
-    """Whether the same run was there already, and was kept."""
+    """The record as it was written."""
 
 
 class LocalStorage:
@@ -91,107 +86,42 @@ class LocalStorage:
         self._root = root
 
     def publish(self, contents: RunContents) -> Published:
-        """Write a run if it is not there yet.
+        """Write a run into a folder of its own.
 
         Args:
-            contents: The run. Where the run of its id is there already with
-                other numbers, it becomes a run of its own, with another id.
+            contents: The run.
 
         Returns:
-            Where the run is, and as what; an earlier one with the same numbers is kept,
-            and becomes the last evaluated one. One whose files are damaged is moved
-            aside and written anew, which the record warns of.
+            Where the run is, and its record.
 
         Raises:
             StorageError: It cannot be written; nothing that passes for a run is left.
         """
-        final = self._place(contents.record)
-        record = _write_new(final, contents) or _repaired(final, contents)
-        if record is not None:
-            return Published(final, record)
-        with _storage_errors(final):
-            differs = what_differs(final, contents.record, contents.scores)
-        if differs:
-            repeat = record_of_repeat(contents.record, contents.scores, differs)
-            contents = contents._replace(record=repeat)
-            final = self._place(repeat)
-            record = _write_new(final, contents) or _repaired(final, contents)
-            if record is not None:
-                return Published(final, record)
-        return Published(final, _noted(final, contents.record), was_there=True)
-
-    def _place(self, record: RunRecord) -> Path:
-        return self._root / folder_name(record.dataset) / folder_name(record.run_id)
+        parent = self._root / folder_name(str(contents.record.dataset))
+        names = run_names(contents.record)
+        final = parent / next(names)
+        with _storage_errors(final), _staging(final) as staging:
+            record = write_run(contents, staging)
+            while not _renamed(staging, final):
+                final = parent / next(names)
+        return Published(final, record)
 
 
-def folder_name(name: str | None) -> str:
-    """Return a name where it becomes a path: records may be edited or of others.
+def run_names(record: RunRecord) -> Iterator[str]:
+    """Return names for a run's folder; a later one where an earlier one is taken.
 
     Args:
-        name: Name of a data set, or id of a run.
+        record: What the run recorded.
 
-    Raises:
-        StorageError: It is no name of one folder.
+    Yields:
+        `<UTC time>-<model>-<8 hex>`, each a millisecond later than the one before.
     """
-    if not name or name[0] == "." or "/" in name or "\0" in name or not _encodes(name):
-        raise StorageError(
-            f"a run cannot be kept under the name {shorten(name)}: it would be no "
-            "folder of its own in the folder of runs"
-        )
-    return name
-
-
-def _encodes(name: str) -> bool:
-    try:
-        os.fsencode(name)
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _write_new(final: Path, contents: RunContents) -> RunRecord | None:
-    """Write a run, unless it is there or another process is faster."""
-    with _storage_errors(final):
-        if is_run(final):
-            return None
-        with _staging(final) as staging:
-            record = write_run(contents, staging)
-            return record if _move(staging, final) else None
-
-
-def _repaired(final: Path, contents: RunContents) -> RunRecord | None:
-    """Write a run anew that is there and damaged; None where it is whole."""
-    damage = find_damage(final)
-    if not damage:
-        return None
-    aside = final.with_name(f".{final.name}-{uuid.uuid4().hex[:8]}.damaged")
-    warning = (
-        f"the run was there and damaged, so it was written anew; what was there is now "
-        f"in {aside.name}: {damage[0]}"
-    )
-    record = contents.record
-    record = record.changed(warnings=(*record.warnings, warning))
-    with _storage_errors(final), _staging(final) as staging:
-        record = write_run(contents._replace(record=record), staging)
-        final.rename(aside)
-        return record if _move(staging, final) else None
-
-
-def _noted(final: Path, record: RunRecord) -> RunRecord:
-    """Note that a run was evaluated again, which a read-only folder does not let."""
-    record = record.changed(files=read_record(final)[0].files)
-    started = read_start(record)
-    if started is not None:
-        try:
-            note_evaluation(final, started)
-        except OSError as error:
-            warning = (
-                "the run was there already, and it cannot be noted that it was "
-                f"evaluated again ({error.strerror or error}): `latest` may be another "
-                "one"
-            )
-            return record.changed(warnings=(*record.warnings, warning))
-    return record
+    timings = record.timings
+    now = datetime.now(UTC)
+    started = now if timings is None else datetime.fromisoformat(timings.started)
+    while True:
+        yield run_folder_name(record, started)
+        started += timedelta(milliseconds=1)
 
 
 @contextmanager
@@ -277,7 +207,9 @@ def write_run(contents: RunContents, folder: Path) -> RunRecord:
         files = {name: future.result() for name, future in waiting.items()}
     files = {PROBLEMS_FILE: problems, **files}
     record = contents.record.changed(files=dict(sorted(files.items())))
-    write_file(folder / RUN_FILE, [sealed(record.with_scores(contents.scores))])
+    text = to_json(record.with_scores(contents.scores), indent=2) + "\n"
+    # half a surrogate pair, as in a file name that is not UTF-8, is escaped
+    write_file(folder / RUN_FILE, [text.encode("utf-8", "backslashreplace")])
     for parent in dict.fromkeys((folder / name).parent for name in (*files, RUN_FILE)):
         sync_folder(parent)
     return record
@@ -322,23 +254,6 @@ def problem_line(problem: Problem) -> str:
         for found in problem.violations
     ]
     return to_json(row) + "\n"
-
-
-def _move(staging: Path, final: Path) -> bool:
-    """Move a run to its place; say whether it was not there yet."""
-    while not _renamed(staging, final):
-        if is_run(final):
-            return False
-        # a folder without run.json is no run: make room for the whole one
-        leftover = final.with_name(f".{final.name}-{uuid.uuid4().hex[:8]}.leftover")
-        try:
-            final.rename(leftover)
-        except FileNotFoundError:  # another process was faster
-            continue
-        if is_run(leftover) and _renamed(leftover, final):  # it became one just now
-            return False
-        shutil.rmtree(leftover, ignore_errors=True)
-    return True
 
 
 def _renamed(folder: Path, final: Path) -> bool:

@@ -15,7 +15,9 @@ class RunSummary(NamedTuple):
     path: Path
     """The run folder."""
     run_id: str
-    """The recorded id; the folder's name where there is no record."""
+    """The 8 hex digits with which the folder's name ends."""
+    fingerprint: str = ""
+    """The hash of all inputs; "" where the run cannot be read."""
     started: str | None = None
     """When the evaluation began, in ISO 8601; None where it was not recorded."""
     dataset: str | None = None
@@ -32,14 +34,8 @@ class RunSummary(NamedTuple):
     bounds: Mapping[str, Sequence[float | None]] = {}
     """The least and the greatest value of each metric that has bounds."""
     parent: str | None = None
-    """The run that this one was rescored from; None where it was evaluated."""
-    evaluated: str | None = None
-    """When the last evaluation of just this run began, in ISO 8601: later than
-    `started` where it was repeated; None where neither was recorded."""
-    repeat_of: str | None = None
-    """The run of the same inputs that has other numbers; None where there is none."""
-    warning: str | None = None
-    """Why `evaluated` may be too early; None where it is known."""
+    """Fingerprint of the run that this one was rescored from; None where it was
+    evaluated."""
     confidence: float | None = None
     """Probability of the run's intervals."""
     perturbation: str | None = None

@@ -40,7 +40,7 @@ def beside(run: Result | None, prepared: Prepared) -> Prepared:
 
 def run_beside(run: Result, judged: Result) -> Result:
     """Put the answers of a run beside those of another, as `beside` does."""
-    if judged.record.against == run.run_id:
+    if judged.record.against == run.fingerprint:
         return judged
     found, examples = copy(judged), examples_of(judged).clone()
     if judged.record.against is not None and AGAINST in examples.columns:
@@ -51,7 +51,7 @@ def run_beside(run: Result, judged: Result) -> Result:
         )
     column = _answers(run, examples, {*examples.columns})
     examples.insert_column(examples.columns.index("pred") + 1, column)
-    record = judged.record.changed(against=run.run_id)
+    record = judged.record.changed(against=run.fingerprint)
     vars(found).update(_record=record, examples=examples)
     return found
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from evalkit.base.columns import all_named
 from evalkit.base.names import metric_of
 from evalkit.errors import EvalkitError
-from evalkit.runs.digests import SEALED_SINCE
 from evalkit.runs.folders import (
     EXAMPLES_FILE,
     RUN_FILE,
@@ -19,9 +18,7 @@ from evalkit.runs.folders import (
     read_table,
     statistics_file,
 )
-from evalkit.runs.identity import has_its_id, is_of_other_format
-from evalkit.runs.record import FORMAT_VERSION, RunRecord
-from evalkit.runs.repeats import repeat_id
+from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.stored import examples_of
 from evalkit.runs.tables import saved_statistics, with_example_scores
@@ -40,8 +37,7 @@ def find_contradictions(
     """Say which parts of a run are not what its other parts give.
 
     Args:
-        result: A run that holds its examples; of one of an older format only the id
-            is looked at.
+        result: A run that holds its examples.
         measured: What its metrics score.
         scored: What they computed again.
 
@@ -49,15 +45,6 @@ def find_contradictions(
         A sentence for each part that starts with its file.
     """
     record = result.record
-    if record.format != FORMAT_VERSION:
-        if record.repeat_of is None and is_of_other_format(record):
-            yield (
-                f"{RUN_FILE}: says format {record.format}, but its run_id is that of "
-                "another format: it was changed, or its digests were taken away"
-            )
-        return
-    if not _has_its_id(result):
-        yield f"{RUN_FILE}: run_id is not made of what the run recorded"
     yield from _other_names(record)
     if result.path is not None:
         yield from _other_scores(result, result.path)
@@ -80,25 +67,6 @@ def unlooked_at(record: RunRecord) -> Iterator[str]:
     """Say what was not looked at of a run: what one of an older version cannot tell."""
     yield f"what {RUN_FILE} says and no other part tells: {', '.join(_ONLY_SAID)}"
     yield "texts beside the numbers, such as reasons; values in problems.jsonl"
-    if not record.files:
-        yield (
-            "whether the files of the run are as they were written: evalkit recorded "
-            f"no digests before format {SEALED_SINCE}"
-        )
-    if record.format != FORMAT_VERSION:
-        yield (
-            "whether what the run holds twice is the same (its id, scores.parquet, "
-            "statistics/, scores of single examples, baselines): another version of "
-            "evalkit wrote it"
-        )
-
-
-def _has_its_id(result: Result) -> bool:
-    record = result.record
-    if record.repeat_of is None:
-        return has_its_id(record)
-    made = repeat_id(record.repeat_of, record.counts, result.scores)
-    return record.run_id == made
 
 
 def _other_names(record: RunRecord) -> Iterator[str]:

@@ -30,7 +30,7 @@ from evalkit.predictions.written_forms import (
 from evalkit.runs import recorded
 from evalkit.runs.accounts import cell_notices, is_about_cells, unparsed_notice
 from evalkit.runs.extractions import merged_extraction, without_kept
-from evalkit.runs.identity import merged_id
+from evalkit.runs.identity import merged_fingerprint
 from evalkit.runs.jobs import is_about_job, job_notices
 from evalkit.runs.merged_jobs import merged_job, merged_job_notices
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
@@ -61,7 +61,7 @@ def merged_record(
     """
     records = [part.record for part in parts]
     first, core = records[0], recorded_core()
-    ids = sorted(record.run_id for record in records)
+    ids = sorted(record.fingerprint for record in records)
     holds_answers = "answer" in examples.columns
     record = RunRecord(
         format=FORMAT_VERSION,
@@ -96,7 +96,6 @@ def merged_record(
         by=first.by,
         parent=None,
         merged=tuple(ids),
-        repeat_of=None,
         policies=first.policies,
         selection=recorded.Selection(limit=None, filters={}),
         includes_examples=holds_answers
@@ -114,7 +113,7 @@ def merged_record(
         core=core,
         environment=environment(),
     )
-    return record.changed(run_id=merged_id(record))
+    return record.changed(fingerprint=merged_fingerprint(record))
 
 
 def _union(several: Iterable[Sequence[str]]) -> tuple[str, ...]:

@@ -145,5 +145,5 @@ class EvaluationOptions:
             self.include_examples,
             self.selection,
             read_crossings([self.by] if isinstance(self.by, str) else self.by),
-            None if self.against is None else self.against.run_id,
+            None if self.against is None else self.against.fingerprint,
         )

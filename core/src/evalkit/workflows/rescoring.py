@@ -18,7 +18,7 @@ from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.data_columns import with_inputs
 from evalkit.runs.finding import as_result
-from evalkit.runs.identity import rescored_id
+from evalkit.runs.identity import rescored_fingerprint
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.recording import recorded_component, recorded_core
 from evalkit.runs.remote import check_place
@@ -233,13 +233,12 @@ def _record(
         ),
         not_scored={**before.not_scored, **left},
         interval_rules=before.interval_rules,
-        parent=parent.run_id,
+        parent=parent.fingerprint,
         merged=before.merged,
-        repeat_of=None,
         components=(*before.components, *components),
         core=core,
         environment=environment(),
         perturbation=before.perturbation,
         original=before.original,
     )
-    return record.changed(run_id=rescored_id(record, components))
+    return record.changed(fingerprint=rescored_fingerprint(record, components))

@@ -69,16 +69,16 @@ def test_a_file_declares_a_judge() -> None:
     assert run["status"] == "complete"
     named = record("--annotate", "labels=fits.toml", "--concurrency", "2")
     assert score(named, "judge-rate:of=labels") == 0.5
-    assert named["run_id"] != run["run_id"]
+    assert named["fingerprint"] != run["fingerprint"]
     limited = record("--annotate", "fits.toml", "--max-errors", "3%")
-    assert limited["run_id"] == run["run_id"]
+    assert limited["fingerprint"] == run["fingerprint"]
 
 
 @pytest.mark.slow
 def test_pairs_are_compared_with_a_run() -> None:
     first = record()
-    run = record("--annotate", "better.yaml", "--against", first["run_id"])
-    assert run["against"] == first["run_id"]
+    run = record("--annotate", "better.yaml", "--against", first["fingerprint"])
+    assert run["against"] == first["fingerprint"]
     assert score(run, "judge-rate:of=better") == 0.5
 
 

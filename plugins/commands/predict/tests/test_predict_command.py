@@ -88,12 +88,12 @@ def test_the_run_is_the_same_by_one_command_or_by_two(folder: Path) -> None:
     one = call("eval", *words, "--json")
     assert one.exit_code == 0, one.stderr
     first, second = json.loads(two.stdout), json.loads(one.stdout)
-    assert first["run_id"] == second["run_id"]
+    assert first["fingerprint"] == second["fingerprint"]
     assert second["model"] == "mine"
     assert second["predictions"]["system"]["model"]["function"] == "answer"
     Path("mine.py").write_text(CODE.replace("!", "?"))
     other = json.loads(call("eval", *words, "--json").stdout)
-    assert other["run_id"] != first["run_id"]
+    assert other["fingerprint"] != first["fingerprint"]
 
 
 def test_other_predictions_are_not_taken_for_what_a_system_said(folder: Path) -> None:
@@ -159,7 +159,7 @@ def test_several_data_sets_are_asked_about(folder: Path) -> None:
         (name, model) for name in several for model in ("both", "constant")
     ]
     alone = call("eval", "sample-nli", *models[:2], "--json")
-    assert json.loads(alone.stdout)["run_id"] == records[0]["run_id"]
+    assert json.loads(alone.stdout)["fingerprint"] == records[0]["fingerprint"]
     Path("copies.jsonl").touch()
     for wrong, message in (
         (("sample-nli", "sample-nli", *models), "sample-nli is named twice"),
@@ -791,7 +791,9 @@ def test_what_is_asked_is_what_is_scored(
     done = call("predict", *given, "--model", "asked.py:answer", "-o", "asked-2.jsonl")
     assert "3 from the cache" in done.stderr, done.stderr
     two = call("eval", *given, "-p", "asked=asked-2.jsonl", "--json")
-    assert json.loads(one.stdout)["run_id"] == json.loads(two.stdout)["run_id"]
+    assert (
+        json.loads(one.stdout)["fingerprint"] == json.loads(two.stdout)["fingerprint"]
+    )
     prompt = {"query": "{statement}", "shots": {"source": "shown.jsonl", "count": 1}}
     if statement == "raw":  # a shot that says the same as what is asked
         prompt = {"query": "{statement}"}
@@ -876,13 +878,13 @@ def test_a_run_is_the_same_by_whatever_name_its_prompt_has(folder: Path) -> None
         done = call(*words, "--prompt", f"{name}.json", "--extract", "labels", "--json")
         assert done.exit_code == 0, done.stderr
         found = json.loads(done.stdout)
-        ids.append(found["run_id"])
+        ids.append(found["fingerprint"])
     assert found["predictions"]["system"]["prompt"]["name"] == "b.json"
     assert ids[0] == ids[1]
     text = Path("b.json").read_text().replace("Is it?", "It is?")
     Path("b.json").write_text(text)
     changed = call(*words, "--prompt", "b.json", "--extract", "labels", "--json")
-    assert json.loads(changed.stdout)["run_id"] != ids[0]
+    assert json.loads(changed.stdout)["fingerprint"] != ids[0]
 
 
 @pytest.mark.slow

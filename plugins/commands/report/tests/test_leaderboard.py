@@ -272,7 +272,7 @@ def test_other_runs_do_not_count_and_are_named(invoke: Invoke, runs: Path) -> No
     assert by_model(found)["good"]["scores"][0]["n"] == 60
     assert "new" not in by_model(found)
     assert found["notices"] == [
-        "runs/film/leftover: is no run: it holds no run.json",
+        "runs/film/leftover: not a run folder (run.json is missing)",
         "new on film (all): only a partial run, which does not count",
     ]
 

@@ -109,7 +109,7 @@ def test_sixteen_writers_of_one_run(
     with ThreadPoolExecutor(16) as threads:
         done = [*threads.map(lambda _: run_evalkit(*words), range(16))]
     assert [each.returncode for each in done] == [0] * 16, done
-    assert len({json.loads(each.stdout)["run_id"] for each in done}) == 1
+    assert len({json.loads(each.stdout)["fingerprint"] for each in done}) == 1
     keys = [row["Key"] for row in client.list_objects_v2(Bucket=bucket)["Contents"]]
     assert sum(key.endswith("/run.json") for key in keys) == 1
     assert not any("probe" in key for key in keys)

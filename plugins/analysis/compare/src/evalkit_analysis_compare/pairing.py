@@ -214,7 +214,7 @@ def refuse_repeated(results: Sequence[Result]) -> None:
     """Refuse to compare a run with itself."""
     for one, other in combinations(results, 2):
         is_stored = one.path is not None or other.path is not None
-        if one is other or (is_stored and one.run_id == other.run_id):
+        if one is other or (is_stored and one.fingerprint == other.fingerprint):
             raise AlignmentError(
                 f"the run {name_run(one)} is given twice; name each run once (see "
                 "`evalkit runs`)"

@@ -41,7 +41,7 @@ def cite_command(run: str, style: str, folder: Path) -> None:
       evalkit cite runs/hatecheck/3f2a90c1d5e6b7f8
 
     A RUN is the path of a run folder, the start of its id, `latest`, or a model: its
-    newest complete run, also as MODEL@DATASET or FOLDER:MODEL. Data sets, tasks and
+    newest complete run, also as MODEL@DATASET. Data sets, tasks and
     metrics may declare a citation; evalkit itself is named with its version. In BibTeX
     the licences are comments.
     """  # noqa: D301 - click reads the backspace

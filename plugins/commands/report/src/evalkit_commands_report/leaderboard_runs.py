@@ -81,10 +81,10 @@ def choose_runs(folders: Sequence[Path], since: datetime | None) -> Chosen:
         notices += [run.problem for run in found if run.problem is not None]
         whole = (run for run in found if run.problem is None)
         listed += [run for run in whole if run.perturbation is None]
-    recent = [run for run in listed if is_since(run.evaluated, since)]
+    recent = [run for run in listed if is_since(run.started, since)]
     complete = [run for run in recent if run.is_named and run.model]
     parents = {run.parent for run in complete}
-    complete = [run for run in complete if run.run_id not in parents]
+    complete = [run for run in complete if run.fingerprint not in parents]
     complete.sort(key=_moment, reverse=True)
     newest: dict[DataSet, dict[str, RunSummary]] = {}
     for run in complete:
@@ -100,9 +100,9 @@ def choose_runs(folders: Sequence[Path], since: datetime | None) -> Chosen:
 
 
 def _moment(run: RunSummary) -> float:
-    if run.evaluated is None:
+    if run.started is None:
         return 0.0
-    return datetime.fromisoformat(run.evaluated).timestamp()
+    return datetime.fromisoformat(run.started).timestamp()
 
 
 def _only_incomplete(

@@ -63,7 +63,6 @@ def _facts(record: RunRecord) -> Iterator[tuple[str, str]]:
     facts = {
         "Run": record.run_id,
         "Rescored from": record.parent,
-        "Repeat of": record.repeat_of,
         "Merged of": ", ".join(record.merged),
         "Data set": _joined(record.dataset, data.version, record.split),
         "Task": record.task,

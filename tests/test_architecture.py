@@ -79,7 +79,7 @@ def test_every_public_module_that_the_page_names_exists(named: str) -> None:
         ("runs/score_columns.py", ("Score", "Origin")),
         ("runs/record.py", ("RunRecord",)),
         ("runs/recording.py", ("make_result", "_record", "Options")),
-        ("runs/identity.py", ("evaluation_id",)),
+        ("runs/identity.py", ("evaluation_fingerprint",)),
         ("reading/formats.py", ("Format",)),
         ("reading/files.py", ("ROW_READERS", "OF_TEXTS", "TABLES")),
         ("predictions/responses.py", ("ResponseReader",)),

@@ -195,14 +195,13 @@ def test_scores_failures_and_a_second_run(
     server.asked.clear()
     again = judged()
     assert dict(server.asked) == {DEAD: 2}  # all others are known
-    assert again.run_id == result.run_id
-    assert again.was_there
+    assert again.fingerprint == result.fingerprint
     assert again[name].value == result[name].value
 
     server.released.set()
     server.asked.clear()
     third = judged()
     assert (third[name].n, dict(server.asked)) == (190, {DEAD: 1})
-    assert third.record.repeat_of == result.run_id
+    assert third.fingerprint == result.fingerprint
     assert judged()[name].value == third[name].value
     assert server.asked.total() == 1

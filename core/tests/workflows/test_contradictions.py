@@ -189,4 +189,4 @@ def test_every_key_of_a_record_is_checked_or_named_as_unchecked(
         told = " ".join(found.unchecked)
         if found.agrees and not found.changes and key not in told:
             unnoticed.add(key)
-    assert not unnoticed, ' '.join(sorted(unnoticed))
+    assert not unnoticed, " ".join(sorted(unnoticed))

@@ -779,7 +779,7 @@ def test_verify_does_not_call_what_is_random_again(
         "what random makes of single examples: it is not deterministic"
     )
     again = run("accurate", "random", out=tmp_path / "runs")
-    assert again.record.repeat_of == found.run_id
+    assert again.fingerprint == found.fingerprint
     assert again["random"].value != found["random"].value
 
 

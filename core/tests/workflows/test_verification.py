@@ -575,7 +575,7 @@ def test_another_version_of_a_library_of_a_metric_is_named(
     changes = {change.what: (change.then, change.now) for change in found.changes}
     assert changes[f"{library}, which closeness uses"] == (then, version)
     assert found.agrees
-    assert evaluate(tmp_path).was_there
+    assert evaluate(tmp_path).fingerprint == result.fingerprint
 
 
 def test_a_library_that_is_gone_is_named(posts: Path, tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def _by_id(name: str, place: _Place) -> FoundRun | None:
         return FoundRun(found[0].path, name)
     # a run that cannot be read is found, so that reading it says why
     folders = filter(is_run, run_folders(place.root))
-    broken = [run for run in folders if id_of(run).startswith(name[:8])]
+    broken = [run for run in folders if id_of(run).startswith(name)]
     return FoundRun(broken[-1], name) if broken else None
 
 

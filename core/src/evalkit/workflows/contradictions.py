@@ -54,7 +54,9 @@ def find_contradictions(
 
 
 _ONLY_SAID = (
-    *("answer_kind", "bounds", "cluster", "counts.predictions", "delta_metrics"),
+    *("against", "answer_kind", "bounds", "cluster", "counts.predictions"),
+    *("delta_metrics", "fingerprint", "includes_examples", "kept", "merged", "min_n"),
+    *("parent", "policies", "selection", "split"),
     *("errors", "headline_aggregate", "input_keys", "interval_rules", "notices"),
     *("not_scored", "perturbation", "replications", "timings", "unparsed"),
     *("warnings", "data (but for hashes and version)"),

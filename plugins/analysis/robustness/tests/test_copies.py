@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from edited_runs import write_record
 
 import evalkit
 from evalkit import Result
@@ -381,18 +380,6 @@ class TestFiles:
         assert scores_of(merged) == []
         assert merged.to_dict()["perturbed"] == []
         assert "the parts' scores under perturbation are not merged" in merged.notices
-
-    def test_another_value_is_not_passed_off_as_the_run(self, tmp_path: Path) -> None:
-        result = score(out=tmp_path)
-        path = tmp_path / "data" / result.run_id / "run.json"
-        record = json.loads(path.read_text("utf-8"))
-        for stored in record["scores"]:
-            if stored["computed_on"] == "drop":
-                stored["value"] = 0.123
-        write_record(path.parent, record)
-        other = score(out=tmp_path)
-        assert other.to_dict()["repeat_of"] == result.run_id
-        assert other.notices[-1].startswith("right: not as in the run ")
 
 
 class TestStaleAnswers:

@@ -66,7 +66,7 @@ class Changes(TypedDict, total=False):
     core: recorded.Core
     environment: Mapping[str, str]
     perturbation: recorded.Perturbation | None
-    original: RunId | None
+    original: Fingerprint | None
     timings: recorded.Timings
     files: Mapping[str, recorded.FileDigest]
 
@@ -178,7 +178,7 @@ class RunRecord(Part):
     """Versions of what computed the numbers."""
     perturbation: recorded.Perturbation | None = None
     """What made the examples; null for a run that is not of perturbed examples."""
-    original: RunId | None = None
+    original: Fingerprint | None = None
     """Id of the run of the unperturbed examples; null for a run that is not of
     perturbed examples."""
     timings: Recorded[recorded.Timings] = None

@@ -18,7 +18,6 @@ from evalkit.predictions.policies import OnDuplicate, OnProblem
 from evalkit.runs.fields import (
     SHA256,
     Count,
-    Fingerprint,
     Flag,
     Name,
     Number,

@@ -41,7 +41,7 @@ class RunSummary(NamedTuple):
     perturbation: str | None = None
     """What made the examples; None for a run that is not of perturbed examples."""
     original: str | None = None
-    """The run of their originals."""
+    """Fingerprint of the run of their originals."""
     is_named: bool = False
     """Whether the name of its model may mean it: it is complete, or partial for nothing
     but responses that a metric had a reason not to score, such as a judge's."""

@@ -269,7 +269,7 @@ def _results(
         effect = known[part.name]
         own = scored._replace(
             perturbation=_recorded(effect, part.name in expected),
-            original=result.run_id,
+            original=result.fingerprint,
             further=effect.steps,
         )
         given = part.prepared.predictions

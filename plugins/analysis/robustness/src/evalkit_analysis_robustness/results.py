@@ -107,8 +107,8 @@ def find_original(result: Result) -> Result:
     """
     wanted = result.record.original
     if result.path is not None and wanted is not None:
-        for run in _naming(wanted, result.path.parent):
-            if run.run_id == wanted:
+        for run in reversed([*_naming(wanted, result.path.parent)]):
+            if run.fingerprint == wanted:
                 return run
     raise StorageError(
         f"{result.path or result.run_id}: the run of the unperturbed examples "
@@ -119,9 +119,9 @@ def find_original(result: Result) -> Result:
 def _stored(result: Result, path: Path) -> list[Result]:
     """Read the runs of perturbed examples that are in the folder of a run."""
     found: dict[str, Result] = {}
-    for run in _naming(result.run_id, path.parent):
+    for run in _naming(result.fingerprint, path.parent):
         perturbation = run.record.perturbation
-        if perturbation is None or run.record.original != result.run_id:
+        if perturbation is None or run.record.original != result.fingerprint:
             continue
         before = found.get(perturbation.name)
         if before is None or _started(before) <= _started(run):
@@ -129,11 +129,11 @@ def _stored(result: Result, path: Path) -> list[Result]:
     return [found[name] for name in sorted(found)]
 
 
-def _naming(run_id: str, root: Path) -> Iterator[Result]:
-    """Read the runs in a folder whose record has an id in it."""
+def _naming(fingerprint: str, root: Path) -> Iterator[Result]:
+    """Read the runs in a folder whose record has a fingerprint in it."""
     for folder in run_folders(root):
         try:
-            if run_id.encode() in (folder / RUN_FILE).read_bytes():
+            if fingerprint.encode() in (folder / RUN_FILE).read_bytes():
                 yield read_run(folder)
         except (OSError, StorageError):  # another run that cannot be read
             continue

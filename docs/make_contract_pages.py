@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evalkit_cli.printing.contracts import contract_kinds, contract_page
+from evalkit.catalog import all_kinds
+from evalkit_cli.printing.contracts import contract_page
 
 FOLDER = Path(__file__).with_name("authoring")
 
@@ -28,7 +29,7 @@ def with_contract(kind: str, page: str) -> str:
 
 def pages() -> dict[str, Path]:
     """Return the page of each kind of plugin."""
-    return {kind: FOLDER / f"{kind}.md" for kind in contract_kinds()}
+    return {kind.name: FOLDER / f"{kind.name}.md" for kind in all_kinds() if kind.hooks}
 
 
 def main() -> None:

@@ -177,7 +177,7 @@ def _run(name: str) -> object:
 
 
 def _product(name: str) -> object:
-    from evalkit.schema import product
+    from evalkit_schemas_standard import product
 
     return product([name])
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from evalkit.hookspecs import AnnotatorAttributes
-from evalkit.testing import check_annotator, check_metric
+from evalkit_testing import check_annotator, check_metric
 
 PAGE = (
     Path(__file__)

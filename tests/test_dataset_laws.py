@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evalkit.testing import check_dataset
+from evalkit_testing import check_dataset
 
 pytestmark = pytest.mark.known_result
 

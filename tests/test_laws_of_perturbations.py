@@ -1,4 +1,4 @@
-"""Checks the laws of `evalkit.testing` for every perturbation that is installed."""
+"""Checks the laws of `evalkit_testing` for every perturbation that is installed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from evalkit import find_components
-from evalkit.testing import PERTURBATION_LAWS, check_perturbation
+from evalkit_testing import PERTURBATION_LAWS, check_perturbation
 
 QUICK = 2
 THOROUGH = 15

@@ -1,4 +1,4 @@
-"""Checks the laws of `evalkit.testing` for every metric that is installed."""
+"""Checks the laws of `evalkit_testing` for every metric that is installed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from metric_options import LABELS, OPTIONS, VARIANTS
 
 from evalkit import find_components
-from evalkit.testing import check_metric
+from evalkit_testing import check_metric
 
 QUICK = 2
 THOROUGH = 20

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import strategies as st
 
 import evalkit
-from evalkit.testing import check_metric, check_perturbation
+from evalkit_testing import check_metric, check_perturbation
 
 PACKAGES = Path(__file__).with_name("outside")
 Run = Callable[..., CompletedProcess[str]]

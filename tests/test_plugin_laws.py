@@ -12,7 +12,7 @@ import pytest
 from memory_store import MemoryStore
 
 from evalkit import find_components
-from evalkit.testing import (
+from evalkit_testing import (
     check_adapter,
     check_command,
     check_model,
@@ -139,7 +139,7 @@ MADE_BY_HAND: Mapping[str, Any] = {
 
 @pytest.mark.parametrize("name", names("schemas"))
 def test_a_schema_keeps_the_laws(name: str) -> None:
-    from evalkit.schema import named_schema
+    from evalkit_schemas_standard import named_schema
 
     row = {**_values(named_schema(name)), **MADE_BY_HAND.get(name, {})}
     # a value that broke a rule may be anything, which no column can be

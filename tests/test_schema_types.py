@@ -16,7 +16,7 @@ from pydantic import AwareDatetime, BaseModel, Field, NaiveDatetime
 from evalkit.catalog import Registry, Resolver
 from evalkit.errors import SchemaError
 from evalkit.reading.field_types import field_type, model_types
-from evalkit.schema import arrow_schema, product
+from evalkit_schemas_standard import arrow_schema, product
 
 
 def as_polars(kind: pa.DataType) -> Any:

@@ -25,12 +25,12 @@ DIRECTIVE = re.compile(r"(?m)^::: ([\w.]+)$")
 
 MODULES = (
     *("adapters", "catalog", "errors", "reporting", "runs"),
-    *("schema", "scoring", "storage", "testing"),
+    *("scoring", "storage"),
 )
 
 PACKAGES = (
     *("evalkit_analysis_compare", "evalkit_commands_perturb", "evalkit_models_base"),
-    "evalkit_models_base.services",
+    *("evalkit_models_base.services", "evalkit_schemas_standard", "evalkit_testing"),
 )
 """Distributions beside core whose names the reference has."""
 

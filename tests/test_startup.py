@@ -83,7 +83,7 @@ def plugin_modules() -> set[str]:
         for distribution in distributions()
         for entry_point in distribution.entry_points
         if entry_point.group.startswith("evalkit.")
-    } - {"evalkit"}
+    } - {"evalkit", "evalkit_cli"}
 
 
 def fake_name(number: int) -> str:

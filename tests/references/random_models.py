@@ -30,7 +30,7 @@ from pydantic import (
     create_model,
 )
 
-from evalkit.schema import (
+from evalkit_schemas_standard import (
     Float16,
     Float32,
     Float64,

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from evalkit.testing import check_metric
 from evalkit_metrics_example.kappa import Kappa
 from evalkit_metrics_example.label_shift import get_label_shift
 from evalkit_metrics_example.word_overlap import WordOverlap
+from evalkit_testing import check_metric
 
 
 @pytest.mark.parametrize("metric", [Kappa, get_label_shift, WordOverlap])

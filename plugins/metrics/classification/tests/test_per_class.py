@@ -11,7 +11,7 @@ from sklearn.metrics import f1_score, precision_score, recall_score
 
 import evalkit
 from evalkit import MetricError, PluginContractError
-from evalkit.testing import check_metric
+from evalkit_testing import check_metric
 
 from .tagged_rows import DECLARED, one, rows_by_group, rows_of_examples
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import evalkit
 from evalkit import MetricError
-from evalkit.testing import check_metric
+from evalkit_testing import check_metric
 
 TEXTS = [
     "the cat sat on the mat",

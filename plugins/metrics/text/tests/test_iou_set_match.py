@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from sklearn.metrics import jaccard_score
 
 import evalkit
-from evalkit.testing import check_metric
+from evalkit_testing import check_metric
 
 from .drawn_rows import Row, check_mean, rows_of, value
 

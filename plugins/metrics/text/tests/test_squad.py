@@ -14,8 +14,8 @@ from share_intervals import share_interval
 
 import evalkit
 from evalkit import DataError, MetricError, Score
-from evalkit.testing import check_metric
 from evalkit_metrics_text.comparison import ComparisonMetric
+from evalkit_testing import check_metric
 
 from .tagged_rows import rows_by_group
 

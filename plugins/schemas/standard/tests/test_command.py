@@ -196,7 +196,7 @@ class TestShow:
 SOURCE = """\
 from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
-from evalkit.schema import Int64
+from evalkit_schemas_standard import Int64
 
 
 class Product(BaseModel):

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from evalkit.errors import EvalkitError, SchemaError
-from evalkit.schema import (
+from evalkit_schemas_standard import (
     DataSchema,
     Int32,
     arrow_schema,

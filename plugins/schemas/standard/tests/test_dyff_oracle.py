@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from evalkit import EvalkitError
 from evalkit.errors import SchemaError
-from evalkit.schema import Float32, Float64, Int64, embedding, to_dyff_arrow
+from evalkit_schemas_standard import Float32, Float64, Int64, embedding, to_dyff_arrow
 
 SEED = """\
 _index_: int64
@@ -92,7 +92,7 @@ def test_schemas_and_errors_of_dyff(oracles: Path) -> None:
 def test_the_seed_example_needs_no_numpy() -> None:
     code = (
         "import sys; sys.modules['numpy'] = None\n"
-        "from evalkit.schema import to_dyff_arrow\n"
+        "from evalkit_schemas_standard import to_dyff_arrow\n"
         "print(to_dyff_arrow(['classification.Label', 'text.Text'], 'output'))"
     )
     ran = subprocess.run(

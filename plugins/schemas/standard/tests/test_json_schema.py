@@ -14,7 +14,11 @@ from pydantic import BaseModel, ValidationError
 from random_models import models, rows_of
 
 from evalkit.errors import SchemaError
-from evalkit.schema import json_schema, model_from_json_schema, schema_identity
+from evalkit_schemas_standard import (
+    json_schema,
+    model_from_json_schema,
+    schema_identity,
+)
 
 NOT_SAID = ("date", "time", "duration", "uuid", "binary", "uniqueItems", "decimal")
 """JSON Schema takes formats for notes, and pydantic makes a set of equal elements."""

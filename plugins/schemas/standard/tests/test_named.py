@@ -17,7 +17,7 @@ from evalkit.errors import (
     SchemaError,
     UnknownPluginError,
 )
-from evalkit.schema import arrow_schema, named_schema, schema_names
+from evalkit_schemas_standard import arrow_schema, named_schema, schema_names
 from evalkit_schemas_standard.named import schema_components
 
 ROWS = {
@@ -170,7 +170,7 @@ def test_listing_names_imports_no_library() -> None:
     code = (
         "import sys\n"
         "import evalkit_schemas_standard.command\n"
-        "from evalkit.schema import schema_names\n"
+        "from evalkit_schemas_standard import schema_names\n"
         "assert 'text.Text' in schema_names()\n"
         "print({'polars', 'pyarrow', 'pydantic', 'numpy'} & {*sys.modules})"
     )

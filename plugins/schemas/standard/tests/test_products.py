@@ -13,7 +13,7 @@ from pydantic import (
 )
 
 from evalkit.errors import SchemaError
-from evalkit.schema import product
+from evalkit_schemas_standard import product
 
 
 class Judged(BaseModel):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 from random_models import models, rows_of
 
-from evalkit.schema import (
+from evalkit_schemas_standard import (
     arrow_schema,
     json_schema,
     model_from_arrow,

@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel, Field, ValidationError
 
 from evalkit.errors import SchemaError
-from evalkit.schema import input_model, output_model, product, replication_id
+from evalkit_schemas_standard import input_model, output_model, product, replication_id
 from evalkit_schemas_standard.text import TaggedSpan, Text
 
 ROW = {

@@ -13,8 +13,8 @@ import pytest
 
 import evalkit
 from evalkit.adapters import checked_rows
-from evalkit.schema import named_schema
 from evalkit_commands_perturb import perturb_dataset
+from evalkit_schemas_standard import named_schema
 
 CODE = """
 import evalkit

@@ -3,7 +3,13 @@ from __future__ import annotations
 import pytest
 from pydantic import BaseModel, Field, ValidationError
 
-from evalkit.schema import Int64, UInt8, arrow_schema, json_schema, model_from_arrow
+from evalkit_schemas_standard import (
+    Int64,
+    UInt8,
+    arrow_schema,
+    json_schema,
+    model_from_arrow,
+)
 
 
 class Bounded(BaseModel):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, create_model
 from random_models import models
 
-from evalkit.schema import named_schema, schema_identity, schema_names
+from evalkit_schemas_standard import named_schema, schema_identity, schema_names
 from evalkit_schemas_standard.sources import model_source
 
 

@@ -17,7 +17,7 @@ from pydantic import AwareDatetime, BaseModel, Field, NaiveDatetime, ValidationE
 from random_models import models, rows_of
 
 from evalkit.errors import SchemaError
-from evalkit.schema import (
+from evalkit_schemas_standard import (
     Float32,
     Int8,
     arrow_schema,

@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from evalkit.errors import SchemaError
-from evalkit.schema import (
+from evalkit_schemas_standard import (
     Float32,
     Int8,
     Int16,

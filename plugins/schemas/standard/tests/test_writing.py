@@ -19,15 +19,15 @@ from pydantic import BaseModel, Field, create_model
 
 from evalkit import evaluate
 from evalkit.errors import DataError, SchemaError, StorageError
-from evalkit.schema import (
+from evalkit_schemas_standard import (
     Int64,
     arrow_table,
     read_data_set,
     verify_data_set,
     write_data_set,
     write_files,
+    writing,
 )
-from evalkit_schemas_standard import writing
 from evalkit_schemas_standard.command import schema_command
 
 
@@ -311,7 +311,7 @@ def test_a_killed_process_leaves_the_old_state(tmp_path: Path) -> None:
     program = (
         "import itertools\n"
         "from pydantic import BaseModel\n"
-        "from evalkit.schema import write_data_set\n"
+        "from evalkit_schemas_standard import write_data_set\n"
         "class Row(BaseModel):\n    uid: str\n"
         "rows = ({'uid': str(n)} for n in itertools.count())\n"
         f"write_data_set(rows, {str(folder)!r}, Row, overwrite=True)\n"

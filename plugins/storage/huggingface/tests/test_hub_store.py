@@ -25,8 +25,8 @@ from evalkit.storage import (
     fetch_folder,
     store_of,
 )
-from evalkit.testing import check_storage
 from evalkit_storage_huggingface.store import HubStore
+from evalkit_testing import check_storage
 
 NAME = "owner/name"
 ROOT = f"hf://datasets/{NAME}"

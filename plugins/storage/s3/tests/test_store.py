@@ -25,9 +25,9 @@ from evalkit.storage import (
     if_match,
     store_of,
 )
-from evalkit.testing import check_storage
 from evalkit_storage_s3 import uploads
 from evalkit_storage_s3.store import S3Store, digest_of
+from evalkit_testing import check_storage
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import evalkit
-from evalkit.testing import ANNOTATOR_LAWS, AnnotatorLawError, check_annotator
+from evalkit_testing import ANNOTATOR_LAWS, AnnotatorLawError, check_annotator
 
 EXAMPLES = [
     ("a", "a", {"statement": "one"}),

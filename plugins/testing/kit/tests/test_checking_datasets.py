@@ -13,7 +13,7 @@ import pytest
 
 import evalkit
 from evalkit import EvalkitError, Source
-from evalkit.testing import (
+from evalkit_testing import (
     DATASET_LAWS,
     DatasetLawError,
     check_dataset,

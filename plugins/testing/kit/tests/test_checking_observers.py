@@ -125,7 +125,7 @@ def test_an_observer_that_keeps_the_laws_is_told_all_that_happens() -> None:
 @pytest.mark.slow
 def test_what_evalkit_does_at_its_first_use_is_not_the_observers() -> None:
     program = (
-        "from evalkit.testing import check_observer\n"
+        "from evalkit_testing import check_observer\n"
         "class Last:\n"
         "    def after_scoring(self, overall):\n"
         "        self.last = overall\n"

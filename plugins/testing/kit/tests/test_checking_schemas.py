@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from evalkit import EvalkitError, UnknownPluginError
-from evalkit.schema import Float32, Unit
+from evalkit_schemas_standard import Float32, Unit
 from evalkit_testing import SCHEMA_LAWS, SchemaLawError, check_schema
 
 ROWS = [{"celsius": 20.5, "weather.example/station": "Oslo"}]

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 import evalkit
 from evalkit import EvalkitError
-from evalkit.testing import TASK_LAWS, TaskLawError, check_task
+from evalkit_testing import TASK_LAWS, TaskLawError, check_task
 from evalkit_testing.model_rows import drawn_rows
 
 Responses = Sequence[Mapping[str, Any]]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import strategies as st
 
 import evalkit
-from evalkit.testing import check_metric
+from evalkit_testing import check_metric
 
 ROWS = [
     json.loads(line)

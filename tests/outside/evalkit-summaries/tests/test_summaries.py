@@ -2,7 +2,7 @@ import pytest
 from hypothesis import strategies as st
 
 import evalkit
-from evalkit.testing import check_metric
+from evalkit_testing import check_metric
 
 SAID = {
     "n1": "The bridge on Mill Lane is closed from Monday to Friday.",

@@ -1,12 +1,11 @@
 """Schemas of data: one pydantic model, seen as an Arrow schema and as JSON Schema.
 
-`evalkit.schema` is another name for this package. Each name is imported when it is
-first used, so that listing schemas imports no library.
+Each name is imported when it is first used, so that listing schemas imports no library.
 
 ```python
 from pydantic import BaseModel
 
-from evalkit.schema import Float32, arrow_schema
+from evalkit_schemas_standard import Float32, arrow_schema
 
 class Scored(BaseModel):
     text: str

@@ -42,7 +42,7 @@ _HOMES = {
         *("AwareDatetime", "BaseModel", "ConfigDict", "Field", "NaiveDatetime"),
         "TypeAdapter",
     ),
-    "evalkit.schema": (*sorted(_SIZED.values()), "Semantics", "Unit"),
+    "evalkit_schemas_standard": (*sorted(_SIZED.values()), "Semantics", "Unit"),
     "evalkit_schemas_standard.scalars": ("Stored",),
 }
 _USED = {

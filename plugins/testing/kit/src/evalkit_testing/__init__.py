@@ -10,9 +10,8 @@ def test_laws():
     check_perturbation("my-perturbation")
 ```
 
-`evalkit.testing` is another name for this package. Each name is imported when it is
-first used, so that pytest may look for the option of `evalkit_testing.pytest_plugin`
-without importing what it does not need.
+Each name is imported when it is first used, so that pytest may look for the option of
+`evalkit_testing.pytest_plugin` without importing what it does not need.
 """
 
 from __future__ import annotations

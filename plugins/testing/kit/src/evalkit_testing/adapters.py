@@ -41,7 +41,7 @@ def check_adapter(
     laws: Collection[str] | None = None,
     registry: Registry | None = None,
 ) -> None:
-    """Check that an adapter keeps the laws of `evalkit.testing.ADAPTER_LAWS`.
+    """Check that an adapter keeps the laws of `evalkit_testing.ADAPTER_LAWS`.
 
     Rows are damaged as well: a field is left out, or holds what it should not. Beside
     the texts that are given to an extractor there are others: long ones, lines without

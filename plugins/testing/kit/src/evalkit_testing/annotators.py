@@ -44,7 +44,7 @@ def check_annotator(
     laws: Collection[str] | None = None,
     registry: Registry | None = None,
 ) -> None:
-    """Check that an annotator keeps the laws of `evalkit.testing.ANNOTATOR_LAWS`.
+    """Check that an annotator keeps the laws of `evalkit_testing.ANNOTATOR_LAWS`.
 
     Nothing is read from the cache or written there. The annotator is asked for each
     example about seven times, with its `retries` and `pause`.

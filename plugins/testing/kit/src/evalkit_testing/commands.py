@@ -97,7 +97,7 @@ def check_command(
     laws: Collection[str] | None = None,
     registry: Registry | None = None,
 ) -> None:
-    """Check that a command keeps the laws of `evalkit.testing.COMMAND_LAWS`.
+    """Check that a command keeps the laws of `evalkit_testing.COMMAND_LAWS`.
 
     It is run in processes of its own, in an empty folder.
 

@@ -62,7 +62,7 @@ def check_dataset(
     laws: Collection[str] | None = None,
     registry: Registry | None = None,
 ) -> None:
-    """Check that a data set keeps the laws of `evalkit.testing.DATASET_LAWS`.
+    """Check that a data set keeps the laws of `evalkit_testing.DATASET_LAWS`.
 
     Each split is loaded three times, and scored once. Its files are fetched where they
     are not in the cache.

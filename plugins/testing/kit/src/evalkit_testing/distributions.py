@@ -136,7 +136,7 @@ def check_distribution(
     laws: Collection[str] | None = None,
     registry: Registry | None = None,
 ) -> None:
-    """Check that a distribution keeps the laws of `evalkit.testing.DISTRIBUTION_LAWS`.
+    """Check that a distribution keeps the laws of `evalkit_testing.DISTRIBUTION_LAWS`.
 
     Its components are imported, and built with their defaults, in a process of its own.
 

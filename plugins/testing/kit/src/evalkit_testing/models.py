@@ -76,7 +76,7 @@ def check_model(
     laws: Collection[str] | None = None,
     registry: Registry | None = None,
 ) -> None:
-    """Check that a model keeps the laws of `evalkit.testing.MODEL_LAWS`.
+    """Check that a model keeps the laws of `evalkit_testing.MODEL_LAWS`.
 
     It is asked each question about six times, and no reply is kept. Of a model that
     asks a service, the service is asked.

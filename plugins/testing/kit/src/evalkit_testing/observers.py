@@ -126,7 +126,7 @@ def check_observer(
     laws: Collection[str] | None = None,
     registry: Registry | None = None,
 ) -> None:
-    """Check that an observer keeps the laws of `evalkit.testing.OBSERVER_LAWS`.
+    """Check that an observer keeps the laws of `evalkit_testing.OBSERVER_LAWS`.
 
     It is told of an evaluation of two examples, of one that is refused, of a failure
     and of perturbed copies, in a folder that is removed.

@@ -74,7 +74,7 @@ def check_recogniser(
     laws: Collection[str] | None = None,
     registry: Registry | None = None,
 ) -> None:
-    """Check that a recogniser keeps the laws of `evalkit.testing.RECOGNISER_LAWS`.
+    """Check that a recogniser keeps the laws of `evalkit_testing.RECOGNISER_LAWS`.
 
     Args:
         recogniser: Name of an installed recogniser, or a class or instance.

@@ -42,7 +42,7 @@ def check_schema(
     laws: Collection[str] | None = None,
     registry: Registry | None = None,
 ) -> None:
-    """Check that a schema keeps the laws of `evalkit.testing.SCHEMA_LAWS`.
+    """Check that a schema keeps the laws of `evalkit_testing.SCHEMA_LAWS`.
 
     It needs the distribution `evalkit-schemas-standard`.
 
@@ -80,7 +80,7 @@ def _check_documented(trial: _Trial) -> None:
 
 
 def _check_arrow(trial: _Trial) -> None:
-    from evalkit.schema import arrow_schema, model_from_arrow
+    from evalkit_schemas_standard import arrow_schema, model_from_arrow
 
     try:
         first = arrow_schema(trial.model)
@@ -94,7 +94,7 @@ def _check_arrow(trial: _Trial) -> None:
 
 
 def _check_json(trial: _Trial) -> None:
-    from evalkit.schema import json_schema, model_from_json_schema
+    from evalkit_schemas_standard import json_schema, model_from_json_schema
 
     try:
         model_from_json_schema(json_schema(trial.model))
@@ -119,7 +119,7 @@ def _check_rows(trial: _Trial) -> None:
 
 
 def _check_table(trial: _Trial) -> None:
-    from evalkit.schema import arrow_table, rows_of_table
+    from evalkit_schemas_standard import arrow_table, rows_of_table
 
     try:
         given = [trial.model.model_validate(row) for row in trial.rows]
@@ -160,7 +160,8 @@ SCHEMA_LAWS: tuple[Law[_Trial], ...] = (
         "arrow",
         "it has an Arrow schema, which says the same.",
         _check_arrow,
-        mend="give the field a type that has a column: evalkit.schema lists them.",
+        mend="give the field a type that has a column: evalkit_schemas_standard lists "
+        "them.",
     ),
     Law("json", "it has a JSON Schema.", _check_json),
     Law(

@@ -33,7 +33,7 @@ def check_storage(
     secrets: Sequence[str] = (),
     laws: Collection[str] | None = None,
 ) -> None:
-    """Check that a store keeps the laws of `evalkit.testing.STORAGE_LAWS`.
+    """Check that a store keeps the laws of `evalkit_testing.STORAGE_LAWS`.
 
     It writes objects of a few bytes below the place, each law in a folder of its own,
     and deletes them.

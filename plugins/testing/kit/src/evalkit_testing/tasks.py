@@ -39,7 +39,7 @@ def check_task(
     laws: Collection[str] | None = None,
     registry: Registry | None = None,
 ) -> None:
-    """Check that a task keeps the laws of `evalkit.testing.TASK_LAWS`.
+    """Check that a task keeps the laws of `evalkit_testing.TASK_LAWS`.
 
     Args:
         task: Name of an installed task, or a class or instance.

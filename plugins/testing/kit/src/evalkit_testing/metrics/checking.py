@@ -69,7 +69,7 @@ def check_metric(
     job: Any = None,
     registry: Registry | None = None,
 ) -> None:
-    """Check that a metric keeps the laws of `evalkit.testing.LAWS`.
+    """Check that a metric keeps the laws of `evalkit_testing.LAWS`.
 
     Hypothesis draws small sets of examples, with many equal values, and shrinks those
     that break a law. The same sets are drawn each time. Each score of a metric that

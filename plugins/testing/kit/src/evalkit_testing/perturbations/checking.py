@@ -75,7 +75,7 @@ def check_perturbation(
     laws: Collection[str] | None = None,
     registry: Registry | None = None,
 ) -> None:
-    """Check that a perturbation keeps the laws of `evalkit.testing.PERTURBATION_LAWS`.
+    """Check that a perturbation keeps the laws of `evalkit_testing.PERTURBATION_LAWS`.
 
     Hypothesis draws examples with texts of all sorts, and shrinks those that break a
     law. The same examples are drawn each time. All is checked with the parameters as

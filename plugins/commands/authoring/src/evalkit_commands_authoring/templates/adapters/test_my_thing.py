@@ -5,7 +5,7 @@ from __future__ import annotations
 import evalkit
 import pytest
 from evalkit.adapters import pipeline
-from evalkit.testing import check_adapter
+from evalkit_testing import check_adapter
 
 STAGE = {"kind": "MyThing", "configuration": {"fields": ["label"]}}
 

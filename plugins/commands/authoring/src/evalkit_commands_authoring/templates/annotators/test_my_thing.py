@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import evalkit
-from evalkit.testing import check_annotator
+from evalkit_testing import check_annotator
 
 from my_package.my_thing import MyThing
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from evalkit.testing import check_command
+from evalkit_testing import check_command
 
 
 def test_without_runs_nothing_is_counted(tmp_path: Path) -> None:

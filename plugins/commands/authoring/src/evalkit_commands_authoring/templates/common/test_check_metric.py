@@ -1,4 +1,4 @@
 def test_the_laws_of_metrics() -> None:
-    from evalkit.testing import check_metric
+    from evalkit_testing import check_metric
 
     check_metric("my-thing")

@@ -1,4 +1,4 @@
 def test_the_laws_of_observers() -> None:
-    from evalkit.testing import check_observer
+    from evalkit_testing import check_observer
 
     check_observer("my-thing")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import evalkit
-from evalkit.testing import check_dataset
+from evalkit_testing import check_dataset
 
 from my_package.my_thing import MyThing
 
-# What `evalkit.testing.dataset_sha256` gave of each version: raise `version` in the data
+# What `evalkit_testing.dataset_sha256` gave of each version: raise `version` in the data
 # set when the data change, and add theirs here.
 SHA256 = {
     "1": "8ff8c3677f626b7ae904ad40309dfdcd9fef76f12ec109e1bed0afdfb5f25986",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import evalkit
-from evalkit.testing import check_metric
+from evalkit_testing import check_metric
 
 from my_package.my_thing import MyThing
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import evalkit
-from evalkit.testing import check_model
+from evalkit_testing import check_model
 from evalkit_models_base import Asked, predict
 
 ROWS = [{"uid": "1", "statement": "great fun", "label": "positive"}]

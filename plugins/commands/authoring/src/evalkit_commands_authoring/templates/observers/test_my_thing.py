@@ -7,7 +7,7 @@ from pathlib import Path
 
 import evalkit
 import pytest
-from evalkit.testing import check_observer
+from evalkit_testing import check_observer
 
 
 def test_a_result_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalkit.testing import check_perturbation
+from evalkit_testing import check_perturbation
 from evalkit_commands_perturb import perturb
 
 

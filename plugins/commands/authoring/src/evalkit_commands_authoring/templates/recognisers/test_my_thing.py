@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import evalkit
-from evalkit.testing import check_recogniser
+from evalkit_testing import check_recogniser
 
 
 def test_names_behind_titles_are_found() -> None:

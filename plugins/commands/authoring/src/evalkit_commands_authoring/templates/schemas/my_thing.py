@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from evalkit.schema import Float32, Unit
+from evalkit_schemas_standard import Float32, Unit
 from pydantic import BaseModel, ConfigDict, Field
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from evalkit.schema import arrow_schema, product
-from evalkit.testing import check_schema
+from evalkit_schemas_standard import arrow_schema, product
+from evalkit_testing import check_schema
 from pydantic import ValidationError
 
 from my_package.my_thing import MyThing

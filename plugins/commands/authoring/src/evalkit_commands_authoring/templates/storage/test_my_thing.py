@@ -9,7 +9,7 @@ import evalkit
 import pytest
 from evalkit.errors import StorageError
 from evalkit.storage import IF_ABSENT, ObjectExistsError
-from evalkit.testing import check_storage
+from evalkit_testing import check_storage
 
 from my_package.my_thing import MyThing
 

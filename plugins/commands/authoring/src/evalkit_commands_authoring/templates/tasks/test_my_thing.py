@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import evalkit
-from evalkit.testing import check_task
+from evalkit_testing import check_task
 from evalkit_models_base import predict
 
 ROWS = [

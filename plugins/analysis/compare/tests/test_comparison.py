@@ -1127,9 +1127,11 @@ def test_sums_without_a_value_or_an_example() -> None:
     assert (row.n, row.p_value) == (0, None)
 
 
-def test_compare_is_public() -> None:
-    assert compare is compare
-    assert Comparison is Comparison
+def test_evalkit_has_the_public_names() -> None:
+    assert evalkit.compare is compare
+    assert evalkit.plan is plan
+    assert evalkit.Comparison is Comparison
+    assert evalkit.ComparedScore is ComparedScore
 
 
 def test_what_macro_f1_detects_between_extremes_is_what_equal_models_would_show() -> (

@@ -147,10 +147,6 @@ class UnitSums:
             moved[begin : begin + count] = swapped.T.astype(np.float64) @ further
         return self._moved(moved)
 
-    def unswapped(self) -> SumPair:
-        """Return the sums of both models as they are, as one replicate."""
-        return self._moved(np.zeros((1, self._both[0].shape[1])))
-
     def _moved(self, moved: Floats) -> SumPair:
         """Return the sums of both models after what was moved to the first."""
         first, second = (sums.sum(axis=0) for sums in self._both)

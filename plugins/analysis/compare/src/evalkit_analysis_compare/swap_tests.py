@@ -73,7 +73,6 @@ class RandomSwaps:
         make: Makes some swaps, given the number of the first one and how many.
         begun: How many are made in any case.
         units: How many units would make a difference.
-        made: The differences of those, where they were made already.
     """
 
     def __init__(
@@ -81,12 +80,11 @@ class RandomSwaps:
         make: Callable[[int, int], SwapDifferences],
         begun: int,
         units: int,
-        made: SwapDifferences | None = None,
     ) -> None:
         self._make = make
         self._begun = begun
         self._least = min(1.0, 2.0 ** (1 - units))
-        self._parts = [make(0, begun) if made is None else made]
+        self._parts = [make(0, begun)]
         self._made = begun
 
     def test(self, name: str, value: float, level: float) -> Significance | str:
@@ -106,17 +104,6 @@ class RandomSwaps:
             return UNDEFINED
         found = go_on(count, begun, self._begun, level)
         return Significance(found.p_value, "swaps", found.hits == 0, self._least)
-
-    def is_clear(self, name: str, value: float, level: float) -> bool:
-        """Tell whether the swaps begun with decide.
-
-        Args:
-            name: Name of the score within the metric.
-            value: Its observed difference.
-            level: Level that the test must decide at.
-        """
-        found = self._count(name, abs(value) * (1 - _SLACK), 0, self._begun)
-        return found.is_clear(level)
 
     def _count(self, name: str, size: float, first: int, count: int) -> SwapCount:
         """Count the swaps that differ at least as much as what was observed."""

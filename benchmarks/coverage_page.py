@@ -127,61 +127,50 @@ EXPLANATIONS: Mapping[tuple[str, str, int], str] = {
         "Smoothing adds a quarter of an error of each kind to these two, and F1 of so "
         "few positives moves much with each."
     ),
-    ("share of .99", "", 200): (
-        "Two errors are expected in 200 examples. The numbers that are possible are "
-        "few, and the interval holds the mid-p interval too, so that no share near 1 "
-        "is held in less than 93 % of sets."
-    ),
-    **{
-        ("mean of F1, .999", "", count): (
-            "A little too wide. Scores below 1 are so rare that the interval allows "
-            "for one further away than all in the sample."
-        )
-        for count in (200, 1000)
-    },
-    ("pass@3 of 10 answers, .99", "", 1000): (
-        "A little too wide, for the same reason as with 200 examples."
-    ),
-    ("drop of macro-F1 with 3 copies, 2 % of answers change", "", 200): (
-        "A little too wide. Four answers of 200 change, and smoothing adds to them."
-    ),
     ("macro-F1, 2 classes at .99", "", 200): (
         "A little too wide. Two errors are expected in 200 examples, and smoothing "
         "adds half an error to them."
     ),
+    **{
+        (f"mean of F1, {share}", "", count): (
+            "Few scores lie off the bound. A sample without any has no interval, and "
+            "many others show less of how scores vary than there is."
+        )
+        for share, count in ((".99", 200), (".999", 200), (".999", 1000))
+    },
     ("average of 5 answers, .01", "", 200): (
-        "A little too wide. Ten examples with any right answer are expected, and the "
-        "upper bound allows for one whose answers all are right."
-    ),
-    ("pass@3 of 10 answers, .99", "", 200): (
-        "A little too wide. Some three examples that fail in part are expected, and "
-        "the lower bound allows for one that fails in full."
+        "Too narrow. Ten examples with any right answer are expected in 200."
     ),
     **{
-        (f"{what} in clusters, one has half", "", count): (
+        ("pass@3 of 10 answers, .99", "", count): (
+            "Too narrow. Some three of 200 examples are expected to fail in part."
+        )
+        for count in (200, 1000)
+    },
+    **{
+        (f"mean of lognormal values, σ = {sigma}", "", count): (
+            "Too narrow, and mostly too low. A sample seldom shows the long tail, and "
+            "Student's interval is symmetric."
+        )
+        for sigma, count in (
+            *(("1", 200), ("1", 1000), ("1.5", 200), ("2", 200), ("2", 1000)),
+        )
+    },
+    **{
+        (f"share of .9 in clusters, {sizes}", "", count): (
             "Too wide, and the report warns. One cluster decides on half of the score, "
             "and nothing says how far another like it would be from it."
         )
-        for what in (
-            "mean",
-            "mean of lognormal values",
-            "share of .9",
-            "mean of F1 near .97",
-        )
+        for sizes in ("one has half",)
         for count in (30, 100)
     },
     **{
-        (f"{what} in clusters, {sizes}", "", count): (
-            "A little too wide. How much the rows of a cluster resemble each other, "
-            "and so how much the few large ones decide, is only estimated, and where a "
-            "score is close to its bound or skewed the interval allows for more."
+        (f"mean of {what} in clusters, {sizes}", "", count): (
+            "A few large clusters decide on the score, which is close to its bound or "
+            "skewed: samples seldom show how far one of them may be off."
         )
-        for what in (
-            "mean of lognormal values",
-            "share of .9",
-            "mean of F1 near .97",
-        )
-        for sizes in ("sizes by Zipf", "lognormal sizes")
+        for what in ("lognormal values", "F1 near .97")
+        for sizes in ("one has half", "sizes by Zipf", "lognormal sizes")
         for count in (30, 100)
     },
     ("macro-F1, 3 classes at .97 in clusters, ICC .3", "", 30): (
@@ -202,10 +191,6 @@ EXPLANATIONS: Mapping[tuple[str, str, int], str] = {
         )
         for count in (30, 100)
     },
-    ("drop of macro-F1 where 2 % of answers change", "", 200): (
-        "A little too wide. Four answers are expected to change, so that the drop is "
-        "one of few values, and the interval reaches as far as Tango's."
-    ),
     (
         "12 equal groups in clusters of which one has half, shares of .8",
         "macro",

@@ -23,7 +23,6 @@ from simulated_sets import (
     ScoreMean,
     Tags,
     choose,
-    drop_outcomes,
     facet_outcomes,
     paired_label_outcomes,
     paired_score_outcomes,
@@ -259,38 +258,6 @@ def _paired_macro_f1(random: Random, sets: int, n: int) -> Mapping[str, Outcomes
     return {"": paired_label_outcomes("macro-f1", *samples, 0.05)}
 
 
-def _drop(changed: float, copies: int, classes: int = 3) -> Simulate:
-    """Change some answers of a model with macro-F1 at .8 into any other one.
-
-    An answer that changes is right or wrong as any answer of the other classes: a right
-    one becomes wrong, a wrong one right in one of K - 1 cases.
-    """
-    truth = 0.8 * changed - 0.2 * changed / (classes - 1)
-
-    def simulate(random: Random, sets: int, n: int) -> Mapping[str, Outcomes]:
-        numbers, names = _numbers_of(sets, n), _labels(np.zeros((classes, classes)))
-        gold = random.integers(0, classes, sets * n)
-        wrong = (gold + random.integers(1, classes, sets * n)) % classes
-        before = np.where(random.random(sets * n) < 0.8, gold, wrong)
-        # copies of an original change together more often than copies of several do
-        rate = np.full(sets * n, changed)
-        if copies > 1:
-            rate = random.beta(2 * changed, 2 * (1 - changed), sets * n)
-        is_changed = random.random((sets * n, copies)) < rate[:, None]
-        other = before[:, None] + random.integers(1, classes, (sets * n, copies))
-        after = np.where(is_changed, other % classes, before[:, None])
-        originals, perturbed = (
-            Sample(choose(names, said), choose(names, of), of_sets, names)
-            for said, of, of_sets in (
-                (before, gold, numbers),
-                (after.ravel(), np.repeat(gold, copies), np.repeat(numbers, copies)),
-            )
-        )
-        return {"": drop_outcomes("macro-f1", originals, perturbed, truth)}
-
-    return simulate
-
-
 OVERLAPPING = 8
 TAG_EFFECTS = 0.1 * (np.arange(OVERLAPPING) - 3.5) / 3.5
 
@@ -415,10 +382,6 @@ def _of_values(simulate: Simulate) -> Scenario:
     return Scenario(simulate, (50, 200), "n", 200, int, 200)
 
 
-def _of_drops(simulate: Simulate) -> Scenario:
-    return Scenario(simulate, (50, 200), "n", 200, int, FEWER)
-
-
 def _of_clusters(simulate: Simulate, sets: int | None = None) -> Scenario:
     mean = sum(CLUSTER_SIZES) // 2
     return Scenario(
@@ -521,9 +484,6 @@ SCENARIOS: Mapping[str, Scenario] = {
     "paired difference of shares, .75 - .70": _of_n(_paired_shares),
     "paired difference of means, .45 - .375": _of_n(_paired_means),
     "paired difference of macro-F1, .75 - .70": _of_n(_paired_macro_f1, FEWER),
-    "drop of macro-F1 where 2 % of answers change": _of_drops(_drop(0.02, 1)),
-    "drop of macro-F1 where 10 % of answers change": _of_drops(_drop(0.1, 1)),
-    "drop of macro-F1 with 3 copies, 2 % of answers change": _of_drops(_drop(0.02, 3)),
     "8 overlapping tags, shares of .63 to .77": _of_n(_overlapping),
     "12 equal groups, shares of .8": _of_groups(
         _groups([0.8] * GROUPS), (40, 200), None

@@ -13,20 +13,16 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 import polars as pl
-from evalkit.robustness.drops import DropIntervals
-from evalkit.robustness.tested_drops import GroupedStatistics
 from numpy.typing import NDArray
 
 from evalkit import Metric
 from evalkit.base.terms import IntervalKind, MetricContext
 from evalkit.inference.intervals import Interval
-from evalkit.inference.resampling import Units
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.results import Result
 from evalkit.scoring.grouping import group_by_tag
 from evalkit.scoring.metric import score_metric
-from evalkit.scoring.passes import metric_statistics
 from evalkit.scoring.records import MetricScores, ScoringSettings
 from evalkit.scoring.table import ScoringTable
 from evalkit_analysis_compare.differences import Difference, Levels
@@ -298,65 +294,6 @@ def _pair(sets: Integers, clusters: Integers | None = None) -> PairedRuns:
     nothing = np.zeros(shared.height, np.bool_)
     pair.__dict__["as_wrong"] = (nothing, nothing)  # which it would ask the runs for
     return pair
-
-
-def drop_outcomes(
-    metric: str, originals: Sample, copies: Sample, truth: float
-) -> Outcomes:
-    """Give the drops from originals to copies in each set.
-
-    Args:
-        metric: A metric of label pairs.
-        originals: The originals.
-        copies: The copies, equally many of each original, in the originals' order.
-        truth: The true drop.
-
-    Returns:
-        The intervals of the drop of the main score.
-    """
-    bound = Registry().load("metrics", metric)
-    count = len(originals.sets)
-    context = MetricContext(originals.labels, "one")
-    number = np.repeat(np.arange(count), len(copies.sets) // count)
-    sides, values = [], []
-    for side, original in ((originals, np.arange(count)), (copies, number)):
-        table = ScoringTable(
-            pl.DataFrame(
-                {
-                    "position": pl.Series(np.arange(len(side.sets)), dtype=pl.UInt32),
-                    "prediction": side.predictions,
-                    "target": side.targets,
-                }
-            ),
-            [str(one) for one in range(len(side.sets))],
-            None,
-            context,
-        )
-        sides.append(
-            GroupedStatistics(metric_statistics(bound, table), side.sets, original)
-        )
-        found = score_metric(
-            bound, table, group_by_tag(_set_tags(side.sets)), ScoringSettings()
-        )
-        values.append(_main_values(found))
-    clusters = originals.clusters
-    units = Units([str(one) for one in range(count)], clusters, 0)
-    intervals = DropIntervals(
-        bound, (sides[0], sides[1]), units, context, ScoringSettings()
-    )
-    found_intervals = [
-        intervals.of(group, "", before - after)
-        for group, (before, after) in enumerate(zip(*values, strict=True))
-    ]
-    return _outcomes(found_intervals, [truth] * len(found_intervals))
-
-
-def _main_values(found: MetricScores) -> list[float]:
-    return [
-        float(score.value)
-        for score in found.scores
-        if score.group and not score.score and score.value is not None
-    ]
 
 
 def _difference_outcomes(differences: Sequence[Difference], truth: float) -> Outcomes:

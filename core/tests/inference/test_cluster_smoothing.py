@@ -7,22 +7,18 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 from row_intervals import proportion_interval
 from scipy import stats
 from sklearn.metrics import f1_score
 
 from evalkit.inference.cluster_smoothing import (
     UnitRows,
-    added_examples,
     design_effect,
-    right_shares,
     smoothed_units,
     widened,
     widening,
-    with_added,
 )
-from evalkit.inference.multinomial import DrawnCounts, count_pairs, counts_table
+from evalkit.inference.multinomial import DrawnCounts, count_pairs
 
 from ..engine_tables import main_score, make_groups, make_table, scored
 
@@ -77,18 +73,6 @@ def test_widening_is_students_over_the_effective_number_of_units() -> None:
     assert widened((0.4, 0.7), 0.5, 2.0) == pytest.approx((0.3, 0.9))
 
 
-def test_as_many_examples_are_added_as_the_smoothed_multinomial_has() -> None:
-    golds = pl.Series("gold", ["a", "b"])
-    labels = pl.Series("said", LABELS)
-    random = np.random.default_rng(3)
-    found = added_examples(golds, labels, ["said"], 20_000, random)
-    counts = found.group_by("gold", "said").len().sort("gold", "said")
-    assert counts.height == 6
-    # Poisson(1/9) of each pair in each of 20 000 replicates
-    expected = 20_000 / 9
-    assert counts["len"].to_numpy() == pytest.approx(expected, abs=5 * expected**0.5)
-
-
 def test_smoothing_adds_examples_with_their_mass_to_each_replication() -> None:
     cells = [("a", "a", 0), ("a", "a", 1)]
     kinds = (pl.String(), pl.String(), pl.Int64())
@@ -108,43 +92,6 @@ def test_smoothing_adds_examples_with_their_mass_to_each_replication() -> None:
     # in 22 % of the replicates, by Poisson(1/4)
     share = np.count_nonzero(added) / 500
     assert share == pytest.approx(1 - math.exp(-0.25), abs=0.08)
-
-
-@pytest.mark.parametrize("golds", [["a"], ["b", "c"], [None, "c"]])
-def test_smoothing_of_arrays_is_that_of_tables(golds: list[str | None]) -> None:
-    random = np.random.default_rng(13)
-    gold = [golds[i] for i in random.integers(0, len(golds), 60)]
-    said = [[*LABELS, None][i] for i in random.integers(0, 4, 60)]
-    pairs = count_pairs([(pair, 1.0) for pair in zip(gold, said, strict=True)], LABELS)
-    cells = list(pairs.counts)
-    counts = random.integers(0, 9, (300, len(cells))).astype(float)
-    drawn = DrawnCounts(("gold", "said", "count"), cells, counts)
-    totals = np.array(list(pairs.counts.values()))
-    of_arrays = smoothed_units(drawn, totals, pairs, 1.5, np.random.default_rng(14))
-    added = added_examples(
-        pl.Series("gold", pairs.golds, dtype=pl.String),
-        pl.Series("said", pairs.labels),
-        ["said"],
-        300,
-        np.random.default_rng(14),
-    ).with_columns(count=pl.lit(1.5))
-    keys = ["replicate", "gold", "said"]
-    expected = with_added(counts_table([drawn], [0]), added, keys, "count")
-    found = counts_table([of_arrays[0]], [0]).sort(keys)
-    assert_frame_equal(found, expected, rel_tol=1e-12)
-    shares = right_shares(of_arrays[0])
-    is_right = pl.col("gold").eq_missing(pl.col("said"))
-    by_hand = expected.group_by("replicate", maintain_order=True).agg(
-        pl.col("count").filter(is_right).sum() / pl.col("count").sum()
-    )
-    np.testing.assert_allclose(shares, by_hand["count"], rtol=1e-12)
-    mass = 1.5 / 9
-    smoothed = dict(zip(of_arrays[1].cells, of_arrays[1].counts[0], strict=True))
-    for pair in {*pairs.counts, *((g, s) for g in golds for s in LABELS)}:
-        is_spread = pair[1] is not None
-        wanted = pairs.counts.get(pair, 0.0) + mass * is_spread
-        assert smoothed.pop(pair) == pytest.approx(wanted)
-    assert not smoothed
 
 
 @pytest.mark.parametrize("clusters", [[i // 5 for i in range(60)], list(range(60))])
@@ -206,33 +153,6 @@ def test_rare_errors_in_clusters_do_not_escape_the_interval() -> None:
     ]
     assert len(held) == SETS
     assert np.mean(held) >= 0.93
-
-
-def test_sums_of_added_examples_do_not_depend_on_the_order_of_rows() -> None:
-    random = np.random.default_rng(12)
-    rows, keys = 5_000, ["replicate", "gold", "predicted"]
-    added = pl.DataFrame(
-        {
-            "replicate": random.integers(0, 20, rows),
-            "gold": random.choice(np.array(["a", "b", None]), rows).tolist(),
-            "predicted": random.choice(["a", "b"], rows).tolist(),
-            "count": random.exponential(size=rows),
-        },
-        schema_overrides={"gold": pl.String},
-    )
-    counts = added.unique(keys, keep="first", maintain_order=True).with_columns(
-        count=pl.lit(2.0)
-    )[:60]
-    once = with_added(counts, added, keys, "count")
-    for seed in range(3):
-        mixed = added.sample(fraction=1, shuffle=True, seed=seed)
-        again = with_added(counts[::-1], mixed, keys, "count")
-        assert once.equals(again)
-    expected = (
-        pl.concat([counts, added]).group_by(keys).agg(pl.col("count").sum()).sort(keys)
-    )
-    assert once.select(keys).equals(expected.select(keys))
-    np.testing.assert_allclose(once["count"], expected["count"], rtol=1e-12)
 
 
 @pytest.mark.slow

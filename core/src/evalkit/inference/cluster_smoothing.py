@@ -212,7 +212,7 @@ def smoothed_units(
     """
     golds, labels = pairs.golds, pairs.labels
     replicates = len(drawn.counts)
-    number, gold, [label] = _added(len(golds), len(labels), 1, replicates, random)
+    number, gold, label = _added(len(golds), len(labels), replicates, random)
     found, place = np.unique(gold * max(1, len(labels)) + label, return_inverse=True)
     chosen = [divmod(code, max(1, len(labels))) for code in found.tolist()]
     added_pairs = [(golds[one], labels[other]) for one, other in chosen]
@@ -249,50 +249,16 @@ def _places(
 
 
 def _added(
-    golds: int,
-    labels: int,
-    answers: int,
-    replicates: int,
-    random: np.random.Generator,
-) -> tuple[Integers, Integers, list[Integers]]:
+    golds: int, labels: int, replicates: int, random: np.random.Generator
+) -> tuple[Integers, Integers, Integers]:
     """Draw the replicate of each added example, and numbers of its labels."""
     each = random.poisson(golds / max(1, labels), size=replicates)
     if not labels:
         each[:] = 0
     total = int(each.sum())
-    chosen = [random.integers(0, max(1, labels), total) for _ in range(answers)]
+    chosen = random.integers(0, max(1, labels), total)
     gold = random.integers(0, golds, total)
     return np.repeat(np.arange(replicates), each), gold, chosen
-
-
-def added_examples(
-    golds: pl.Series,
-    labels: pl.Series,
-    answers: Sequence[str],
-    replicates: int,
-    random: np.random.Generator,
-) -> pl.DataFrame:
-    """Draw the examples that replicates get beside what is drawn of the units.
-
-    Args:
-        golds: The gold labels of the group.
-        labels: All labels that an answer may be of.
-        answers: Names of the answers to an example: one, or one before and one after a
-            perturbation.
-        replicates: How many replicates there are.
-        random: Where the numbers come from.
-
-    Returns:
-        `replicate`, the gold label and the answers, one row for each example.
-    """
-    number, gold, chosen = _added(
-        len(golds), len(labels), len(answers), replicates, random
-    )
-    said = [
-        labels.gather(numbers).alias(name)
-        for name, numbers in zip(answers, chosen, strict=True)
-    ]
-    return pl.DataFrame([pl.Series("replicate", number), golds.gather(gold), *said])
 
 
 def right_shares(counts: DrawnCounts) -> Floats:
@@ -309,34 +275,3 @@ def right_shares(counts: DrawnCounts) -> Floats:
     with np.errstate(invalid="ignore"):
         shares: Floats = right / counts.counts.sum(axis=1)
     return shares
-
-
-def with_added(
-    counts: pl.DataFrame, added: pl.DataFrame, keys: Sequence[str], column: str
-) -> pl.DataFrame:
-    """Add counts to counts.
-
-    Args:
-        counts: The keys and the counts, each cell once.
-        added: The same columns; cells may occur several times.
-        keys: Names of the keys.
-        column: Name of the counts.
-
-    Returns:
-        The sums, sorted by the keys; their rounding depends on no order of rows.
-    """
-    everything = all_named([*keys, column])
-    ordered = added.select(everything).sort(everything)
-    places = ordered.select(pl.struct(all_named(keys)).rle_id()).to_series().to_numpy()
-    starts = np.flatnonzero(np.diff(places.astype(np.int64), prepend=-1))
-    numbers = ordered[column].to_numpy()
-    # numpy adds in the order of rows, unlike groups that threads add up
-    totals = np.add.reduceat(numbers, starts) if len(starts) else numbers
-    once = ordered.select(all_named(keys))[starts].with_columns(
-        pl.Series("__added", totals)
-    )
-    both = counts.join(
-        once, on=all_named(keys), how="full", coalesce=True, nulls_equal=True
-    )
-    total = named(column).fill_null(0) + pl.col("__added").fill_null(0)
-    return both.select(all_named(keys), total).sort(all_named(keys))

@@ -16,6 +16,7 @@ import pytest
 
 import evalkit
 from evalkit.hookspecs import ObserverSpec
+from evalkit_analysis_robustness import evaluate_perturbed
 from evalkit_commands_perturb import perturb_dataset
 
 PAGE = (
@@ -114,7 +115,7 @@ def test_the_one_with_a_parameter_writes_the_main_score_alone(
     answered = [{"id": copy["uid"], "label": "neutral"}]
     for on_missing in ("wrong", "error"):
         with contextlib.suppress(evalkit.AlignmentError):
-            evalkit.evaluate(
+            evaluate_perturbed(
                 "sample-sentiment",
                 [{"id": "sent-001", "label": "positive"}],
                 perturbed=copies,

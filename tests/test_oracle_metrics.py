@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 import evalkit
 from evalkit import DataError
+from evalkit_analysis_robustness import evaluate_perturbed, find_effects
 from evalkit_metrics_compat.above_chance import distance
 from evalkit_metrics_compat.helm_text import words_of
 from evalkit_metrics_compat.seahelm_text import label_of
@@ -312,7 +313,7 @@ def check_unperturbed_percent(case: Case) -> None:
         for n, (given, _) in numbered
         for k, text in enumerate(given)
     ]
-    result = evalkit.evaluate(
+    result = evaluate_perturbed(
         data=[{**row, "question": "?"} for row in rows],
         predictions=[{"id": row["uid"], "text": row["text"]} for row in rows],
         task=Asking,
@@ -323,7 +324,7 @@ def check_unperturbed_percent(case: Case) -> None:
     )
     (found,) = [
         each
-        for each in result.scores
+        for each in find_effects(result).scores
         if (each.computed_on, each.tag, each.perturbation)
         == ("agreement", None, "lowercase")
     ]

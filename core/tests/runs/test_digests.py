@@ -122,8 +122,8 @@ def test_verify_names_every_damaged_file(run: Path) -> None:
 
 
 def test_a_table_that_the_run_did_not_write_is_not_read(run: Path) -> None:
-    pl.DataFrame({"id": ["1"]}).write_parquet(run / "perturbed.parquet")
-    assert read_run(run).perturbed_examples is None
+    pl.DataFrame({"id": ["1"]}).write_parquet(run / "effects.parquet")
+    assert read_run(run).tables == {}
 
 
 def test_edited_statistics_are_not_read(run: Path) -> None:

@@ -21,12 +21,6 @@ OLDEST: dict[str, Any] = {
     **{"format": 4, "fingerprint": "0" * 16, "status": "complete", "dataset": "mini"},
     "counts": {"examples": 3, "scored": 3},
     "components": [{"id": "metrics/f1", "parameters": {"label": "a"}, "version": "1"}],
-    "perturbations": [
-        {
-            **{"perturbation": "x", "label_effect": "invariant"},
-            **{"families": ["y"], "known": True},
-        }
-    ],
 }
 
 
@@ -46,7 +40,6 @@ def test_an_older_run_gets_the_defaults_and_shows_only_what_it_recorded() -> Non
     assert (record.answer_kind, record.core, record.timings) == (None, None, None)
     assert record.metric_names == ["f1:label=a"]
     assert record.metrics[0].libraries is None
-    assert record.perturbations[0].expects is None
     assert record.policies.counted == ["scored"]
     assert record.counts.missing == 0
     assert record.to_dict() == OLDEST

@@ -12,6 +12,7 @@ import pytest
 import evalkit
 from evalkit.errors import AlignmentError, PluginContractError, SchemaError
 from evalkit_analysis_compare import compare
+from evalkit_analysis_robustness import evaluate_perturbed, find_effects
 from evalkit_commands_perturb import perturb
 
 CODE = """
@@ -164,11 +165,11 @@ class TestWithoutAnswers:
 
         rows = list(perturb(Prompts().load("test"), Shout, task="chat"))
         copies = [{"id": row["uid"], "text": "YES"} for row in rows]
-        result = evalkit.evaluate(
+        result = evaluate_perturbed(
             Prompts, SAID, perturbed=rows, perturbed_predictions=copies
         )
         assert result.status == "complete"
-        under = [s for s in result.scores if s.computed_on == "perturbed"]
+        under = [s for s in find_effects(result).scores if s.computed_on == "perturbed"]
         assert under[0].value == 3.0
 
 

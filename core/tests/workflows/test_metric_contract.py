@@ -21,10 +21,12 @@ import evalkit
 from evalkit import Metric, NotScored, Result
 from evalkit.scoring import batches
 from evalkit_analysis_compare import compare
+from evalkit_analysis_robustness import evaluate_perturbed, find_effects
 from evalkit_commands_perturb import perturb
 
 CODE = """
 import evalkit
+from evalkit_analysis_robustness import evaluate_perturbed, find_effects
 from pydantic import BaseModel
 
 class Input(BaseModel):
@@ -86,7 +88,8 @@ def plugins(fake_distribution: Any) -> Callable[..., Any]:
 
 
 def run(*metrics: Any, **options: Any) -> Result:
-    return evalkit.evaluate("letters", PREDICTIONS, metrics=list(metrics), **options)
+    call = evaluate_perturbed if "perturbed" in options else evalkit.evaluate
+    return call("letters", PREDICTIONS, metrics=list(metrics), **options)
 
 
 # rows that are not scored ------------------------------------------------------------
@@ -333,11 +336,12 @@ def test_copies_that_are_not_scored_are_told() -> None:
     copies = [*perturb(rows, Shout, task="letters", fields=["text"])]
     said = [{"id": copy["uid"], "label": "a"} for copy in copies]
     found = run(Late, Lengths, perturbed=[copies], perturbed_predictions=[said])
-    assert found.status == "partial"
-    [error] = found.errors
+    [perturbed] = found.perturbed
+    assert perturbed.status == "partial"
     left = sum(copy["text"] != copy["text"].lower() for copy in copies)
-    assert f"did not score {left} answers to perturbed copies ('late')" in error
-    drops = {row.metric for row in found.scores if row.computed_on == "drop"}
+    assert perturbed.record.not_scored == {"late": left}
+    scores = find_effects(found).scores
+    drops = {row.metric for row in scores if row.computed_on == "drop"}
     assert {"late", "lengths#same", "lengths#length"} <= drops
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import evalkit
 from evalkit.errors import PluginContractError
+from evalkit_analysis_robustness import evaluate_perturbed
 from evalkit_commands_perturb import perturb, perturb_dataset
 
 CODE = """
@@ -93,7 +94,7 @@ def test_verify_says_what_changed_since_the_runs_version(
 def test_families_that_the_task_wants_and_nobody_copied_are_told() -> None:
     perturb_dataset("round", "copies.jsonl", perturbations=["lowercase"])
     copies = map(json.loads, Path("copies.jsonl").read_text().splitlines())
-    result = evalkit.evaluate(
+    result = evaluate_perturbed(
         "round",
         PREDICTIONS,
         perturbed=["copies.jsonl"],

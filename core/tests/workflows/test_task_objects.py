@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 import evalkit
 from evalkit.errors import EvalkitError, PluginContractError
+from evalkit_analysis_robustness import evaluate_perturbed, find_effects
 from evalkit_commands_perturb import perturb_dataset
 
 Row = dict[str, Any]
@@ -101,7 +102,7 @@ def test_copies_of_a_file_are_made_and_scored(data: Path) -> None:
         json.loads(line) for line in Path("shouted.jsonl").read_text().split("\n")[:-1]
     ]
     answers = [{"id": row["uid"], "sky": row["sky"]} for row in copies]
-    result = evalkit.evaluate(
+    result = evaluate_perturbed(
         data,
         PREDICTIONS,
         task=Weather,
@@ -111,7 +112,7 @@ def test_copies_of_a_file_are_made_and_scored(data: Path) -> None:
     )
     assert {
         score.value
-        for score in result.under_perturbation
+        for score in find_effects(result).scores
         if score.computed_on == "drop"
     } == {-0.5}
 

@@ -274,7 +274,7 @@ def eval_command(
         return
     warn_of_unread(results)
     if as_json:
-        records = [result.to_dict() for result in results]
+        records = [_record(result) for result in results]
         is_one = len(work) == 1 and predictions_dir is None
         echo_json(records[0] if is_one else records)
     elif results:
@@ -305,6 +305,14 @@ def _refuse_nonsense(
         except EvalkitError:
             return  # the evaluation says why it cannot be done
     refuse_nonsense(thresholds, expected)
+
+
+def _record(result: Result) -> dict[str, Any]:
+    if not result.perturbed:
+        return result.to_dict()
+    from evalkit_analysis_robustness import record_of
+
+    return record_of(result)
 
 
 def _exit_with_code(

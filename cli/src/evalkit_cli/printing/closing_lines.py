@@ -206,11 +206,16 @@ def _of_files(result: Result, _verbose: bool) -> list[str]:
     return [f"of a file of Python, not of an installed package: {', '.join(given)}"]
 
 
-def _copies(result: Result, _verbose: bool) -> list[str]:
-    return [
-        f"{_name_of(run)}: {_of_examples(run.counts, 'copies')} scored"
-        for run in result.perturbed or ()
-    ]
+def _copies(result: Result, verbose: bool) -> list[str]:
+    """Say of each perturbation how many copies were scored, and what to know of it."""
+    lines = []
+    for run in result.perturbed or ():
+        name = _name_of(run)
+        lines.append(f"{name}: {_of_examples(run.counts, 'copies')} scored")
+        found = notice_lines(run.notices, verbose=verbose)
+        found += [f"error: {error}" for error in run.errors]
+        lines += [f"{name}: {line}" for line in found]
+    return lines
 
 
 def _name_of(run: Result) -> str:

@@ -60,7 +60,10 @@ def print_report(
             _print_tables(printed, tables, table_format, verbose=verbose, talk=talk)
     if quiet:
         for result in results:
-            for error in result.errors:
+            perturbed = [
+                error for run in result.perturbed or () for error in run.errors
+            ]
+            for error in (*result.errors, *perturbed):
                 echo_lines(f"evalkit: error: {error}", err=True)
         _warn(results)
         return
@@ -251,5 +254,5 @@ def _all_scores(results: Sequence[Result]) -> Iterator[Sequence[object]]:
     yield [*(["dataset"] if several else []), "model", *Score._fields]
     for result in results:
         names = [result.dataset, result.model] if several else [result.model]
-        for score in result.scores:
+        for score in (*result.scores, *PrintedResult(result).effects.scores):
             yield [*names, *score]

@@ -246,11 +246,8 @@ class Result:
         self._record = self._record.changed(warnings=(*self.warnings, *new))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `run.json` holds, and `perturbed`: what those of these hold."""
-        found = self._record.with_scores(self.scores)
-        if self.perturbed:
-            found["perturbed"] = [each.to_dict() for each in self.perturbed]
-        return found
+        """Return what `run.json` holds."""
+        return self._record.with_scores(self.scores)
 
     def save(self, folder: str | Path) -> Path:
         """Write the run folder `<folder>/<dataset>/<UTC time>-<model>-<8 hex>`.

@@ -14,6 +14,7 @@ import pytest
 
 import evalkit
 from evalkit.adapters import pipeline
+from evalkit_analysis_robustness import evaluate_perturbed, find_effects
 from evalkit_commands_perturb import perturb_dataset
 
 RunEvalkit = Callable[..., subprocess.CompletedProcess[str]]
@@ -56,7 +57,8 @@ def write(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 def evaluate(data: Any, adapters: Any = FIX, **options: Any) -> evalkit.Result:
     options = {"task": "text-classification", **options}
-    return evalkit.evaluate(data, predictions(), adapters={"data": adapters}, **options)
+    call = evaluate_perturbed if "perturbed" in options else evalkit.evaluate
+    return call(data, predictions(), adapters={"data": adapters}, **options)
 
 
 class Reviews(evalkit.Dataset):
@@ -211,7 +213,7 @@ def test_copies_are_made_of_adapted_rows_and_are_not_adapted_again(
     answers = tmp_path / "model.jsonl"
     write(answers, [{"id": row["uid"], "label": row["label"]} for row in rows])
     result = evaluate(file, perturbed=[copies], perturbed_predictions=[answers])
-    assert "lowercase" in {score.perturbation for score in result.scores}
+    assert "lowercase" in find_effects(result).names
     with pytest.raises(evalkit.EvalkitError, match="cannot sit at 'predictions'"):
         perturb_dataset(
             file, copies, adapters={"predictions": FIX}, overwrite=True, **options

@@ -14,6 +14,7 @@ import pytest
 
 import evalkit
 from evalkit.adapters import as_pipeline
+from evalkit_analysis_robustness import evaluate_perturbed, find_effects
 
 ROWS = [
     {"uid": str(number), "statement": f"text {number}", "label": label, "tags": ["x"]}
@@ -38,7 +39,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 
 def evaluate(files: dict[str, Path], adapter: Any, **options: Any) -> evalkit.Result:
-    return evalkit.evaluate(
+    return evaluate_perturbed(
         files["data"],
         SAID,
         task="sentiment",
@@ -81,22 +82,28 @@ def test_copies_are_scored_and_the_run_says_how(
     files: dict[str, Path], tmp_path: Path
 ) -> None:
     result = evaluate(files, "dynabench:family=robustness", out=tmp_path / "runs")
-    scored = {score.perturbation for score in result.scores if score.perturbation}
+    scored = {score.perturbation for score in find_effects(result).scores}
     assert {"pgen", "InsertPunctuationChars", "family:robustness"} <= scored
-    [copies] = result.record.perturbed
-    assert [each.kind for each in copies.adapters] == ["dynabench"]
-    kinds = {(each.kind, each.name) for each in result.record.components}
+    assert result.perturbed
+    copies = result.perturbed[0].record
+    assert [each.kind for each in copies.data.adapters] == ["dynabench"]
+    kinds = {(each.kind, each.name) for each in copies.components}
     assert ("adapters", "dynabench") in kinds
     again = evaluate(files, "dynabench:family=robustness")
     assert again.run_id == result.run_id
-    assert evaluate(files, "dynabench:family=fairness").run_id != result.run_id
-    assert evalkit.read_run(result.path).record.perturbed == result.record.perturbed
-    assert evalkit.verify(result.path).agrees
+    assert again.perturbed
+    assert again.perturbed[0].run_id == result.perturbed[0].run_id
+    other = evaluate(files, "dynabench:family=fairness")
+    assert other.perturbed
+    assert other.perturbed[0].run_id != result.perturbed[0].run_id
+    for run in (result, *result.perturbed):
+        assert run.path is not None
+        assert evalkit.verify(run.path).agrees
 
 
 @pytest.mark.slow
 def test_rows_in_python_are_adapted_too(files: dict[str, Path]) -> None:
-    result = evalkit.evaluate(
+    result = evaluate_perturbed(
         files["data"],
         SAID,
         task="sentiment",
@@ -104,7 +111,7 @@ def test_rows_in_python_are_adapted_too(files: dict[str, Path]) -> None:
         perturbed_predictions=[SAID_OF_COPIES],
         adapters={"perturbed": "dynabench:perturbation=mine"},
     )
-    assert any(score.perturbation == "mine" for score in result.scores)
+    assert find_effects(result).names[0] == "mine"
 
 
 @pytest.mark.parametrize(

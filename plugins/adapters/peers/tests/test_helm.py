@@ -10,6 +10,7 @@ import pytest
 
 import evalkit
 from evalkit.adapters import as_pipeline
+from evalkit_analysis_robustness import evaluate_perturbed, find_effects
 
 FOLDER = Path(__file__).parent / "helm"
 STATE = FOLDER / "scenario_state.json"
@@ -127,7 +128,7 @@ def test_several_right_references_are_a_list(tmp_path: Path) -> None:
 
 def test_a_run_is_scored_with_its_copies(tmp_path: Path) -> None:
     path = state_with(tmp_path, **said("A"))
-    result = evalkit.evaluate(
+    result = evaluate_perturbed(
         path,
         path,
         task="text-classification",
@@ -143,7 +144,7 @@ def test_a_run_is_scored_with_its_copies(tmp_path: Path) -> None:
         },
     )
     assert result["accuracy"].value == 1
-    assert any(each.perturbation == "lowercase" for each in result.scores)
+    assert find_effects(result).names == ["lowercase"]
 
 
 def test_statistics_are_one_row_an_instance() -> None:

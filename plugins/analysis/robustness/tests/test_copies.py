@@ -14,7 +14,7 @@ import evalkit
 from evalkit import Result
 from evalkit.errors import AlignmentError, DataError, EvalkitError, SchemaError
 from evalkit.runs.stored import read_run
-from evalkit_analysis_robustness import evaluate_perturbed
+from evalkit_analysis_robustness import evaluate_perturbed, find_effects, record_of
 
 from .perturbed_plugins import (
     REGISTRY,
@@ -116,10 +116,6 @@ class TestRefusals:
                 registry=REGISTRY,
             )
 
-    def test_a_weight_must_be_known(self) -> None:
-        with pytest.raises(EvalkitError, match="weight must be original or copy"):
-            score(weight="both")
-
     def test_answers_of_another_shape_are_refused(self) -> None:
         rows = [COPIES[0], changed(COPIES[1], label=["A", "B"])]
         with pytest.raises(SchemaError, match="of the kind 'any-of', those of the"):
@@ -153,25 +149,28 @@ class TestPolicies:
         with pytest.raises(AlignmentError) as caught:
             score(copies, path, out=tmp_path / "runs")
         message = str(caught.value)
-        assert f"{path}: 1 example without a prediction" in message
-        assert f"{path}: 1 invalid prediction" in message
-        assert f"missing: {path}, id '2_i'" in message
-        assert f"and 2 more rows of {path} that are unknown" in message
+        assert f"{path} (invariant): " in message
+        assert "1 example without a prediction" in message
+        assert "1 invalid prediction" in message
+        assert "missing: id '2_i'" in message
+        assert "2 more unknown" in message
         result = caught.value.result
         assert result is not None
-        assert (result.status, result.scores) == ("refused", ())
-        assert {problem.file for problem in result.problems} == {path.name}
-        assert result.to_dict()["perturbed"][0]["counts"]["missing"] == 1
-        assert result.path is not None
-        stored = read_run(result.path)
-        assert list(stored.problems) == list(result.problems)
+        # if one side is refused, both are
+        [run] = result.perturbed
+        for each in (result, run):
+            assert (each.status, each.scores) == ("refused", ())
+            assert each.path is not None
+        assert record_of(result)["perturbed"][0]["counts"]["missing"] == 1
+        assert list(read_run(run.path).problems) == list(run.problems)
 
     def test_wrong_counts_what_is_not_there_and_skip_leaves_it_out(self) -> None:
         result = score(said=SAID_OF_COPIES[:1], on_missing="wrong")
         assert found(result, "perturbed").value == 0.5
         # a copy without a prediction agrees with nothing
         assert found(result, "agreement").value == 0.5
-        assert result.notices[-1].endswith("1 missing example counted as wrong")
+        [run] = result.perturbed
+        assert "1 missing example counted as wrong" in " ".join(run.notices)
         result = score(said=SAID_OF_COPIES[:1], on_missing="skip")
         perturbed = found(result, "perturbed")
         assert (perturbed.value, perturbed.n, perturbed.coverage) == (1.0, 1, 0.5)
@@ -202,8 +201,8 @@ class TestSelection:
     def test_copies_of_examples_that_are_not_evaluated_are_left_out(self) -> None:
         result = score(limit=1)
         assert found(result, "perturbed").n == 1
-        [perturbed] = result.to_dict()["perturbed"]
-        assert (perturbed["left_out"], perturbed["counts"]["examples"]) == (1, 1)
+        [perturbed] = record_of(result)["perturbed"]
+        assert perturbed["counts"]["examples"] == 1
         assert "perturbed rows 1: 1 copy of examples that are not evaluated; left " in (
             " ".join(result.notices)
         )
@@ -278,9 +277,9 @@ class TestTags:
     @pytest.mark.slow
     def test_integer_ids_are_their_decimal_text(self) -> None:
         rows = [changed(row, input_id=int(row["input_id"])) for row in COPIES]
-        assert score(rows).scores == score().scores
+        assert scores_of(score(rows)) == scores_of(score())
         mixed = [rows[0], COPIES[1]]
-        assert score(mixed).scores == score().scores
+        assert scores_of(score(mixed)) == scores_of(score())
 
 
 class TestFiles:
@@ -299,29 +298,27 @@ class TestFiles:
         assert result.path is not None
         stored = read_run(result.path)
         assert stored.scores == result.scores
-        assert stored.perturbed_examples is not None
-        assert stored.perturbed_examples.equals(result.perturbed_examples)
-        assert stored.perturbed_examples.columns == [
-            *("id", "input_id", "perturbation", "answer", "pred", "conf", "tags"),
-            *("cluster", "status", "right", "distance"),
-        ]
-        assert stored.perturbed_examples["right"].to_list() == [1.0, 0.0]
-        [perturbed] = stored.to_dict()["perturbed"]
-        assert perturbed["file"] == "robustness-invariant.jsonl"
-        assert perturbed["predictions"]["name"] == "said.jsonl"
-        assert perturbed["perturbations"] == [
-            {"perturbation": "invariant", "copies": 2, "originals": 2}
-        ]
-        assert "perturbations/invariant" in [
-            component["id"] for component in stored.to_dict()["components"]
-        ]
+        assert scores_of(stored) == scores_of(result)
+        [run] = find_effects(stored).runs
+        assert run.examples is not None
+        assert run.examples.equals(result.perturbed[0].examples)
+        assert run.examples["right"].to_list() == [1.0, 0.0]
+        assert run.examples["input_id"].to_list() == ["1", "2"]
+        assert {score.perturbation for score in run.scores} == {"invariant"}
+        record = run.to_dict()
+        assert record["original"] == result.fingerprint
+        assert record["perturbation"]["name"] == "invariant"
+        assert record["data"]["files"][0]["name"] == "robustness-invariant.jsonl"
+        assert record["predictions"]["name"] == "said.jsonl"
+        ids = [component["id"] for component in record["components"]]
+        assert "perturbations/invariant" in ids
         assert stored.examples is not None
         assert stored.examples["perturbation"].null_count() == 3
 
     @pytest.mark.slow
     def test_files_and_rows_give_the_same_scores(self, tmp_path: Path) -> None:
         of_files = score(**self.files(tmp_path))
-        assert of_files.scores == score().scores
+        assert scores_of(of_files) == scores_of(score())
         frame = pl.DataFrame(COPIES)
         of_frames = evaluate_perturbed(
             Data(ROWS),
@@ -331,10 +328,10 @@ class TestFiles:
             perturbed_predictions=[pl.DataFrame(SAID_OF_COPIES)],
             registry=REGISTRY,
         )
-        assert of_frames.scores == of_files.scores
+        assert scores_of(of_frames) == scores_of(of_files)
 
     @pytest.mark.slow
-    def test_the_run_id_covers_copies_predictions_and_weight(
+    def test_the_fingerprint_covers_copies_and_predictions(
         self, tmp_path: Path
     ) -> None:
         base = score()
@@ -342,35 +339,32 @@ class TestFiles:
         others = [
             score([*COPIES[:1], changed(COPIES[1], text="other")]),
             score(said=answers(**{"1_i": "a", "2_i": "b"})),
-            score(weight="copy"),
-            alone,
         ]
-        ids = {result.run_id for result in others}
-        assert len(ids | {base.run_id}) == 5
-        assert score().run_id == base.run_id
+        ids = {result.perturbed[0].fingerprint for result in (base, *others)}
+        assert len(ids) == 3
+        assert score().perturbed[0].fingerprint == base.perturbed[0].fingerprint
+        # the originals are evaluated as they are without perturbed examples
+        assert base.fingerprint == alone.fingerprint
 
     @pytest.mark.slow
     def test_without_examples_there_are_no_answers(self, tmp_path: Path) -> None:
         result = score(include_examples=False, out=tmp_path)
-        assert result.perturbed_examples is not None
-        assert {"answer", "pred"}.isdisjoint(result.perturbed_examples.columns)
+        [run] = result.perturbed
+        assert {"answer", "pred"}.isdisjoint(run.examples.columns)
         undeclared = [{**row, "secret": "x"} for row in SAID_OF_COPIES]
-        assert "secret" not in " ".join(
-            score(said=undeclared, include_examples=False).notices
-        )
-        assert "secret" in " ".join(score(said=undeclared).notices)
+        hidden = score(said=undeclared, include_examples=False)
+        assert "secret" not in " ".join(hidden.perturbed[0].notices)
+        assert "secret" in " ".join(score(said=undeclared).perturbed[0].notices)
 
-    @pytest.mark.slow
-    def test_two_files_are_one_after_the_other(self) -> None:
-        both = evaluate_perturbed(
-            Data(ROWS),
-            SAID,
-            metrics=["right", "macro-recall"],
-            perturbed=[COPIES[:1], COPIES[1:]],
-            perturbed_predictions=[SAID_OF_COPIES[1:2], SAID_OF_COPIES[:1]][::-1],
-            registry=REGISTRY,
-        )
-        assert both.scores == score(metrics=["right", "macro-recall"]).scores
+    def test_a_perturbation_is_in_one_file_only(self) -> None:
+        with pytest.raises(AlignmentError, match="both hold examples of the pert"):
+            evaluate_perturbed(
+                Data(ROWS),
+                SAID,
+                perturbed=[COPIES[:1], COPIES[1:]],
+                perturbed_predictions=[SAID_OF_COPIES[:1], SAID_OF_COPIES[1:2]],
+                registry=REGISTRY,
+            )
 
     def test_merged_runs_have_no_scores_under_perturbation(
         self, tmp_path: Path
@@ -378,18 +372,16 @@ class TestFiles:
         runs = [score(filters={"uid": uids}, model="m") for uids in (["1"], ["2", "3"])]
         merged = evalkit.merge(runs, registry=REGISTRY)
         assert scores_of(merged) == []
-        assert merged.to_dict()["perturbed"] == []
-        assert "the parts' scores under perturbation are not merged" in merged.notices
 
 
 class TestStaleAnswers:
     def test_another_answer_than_the_originals_is_told(self) -> None:
         copies = [COPIES[0], changed(COPIES[1], label="c")]
-        notices = " ".join(score(copies).notices)
+        notices = " ".join(score(copies).perturbed[0].notices)
         assert "is another one in 1 row, such as '2_i'" in notices
 
     def test_answers_that_may_change_are_not(self) -> None:
         copies = [copy("2_c", ROWS[1], "contrast", label="c")]
         result = score(copies, answers(**{"2_c": "c"}))
-        assert "another one" not in " ".join(result.notices)
-        assert "another one" not in " ".join(score().notices)
+        for each in (result, score()):
+            assert "another one" not in " ".join(each.perturbed[0].notices)

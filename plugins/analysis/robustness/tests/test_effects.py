@@ -15,13 +15,12 @@ from evalkit.errors import SchemaError
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import Catalog
 from evalkit.plugins.registry import Registry
-from evalkit_analysis_robustness import evaluate_perturbed
+from evalkit_analysis_robustness import record_of
 
 from . import perturbed_plugins
 from .perturbed_plugins import (
     REGISTRY,
     Data,
-    SelfScored,
     answers,
     copy,
     evaluate,
@@ -51,16 +50,21 @@ def score(copies: Any, **options: Any) -> Result:
 
 
 def known(result: Result) -> dict[str, Any]:
-    [only] = result.to_dict()["perturbations"]
-    assert isinstance(only, dict)
-    return only
+    [only] = record_of(result)["perturbed"]
+    assert isinstance(only["perturbation"], dict)
+    return only["perturbation"]
+
+
+def components_of(result: Result) -> list[str]:
+    [only] = record_of(result)["perturbed"]
+    return [component["id"] for component in only["components"]]
 
 
 class TestRowsThatSay:
     def test_no_perturbation_need_be_installed(self) -> None:
         result = score(stated("elsewhere:p=1", "invariant", ("fairness", "b", "b")))
         assert known(result) == {
-            "perturbation": "elsewhere:p=1",
+            "name": "elsewhere:p=1",
             "label_effect": "invariant",
             "families": ["b", "fairness"],
             "told_by": "rows",
@@ -89,15 +93,13 @@ class TestRowsThatSay:
         monkeypatch.setattr(perturbed_plugins.Invariant, "__init__", refuse)
         result = score(stated("invariant:nonsense=1"))
         assert result.notices == ()
-        components = [c["id"] for c in result.to_dict()["components"]]
-        assert "perturbations/invariant" not in components
+        assert "perturbations/invariant" not in components_of(result)
 
     def test_one_with_expect_is_built_and_recorded(self) -> None:
         result = score(stated("directed", "transforms"))
         assert known(result)["expects"] is True
         assert found(result, "expected", "directed").value == 1.0
-        components = [c["id"] for c in result.to_dict()["components"]]
-        assert "perturbations/directed" in components
+        assert "perturbations/directed" in components_of(result)
 
     def test_one_that_cannot_be_built_is_a_notice(self) -> None:
         result = score(stated("directed:nonsense=1", "transforms"))
@@ -145,18 +147,6 @@ class TestRowsThatDoNotSay:
         assert "`expect`, if it is defined, was not asked" in notice
         assert "the parameter words is a path" in notice
 
-    def test_rows_of_another_file_may_say(self) -> None:
-        result = evaluate_perturbed(
-            Data(ROWS),
-            SAID,
-            metrics=["right"],
-            perturbed=[stated("elsewhere")[:1], [copy("2_i", ROWS[1], "elsewhere")]],
-            perturbed_predictions=[SAID_OF_COPIES[:1], SAID_OF_COPIES[1:]],
-            registry=REGISTRY,
-        )
-        assert known(result)["told_by"] == "rows"
-        assert found(result, "drop", "elsewhere").n == 2
-
 
 class TestRefusals:
     @pytest.mark.parametrize(
@@ -201,16 +191,6 @@ class TestRefusals:
         with pytest.raises(SchemaError, match=message):
             score([first, {**second, **change}])
 
-    def test_nor_must_files(self) -> None:
-        with pytest.raises(SchemaError, match="'2_i' of perturbed rows 2; all copies"):
-            evaluate_perturbed(
-                Data(ROWS),
-                SAID,
-                perturbed=[stated()[:1], stated(label_effect="uncertain")[1:]],
-                perturbed_predictions=[SAID_OF_COPIES[:1], SAID_OF_COPIES[1:]],
-                registry=REGISTRY,
-            )
-
     @pytest.mark.parametrize("column", ["label_effect", "families"])
     def test_one_column_needs_the_other(self, column: str) -> None:
         rows = [
@@ -242,9 +222,9 @@ def test_a_file_says_the_same_as_rows(tmp_path: Path) -> None:
         tmp_path / "copies.parquet"
     )
     table.write_ndjson(tmp_path / "copies.jsonl")
-    expected = score(stated(families=())).scores
+    expected = scores_of(score(stated(families=())))
     for copies in (table, tmp_path / "copies.parquet", tmp_path / "copies.jsonl"):
-        assert score(copies).scores == expected
+        assert scores_of(score(copies)) == expected
 
 
 @pytest.mark.slow
@@ -253,7 +233,7 @@ def test_a_table_may_hold_categories() -> None:
         pl.col("perturbation", "label_effect").cast(pl.Categorical),
         pl.col("families").cast(pl.List(pl.Categorical)),
     )
-    assert score(table).scores == score(stated()).scores
+    assert scores_of(score(table)) == scores_of(score(stated()))
 
 
 class TestWhatHasNoCounterpart:
@@ -263,7 +243,3 @@ class TestWhatHasNoCounterpart:
 
         [notice] = score(stated(), dataset=Macro).notices
         assert "under perturbation there is no macro:topic" in notice
-
-    def test_scores_that_a_data_set_gives_itself_are_named(self) -> None:
-        [notice] = score(stated(), dataset=SelfScored).notices
-        assert "scores itself; these scores are of the originals only" in notice

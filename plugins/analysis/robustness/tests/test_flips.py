@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from evalkit import Result
 from evalkit.errors import DataError, StorageError
 from evalkit.runs.stored import read_run
 from evalkit_analysis_robustness.flips import FLIPS, find_flips
+from evalkit_analysis_robustness.results import find_effects
 
 from .perturbed_plugins import REGISTRY, Data, answers, copy, evaluate, example, found
 
@@ -58,8 +60,8 @@ def test_pairs_come_by_what_happened_to_them() -> None:
     assert flips.n == 6
     assert flips.counts == dict(zip(FLIPS, (2, 1, 1), strict=True))
     assert rows("flip", "perturbation", "input_id", "id") == [
-        ("right-to-wrong", "invariant", "1", "1_i"),
         ("right-to-wrong", "contrast", "4", "4_c"),
+        ("right-to-wrong", "invariant", "1", "1_i"),
         ("wrong-to-right", "invariant", "2", "2_i"),
         ("wrong-to-other-wrong", "invariant", "3", "3_i"),
     ]
@@ -67,7 +69,7 @@ def test_pairs_come_by_what_happened_to_them() -> None:
 
 def test_answers_and_predictions_stand_before_and_after() -> None:
     names = ("original_answer", "answer", "original_pred", "pred", "tags")
-    assert rows(*names)[1] == ("c", "a", "c", "c", [])
+    assert rows(*names)[0] == ("c", "a", "c", "c", [])
 
 
 @pytest.mark.parametrize(
@@ -76,7 +78,7 @@ def test_answers_and_predictions_stand_before_and_after() -> None:
         ({"perturbation": "invariant"}, 3, ["1_i", "2_i", "3_i"]),
         ({"perturbation": "swap"}, 1, []),
         ({"perturbation": "doubtful"}, 1, []),
-        ({"perturbation": "family:robustness"}, 5, ["1_i", "4_c", "2_i", "3_i"]),
+        ({"perturbation": "family:robustness"}, 5, ["4_c", "1_i", "2_i", "3_i"]),
         ({"tag": "x"}, 4, ["1_i", "3_i"]),
         ({"tag": "y", "perturbation": "invariant"}, 1, ["2_i"]),
     ],
@@ -149,11 +151,20 @@ class TestRefusals:
     def test_a_run_that_lost_its_copies(self, tmp_path: Path) -> None:
         path = evaluate(ROWS, SAID, COPIES, SAID_OF_COPIES, out=tmp_path).path
         assert path is not None
-        stored = read_run(path)
-        assert stored.perturbed_examples is not None
-        stored.perturbed_examples = stored.perturbed_examples.drop("right")
-        with pytest.raises(StorageError, match="has no scores of single copies"):
-            find_flips(stored)
-        (path / "perturbed.parquet").unlink()
-        with pytest.raises(StorageError, match=r"perturbed\.parquet: is missing"):
+        [run, *_] = find_effects(read_run(path)).runs
+        assert run.path is not None
+        (run.path / "examples.parquet").unlink()
+        with pytest.raises(StorageError, match=r"examples\.parquet: is missing"):
             find_flips(read_run(path))
+
+    def test_a_run_of_perturbed_examples_finds_its_originals(
+        self, tmp_path: Path
+    ) -> None:
+        whole = evaluate(ROWS, SAID, COPIES, SAID_OF_COPIES, out=tmp_path)
+        [run] = [
+            each for each in whole.perturbed if each["right"].perturbation == "swap"
+        ]
+        assert find_flips(read_run(run.path)).n == 1
+        shutil.rmtree(whole.path)
+        with pytest.raises(StorageError, match="run of the unperturbed examples"):
+            find_flips(read_run(run.path))

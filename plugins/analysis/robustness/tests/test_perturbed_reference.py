@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from row_intervals import mean_interval, proportion_interval
 
 from evalkit import Result
 from evalkit.errors import AlignmentError
-from evalkit_analysis_compare.effective_pairs import share_difference_interval
 
 from .perturbed_plugins import LABELS, Clustered, Data, evaluate, example, scores_of
 
@@ -59,7 +57,6 @@ class Case(NamedTuple):
     copies: list[dict[str, Any]]
     said_of_copies: list[dict[str, Any]]
     policy: str
-    weight: str
     clustered: bool
 
 
@@ -97,7 +94,6 @@ def cases(draw: st.DrawFn) -> Case:
         copies,
         [row for row in said_of_copies if row["label"]],
         draw(st.sampled_from(["wrong", "skip"])),
-        draw(st.sampled_from(["original", "copy"])),
         draw(st.booleans()),
     )
 
@@ -113,7 +109,6 @@ def scored(case: Case, metrics: Sequence[str] = ()) -> Result:
         metrics=["right", "distance", *metrics],
         on_missing=case.policy,
         on_invalid=case.policy,
-        weight=case.weight,
     )
 
 
@@ -160,7 +155,6 @@ class Reference:
 
     def __init__(self, case: Case, metric: str) -> None:
         self.originals, self.copies = read(case)
-        self.weight = case.weight
         self.metric = METRICS[metric]
         self.worse = min if metric == "right" else max
 
@@ -182,7 +176,6 @@ class Reference:
         self,
         members: Sequence[Answered],
         value: Callable[[Answered], float | None],
-        by_original: bool,
         reduce: Callable[[list[float]], float] = lambda v: sum(v) / len(v),
     ) -> Expected:
         values = [
@@ -191,14 +184,13 @@ class Reference:
             if (found := value(copy)) is not None
         ]
         used = len(values)
-        if by_original:
-            by_uid: dict[str, list[Value]] = {}
-            for each in values:
-                by_uid.setdefault(each.original.row["uid"], []).append(each)
-            values = [
-                Value(reduce([each.value for each in group]), group[0].original)
-                for group in by_uid.values()
-            ]
+        by_uid: dict[str, list[Value]] = {}
+        for each in values:
+            by_uid.setdefault(each.original.row["uid"], []).append(each)
+        values = [
+            Value(reduce([each.value for each in group]), group[0].original)
+            for group in by_uid.values()
+        ]
         return Expected(values, len(members), used)
 
     def difference(self, copy: Answered) -> float | None:
@@ -227,10 +219,9 @@ class Reference:
 
         return value
 
-    def original(self, members: Sequence[Answered], by_original: bool) -> Expected:
+    def original(self, members: Sequence[Answered]) -> Expected:
         found = [copy.original for copy in members]
-        if by_original:
-            found = list({each.row["uid"]: each for each in found}.values())
+        found = list({each.row["uid"]: each for each in found}.values())
         values = [
             Value(score, each)
             for each in found
@@ -255,7 +246,7 @@ class Reference:
         )
 
     def of_group(
-        self, view: str, members: Sequence[Answered], by_original: bool, judges: bool
+        self, view: str, members: Sequence[Answered], judges: bool
     ) -> dict[str, Expected]:
         invariant = [
             copy
@@ -263,13 +254,13 @@ class Reference:
             if PERTURBATIONS[copy.row["perturbation"]][0] == "invariant"
         ]
         expected = {
-            "original": self.original(members, by_original),
-            "perturbed": self.mean(members, self.score, by_original),
-            "drop": self.mean(members, self.difference, by_original),
+            "original": self.original(members),
+            "perturbed": self.mean(members, self.score),
+            "drop": self.mean(members, self.difference),
         }
-        expected["worst"] = self.mean(members, self.worst, True, self.worse)
+        expected["worst"] = self.mean(members, self.worst, self.worse)
         if self.has_invariant(view):
-            expected["agreement"] = self.mean(invariant, self.agreement, by_original)
+            expected["agreement"] = self.mean(invariant, self.agreement)
         if judges:
             for name, (before, after) in {
                 "right-to-wrong": (1.0, 0.0),
@@ -277,10 +268,10 @@ class Reference:
                 "wrong-to-other-wrong": (0.0, 0.0),
             }.items():
                 flip = self.flip(before, after)
-                expected[name] = self.mean(members, flip, by_original)
+                expected[name] = self.mean(members, flip)
             if PERTURBATIONS.get(view, ("",))[0] == "transforms":
                 were_right = [c for c in members if self.score(c.original) == 1]
-                expected["expected"] = self.mean(were_right, self.score, by_original)
+                expected["expected"] = self.mean(were_right, self.score)
                 expected["consistency"] = expected["worst"]
         return expected
 
@@ -289,7 +280,7 @@ class Reference:
         standing = [each for each in self.standing(everyone) if is_in(each, tag)]
         copies = [each for each in standing if each.original is not None]
         alone = [each for each in standing if each.original is None]
-        expected = self.mean(copies, self.worst, True, self.worse)
+        expected = self.mean(copies, self.worst, self.worse)
         own = [
             Value(score, each)
             for each in alone
@@ -326,53 +317,19 @@ def check(result: Result, key: Key, expected: Expected) -> None:
     assert score.value == pytest.approx(values.mean()), key
 
 
-def check_interval(
-    result: Result,
-    key: Key,
-    expected: Expected,
-    clusters: Callable[[Answered], Any] | None,
-) -> None:
-    [score] = [
-        score
-        for score in scores_of(result)
-        if (score.metric, score.perturbation, score.computed_on, score.tag) == key
-    ]
-    values = np.array([each.value for each in expected.values])
-    if not len(values):
-        return
-    numbers = None
-    if clusters is not None:
-        names = [clusters(each.original) for each in expected.values]
-        numbers = np.unique(names, return_inverse=True)[1]
-        assert score.n_clusters == len(set(names)), key
-    else:
-        assert score.n_clusters is None, key
-    is_share = key[0] == "right" and bool(np.isin(values, (0.0, 1.0)).all())
-    of_values = proportion_interval if is_share else mean_interval
-    if key[0] == "right" and key[2] == "drop":
-        of_values = share_difference_interval
-    interval = of_values(values, numbers, 0.95)
-    if interval.low is None:
-        assert score.ci is None, key
-    else:
-        assert score.ci == pytest.approx((interval.low, interval.high)), key
-
-
-def expectations(case: Case, metric: str) -> Iterator[tuple[Key, Expected, Any]]:
-    """Give every quantity of a metric, and what its rows are clustered by."""
+def expectations(case: Case, metric: str) -> Iterator[tuple[Key, Expected]]:
+    """Give every quantity of a metric."""
     reference = Reference(case, metric)
     sides = (reference.originals.values(), reference.copies)
     if not all(any(each.counts for each in side) for side in sides):
         return  # then all scores are null, see TestEdges
     for view, everyone in reference.views():
-        uids = [copy.original.row["uid"] for copy in everyone]
-        by_original = case.weight == "original" or len(set(uids)) == len(uids)
         tags = sorted({tag for copy in everyone for tag in copy.tags})
         if tags and any(not copy.tags for copy in everyone):
             tags.append(UNTAGGED)
         for tag in (None, *tags):
             members = [copy for copy in everyone if is_in(copy, tag)]
-            found = reference.of_group(view, members, by_original, metric == "right")
+            found = reference.of_group(view, members, metric == "right")
             if view.startswith("family:"):
                 found["worst-of-all"] = reference.family_worst(everyone, tag)
                 has_tags = any(each.tags for each in reference.standing(everyone))
@@ -381,11 +338,7 @@ def expectations(case: Case, metric: str) -> Iterator[tuple[Key, Expected, Any]]
                 if tag is not None and not is_offered:
                     del found["worst-of-all"]
             for computed_on, expected in found.items():
-                of_originals = by_original or computed_on in (
-                    *("worst", "worst-of-all", "consistency"),
-                )
-                cluster = "page" if case.clustered else None if of_originals else "uid"
-                yield (metric, view, computed_on, tag), expected, cluster
+                yield (metric, view, computed_on, tag), expected
 
 
 # each example is a whole evaluation
@@ -398,13 +351,9 @@ def test_every_quantity_is_what_plain_python_makes_of_it(case: Case) -> None:
     result = scored(case)
     seen = set()
     for metric in METRICS:
-        for key, expected, cluster in expectations(case, metric):
+        for key, expected in expectations(case, metric):
             seen.add(key)
             check(result, key, expected)
-            by = (
-                None if cluster is None else (lambda each, name=cluster: each.row[name])
-            )
-            check_interval(result, key, expected, by)
     for score in scores_of(result):
         if score.value is not None:
             name = str(score.perturbation)
@@ -422,8 +371,8 @@ def test_the_order_of_rows_does_not_matter(case: Case, order: random.Random) -> 
         return
     parts = (case.rows, case.said, case.copies, case.said_of_copies)
     shuffled = [order.sample(part, len(part)) for part in parts]
-    again = Case(*shuffled, case.policy, case.weight, case.clustered)
-    assert scored(again).scores == scored(case).scores
+    again = Case(*shuffled, case.policy, case.clustered)
+    assert scores_of(scored(again)) == scores_of(scored(case))
 
 
 @pytest.mark.slow
@@ -439,12 +388,12 @@ def test_the_order_of_rows_does_not_matter_for_whole_sets() -> None:
         {"id": row["uid"], "label": LABELS[number % 3]}
         for number, row in enumerate(copies)
     ]
-    case = Case(rows, said, copies, of_copies, "skip", "original", False)
+    case = Case(rows, said, copies, of_copies, "skip", False)
     again = case._replace(
         rows=rows[::-1], said=said[3:] + said[:3], copies=copies[::-1]
     )
     both = [scored(each, ["macro-recall"]) for each in (case, again)]
-    for one, other in zip(both[0].scores, both[1].scores, strict=True):
+    for one, other in zip(*map(scores_of, both), strict=True):
         assert one._asdict() == pytest.approx(other._asdict(), nan_ok=True)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import evalkit
+from evalkit_analysis_robustness import evaluate_perturbed
 
 CODE = '''
 import json
@@ -18,6 +19,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import evalkit
+from evalkit_analysis_robustness import evaluate_perturbed
 
 
 def note(name):
@@ -212,9 +214,8 @@ class Bench:
         given = options.pop("said", said)
         path = self.folder / "data.jsonl"
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        return evalkit.evaluate(
-            str(path), given, task="sentiment", metrics=metrics, **options
-        )
+        call = evaluate_perturbed if "perturbed" in options else evalkit.evaluate
+        return call(str(path), given, task="sentiment", metrics=metrics, **options)
 
 
 @pytest.fixture

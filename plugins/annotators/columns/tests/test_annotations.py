@@ -15,6 +15,7 @@ from evalkit.base import failures
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.recording import recorded_component
+from evalkit_analysis_robustness import find_effects
 from evalkit_annotators_columns import annotations, cache
 from evalkit_annotators_columns.bound import BoundAnnotator
 from evalkit_commands_perturb import perturb
@@ -422,12 +423,11 @@ def test_copies_are_annotated_too(bench: Bench) -> None:
         [], ["words"], rows=rows, perturbed=[copies], perturbed_predictions=[answers]
     )
     assert len(bench.asked()) == 6
-    (told,) = result.record.columns
-    assert told.rows == 6
-    assert result.perturbed_examples is not None
-    assert result.perturbed_examples["length"].to_list() == [2, 2, 2]
-    assert result.column_details["length"]["copy"].to_list() == [False] * 3 + [True] * 3
-    values = {s.computed_on: s.value for s in result.under_perturbation}
+    for run in (result, *result.perturbed):
+        (told,) = run.record.columns
+        assert told.rows == 3
+        assert run.examples["length"].to_list() == [2, 2, 2]
+    values = {s.computed_on: s.value for s in find_effects(result).scores}
     assert (values["original"], values["perturbed"]) == (2, 2)
 
 

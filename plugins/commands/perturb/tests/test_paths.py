@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 import evalkit
 from evalkit.errors import EvalkitError, PluginError
+from evalkit_analysis_robustness import evaluate_perturbed, find_effects
 from evalkit_commands_perturb import perturb, perturb_dataset
 from evalkit_commands_perturb.texts import find_texts, paths_of_texts, read_path
 
@@ -241,7 +242,7 @@ def test_stored_copies_are_matched_and_named(tmp_path: Path) -> None:
     assert [*made[0]["edits"]] == ["messages[0].content", "messages[2].content"]
     again = only(perturb(rows[:1], name, task=Chat, fields=fields, edits=True))
     assert again == made[0]
-    result = evalkit.evaluate(
+    result = evaluate_perturbed(
         data,
         [{"id": row["uid"], "label": "away"} for row in rows],
         task=Chat,
@@ -250,7 +251,7 @@ def test_stored_copies_are_matched_and_named(tmp_path: Path) -> None:
     )
     (drop,) = [
         score
-        for score in result.under_perturbation
+        for score in find_effects(result).scores
         if (score.computed_on, score.perturbation) == ("drop", name)
     ]
     assert drop.value == 1.0

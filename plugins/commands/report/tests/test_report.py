@@ -15,6 +15,7 @@ from click.testing import Result as Done
 
 import evalkit
 from evalkit_analysis_compare import Comparison, compare
+from evalkit_analysis_robustness import evaluate_perturbed
 from evalkit_commands_report import tag_scores
 from evalkit_commands_report.bars import bar_lines
 from evalkit_commands_report.gathering import gather
@@ -460,7 +461,7 @@ def test_a_drop_of_fewer_originals_than_its_scores_says_so() -> None:
         | {"families": ["robustness"], "label_effect": "invariant"}
         for row in rows
     ]
-    result = evalkit.evaluate(
+    result = evaluate_perturbed(
         data=rows,
         predictions=[{"id": row["uid"], "label": "positive"} for row in rows[1:]],
         task="sentiment",

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 import evalkit
 from evalkit_analysis_compare import compare
+from evalkit_analysis_robustness import evaluate_perturbed, find_effects
 
 COUNTS = st.integers(1, 2**53)
 AMOUNTS = st.floats(1e-6, 1e12)
@@ -78,7 +79,8 @@ def predict(
 
 def evaluate(predictions: Any, **options: Any) -> evalkit.Result:
     given = {"metrics": METRICS, "data": DATA, "task": Task, **options}
-    return evalkit.evaluate(predictions=predictions, **given)
+    call = evaluate_perturbed if "perturbed" in options else evalkit.evaluate
+    return call(predictions=predictions, **given)
 
 
 @pytest.mark.parametrize(("name", "expected"), [*zip(NAMES, EXPECTED, strict=True)])
@@ -329,7 +331,7 @@ def test_perturbed_copies_have_no_part_in_it(tmp_path: Path) -> None:
     said = [{"id": row["uid"], "label": "a"} for row in copies]
     path = predict(tmp_path, FULL)
     result = evaluate(path, perturbed=[copies], perturbed_predictions=[said])
-    under = {s.metric for s in result.scores if s.perturbation is not None}
+    under = {s.metric for s in find_effects(result).scores}
     assert under == {"accuracy"}
     assert result["peak-memory"].value == 1.5
     assert not result.errors

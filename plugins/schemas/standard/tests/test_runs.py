@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-import evalkit
 from evalkit.adapters import checked_rows
+from evalkit_analysis_robustness import evaluate_perturbed
 from evalkit_commands_perturb import perturb_dataset
 from evalkit_schemas_standard import named_schema
 
@@ -43,7 +43,7 @@ class Short(evalkit.Metric):
 FILES = {
     "scores.parquet": "run.Score",
     "examples.parquet": "run.Example",
-    "perturbed.parquet": "run.Copy",
+    "families.parquet": "run.Score",
     "columns/length.parquet": "run.Annotation",
     "statistics/accuracy.parquet": "run.Statistic",
     "statistics/short.parquet": "run.Statistic",
@@ -78,7 +78,7 @@ def run(tmp_path: Path, fake_distribution: Callable[..., Any]) -> Path:
     rows[1]["label"] = "strange"
     rows[2] = rows[3]
     rows.append({**rows[4], "id": "nobody"})
-    result = evalkit.evaluate(
+    result = evaluate_perturbed(
         "sample-nli",
         rows,
         metrics=["accuracy", "short"],

@@ -11,7 +11,7 @@ import polars as pl
 
 from evalkit.base.columns import all_named, named
 from evalkit.errors import MetricError
-from evalkit.inference.intervals import Floats
+from evalkit.inference.intervals import Floats, Integers
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.calls import call_finalize, merge_by_group, value_columns
 from evalkit.scoring.group_intervals import NO_INTERVAL
@@ -196,7 +196,7 @@ class _Drawn:
             return cls.none(f"resampling failed: {error}")
         reach = None
         if are_labels:
-            reach = _reach(both, keys, tables)
+            reach = label_reach(both, keys, tables.pair.clusters)
         differing = source.effective_differing
         return cls(draws, swaps, method, differing, most_apart(metric), reach)
 
@@ -206,15 +206,22 @@ class _Drawn:
         return cls(reason, reason, "none")
 
 
-def _reach(parts: SumPair, keys: Sequence[str], tables: PairedTables) -> Reach:
-    """Return how far the interval of the share of right answers reaches."""
+def label_reach(
+    parts: SumPair, keys: Sequence[str], clusters: Integers | None
+) -> Reach:
+    """Return how far the interval of the share of right answers reaches.
+
+    Args:
+        parts: The label pairs of either side, with their `example`.
+        keys: Names of the columns of label and prediction.
+        clusters: The cluster of every example; None for independent examples.
+    """
     is_right = named(keys[0]).eq_missing(named(keys[1]))
     first, second = (
         part.group_by("example").agg(right=is_right.mean()) for part in parts
     )
     both = first.join(second, on="example", suffix="_second").sort("example")
     differences = (both["right"] - both["right_second"]).to_numpy()
-    clusters = tables.pair.clusters
     if clusters is not None:
         clusters = clusters[both["example"].to_numpy()]
     return partial(share_reach, differences, clusters)

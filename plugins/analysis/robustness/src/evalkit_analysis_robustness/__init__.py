@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from evalkit_analysis_robustness.flips import find_flips as find_flips
     from evalkit_analysis_robustness.results import Effects as Effects
     from evalkit_analysis_robustness.results import find_effects as find_effects
+    from evalkit_analysis_robustness.results import record_of as record_of
     from evalkit_analysis_robustness.sources import find_stored as find_stored
 else:
     __getattr__, __dir__, __all__ = lazy_names(
@@ -21,7 +22,7 @@ else:
         {
             "evaluation": "evaluate_perturbed",
             "flips": "Flips find_flips",
-            "results": "Effects find_effects",
+            "results": "Effects find_effects record_of",
             "sources": "find_stored",
         },
         __name__,

@@ -44,6 +44,7 @@ from evalkit_analysis_compare.paired_sums import (
 )
 from evalkit_analysis_compare.randomised_tests import Significance
 from evalkit_analysis_compare.replicates import Replicates, most_apart
+from evalkit_analysis_compare.sets import Reach, label_reach
 from evalkit_analysis_compare.sign_flips import flip_test
 from evalkit_analysis_compare.spreads import spread_of
 from evalkit_analysis_compare.swap_tests import AllSwaps, RandomSwaps, Swaps
@@ -191,7 +192,7 @@ class SetDrops:
         self, drops: Sequence[GroupScore], levels: DropLevels
     ) -> list[tuple[GroupScore, Difference | None]]:
         """Return the drops of one group with their intervals, and their tests."""
-        reason, source = self._source(drops[0].group)
+        reason, source, reach = self._source(drops[0].group)
         if source is None:
             nothing = without_interval(reason)
             return [(drop._replace(interval=nothing), None) for drop in drops]
@@ -212,6 +213,7 @@ class SetDrops:
                 source.effective_differing,
                 most_apart(self._metric),
                 drop.value,
+                reach,
             )
             drop = drop._replace(interval=replicates.interval(self._confidence))
             level = levels.of(drop)
@@ -223,19 +225,24 @@ class SetDrops:
             found.append((drop, test))
         return found
 
-    def _source(self, group: int) -> tuple[str, UnitSums | None]:
+    def _source(self, group: int) -> tuple[str, UnitSums | None, Reach | None]:
         """Return the sums of a group's units; or why they are not resampled."""
         parts = [side.get((group,)) for side in self._sides]
         if parts[0] is None or parts[1] is None:
-            return "no example was scored in both runs", None
-        keys = list(self._metric.keys)
-        source = UnitSums((parts[0], parts[1]), keys, self._columns, self._units)
+            return "no example was scored in both runs", None, None
+        both, keys = (parts[0], parts[1]), list(self._metric.keys)
+        clustered = self._units.clustered
+        source = UnitSums(both, keys, self._columns, self._units)
         if source.size > MOST_CELLS:
-            return "the group is too large to resample", None
+            return "the group is too large to resample", None, None
         if len(source.keys) < 2:
-            clustered = self._units.clustered
-            return "all examples are in one cluster" if clustered else "n is 1", None
-        return "", source
+            why = "all examples are in one cluster" if clustered else "n is 1"
+            return why, None, None
+        reach = None
+        if self._metric.counts_labels:
+            clusters = self._units.codes if clustered else None
+            reach = label_reach(both, keys, clusters)
+        return "", source, reach
 
     def _swaps(self, source: UnitSums) -> Swaps:
         every = source.all_swaps()

@@ -169,6 +169,8 @@ def _pairs(original: Result, run: Result, metric: str) -> pl.DataFrame:
 def _scores(result: Result, frame: pl.DataFrame, metric: str) -> pl.Expr:
     name = score_column_of(frame, metric)
     if name not in frame.columns:
+        if not frame["status"].is_in(result.record.policies.counted).any():
+            return pl.lit(None, pl.Float64)
         raise StorageError(f"{_where(result)} has no scores of single copies")
     return named(name)
 

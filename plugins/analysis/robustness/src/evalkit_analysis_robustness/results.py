@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evalkit.base.copies import FAMILY
 from evalkit.errors import StorageError
@@ -94,6 +94,28 @@ def find_effects(result: Result) -> Effects:
     scores += _scores(result, FAMILIES_FILE)
     order = {score.metric: place for place, score in reversed([*enumerate(scores)])}
     return Effects(runs, sorted(scores, key=lambda score: order[score.metric]))
+
+
+def record_of(result: Result) -> dict[str, Any]:
+    """Return what `run.json` holds, with the runs of perturbed examples.
+
+    Args:
+        result: A run of unperturbed examples.
+
+    Returns:
+        Its record; in `perturbed` those of the perturbed examples, each with the
+        `effects` of its perturbation, and in `families` those of families.
+    """
+    effects = find_effects(result)
+    perturbed = [
+        {
+            **run.to_dict(),
+            "effects": [score._asdict() for score in _scores(run, EFFECTS_FILE)],
+        }
+        for run in effects.runs
+    ]
+    families = [score._asdict() for score in _scores(result, FAMILIES_FILE)]
+    return {**result.to_dict(), "perturbed": perturbed, "families": families}
 
 
 def find_original(result: Result) -> Result:

@@ -45,6 +45,7 @@ from evalkit.runs.scores import group_record, shown_as
 from evalkit.scoring.evidence import example_column, interval_kind
 from evalkit.scoring.grouping import WHOLE
 from evalkit.scoring.records import MetricScores
+from evalkit.scoring.unscored import NOTHING_SCORED
 from evalkit_analysis_robustness.drops import TestedScore, adjust
 from evalkit_analysis_robustness.pairs import PairGroups
 from evalkit_analysis_robustness.perturbations import View
@@ -118,6 +119,8 @@ class _Scorer:
     def _prepare(self, found: MetricScores) -> str | None:
         """Get the per-example scores; or return why there are no scores."""
         metric = found.metric
+        if found.statistics is None and not metric.has("compute"):
+            return found.scores[0].reason or NOTHING_SCORED
         reason = self._tables.why_not(found.name)
         if reason or example_column(metric) is None or found.per_example is None:
             return reason

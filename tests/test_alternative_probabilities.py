@@ -158,14 +158,6 @@ def test_an_alternative_without_an_answer_is_left_out() -> None:
     assert any("1 alternative without a declared label" in n for n in result.notices)
 
 
-def test_they_are_not_kept_where_answers_are_extracted_anew(tmp_path: Path) -> None:
-    said = response(("neutral", -5.0), ("so positive", -0.1))
-    result = evaluated([said], extract="labels", out=tmp_path)
-    assert result.path is not None
-    with pytest.raises(evalkit.EvalkitError, match="computed from the answers of its"):
-        evalkit.rescore(result.path, extract="labels:where=whole")
-
-
 def test_a_prediction_need_not_be_the_likeliest() -> None:
     said = response(("neutral", -3.0), ("positive", -0.1))
     result = evalkit.evaluate(One, [said], metrics=["accuracy", "ece"])

@@ -27,7 +27,8 @@ Start = Callable[..., "subprocess.Popen[str]"]
 
 SCRIPT = str(Path(sys.executable).with_name("evalkit"))
 FILES = {
-    *("examples.parquet", "problems.jsonl", "run.json", "scores.parquet"),
+    *("examples.parquet", "problems.jsonl", "responses.parquet", "run.json"),
+    "scores.parquet",
     "statistics",
 }
 

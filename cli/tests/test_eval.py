@@ -56,6 +56,7 @@ def test_json_is_the_run_file_and_scores_are_right(
     assert sorted(path.name for path in folder.iterdir()) == [
         "examples.parquet",
         "problems.jsonl",
+        "responses.parquet",
         "run.json",
         "scores.parquet",
         "statistics",

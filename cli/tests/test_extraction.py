@@ -1,4 +1,4 @@
-"""`--extract` of `eval`, `validate` and `rescore`, and `show --unparsed`."""
+"""`--extract` of `eval` and `validate`, and `show --unparsed`."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ def test_answers_are_taken_out_and_the_others_listed() -> None:
 @pytest.mark.usefixtures("files")
 def test_a_run_is_rescored_by_other_extractors() -> None:
     _run("eval", *_DATA, "--extract", "boxed|labels")
-    made = json.loads(_run("rescore", "latest", "--extract", "labels", "--json").stdout)
+    data = ("eval", *_DATA[:-2], "-p", "latest")
+    made = json.loads(_run(*data, "--extract", "labels", "--json").stdout)
     assert made["extraction"]["ok"] == 2
-    assert made["parent"]
     accuracy = [each for each in made["scores"] if each["metric"] == "accuracy"]
     assert accuracy[0]["value"] == 0.5
     refused = _run("rescore", "latest")
     assert refused.exit_code == 2
-    assert "name a metric (-m NAME), a judge (--annotate) or" in refused.output
+    assert "name a metric (-m NAME)" in refused.output
 
 
 @pytest.mark.usefixtures("files")
@@ -109,9 +109,10 @@ def test_a_user_is_warned_first_where_most_responses_were_not_read() -> None:
     assert "4 of 4 responses by after:Anwer:|labels" in lines[0]
     assert "after: the cue is not there; they count as wrong" in lines[0]
     assert lines[1].endswith("such as that to '0': 'Answer: positive'")
-    assert "rescore" in lines[2]
+    assert " -p " in lines[2]
     assert "--extract labels, which reads 2 of them" in lines[2]
-    again = _run("rescore", "latest", "--extract", "after:Anser:|labels", "-q")
+    data = ("eval", *_DATA[:-2], "-p", "latest")
+    again = _run(*data, "--extract", "after:Anser:|labels", "-q")
     assert "4 of 4 responses by after:Anser:|labels" in again.stderr.splitlines()[0]
     asked = _run("eval", *_DATA, "--extract", "after:Anwer:|labels", "--no-examples")
     assert "4 of 4 responses" in asked.stderr

@@ -258,6 +258,7 @@ def test_what_was_left_out_is_shown_beside_every_score(
         "notice: 2 missing examples left out of the scores",
         f"2 of 4 examples scored; not scored: 2 missing; see {only_run(tmp_path)}/"
         "problems.jsonl",
+        "responses.parquet",
         f"run folder: {only_run(tmp_path)}",
     ]
 

@@ -49,7 +49,7 @@ def files(run: Path) -> list[Path]:
 
 def read_all(run: Path) -> None:
     found = read_run(run)
-    _ = (found.examples, found.statistics, list(found.problems))
+    _ = (found.examples, found.responses, found.statistics, list(found.problems))
 
 
 def test_a_record_holds_the_digests_of_all_other_files(run: Path) -> None:

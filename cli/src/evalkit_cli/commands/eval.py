@@ -89,11 +89,11 @@ if TYPE_CHECKING:
     "--predictions",
     "files",
     multiple=True,
-    metavar="[MODEL=]FILE",
+    metavar="[MODEL=]FILE|RUN",
     help="JSON lines, CSV, TSV, Parquet, Arrow, or plain lines in the data's order; "
-    "a path, a URI such as s3://bucket/file.jsonl, or - for the standard input; repeat "
-    "it for several models. Without it, predictions that ship with the data set are "
-    "scored.",
+    "a path, a URI such as s3://bucket/file.jsonl, - for the standard input, or a run, "
+    "whose responses are evaluated again; repeat it for several models. Without it, "
+    "predictions that ship with the data set are scored.",
 )
 @click.option(
     "--predictions-dir",
@@ -261,7 +261,7 @@ def eval_command(
                 ask_about_copies(models, options, several, folder, out)
         else:
             names = chosen_datasets(datasets, data, task)
-            work = _jobs(registry, names, files, model, quiet, folder)
+            work = _jobs(registry, names, files, model, quiet, folder, out)
         copies = find_copies(options, len(work), out)
         scored = evaluation_options(options, chosen_metrics(registry, metrics, params))
         with watched(quiet) as progress:
@@ -341,6 +341,7 @@ def _jobs(
     model: str | None,
     quiet: bool,
     folder: Path,
+    runs: Path,
 ) -> list[Job]:
     if not files:
         return [
@@ -351,7 +352,7 @@ def _jobs(
             "-p names predictions on one data set; of several take --predictions-dir, "
             "with a file named after each."
         )
-    return jobs_of_files(datasets[0], files, model, folder)
+    return jobs_of_files(datasets[0], files, model, folder, runs)
 
 
 def _print(results: list[Result], table_format: str, **how: bool) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from evalkit_cli.options.annotators import against_option, run_against
 from evalkit_cli.options.completion import complete_names, complete_runs
 from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.metrics import chosen_metrics, params_option
@@ -21,7 +20,6 @@ from evalkit_cli.options.runs import (
 from evalkit_cli.options.scoring import jobs_option, observer_option
 from evalkit_cli.printing.progress_bar import watched
 from evalkit_cli.printing.streams import plugin_output_to_stderr
-from evalkit_cli.printing.unread_answers import warn_of_unread
 
 
 @click.command("rescore")
@@ -35,15 +33,6 @@ from evalkit_cli.printing.unread_answers import warn_of_unread
     shell_complete=complete_names("metrics"),
     help="Compute this metric; repeatable.",
 )
-# without a variable: what is set for `eval` must not make `rescore -m` another command
-@click.option(
-    "--extract",
-    metavar="NAME[:…]|…",
-    help="Take the answers out of the responses of RUN again, by these extractors "
-    "('after:Answer:|choice', a file with a list of them), and compute all metrics of "
-    "RUN of these.",
-)
-@against_option
 @click.option(
     "--data",
     metavar="FILE",
@@ -62,8 +51,6 @@ from evalkit_cli.printing.unread_answers import warn_of_unread
 def rescore_command(
     run: str,
     metrics: tuple[str, ...],
-    extract: str | None,
-    against: str | None,
     data: str | None,
     params: Path | None,
     jobs: int,
@@ -74,7 +61,7 @@ def rescore_command(
     quiet: bool,
     verbose: bool,
 ) -> None:
-    """Compute further metrics of a run, or all by other answers, from its folder.
+    """Compute further metrics of a run from its folder.
 
     \b
     A RUN is the path of a run, the start of its id, `latest`, or a model: its newest
@@ -83,13 +70,12 @@ def rescore_command(
     Examples:
       evalkit rescore latest -m macro-f1
       evalkit rescore 3f2a -m macro-f1:labels=seen -m accuracy
-      evalkit rescore 3f2a --extract "after:Answer:|choice"
-      evalkit rescore runs/hatecheck/3f2a90c1d5e6b7f8 -m my-metric -o runs --json
+      evalkit rescore gpt@hatecheck -m my-metric -o runs --json
 
     The predictions are not needed any more, and the data only by metrics that ask for
     a field of the input. What is written is a new run that names RUN as its parent and
-    holds its scores too; RUN stays as it is. With --extract the answers are taken out
-    of the responses that RUN holds again, and all its metrics are computed of them.
+    holds its scores too; RUN stays as it is. To read the responses of RUN in another
+    way, evaluate them again: evalkit eval DATASET --predictions RUN --extract ….
 
     Exit codes: 0 done; 1 an error, such as a run that is not there, or a metric that
     failed; 2 wrong usage.
@@ -97,17 +83,14 @@ def rescore_command(
     from evalkit import Registry, rescore
     from evalkit_cli.printing.new_runs import print_new_run
 
-    if not metrics and extract is None:
-        raise click.UsageError("name a metric (-m NAME) or extractors (--extract).")
+    if not metrics:
+        raise click.UsageError("name a metric (-m NAME).")
     registry = Registry()
     with plugin_output_to_stderr(), watched(quiet) as progress:
         [path] = run_paths([run], folder, quiet=quiet)
-        other = run_against(against, folder)
         result = rescore(
             path,
             chosen_metrics(registry, metrics, params) or (),
-            extract=extract,
-            against=other,
             data=data,
             folder=folder,
             out=folder,
@@ -116,6 +99,4 @@ def rescore_command(
             registry=registry,
             progress=progress,
         )
-    if extract is not None:
-        warn_of_unread([result])
     print_new_run(result, table_format, as_json=as_json, quiet=quiet, verbose=verbose)

@@ -49,15 +49,21 @@ def single_model(models: Sequence[str]) -> str | None:
 
 
 def jobs_of_files(
-    dataset: str, files: tuple[str, ...], model: str | None, folder: Path
+    dataset: str,
+    files: tuple[str, ...],
+    model: str | None,
+    folder: Path,
+    runs: Path | None = None,
 ) -> list[Job]:
     """Make a job of each file that was named.
 
     Args:
         dataset: The data set.
-        files: `[MODEL=]FILE`, where `-` stands for the standard input.
+        files: `[MODEL=]FILE`, where `-` stands for the standard input; or the name of
+            a run.
         model: The name given to a single model.
         folder: Where the standard input is kept while it is read.
+        runs: The folder that runs are looked for in; None where runs are not taken.
 
     Returns:
         The jobs.
@@ -74,6 +80,8 @@ def jobs_of_files(
                 "--model names a single model; give several as -p MODEL=FILE."
             )
         named = [(model, named[0][1])]
+    if runs is not None:
+        named = [(name, _run_or_file(path, runs)) for name, path in named]
     paths = [path for _, path in named]
     if paths.count(STANDARD_INPUT) > 1:
         raise click.UsageError("the standard input (-) can be read only once.")
@@ -89,6 +97,20 @@ def jobs_of_files(
             (name, spooled if path == STANDARD_INPUT else path) for name, path in named
         ]
     return [Job(dataset, name, path) for name, path in named]
+
+
+def _run_or_file(given: str, runs: Path) -> str:
+    """Return the path of the run that a name means, where there is no such file."""
+    from evalkit.errors import StorageError
+    from evalkit.runs import find_run
+    from evalkit.storage import is_remote
+
+    if given == STANDARD_INPUT or is_remote(given) or Path(given).exists():
+        return given
+    try:
+        return str(find_run(given, runs))
+    except StorageError:
+        return given  # the error says that there is no such file
 
 
 def _split_model(given: str) -> tuple[str | None, str]:

@@ -79,9 +79,9 @@ def _advice(result: Result) -> str:
     ]
     if tried:
         text, count = max(tried, key=lambda each: each[1])
-        again = f"evalkit rescore {run} --extract {shlex.quote(text)}"
+        again = f"evalkit eval … -p {run} --extract {shlex.quote(text)}"
         return f"try {again}, which reads {count:,} of them"
     return (
         f"look at them with evalkit show {run} --unparsed, and try other extractors "
-        f"on them: evalkit rescore {run} --extract …"
+        f"on them: evalkit eval … -p {run} --extract …"
     )

@@ -37,6 +37,7 @@ RUN_FILE = "run.json"
 EXAMPLES_FILE = "examples.parquet"
 SCORES_FILE = "scores.parquet"
 PROBLEMS_FILE = "problems.jsonl"
+RESPONSES_FILE = "responses.parquet"
 STATISTICS_FOLDER = "statistics"
 COLUMNS_FOLDER = "columns"
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -56,6 +57,7 @@ class Result:
         )
         self.examples = examples
         self.column_details = dict(column_details or {})
+        self.responses_of: Callable[[], pl.DataFrame | None] = lambda: None
         self.tables: dict[str, pl.DataFrame] = {}
         """Tables that an analysis adds to the run folder, by file name."""
         self.perturbed: list[Result] | None = []
@@ -63,6 +65,14 @@ class Result:
         stored run, whose folder may hold some."""
         self.path: Path | None = None
         """The run folder, once it has been saved."""
+
+    @cached_property
+    def responses(self) -> pl.DataFrame | None:
+        """The rows of predictions as they came, before adapters and extractors.
+
+        None for a run without examples, and for one that was made of others.
+        """
+        return self.responses_of()
 
     def __repr__(self) -> str:
         score = self.headline
@@ -273,6 +283,7 @@ class Result:
             self.examples,
             self.statistics,
             self.column_details,
+            self.responses,
             self.tables,
         )
         published = storage_at(folder).publish(contents)

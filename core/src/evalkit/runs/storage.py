@@ -29,6 +29,7 @@ from evalkit.runs.folders import (
     COLUMNS_FOLDER,
     EXAMPLES_FILE,
     PROBLEMS_FILE,
+    RESPONSES_FILE,
     RUN_FILE,
     SCORES_FILE,
     STATISTICS_FOLDER,
@@ -62,6 +63,8 @@ class RunContents(NamedTuple):
     """The statistics of each metric, by its name."""
     column_details: Mapping[str, pl.DataFrame] = {}
     """The details of computed columns, by the name of what computed them."""
+    responses: pl.DataFrame | None = None
+    """The rows of predictions as they came."""
     tables: Mapping[str, pl.DataFrame] = {}
     """Tables that an analysis adds, by file name."""
 
@@ -188,6 +191,7 @@ def write_run(contents: RunContents, folder: Path) -> RunRecord:
     tables = [
         (SCORES_FILE, scores_frame(contents.scores)),
         (EXAMPLES_FILE, contents.examples),
+        (RESPONSES_FILE, contents.responses),
         *contents.tables.items(),
         *_named(STATISTICS_FOLDER, contents.statistics),
         *_named(COLUMNS_FOLDER, contents.column_details),

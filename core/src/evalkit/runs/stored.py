@@ -20,6 +20,7 @@ from evalkit.runs.folders import (
     EXAMPLE_COLUMNS,
     EXAMPLES_FILE,
     PROBLEMS_FILE,
+    RESPONSES_FILE,
     SCORES_FILE,
     STATISTICS_FOLDER,
     explain_no_run,
@@ -85,9 +86,14 @@ class StoredResult(Result):
         return self._table(EXAMPLES_FILE, EXAMPLE_COLUMNS)
 
     @cached_property
+    def responses(self) -> pl.DataFrame | None:
+        """The rows of predictions as they came, before adapters and extractors."""
+        return self._table(RESPONSES_FILE, ())
+
+    @cached_property
     def tables(self) -> dict[str, pl.DataFrame]:  # type: ignore[override]
         """Tables that an analysis added, by file name."""
-        own = (EXAMPLES_FILE, SCORES_FILE)
+        own = (EXAMPLES_FILE, SCORES_FILE, RESPONSES_FILE)
         names = [
             name
             for name in self.record.files

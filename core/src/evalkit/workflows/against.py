@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from copy import copy
 
 import polars as pl
 
@@ -36,24 +35,6 @@ def beside(run: Result | None, prepared: Prepared) -> Prepared:
     ours = examples.frame.select("id", "answer").with_columns(replication=replications)
     fields = {**alignment.fields, AGAINST: _answers(run, ours, names)}
     return prepared._replace(alignment=alignment._replace(fields=fields))
-
-
-def run_beside(run: Result, judged: Result) -> Result:
-    """Put the answers of a run beside those of another, as `beside` does."""
-    if judged.record.against == run.fingerprint:
-        return judged
-    found, examples = copy(judged), examples_of(judged).clone()
-    if judged.record.against is not None and AGAINST in examples.columns:
-        raise DataError(
-            f"--against: the run {judged.run_id} is compared with the run "
-            f"{judged.record.against}, and holds its answers: evaluate the predictions "
-            "again to compare them with another one"
-        )
-    column = _answers(run, examples, {*examples.columns})
-    examples.insert_column(examples.columns.index("pred") + 1, column)
-    record = judged.record.changed(against=run.fingerprint)
-    vars(found).update(_record=record, examples=examples)
-    return found
 
 
 def _answers(run: Result, rows: pl.DataFrame, names: Collection[str]) -> pl.Series:

@@ -15,12 +15,7 @@ from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import OnDuplicate, OnProblem
 from evalkit.predictions.column_stages import ColumnStage
-from evalkit.predictions.preparation import (
-    Predictions,
-    adapted_by,
-    default_model,
-)
-from evalkit.reading.given_rows import rows_of
+from evalkit.predictions.preparation import Predictions, adapted_by
 from evalkit.runs.accounts import refusal_message
 from evalkit.runs.recording import make_result
 from evalkit.runs.remote import check_place
@@ -35,12 +30,13 @@ from evalkit.workflows.evaluation_steps import (
     match,
     score,
 )
+from evalkit.workflows.given_predictions import open_predictions
 from evalkit.workflows.options import EvaluationOptions
 
 
 def evaluate(
     dataset: Any = None,
-    predictions: Predictions | None = None,
+    predictions: Predictions | Result | None = None,
     *,
     data: Any = None,
     model: str | None = None,
@@ -80,7 +76,8 @@ def evaluate(
             file of examples, whose name holds `.` or `/`.
         predictions: A file (JSON lines, CSV, TSV, Parquet, Arrow, or plain lines in
             the data's order; gzip or Zstandard), or the responses themselves: dicts,
-            or a polars, pandas or Arrow table.
+            or a polars, pandas or Arrow table. A run (a result or the path of its
+            folder) stands for the responses that it holds.
         data: In place of a data set: a file of examples, or the examples themselves, as
             dicts or a polars, pandas or Arrow table; needs `task`.
         model: Name of the model; by default the file's stem.
@@ -190,7 +187,7 @@ def evaluate(
 
 def evaluate_with(
     dataset: Any,
-    predictions: Predictions,
+    predictions: Predictions | Result,
     options: EvaluationOptions,
     *,
     model: str | None = None,
@@ -220,15 +217,16 @@ def evaluate_with(
     started, here = time.time(), WorkingFolder()
     registry = registry or Registry()
     watchers = Observers(registry, options.observers)
-    with watchers.told_of_failure(dataset):
-        is_adapted = "predictions" in (options.adapters or {})
-        predictions = rows_of(predictions, progress=progress, may_be_folder=is_adapted)
+    with (
+        watchers.told_of_failure(dataset),
+        open_predictions(predictions, options, progress) as source,
+    ):
         check_place(out)
-        options = with_extractors(options, predictions, registry)
+        options = with_extractors(source.options, source.predictions, registry)
         asked = bind(dataset, task, options, registry, watchers)
-        predictions = adapted_by(predictions, asked.adapters)
-        model = model or default_model(predictions)
-        prepared = match(asked, predictions, model, progress)
+        predictions = adapted_by(source.predictions, asked.adapters)
+        model = model or source.model
+        prepared = source.told(match(asked, predictions, model, progress))
         refused = prepared.alignment.refusal(asked.options.policies)
         if not refused:
             prepared = add_columns(asked, beside(options.against, prepared), progress)
@@ -240,6 +238,7 @@ def evaluate_with(
         result = make_result(
             parts, asked.options, given, model, refused, watchers.warnings
         )
+        source.keep_in(result)
         result.record_time(started, time.time() - started)
         if moved := here.restore():
             result.record_warnings([moved])

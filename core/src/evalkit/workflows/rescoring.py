@@ -11,7 +11,7 @@ from evalkit.base.progress import Progress
 from evalkit.base.working_folder import WorkingFolder
 from evalkit.errors import EvalkitError, MetricError
 from evalkit.inference.intervals import INTERVAL_RULES
-from evalkit.plugins.bound import Bound, BoundMetric
+from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import environment
 from evalkit.plugins.registry import Registry
@@ -25,7 +25,7 @@ from evalkit.runs.remote import check_place
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import bounds_of, to_scores
-from evalkit.runs.stored import bound_metrics, examples_of
+from evalkit.runs.stored import examples_of
 from evalkit.runs.tables import (
     measured_run,
     saved_statistics,
@@ -37,17 +37,13 @@ from evalkit.scoring.grouping import Groups
 from evalkit.scoring.measurement import measure
 from evalkit.scoring.metric import failed_scores
 from evalkit.scoring.records import MetricScores, notices_of
-from evalkit.workflows.against import run_beside
 from evalkit.workflows.announcing import announce, write
-from evalkit.workflows.extracting_again import extracted_again
 
 
 def rescore(
     run: Result | str | Path,
-    metrics: Sequence[Any] = (),
+    metrics: Sequence[Any],
     *,
-    extract: Any = None,
-    against: Result | str | Path | None = None,
     data: Any = None,
     folder: str | Path = "runs",
     out: str | Path | None = None,
@@ -65,10 +61,6 @@ def rescore(
         run: A result, the path of a run folder, the start of its id, its model, or
             `latest`.
         metrics: The metrics, by name or as functions, classes or instances.
-        extract: Extractors, as for `evaluate`, that take the answers out of the run's
-            responses again. All metrics of the run are then computed of these, beside
-            `metrics`, and the new run holds no scores of its parent.
-        against: As for `evaluate`.
         data: The file or rows of examples that the run was made from, where these came
             from no installed data set and a metric asks for a field.
         folder: Folder that the run is looked for in.
@@ -95,18 +87,9 @@ def rescore(
         parent = as_result(run, folder)
         resolver = Resolver(registry)
         resolver.data = data
-        if against is not None:
-            parent = run_beside(as_result(against, folder), parent)
         chosen: list[Any] = [metrics] if isinstance(metrics, str) else [*metrics]
-        extractors: Sequence[Bound] = ()
-        if extract is not None:
-            own = bound_metrics(parent, resolver)
-            parent, extraction = extracted_again(parent, extract, resolver)
-            extractors = [stage.adapter for stage in extraction.stages]
-            chosen = [*own, *chosen]
-        result, new = _rescored(
-            parent, chosen, extractors, jobs, resolver, watchers, progress
-        )
+        result, new = _rescored(parent, chosen, jobs, resolver, watchers, progress)
+        result.responses_of = lambda: parent.responses
         result.record_time(started, time.time() - started)
         if moved := here.restore():
             result.record_warnings([moved])
@@ -119,7 +102,6 @@ def rescore(
 def _rescored(
     parent: Result,
     metrics: Sequence[Any],
-    extractors: Sequence[Bound],
     jobs: int,
     resolver: Resolver,
     watchers: Observers,
@@ -151,7 +133,7 @@ def _rescored(
     }
     order |= {metric.name: at for at, metric in enumerate(bound)}
     scored.sort(key=lambda found: order[found.name])
-    result = _extended(parent, bound, extractors, scored, measured.groups)
+    result = _extended(parent, bound, scored, measured.groups)
     return result, [*result.scores[len(parent.scores) :]]
 
 
@@ -191,11 +173,10 @@ def _mixed_rules(parent: Result, bound: Sequence[BoundMetric]) -> list[str]:
 def _extended(
     parent: Result,
     bound: Sequence[BoundMetric],
-    others: Sequence[Bound],
     scored: list[MetricScores],
     groups: Groups,
 ) -> Result:
-    record = _record(parent, bound, others, scored)
+    record = _record(parent, bound, scored)
     scores = [*parent.scores, *to_scores(scored, groups, record.split)]
     examples = examples_of(parent)
     left = [*unscored_problems(examples, scored)]
@@ -212,11 +193,10 @@ def _extended(
 def _record(
     parent: Result,
     bound: Sequence[BoundMetric],
-    others: Sequence[Bound],
     scored: Sequence[MetricScores],
 ) -> RunRecord:
     before, core = parent.record, recorded_core()
-    components = tuple(map(recorded_component, (*bound, *others)))
+    components = tuple(map(recorded_component, bound))
     failed = [found.error for found in scored if found.error]
     left = unscored_counts(scored)
     is_partial = (failed or left) and before.status == "complete"

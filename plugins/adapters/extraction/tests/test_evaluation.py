@@ -179,12 +179,10 @@ def test_alternatives_keep_their_answers_or_vote() -> None:
     assert all_.examples["pred"].to_list() == ["Paris"] * 8
     assert voted.examples["pred"].to_list() == ["York"] * 8
     assert "responses" not in voted.examples.columns
-    again = evalkit.rescore(all_, extract="choice|majority")
+    again = evalkit.evaluate(Towns, all_, extract="choice|majority")
+    assert again.fingerprint == voted.fingerprint
     assert again.examples is not None
     assert again.examples["pred"].to_list() == ["York"] * 8
-    back = evalkit.rescore(again, extract="choice")
-    assert back.examples is not None
-    assert back.examples["responses"].to_list() == [answers] * 8
 
 
 def test_other_faults_of_a_response_still_count() -> None:
@@ -211,9 +209,9 @@ def test_a_run_is_rescored_by_other_extractors(tmp_path: Path) -> None:
     said = _said(_TEXTS)
     run = evalkit.evaluate(Towns, said, extract="choice:where=whole", out=tmp_path)
     assert run["accuracy"].value == 0
-    again = evalkit.rescore(run.run_id, extract=_STAGES, folder=tmp_path, out=tmp_path)
+    again = evalkit.evaluate(Towns, run.path, extract=_STAGES, out=tmp_path)
     direct = evalkit.evaluate(Towns, said, extract=_STAGES)
-    assert again.record.parent == run.run_id
+    assert again.fingerprint == direct.fingerprint
     assert again.examples is not None
     assert direct.examples is not None
     assert again.examples.sort("id").equals(direct.examples.sort("id"))
@@ -227,15 +225,6 @@ def test_a_run_is_rescored_by_other_extractors(tmp_path: Path) -> None:
     assert not verified.contradictions
     more = evalkit.rescore(again.run_id, ["macro-f1"], folder=tmp_path)
     assert more.record.extraction == again.record.extraction
-
-
-def test_a_run_without_extractors_is_rescored_from_its_predictions() -> None:
-    said = _said(_TEXTS[:4] + ["x"] * 4)
-    run = evalkit.evaluate(Towns, said)
-    assert run.record.extraction is None
-    again = evalkit.rescore(run, extract=_STAGES)
-    assert again.examples is not None
-    assert again.examples["pred"].to_list() == [*_WANTED[:4], *[None] * 4]
 
 
 class _Sum(BaseModel):
@@ -272,28 +261,24 @@ def test_numbers_are_answers_already(said: Any) -> None:
     found = run.record.extraction
     assert found is not None
     assert (found.responses, found.unique, found.ok) == (3, 3, 3)
-    again = evalkit.rescore(run, extract="strip|final-number")
+    again = evalkit.evaluate(
+        data=data, task=Sums, predictions=run, extract="strip|final-number"
+    )
     assert again["accuracy"].value == 2 / 3
     assert again.record.counts.unparsed == 0
 
 
-def test_what_cannot_be_rescored_is_refused(tmp_path: Path) -> None:
-    said = _said(_TEXTS)
+def test_a_run_without_responses_is_refused(tmp_path: Path) -> None:
     withheld = evalkit.evaluate(
-        Towns, said, extract="choice", include_examples=False, out=tmp_path
+        Towns, _said(_TEXTS), extract="choice", include_examples=False, out=tmp_path
     )
     assert withheld.examples is not None
     assert not any("response" in name for name in withheld.examples.columns)
-    with pytest.raises(EvalkitError, match="holds no answers and predictions"):
-        evalkit.rescore(withheld.run_id, extract="choice", folder=tmp_path)
-    by_pred = evalkit.evaluate(Towns, said, extract="choice", by="pred")
-    with pytest.raises(EvalkitError, match="--by pred"):
-        evalkit.rescore(by_pred, extract="choice")
-    run = evalkit.evaluate(Towns, said, extract="choice")
-    with pytest.raises(EvalkitError, match=r"stage 1 \(labels\).*declares no labels"):
-        evalkit.rescore(run, extract="labels")
-    with pytest.raises(EvalkitError, match="rescore has no extract 'none'"):
-        evalkit.rescore(run, extract="none")
+    assert withheld.path is not None
+    assert not (withheld.path / "responses.parquet").exists()
+    for run in (withheld, withheld.path):
+        with pytest.raises(EvalkitError, match="the run holds no responses"):
+            evalkit.evaluate(Towns, run, extract="choice")
 
 
 def test_unparsed_responses_are_listed() -> None:

@@ -21,9 +21,8 @@ from evalkit.examples.files import chosen_data
 from evalkit.inference.intervals import Floats
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
-from evalkit.predictions.preparation import Predictions, adapted_by, default_model
+from evalkit.predictions.preparation import Predictions, adapted_by
 from evalkit.predictions.table import scoring_table
-from evalkit.reading.given_rows import rows_of
 from evalkit.runs import recorded
 from evalkit.runs.accounts import refusal_message
 from evalkit.runs.recording import Parts, make_result
@@ -41,6 +40,7 @@ from evalkit.workflows.evaluation_steps import (
     match,
     score,
 )
+from evalkit.workflows.given_predictions import open_predictions
 from evalkit.workflows.options import EvaluationOptions
 from evalkit_analysis_robustness.examples import (
     Loaded,
@@ -131,16 +131,18 @@ def evaluate_perturbed(
     started, here = time.time(), WorkingFolder()
     registry = registry or Registry()
     watchers = Observers(registry, options.observers)
-    with watchers.told_of_failure(dataset):
-        is_adapted = "predictions" in (options.adapters or {})
-        predictions = rows_of(predictions, progress=progress, may_be_folder=is_adapted)
+    with (
+        watchers.told_of_failure(dataset),
+        open_predictions(predictions, options, progress) as source,
+    ):
         check_place(out)
-        options = with_extractors(options, predictions, registry)
+        options = with_extractors(source.options, source.predictions, registry)
         asked = bind(dataset, task, options, registry, watchers)
-        predictions = adapted_by(predictions, asked.adapters)
+        predictions = adapted_by(source.predictions, asked.adapters)
         sources = _sources(perturbed, perturbed_predictions, out, asked, options)
-        model = model or default_model(predictions)
-        prepared = match(asked, predictions, model, progress, needs_all=True)
+        model = model or source.model
+        matched = match(asked, predictions, model, progress, needs_all=True)
+        prepared = source.told(matched)
         if prepared.alignment.replications:
             raise AlignmentError(
                 "the predictions hold several responses to one example (replications); "
@@ -149,13 +151,14 @@ def evaluate_perturbed(
         originals = Originals(asked, prepared, model)
         progress("reading the perturbed copies", 0.35)
         loaded = [
-            load_stored(source, originals)
-            if isinstance(source, RunSource)
-            else load_perturbed(source, originals)
-            for source in sources
+            load_stored(each, originals)
+            if isinstance(each, RunSource)
+            else load_perturbed(each, originals)
+            for each in sources
         ]
         refuse_shared([part for each in loaded for part in each.parts])
         result, refusals = _evaluate(originals, loaded, progress)
+        source.keep_in(result)
         results = [result, *(result.perturbed or ())]
         moved = here.restore()
         for each, refused in zip(results, refusals, strict=True):

@@ -1,0 +1,89 @@
+"""Responses as a model gave them, in the form in which a run keeps them.
+
+A file of text is kept line by line, so that it is read again in the same way; a table
+is kept as it is, and rows of Python as lines of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evalkit.errors import DataError
+from evalkit.reading.files import TABLES
+from evalkit.reading.formats import detect_format
+from evalkit.reading.given_rows import local_path
+from evalkit.reading.streams import open_bytes
+from evalkit.reading.tables import read_frames
+
+LINE = "(line)"
+"""The only column of responses that are lines of text."""
+
+_COMPRESSED = (".gz", ".zst", ".zstd")
+_CHUNK_BYTES = 1 << 20
+_OF_ROWS = "responses.jsonl"
+
+Responses = str | Path | pl.DataFrame | Sequence[Mapping[str, Any]]
+
+
+def keep_responses(responses: Responses) -> pl.DataFrame | None:
+    """Return responses as a table that a run keeps.
+
+    Args:
+        responses: What `rows_of` gave.
+
+    Returns:
+        The table; None for a folder or file that only an adapter can read.
+    """
+    if isinstance(responses, pl.DataFrame):
+        if pl.Object not in responses.dtypes:
+            return responses
+        responses = responses.to_dicts()
+    if not isinstance(responses, str | Path):
+        rows = (json.dumps(row, ensure_ascii=False, default=str) for row in responses)
+        return pl.DataFrame({LINE: pl.Series([*rows], dtype=pl.String)})
+    path = local_path(responses)
+    try:
+        if detect_format(path) in TABLES:
+            return pl.concat(read_frames(path, detect_format(path)))
+        with open_bytes(path) as stream:
+            content = b"".join(iter(lambda: stream.read(_CHUNK_BYTES), b""))
+    except (DataError, OSError):
+        return None
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        lines = pl.Series(LINE, content.split(b"\n"), dtype=pl.Binary)
+        return lines.to_frame()
+    return pl.DataFrame({LINE: [text]}).select(pl.col(LINE).str.split("\n").explode())
+
+
+def restore_responses(
+    kept: pl.DataFrame, name: str | None, folder: Path
+) -> Path | pl.DataFrame:
+    """Return responses in a form that can be read as they were.
+
+    Args:
+        kept: What `keep_responses` gave.
+        name: Name of the file that they were in; None for no file.
+        folder: Folder for a file of lines.
+
+    Returns:
+        A file of the same name but for a compression, or the table.
+    """
+    if kept.columns != [LINE]:
+        return kept
+    found = name or _OF_ROWS
+    for suffix in _COMPRESSED:
+        found = found.removesuffix(suffix)
+    path = folder / found
+    if kept[LINE].dtype == pl.Binary:
+        path.write_bytes(b"\n".join(kept[LINE]))
+    else:
+        text = "\n".join(kept[LINE])
+        path.write_bytes(text.encode())
+    return path

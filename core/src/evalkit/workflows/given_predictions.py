@@ -1,0 +1,120 @@
+"""The predictions of an evaluation: a file, rows, or the responses of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from evalkit.base.progress import Progress
+from evalkit.errors import StorageError
+from evalkit.predictions.kept_responses import keep_responses, restore_responses
+from evalkit.predictions.preparation import Predictions, Prepared, default_model
+from evalkit.reading.given_rows import rows_of
+from evalkit.runs.folders import is_run
+from evalkit.runs.jobs import known_job
+from evalkit.runs.results import Result
+from evalkit.runs.stored import read_run
+from evalkit.storage.fetched import FetchedPath
+from evalkit.storage.places import is_remote
+from evalkit.workflows.options import EvaluationOptions
+
+
+class GivenPredictions(NamedTuple):
+    """Predictions that can be read, and where they came from."""
+
+    predictions: Predictions
+    responses: Callable[[], pl.DataFrame | None]
+    """Returns them in the form in which a run keeps them."""
+    options: EvaluationOptions
+    """Options with what the earlier run recorded of its responses."""
+    run: Result | None = None
+    """The earlier run."""
+
+    @property
+    def model(self) -> str:
+        """The default name of the model."""
+        of_run = None if self.run is None else self.run.model
+        return of_run or default_model(self.predictions)
+
+    def keep_in(self, result: Result) -> None:
+        """Let a result hold the responses, unless it was made without examples."""
+        if result.record.includes_examples:
+            result.responses_of = self.responses
+
+    def told(self, prepared: Prepared) -> Prepared:
+        """Return what was prepared with the source that the earlier run recorded."""
+        if self.run is None:
+            return prepared
+        recorded = self.run.record.predictions
+        source = recorded.model_dump(include={"name", "sha256"})
+        source |= recorded.model_dump(include={"job", "system"}, exclude_none=True)
+        job = known_job(recorded.name, recorded.job)
+        given = {**prepared.predictions, **source}
+        return prepared._replace(predictions=given, job=job or prepared.job)
+
+
+@contextmanager
+def open_predictions(
+    predictions: Any, options: EvaluationOptions, progress: Progress
+) -> Iterator[GivenPredictions]:
+    """Return predictions in a form that can be read.
+
+    Args:
+        predictions: A file, rows, or a run (a result or the path of its folder).
+        options: How they are evaluated.
+        progress: Told how much of a URI has come.
+
+    Yields:
+        The predictions. The responses of a run go through the adapters and extractors
+        that the run recorded for them where the options name none.
+
+    Raises:
+        EvalkitError: They cannot be read.
+        StorageError: The run holds no responses.
+    """
+    run = _run_of(predictions)
+    if run is None:
+        is_adapted = "predictions" in (options.adapters or {})
+        rows = rows_of(predictions, progress=progress, may_be_folder=is_adapted)
+        yield GivenPredictions(rows, partial(keep_responses, rows), options)
+        return
+    kept = run.responses
+    if kept is None:
+        raise StorageError(
+            f"{run.path or run.run_id}: the run holds no responses, as it was made "
+            "with --no-examples or of other runs. Give the file of predictions"
+        )
+    with TemporaryDirectory(prefix="evalkit-responses-") as folder:
+        rows = restore_responses(kept, run.record.predictions.name, Path(folder))
+        own = _with_recorded(options, run)
+        yield GivenPredictions(rows, lambda: kept, own, run)
+
+
+def _run_of(predictions: Any) -> Result | None:
+    if isinstance(predictions, Result):
+        return predictions
+    if not isinstance(predictions, str | Path):
+        return None
+    if is_remote(str(predictions)) and not isinstance(predictions, FetchedPath):
+        return None
+    return read_run(predictions) if is_run(Path(predictions)) else None
+
+
+def _with_recorded(options: EvaluationOptions, run: Result) -> EvaluationOptions:
+    recorded = run.record.predictions
+    adapters: Mapping[str, Any] = options.adapters or {}
+    if recorded.adapters and "predictions" not in adapters:
+        stages = [adapter.stage for adapter in recorded.adapters]
+        if not options.map_predictions:
+            options = replace(options, adapters={**adapters, "predictions": stages})
+    system = recorded.system
+    if options.extract is None and system is not None and system.extract is not None:
+        options = replace(options, extract=system.extract)
+    return options

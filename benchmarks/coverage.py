@@ -25,11 +25,12 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from coverage_page import Row, make_page
 from coverage_scenarios import SCENARIOS
+from numpy.typing import NDArray
 from simulated_sets import Outcomes, join_outcomes
 
 SEED = 20_261_121
@@ -78,7 +79,7 @@ def count_outcomes(
         known = np.isfinite(found.lows)
         lows, highs = found.lows[known], found.highs[known]
         truths = found.truths[known]
-        below, above = float((highs < truths).mean()), float((lows > truths).mean())
+        below, above = _mean(highs < truths), _mean(lows > truths)
         coverage = 1 - below - above
         rows.append(
             Row(
@@ -86,11 +87,15 @@ def count_outcomes(
                 error=math.sqrt(coverage * (1 - coverage) / max(1, len(lows))),
                 below=below,
                 above=above,
-                width=float((highs - lows).mean()),
+                width=_mean(highs - lows),
                 none=float(1 - known.mean()),
             )
         )
     return rows
+
+
+def _mean(values: NDArray[Any]) -> float:
+    return float(values.mean()) if len(values) else math.nan
 
 
 def measure(names: Sequence[str], sets: int, jobs: int) -> Iterator[list[Row]]:

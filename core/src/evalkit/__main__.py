@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
+from importlib.metadata import entry_points
 
 
 def main() -> None:
@@ -14,13 +14,10 @@ def main() -> None:
     """
     if not sys.flags.safe_path:
         del sys.path[0]  # the current folder, whose code nobody named
-    try:
-        command_line = importlib.import_module("evalkit_cli.main")
-    except ModuleNotFoundError as error:
-        if error.name not in ("evalkit_cli", "evalkit_cli.main"):
-            raise
-        sys.exit("evalkit: the command line is not installed: pip install evalkit-cli")
-    command_line.main()
+    scripts = entry_points(group="console_scripts", name="evalkit")
+    if not scripts:
+        sys.exit("evalkit: no installed distribution has the command `evalkit`")
+    next(iter(scripts)).load()()
 
 
 if __name__ == "__main__":

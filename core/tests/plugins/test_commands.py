@@ -32,7 +32,9 @@ def test_several_of_one_name_are_refused_until_one_is_picked() -> None:
 
 
 def test_the_one_that_ships_with_evalkit_is_meant_where_there_is_one() -> None:
-    catalog = Catalog((HELLO, OTHER), (), suite=frozenset({"hello-dist"}))
+    catalog = Catalog(
+        (HELLO, OTHER), (), known={"commands/hello": frozenset({"hello-dist"})}
+    )
     with pytest.warns(UserWarning, match="and not hello@other"):
         assert find_component(catalog, "commands", "hello") == HELLO
 

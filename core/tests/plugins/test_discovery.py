@@ -572,15 +572,3 @@ def test_a_group_that_is_nearly_one_of_ours_is_reported(
         "metrics/x1 (fake-0 1.2.3): there is no group evalkit_metrics; did you mean "
         "evalkit.metrics?"
     )
-
-
-def test_what_the_suite_requires_is_read_from_its_metadata(
-    fake_distribution: Any,
-) -> None:
-    fake = fake_distribution("", {}, name="evalkit-suite")
-    assert find_components().suite == frozenset()
-    (info,) = fake.folder.glob("*.dist-info")
-    with (info / "METADATA").open("a", encoding="utf-8") as file:
-        file.write("Requires-Dist: Evalkit_Core==0.1\n")
-        file.write("Requires-Dist: evalkit-metrics-text @ file:///somewhere\n")
-    assert find_components().suite == {"evalkit-core", "evalkit-metrics-text"}

@@ -93,16 +93,6 @@ class TestANameThatAUserGives:
             "accuracy@third-party"
         ]
 
-    def test_means_what_the_suite_requires_whatever_others_claim(self) -> None:
-        candidates = (metric("aaa"), metric("Some.Metrics"))
-        known = {"metrics/accuracy": frozenset({"aaa"})}
-        suite = frozenset({"some-metrics", "evalkit-core"})
-        catalog = Catalog(candidates, (), known=known, suite=suite)
-        assert catalog.only_with_distribution() == {candidates[0]}
-        with pytest.warns(UserWarning, match="and not accuracy@aaa"):
-            found = find_meant(catalog, "metrics", parse_reference("accuracy"))
-        assert found == candidates[1]
-
     def test_is_refused_where_none_ships_with_evalkit(self) -> None:
         with pytest.raises(UnknownPluginError, match="Name one as accuracy@aaa or"):
             owner("aaa", "third-party")

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from traceback import walk_tb
 
 _BETWEEN = frozenset(
-    {"evalkit", "evalkit_cli", "click", "pluggy", "importlib", "pydantic", "polars"}
+    {"evalkit", "click", "pluggy", "importlib", "pydantic", "polars"}
     | {"_frozen_importlib", "_frozen_importlib_external", "contextlib", "runpy"}
 )
 """Packages whose code stands between evalkit and what a plugin's author wrote."""
@@ -57,7 +57,7 @@ def described(error: BaseException) -> str:
 
 
 _HANDS_ON = "_hands_on_calls"
-"""Global of a module that calls functions of users, and whose lines tell nothing."""
+"""Global of a module or package that calls plugins; its own lines tell nothing."""
 
 
 def located(error: BaseException) -> str:
@@ -73,9 +73,9 @@ def located(error: BaseException) -> str:
     place = ""
     package: str | None = None
     for frame, line in walk_tb(error.__traceback__):
-        if _HANDS_ON in frame.f_globals:
-            continue
         name = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if _HANDS_ON in frame.f_globals or hasattr(sys.modules.get(name), _HANDS_ON):
+            continue
         if package is None and name not in _BETWEEN:
             package = name
         if name == package:

@@ -151,8 +151,6 @@ class Catalog(NamedTuple):
     withheld: tuple[Component, ...] = ()
     """Declared but not offered: disabled by the user, with an illegal name, or in a
     group that there is not. Their `problem` says why."""
-    suite: frozenset[str] = frozenset()
-    """Names of the distributions that evalkit-suite requires, where it is installed."""
     extensions: tuple[Component, ...] = CORE_KINDS
     """What distributions add in the groups of `EXTENSIONS`, in order of `kinds`."""
 
@@ -221,19 +219,16 @@ class Catalog(NamedTuple):
             candidates: Components of one id.
 
         Returns:
-            The one of a distribution that evalkit-suite requires, else of the one that
-            is known to hold it; None where neither says it.
+            The one of the distribution that is known to hold it; None where nobody
+            says it.
         """
         known = self.known_owner(candidates[0].id)
-        for owners in (self.suite, {known}):
-            found = [
-                each
-                for each in candidates
-                if normalise_distribution(each.distribution) in owners
-            ]
-            if len(found) == 1:
-                return found[0]
-        return None
+        found = [
+            each
+            for each in candidates
+            if normalise_distribution(each.distribution) == known
+        ]
+        return found[0] if len(found) == 1 else None
 
     def only_with_distribution(self) -> set[Component]:
         """Return the components that only `NAME@DISTRIBUTION` names."""

@@ -32,15 +32,11 @@ from evalkit.plugins.metadata import (
     UnreadableMetadata,
     parse_entry_points,
     quote,
-    required_distribution,
 )
 
 _KNOWN = "known"
 """The group in which a distribution says what others hold: names are ids of components,
 and values the other distributions, with underscores."""
-
-SUITE = "evalkit-suite"
-"""The distribution whose requirements are the plugins that ship with evalkit."""
 
 _GROUP_PREFIX = "evalkit."
 
@@ -83,7 +79,6 @@ class _Search:
         self._known: dict[str, frozenset[str]] = {}
         self._permission = Permission(os.environ)
         self._core = CoreCheck()
-        self._suite: frozenset[str] = frozenset()
 
     def report(self, distribution: str, message: str, files: DistributionFiles) -> None:
         problem = DiscoveryProblem(distribution, message, files.folder)
@@ -106,7 +101,6 @@ class _Search:
             tuple(self._notices),
             self._known,
             tuple(sorted(self._withheld, key=_order)),
-            self._suite,
             found.extensions,
         )
         return with_local_plugins(installed, local, self._permission.refusal)
@@ -124,8 +118,6 @@ class _Search:
             return
         if not files.is_empty():
             self._first[name] = files
-        if name == SUITE:
-            self._suite = frozenset(map(required_distribution, files.header().requires))
         text = files.entry_points()
         if not text:
             return

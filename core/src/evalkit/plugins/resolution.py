@@ -26,8 +26,8 @@ def find_meant(
         reference: The name.
         named_by: The plugin that gives this name, if it is not the user's. A name that
             several distributions declare is then taken from its own distribution, else
-            from one that it requires. Else, and for a user, it is taken from one that
-            evalkit-suite requires, or from the one that is known to hold it.
+            from one that it requires. Else, and for a user, it is taken from the
+            one that is known to hold it.
 
     Returns:
         The component.

@@ -129,7 +129,7 @@ def evaluate(
             (`docs/extraction.md`); in place of what the data set or the task declares,
             `none` for none of it.
         columns: What computes columns of responses before metrics read them, such as
-            `evalkit_annotators_columns.Annotators`.
+            declared annotators.
         against: A run of the same data, whose answers judges of pairs compare with.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.

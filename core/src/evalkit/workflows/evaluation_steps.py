@@ -15,9 +15,9 @@ from evalkit.base.copies import COPY_COLUMNS, TAGS
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.jobs import Job
 from evalkit.base.progress import Progress
-from evalkit.errors import MetricError, PluginError
+from evalkit.errors import MetricError
 from evalkit.examples.table import Examples
-from evalkit.plugins.attribute_owners import find_owner
+from evalkit.plugins.attribute_owners import find_owner, require_owner
 from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import metric_resources
@@ -134,13 +134,7 @@ def _column_stage(task: BoundTask, options: EvaluationOptions) -> ColumnStage | 
     stage = options.columns
     if options.metrics is not None or not task.annotators:  # not the user's own
         return stage
-    owner = find_owner("tasks", "annotators")
-    if owner is None:
-        raise PluginError(
-            f"{task.component.origin} declares annotators, and no installed "
-            "distribution obeys the attribute `annotators` of tasks. Install the one "
-            "that the package of the task names"
-        )
+    owner = require_owner(task, "annotators")
     found: ColumnStage = owner(task.annotators, stage)
     return found
 

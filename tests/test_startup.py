@@ -23,6 +23,8 @@ HEAVY = {
 }
 KINDS = ("tasks", "datasets", "metrics", "perturbations")
 FAKES = 300
+FAKE_KINDS = 20
+"""How many of the distributions also define a kind, each with a plugin of it."""
 COMMANDS = [
     ("--help",),
     ("--version",),
@@ -102,9 +104,13 @@ def fakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
             f"Metadata-Version: 2.1\nName: Stranger_{number}\nVersion: {number}.0\n"
             f"Summary: Plugin number {number}\n"
         )
-        (info / "entry_points.txt").write_text(
-            f"[evalkit.{kind}]\n{fake_name(number)} = stranger_{number}:Plugin\n"
-        )
+        declared = f"[evalkit.{kind}]\n{fake_name(number)} = stranger_{number}:Plugin\n"
+        if number < FAKE_KINDS:
+            declared += (
+                f"[evalkit.kinds]\nguests-{number} = stranger_{number}:KIND\n"
+                f"[evalkit.guests-{number}]\nguest = stranger_{number}:Guest\n"
+            )
+        (info / "entry_points.txt").write_text(declared)
         (folder / f"stranger_{number}.py").write_text(
             "import pathlib\n"
             "pathlib.Path(__file__).with_suffix('.imported').touch()\n"
@@ -198,7 +204,9 @@ def test_all_300_are_listed_with_distribution_and_version(
 def test_plugins_are_listed_by_kind_and_then_name(tmp_path: Path, fakes: Path) -> None:
     lines = start(tmp_path, "list", path=fakes).output.splitlines()
     ids = [tuple(line.split()[0].split("/")) for line in lines if line]
-    kinds = (*KINDS, "adapters", "annotators", "models")
+    guests = [f"guests-{number}" for number in range(FAKE_KINDS)]
+    assert {*guests} <= {kind for kind, _ in ids}
+    kinds = (*KINDS, *sorted(["adapters", "annotators", *guests, "models"]))
     assert ids == sorted(ids, key=lambda found: (kinds.index(found[0]), found[1]))
 
 

@@ -22,7 +22,6 @@ MEMBERS = {
     "evalkit-commands-perturb": "plugins/commands/perturb",
     "evalkit-models-base": "plugins/models/base",
     "evalkit-adapters-extraction": "plugins/adapters/extraction",
-    "evalkit-adapters-json": "plugins/adapters/json",
     "evalkit-adapters-peers": "plugins/adapters/peers",
     "evalkit-annotators-judge": "plugins/annotators/judge",
     "evalkit-commands-authoring": "plugins/commands/authoring",

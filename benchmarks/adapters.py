@@ -17,7 +17,7 @@ from typing import Any
 
 import polars as pl
 
-from evalkit.adapters import pipeline
+from evalkit_adapters_rows import pipeline
 
 PIPELINES: dict[str, list[dict[str, Any]]] = {
     "rename and drop": [

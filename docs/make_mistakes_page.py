@@ -162,7 +162,7 @@ def _use(mistake: Mistake) -> Iterator[str]:
 
 
 def _adapt(name: str) -> object:
-    from evalkit.adapters import pipeline
+    from evalkit_adapters_rows import pipeline
 
     return [*pipeline([{"kind": name}])(SAID)]
 

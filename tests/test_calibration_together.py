@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 import evalkit
 from evalkit.errors import DataError
+from evalkit_adapters_rows import Rows
 from evalkit_cli.main import cli
 
 LABELS = ("negative", "neutral", "positive")
@@ -91,7 +92,9 @@ def test_other_fields_may_be_mapped_beside_them(name: str, tmp_path: Path) -> No
     flat = [{"said": row.pop("label"), **row} for row in rows(nested=False)]
     given: Any = flat if name == "rows" else write(tmp_path / name, flat)
     mapped = {"label": "said"}
-    found = evalkit.evaluate(Reviews, given, metrics=METRICS, map_predictions=mapped)
+    found = evalkit.evaluate(
+        Reviews, given, metrics=METRICS, rows=Rows(map_predictions=mapped)
+    )
     expected = evalkit.evaluate(Reviews, rows(nested=True), metrics=METRICS)
     for metric in METRICS:
         assert found[metric].value == expected[metric].value
@@ -101,7 +104,9 @@ def test_other_fields_may_be_mapped_beside_them(name: str, tmp_path: Path) -> No
 def test_a_map_of_probabilities_is_left_as_it_is() -> None:
     flat = rows(nested=False)
     mapped = {f"prob.{each[5:]}": each for each in flat[0] if each.startswith("prob_")}
-    found = evalkit.evaluate(Reviews, flat, metrics=METRICS, map_predictions=mapped)
+    found = evalkit.evaluate(
+        Reviews, flat, metrics=METRICS, rows=Rows(map_predictions=mapped)
+    )
     expected = evalkit.evaluate(Reviews, rows(nested=True), metrics=METRICS)
     assert found["ece"].value == expected["ece"].value
     assert not any("were taken from the columns" in each for each in found.notices)

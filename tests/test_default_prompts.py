@@ -10,6 +10,7 @@ import pytest
 import evalkit
 from evalkit import Reply, Request, text_reply
 from evalkit.catalog import Registry, find_components
+from evalkit_adapters_rows import Rows
 from evalkit_models_base import Asked, load_inputs, predict
 
 
@@ -149,7 +150,7 @@ def test_the_extractor_reads_what_the_prompt_asks_for(name: str) -> None:
         result = evalkit.evaluate(
             data,
             predictions=found.rows,
-            extract=found.system.get("extract"),
+            rows=Rows(extract=found.system.get("extract")),
             model="m",
         )
         assert result.counts["scored"] == 1, (text, result.problems)
@@ -175,7 +176,10 @@ def test_the_extractor_reads_the_answer_of_a_shot(
         said = before.rpartition(str(declared["cue"]))[2]
     found = predict(data, Saying(said), asked=Asked(is_cached=False))
     result = evalkit.evaluate(
-        data, predictions=found.rows, extract=declared.get("extract"), model="m"
+        data,
+        predictions=found.rows,
+        rows=Rows(extract=declared.get("extract")),
+        model="m",
     )
     wanted = ["d1"] if name == "ranking" else ANSWERS[name].answer
     assert result.examples["pred"].to_list() == [wanted]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
+from evalkit_cli.commands.adapt import adapt_command
 from evalkit_cli.commands.cache import cache_command
 from evalkit_cli.commands.compare import compare_command
 from evalkit_cli.commands.eval import eval_command
@@ -263,6 +264,7 @@ cli.add_command(list_command)
 cli.add_command(show_command)
 cli.add_command(validate_command)
 cli.add_command(eval_command)
+cli.add_command(adapt_command)
 cli.add_command(perturb_command)
 cli.add_command(compare_command)
 cli.add_command(plan_command)

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from evalkit.base.failures import located as located
     from evalkit.base.names import facet_of as facet_of
     from evalkit.base.names import is_component_name as is_component_name
+    from evalkit.base.names import is_reserved as is_reserved
     from evalkit.base.names import metric_of as metric_of
     from evalkit.base.names import parse_reference as parse_reference
     from evalkit.examples.files import bind_dataset as bind_dataset
     from evalkit.examples.files import is_file_name as is_file_name
+    from evalkit.examples.row_stages import DataSource as DataSource
     from evalkit.plugins.attributes import read_attributes as read_attributes
     from evalkit.plugins.bound import Bound as Bound
     from evalkit.plugins.bound import BoundDataset as BoundDataset
@@ -52,17 +54,29 @@ if TYPE_CHECKING:
     from evalkit.plugins.resolver import Resolver as Resolver
     from evalkit.predictions.agreement import check_agreement as check_agreement
     from evalkit.predictions.column_stages import ColumnStage as ColumnStage
+    from evalkit.predictions.row_sources import RowSource as RowSource
     from evalkit.reading.data_places import data_path as data_path
+    from evalkit.reading.formats import MANIFEST_FILE as MANIFEST_FILE
     from evalkit.reading.formats import model_name as model_name
     from evalkit.reading.given_rows import local_file as local_file
     from evalkit.reading.given_rows import local_path as local_path
+    from evalkit.reading.manifests import DataFile as DataFile
+    from evalkit.reading.manifests import Manifest as Manifest
+    from evalkit.reading.manifests import ManifestField as ManifestField
+    from evalkit.reading.manifests import check_files as check_files
+    from evalkit.reading.manifests import data_sha256 as data_sha256
+    from evalkit.reading.manifests import read_manifest as read_manifest
+    from evalkit.reading.rows import Row as Row
 else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
         {
             "base.failures": "described hook_failures located",
-            "base.names": "facet_of is_component_name metric_of parse_reference",
+            "base.names": (
+                "facet_of is_component_name is_reserved metric_of parse_reference"
+            ),
             "examples.files": "bind_dataset is_file_name",
+            "examples.row_stages": "DataSource",
             "base.copies": "split_composition",
             "plugins.attributes": "read_attributes",
             "plugins.bound": (
@@ -84,7 +98,12 @@ else:
             "plugins.resolver": "Resolver",
             "predictions.agreement": "check_agreement",
             "predictions.column_stages": "ColumnStage",
-            "reading.formats": "model_name",
+            "predictions.row_sources": "RowSource",
+            "reading.manifests": (
+                "DataFile Manifest ManifestField check_files data_sha256 read_manifest"
+            ),
+            "reading.rows": "Row",
+            "reading.formats": "MANIFEST_FILE model_name",
             "reading.data_places": "data_path",
             "reading.given_rows": "local_file local_path",
         },

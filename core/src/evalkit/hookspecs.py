@@ -1016,9 +1016,9 @@ class AdapterSpec:
 
     An adapter of rows sits on the rows of a data set or on predictions, alone or as a
     stage of a pipeline. Its `Parameters`, a pydantic model
-    (`evalkit.adapters.AdapterSettings` forbids unknown keys), read the `configuration`;
-    they may be a pydantic `RootModel`. It sees one row at a time, which it must not
-    change, and keeps nothing from one row to the next. Raise
+    (`evalkit_adapters_rows.AdapterSettings` forbids unknown keys), read the
+    `configuration`; they may be a pydantic `RootModel`. It sees one row at a time,
+    which it must not change, and keeps nothing from one row to the next. Raise
     `evalkit.AdapterError(problem, field=NAME)` where a row or the configuration cannot
     be used; the pipeline adds the stage and the row. Anything else that it raises is a
     failure of the plugin.

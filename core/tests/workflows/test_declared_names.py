@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 import evalkit
 from evalkit.errors import UnknownPluginError
+from evalkit_adapters_rows import Rows
 
 
 class Question(BaseModel):
@@ -63,5 +64,5 @@ def test_what_a_user_names_is_told_as_it_was() -> None:
         evaluate(Asking, metrics=["acuracy"])
     assert str(raised.value).startswith("there is no metric 'acuracy'")
     with pytest.raises(UnknownPluginError) as raised:
-        evaluate(Asking, extract="last-word")
+        evaluate(Asking, rows=Rows(extract="last-word"))
     assert str(raised.value).startswith("stage 1: there is no adapter 'last-word'")

@@ -208,9 +208,9 @@ def _lacking(bound: BoundDataset | BoundTask) -> str:
         PluginContractError: What it says of its extractors is wrong.
     """
     from evalkit import PluginError
-    from evalkit.adapters import extraction
     from evalkit.catalog import Registry, Resolver
     from evalkit.errors import AdapterError, PluginContractError
+    from evalkit_adapters_rows import extraction
 
     registry = Registry()
     try:

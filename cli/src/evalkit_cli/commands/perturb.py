@@ -16,6 +16,7 @@ from evalkit_cli.options.choices import (
     read_adapters,
     read_filters,
     read_map,
+    row_source,
 )
 from evalkit_cli.options.completion import complete_names
 from evalkit_cli.options.example_changes import example_options
@@ -171,8 +172,9 @@ def perturb_command(
             filters=read_filters(filters),
             fields=None if fields is None else _items(fields),
             unprotected=_items(unprotected),
-            adapters=read_adapters(adapters, ("data",)),
-            map=read_map(mapped, "--map"),
+            rows=row_source(
+                read_adapters(adapters, ("data",)), read_map(mapped, "--map")
+            ),
             progress=progress,
             **options,
         )

@@ -143,9 +143,9 @@ def _read(path: Path) -> dict[str, Any]:
     """Read an object from a file."""
     import tomllib
 
-    from evalkit.adapters import read_stages
     from evalkit.catalog import local_file
     from evalkit.errors import DataError
+    from evalkit_adapters_rows import read_stages
 
     path = local_file(path)
     if path.suffix == ".toml":

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from evalkit_cli.options.choices import read_adapters, read_filters, read_map
+from evalkit_cli.options.choices import (
+    read_adapters,
+    read_filters,
+    read_map,
+    row_source,
+)
 from evalkit_cli.options.prediction_sources import Job
 from evalkit_cli.printing.streams import echo
 
@@ -37,9 +42,10 @@ class Chosen(NamedTuple):
     @property
     def rows(self) -> dict[str, Any]:
         """Which examples, as arguments of `load_inputs`."""
-        names = ("dataset", "task", "split", "limit", "filters", "map")
+        names = ("dataset", "task", "split", "limit", "filters")
         adapters = {k: v for k, v in self.adapters.items() if k == "data"}
-        return {**{name: getattr(self, name) for name in names}, "adapters": adapters}
+        rows = row_source(adapters, self.map)
+        return {**{name: getattr(self, name) for name in names}, "rows": rows}
 
 
 def chosen_rows(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
 from evalkit_cli.options.completion import complete_names
+
+if TYPE_CHECKING:
+    from evalkit.catalog import RowSource
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -285,6 +288,26 @@ def read_adapters(
             )
         found[place] = named
     return found
+
+
+def row_source(
+    adapters: Mapping[str, Any], mapping: Mapping[str, str], **options: Any
+) -> RowSource | None:
+    """Return what changes rows, as options say.
+
+    Args:
+        adapters: Adapters by place.
+        mapping: Columns of the data by field.
+        options: Further options of `evalkit_adapters_rows.Rows`.
+
+    Returns:
+        The row source; None where no option says anything.
+    """
+    if not (adapters or mapping or any(options.values())):
+        return None
+    from evalkit_adapters_rows import Rows
+
+    return Rows(adapters=adapters, map=mapping, **options)
 
 
 def read_filters(given: tuple[str, ...]) -> Mapping[str, list[str]]:

@@ -10,6 +10,7 @@ from evalkit_cli.options.choices import (
     read_adapters,
     read_filters,
     read_map,
+    row_source,
 )
 
 if TYPE_CHECKING:
@@ -73,9 +74,11 @@ def validation_options(given: Mapping[str, Any]) -> EvaluationOptions:
         on_missing=given["on_missing"],
         on_invalid=given["on_invalid"],
         on_duplicate=given["on_duplicate"],
-        adapters=read_adapters(given["adapters"]),
-        map=read_map(given["mapped"], "--map"),
-        normalise=given["normalise"],
-        extract=given["extract"],
-        map_predictions=read_map(given["mapped_predictions"], "--map-predictions"),
+        rows=row_source(
+            read_adapters(given["adapters"]),
+            read_map(given["mapped"], "--map"),
+            map_predictions=read_map(given["mapped_predictions"], "--map-predictions"),
+            normalise=given["normalise"],
+            extract=given["extract"],
+        ),
     )

@@ -6,7 +6,13 @@ from typing import Any
 
 import click
 
-from evalkit_cli.options.choices import apply, map_option, read_adapters, read_map
+from evalkit_cli.options.choices import (
+    apply,
+    map_option,
+    read_adapters,
+    read_map,
+    row_source,
+)
 
 _data_adapter_option = click.option(
     "--adapter",
@@ -31,12 +37,10 @@ def read_example_options(given: dict[str, Any]) -> dict[str, Any]:
         given: Options by name; these are removed.
 
     Returns:
-        The arguments `adapters` and `map` of `load_inputs`.
+        The argument `rows` of `load_inputs`.
 
     Raises:
         UsageError: One is not of its form.
     """
-    return {
-        "adapters": read_adapters(given.pop("adapters"), ("data",)),
-        "map": read_map(given.pop("mapped"), "--map"),
-    }
+    adapters = read_adapters(given.pop("adapters"), ("data",))
+    return {"rows": row_source(adapters, read_map(given.pop("mapped"), "--map"))}

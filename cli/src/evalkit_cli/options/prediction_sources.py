@@ -215,8 +215,7 @@ def jobs_of_folder(
         DataError: The folder cannot be read, two files are of one data set, or there
             is none.
     """
-    from evalkit.adapters import MANIFEST_FILE
-    from evalkit.catalog import local_path, model_name
+    from evalkit.catalog import MANIFEST_FILE, local_path, model_name
     from evalkit.errors import DataError
 
     folder = local_path(given)

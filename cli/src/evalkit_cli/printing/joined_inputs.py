@@ -44,8 +44,8 @@ def join_inputs(result: Result, file: str, ids: Collection[str]) -> JoinedInputs
         SchemaError: Rows break the task's `Input`.
     """
     from evalkit import Registry
-    from evalkit.adapters import data_sha256
-    from evalkit.catalog import BoundTask, Resolver, data_path
+    from evalkit.catalog import BoundTask, Resolver, data_path, data_sha256
+    from evalkit_adapters_rows import Rows
     from evalkit_models_base import load_inputs
 
     path, record, registry = data_path(file), result.record, Registry()
@@ -54,8 +54,8 @@ def join_inputs(result: Result, file: str, ids: Collection[str]) -> JoinedInputs
     # what is not there, loading names
     sha256 = data_sha256(path) if path.exists() else ""
     stages = _stages(record, sha256)
-    adapters = {"data": stages} if stages else None
-    found = load_inputs(path, task=task, adapters=adapters, registry=registry)
+    rows = Rows(adapters={"data": stages}) if stages else None
+    found = load_inputs(path, task=task, rows=rows, registry=registry)
     wanted = {*ids}
     by_id = {
         row["uid"]: {key: row[key] for key in found.keys}

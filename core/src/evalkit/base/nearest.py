@@ -7,6 +7,12 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 
+ROW_NUMBER = "#row"
+"""Stands for a column with the numbers of the rows, from 1."""
+
+ROW_NUMBER_FROM_0 = "#row0"
+"""The same, from 0."""
+
 _PLAUSIBLE = 0.75
 """How near a name must be to be guessed."""
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from evalkit.base.names import is_python_file
 from evalkit.errors import EvalkitError
-from evalkit.examples.adapted import adapted_by
+from evalkit.examples.row_stages import DataSource, with_data
 from evalkit.plugins.bound import BoundDataset
 from evalkit.plugins.components import AS_FILE, AS_ROWS, NO_VERSION, Component
 from evalkit.plugins.object_names import name_of
@@ -123,7 +123,7 @@ def _bound(name: str, how: str, data: Any, task: Any) -> BoundDataset:
 
 
 def bind_dataset(
-    resolver: Resolver, dataset: Any, task: Any, adapters: Any = None
+    resolver: Resolver, dataset: Any, task: Any, source: DataSource | None = None
 ) -> BoundDataset:
     """Bind what a caller names as the data set.
 
@@ -133,14 +133,12 @@ def bind_dataset(
             examples, or rows of them.
         task: The task, by name or as an object; only for a file or rows, which need
             one.
-        adapters: What its rows go through after the adapters that it declares: a
-            pipeline, a list of adapters, or the path of a file.
+        source: What changes its rows, after what it declares itself.
 
     Returns:
         The bound data set.
 
     Raises:
-        AdapterError: The adapters cannot be read, or are written wrongly.
         DataError: The file is not of this machine.
         EvalkitError: A file comes without a task, or a data set with one.
         PluginError: It is unknown or broken.
@@ -151,11 +149,11 @@ def bind_dataset(
                 f"{dataset}: a file of examples needs its task (--task NAME, task=)"
             )
         bound = bind_file(data_path(dataset), task)
-        return adapted_by(bound, adapters, resolver.registry)
+        return with_data(bound, source, resolver.registry)
     if are_rows(dataset):
         if task is None:
             raise EvalkitError("rows of examples need their task (task=)")
-        return adapted_by(bind_rows(dataset, task), adapters, resolver.registry)
+        return with_data(bind_rows(dataset, task), source, resolver.registry)
     bound = resolver.dataset(dataset)
     if task is not None and task != bound.task:
         own = bound.task if isinstance(bound.task, str) else name_of(bound.task)
@@ -163,4 +161,4 @@ def bind_dataset(
             f"{bound.component.origin} is of the task {own!r}; a "
             "task is given only for a file of examples"
         )
-    return adapted_by(bound, adapters, resolver.registry)
+    return with_data(bound, source, resolver.registry)

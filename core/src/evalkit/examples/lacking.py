@@ -7,10 +7,15 @@ from typing import Any
 
 import polars as pl
 
-from evalkit.adapting.mapping import ROW_NUMBER, ROW_NUMBER_FROM_0
 from evalkit.base.columns import unnamed
 from evalkit.base.ids import EXAMPLE_ID_KEYS
-from evalkit.base.nearest import guess_columns, how_to_map, shown_columns
+from evalkit.base.nearest import (
+    ROW_NUMBER,
+    ROW_NUMBER_FROM_0,
+    guess_columns,
+    how_to_map,
+    shown_columns,
+)
 from evalkit.errors import SchemaError
 from evalkit.examples.conversion import LABEL_CONVERTER, find_converter
 from evalkit.examples.rows import ExampleRows

@@ -14,7 +14,6 @@ from evalkit.base.encodings import HOW_TO_CONVERT, NOT_UTF8
 from evalkit.base.ids import AS_INTEGERS, EXAMPLE_ID_KEYS, read_id
 from evalkit.base.violations import FirstProblems, Violation, few, shorten
 from evalkit.errors import DataError, SchemaError
-from evalkit.examples.adapted import adapt_examples
 from evalkit.examples.cells import read_cells
 from evalkit.examples.lacking import lacking_error
 from evalkit.examples.requests import Asked
@@ -70,7 +69,7 @@ def load_rows(
         SchemaError: Rows cannot be read, lack an id, or repeat one.
     """
     splits = dataset.splits
-    # adapters may read any column, and drop rows
+    # a row stage may read any column, and drop rows
     asked = Asked() if asked is None or dataset.pipeline is not None else asked
     if split not in splits:
         raise DataError(
@@ -80,14 +79,14 @@ def load_rows(
         rows = given
         if given is None:
             rows = dataset.hooks.load(split=split, **asked.arguments)
-        is_adapted = given is None and dataset.pipeline is not None
-        load = _load_adapted if is_adapted else _materialise
+        is_changed = given is None and dataset.pipeline is not None
+        load = _load_changed if is_changed else _materialise
         loaded = load(dataset, task, rows, kept)
     if given is None and loaded.path is None:
         identifying, limit = asked.looked_at(dataset)
         loaded = loaded._replace(identifying=identifying, limit=limit)
     if loaded.frame.is_empty():
-        by = "; its adapters left no row" if is_adapted else ""
+        by = "; its adapters left no row" if is_changed else ""
         raise DataError(
             f"{loaded.source(dataset)}: split {split!r} has no examples{by}"
         )
@@ -119,10 +118,10 @@ def _materialise(
     return _with_frame(dataset, task, ExampleRows(pl.DataFrame(), rows))
 
 
-def _load_adapted(
+def _load_changed(
     dataset: BoundDataset, task: BoundTask, loaded: Any, _kept: Collection[str] | None
 ) -> ExampleRows:
-    """Return rows that went through the data set's adapters."""
+    """Return rows that a row stage changed."""
     path = loaded_path(loaded)
     given: Any = None
     if path is None and (given := as_frame(loaded)) is None:
@@ -130,7 +129,7 @@ def _load_adapted(
     try:
         file = None if path is None else SteadyFile(path)
         hashes = None if file is None else in_background(SteadyFile.hashes, file)
-        found = adapt_examples(dataset, task, path, given)
+        found = dataset.pipeline.read_examples(dataset, task, path, given)
         if isinstance(found, pl.DataFrame):
             read = ExampleRows(found, None, path)
         else:

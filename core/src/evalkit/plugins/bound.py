@@ -22,8 +22,6 @@ from evalkit.hookspecs import (
 from evalkit.plugins.attributes import read_attributes
 from evalkit.plugins.binding import Bound as Bound
 from evalkit.plugins.binding import Guard
-from evalkit.plugins.bound_adapters import BoundAdapter as BoundAdapter
-from evalkit.plugins.bound_adapters import first_rows as first_rows
 from evalkit.plugins.bound_metrics import BoundMetric as BoundMetric
 from evalkit.plugins.bound_models import BoundModel as BoundModel
 from evalkit.plugins.validation import validated
@@ -184,7 +182,7 @@ class BoundDataset(Converting, DatasetAttributes):
     keep: tuple[str, ...] | None = ()
     """The columns that a run keeps; None for all that have few short values."""
     pipeline: Any = None
-    """The adapters of its rows, as `examples.adapted` made them; None for none."""
+    """The row stage of its rows (`examples/row_stages.py`); None for none."""
 
     @property
     def declared_cluster(self) -> tuple[str, ...]:

@@ -7,16 +7,9 @@ from typing import Any
 
 from evalkit import hookspecs
 from evalkit.plugins.bound import BoundRecogniser
-from evalkit.plugins.bound_adapters import BoundAdapter
 from evalkit.plugins.bound_models import BoundModel
 from evalkit.plugins.classes import Model
 from evalkit.plugins.kinds import Kind
-
-
-class _AdapterDefaults:
-    """What an adapter need not say of itself."""
-
-    needs = ()
 
 
 def _model_problems(
@@ -37,16 +30,6 @@ def _model_problems(
     return problems
 
 
-def _adapter_problems(
-    attributes: Mapping[str, Any], implemented: Sequence[str]
-) -> list[str]:
-    """Find hooks of rows and of texts in one adapter, of which one would be ignored."""
-    of_texts = {"extract_text", "extract_texts", "choose_answer"} & {*implemented}
-    if "adapt_row" in implemented and of_texts:
-        return [f"adapt_row is for rows and {min(of_texts)} for texts: implement one"]
-    return []
-
-
 MODELS = Kind(
     "models",
     hookspecs.ModelSpec,
@@ -57,16 +40,6 @@ MODELS = Kind(
     awaited=("ask", "close"),
     bound=BoundModel,
     check=_model_problems,
-)
-
-ADAPTERS = Kind(
-    "adapters",
-    hookspecs.AdapterSpec,
-    hookspecs.AdapterAttributes,
-    _AdapterDefaults,
-    ways=(("adapt_row",), ("extract_text",), ("extract_texts",), ("choose_answer",)),
-    bound=BoundAdapter,
-    check=_adapter_problems,
 )
 
 RECOGNISERS = Kind(

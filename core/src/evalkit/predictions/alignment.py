@@ -68,8 +68,8 @@ class Alignment(NamedTuple):
     causes: tuple[str, ...] = ()
     """What may have made rows unreadable, or their ids unknown."""
     extracted: pl.DataFrame | None = None
-    """What extractors looked at and made of it (`predictions.extracting.TYPES`), null
-    for what is not scored; None where there were no extractors."""
+    """What an answer reader looked at and made of it (`answer_readers.TYPES`), null for
+    what is not scored; None where there was none."""
     place: str = "line"
     """What the numbers of problems count: lines, or elements of a JSON array."""
 
@@ -239,7 +239,7 @@ def settle(
         counts,
         collected.undeclared,
         cells.replications,
-        collected.notices(sources),
+        collected.notices(),
         collected.unparsed(sources),
         absent=collected.absent(counts["predictions"] + matched.unselected),
         causes=tuple(find_causes(problems, collected.ids)),

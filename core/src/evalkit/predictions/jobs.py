@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from evalkit.base.jobs import Job, JobFigures
 from evalkit.base.violations import from_pydantic, shorten
 from evalkit.errors import DataError
-from evalkit.predictions.adapted import AdaptedPredictions
+from evalkit.predictions.changed import ChangedPredictions
 from evalkit.reading.formats import model_name
 from evalkit.reading.given_rows import local_path, path_beside
 from evalkit.reading.rows import decode_json
@@ -60,7 +60,7 @@ def read_job(predictions: Any) -> JobFile | None:
     Raises:
         DataError: It cannot be read, or breaks the schema of such files.
     """
-    if isinstance(predictions, AdaptedPredictions):
+    if isinstance(predictions, ChangedPredictions):
         predictions = predictions.given
     if not isinstance(predictions, str | Path):
         return None

@@ -10,7 +10,6 @@ from typing import Any
 
 import polars as pl
 
-from evalkit.adapting.extraction import UNPARSED
 from evalkit.base.columns import all_named, frame_of, join_parts, unstorable_place
 from evalkit.base.ids import (
     REPLICATION_KEY,
@@ -25,16 +24,16 @@ from evalkit.errors import SchemaError
 from evalkit.examples.scored_values import value_column
 from evalkit.predictions.absent_fields import AbsentFields
 from evalkit.predictions.adapting import Adapted
-from evalkit.predictions.alternative_probabilities import MADE, Made, made_notices
 from evalkit.predictions.alternatives import (
     OF_ALTERNATIVES,
     Outcome,
     alternatives_column,
 )
-from evalkit.predictions.extracting import (
+from evalkit.predictions.answer_readers import (
     AT_ONCE,
     REASON,
     STATUS,
+    UNPARSED,
     FrameExtracted,
     kept_column,
     kept_names,
@@ -94,20 +93,12 @@ class JudgedRows:
         self._fields: dict[str, list[Any]] = {name: [] for name in reader.scored_fields}
         self._alternatives: list[Sequence[Any] | None] = []
         """Predictions of the alternatives; None for a row without any."""
-        self._made: dict[int, Made] = {}
-        """Of what probabilities were made, by the place of the row among these."""
         self._kept: list[Mapping[str, Any]] = []
         """What extractors made of the rows that were judged one by one."""
 
-    def notices(self, sources: pl.Series) -> tuple[str, ...]:
-        """Say what adapters refused, and where probabilities are from.
-
-        Args:
-            sources: Where each cell's prediction is found; null for none.
-        """
-        places = self._judged_places(sources) if self._made else []
-        made = [self._made[place] for place in places if place in self._made]
-        return (*self._reader.notices(), *made_notices(made))
+    def notices(self) -> tuple[str, ...]:
+        """Say what was refused."""
+        return self._reader.notices()
 
     def _judged_places(self, sources: pl.Series) -> list[int]:
         """Return the places of the used rows among those judged one by one."""
@@ -127,7 +118,7 @@ class JudgedRows:
         self.undeclared.update(block.undeclared)
         if block.frame.height:
             examples = self._index.result().find(block.frame["id"])
-            extractor = self._reader.extractor
+            extractor = self._reader.answers
             extracted = None
             if extractor is not None:
                 extracted = extractor.of_frame(block.frame, examples)
@@ -173,7 +164,7 @@ class JudgedRows:
 
     def _add_rows(self, rows: Iterable[Row], counts_keys: bool) -> None:
         """Judge rows one by one; extractors look at many of them at once."""
-        extractor = self._reader.extractor
+        extractor = self._reader.answers
         if extractor is None:
             for row in rows:
                 if (found := self._read_row(row, counts_keys)) is not None:
@@ -242,8 +233,6 @@ class JudgedRows:
             self.lacking.update(v.field for v in violations if v.rule == REQUIRED)
             problem = Problem("invalid", line, uid, violations, replication)
             self.problems.add(problem)
-        if MADE in fields:
-            self._made[len(self._lines)] = fields[MADE]
         self._lines.append(line)
         self._ids.append(uid)
         self._examples.append(position)
@@ -321,7 +310,7 @@ class JudgedRows:
             The counts, the most frequent reason first, and the rare ones of many
             together; a cell of which nobody said why is in none.
         """
-        if self._reader.extractor is not None:
+        if self._reader.answers is not None:
             return counted(self._kept_of(REASON, sources).drop_nulls().to_list())
         if not any(self._reasons):
             return {}
@@ -329,8 +318,8 @@ class JudgedRows:
         return counted(filter(None, (self._reasons[place] for place in places)))
 
     def extracted(self, sources: pl.Series) -> pl.DataFrame | None:
-        """Return the columns of `predictions.extracting.TYPES`, for `predictions`."""
-        if self._reader.extractor is None:
+        """Return the columns of `answer_readers.TYPES`, for `predictions`."""
+        if self._reader.answers is None:
             return None
         return pl.DataFrame(
             [self._kept_of(name, sources) for name in kept_names(self._kept)]

@@ -11,24 +11,21 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from evalkit.adapting.extraction import Extraction
-from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.jobs import Job
 from evalkit.base.progress import Progress
 from evalkit.errors import DataError
+from evalkit.examples.row_stages import RowStage
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import rows_hash
-from evalkit.plugins.registry import Registry
-from evalkit.predictions.adapted import AdaptedPredictions, adapted_blocks
 from evalkit.predictions.alignment import Alignment, OnDuplicate, align
+from evalkit.predictions.answer_readers import AnswerReader
+from evalkit.predictions.changed import ChangedPredictions
 from evalkit.predictions.input_rows import fields_read
 from evalkit.predictions.jobs import read_job
-from evalkit.predictions.probability_columns import with_probability_columns
 from evalkit.predictions.responses import ResponseReader
-from evalkit.predictions.suggesting import suggestions
 from evalkit.predictions.systems import read_system
 from evalkit.reading.blocks import Block
 from evalkit.reading.files import TABLES, read_rows
@@ -54,9 +51,9 @@ class Prepared(NamedTuple):
     """Name and SHA-256 of what was read, its adapters, its job, and what made it."""
     ids: pl.Series
     """The ids of all examples, also of those that were not selected."""
-    adapters: Pipeline | None = None
+    stage: RowStage | None = None
     """What the predictions went through before they were checked."""
-    extraction: Extraction | None = None
+    answers: AnswerReader | None = None
     """What took the answers out of them after that."""
     job: Job | None = None
     """The job that made the predictions; None where they are of no file."""
@@ -64,7 +61,7 @@ class Prepared(NamedTuple):
 
 def default_model(predictions: Predictions) -> str:
     """Name a model after its file of predictions."""
-    if isinstance(predictions, AdaptedPredictions):
+    if isinstance(predictions, ChangedPredictions):
         return default_model(predictions.given)
     if isinstance(predictions, str | Path):
         return model_name(Path(predictions))
@@ -85,7 +82,7 @@ def prepare(
     fields: Collection[str] = (),
     *,
     needs_all: bool = False,
-    extraction: Extraction | None = None,
+    answers: AnswerReader | None = None,
 ) -> Prepared:
     """Load, read and match.
 
@@ -104,7 +101,7 @@ def prepare(
         fields: What metrics ask for beside prediction and answer, which responses may
             have.
         needs_all: Whether later steps ask for examples that are not selected.
-        extraction: What takes the answers out of texts.
+        answers: What takes the answers out of texts.
 
     Returns:
         The examples and the outcome of every one of them; where responses name
@@ -128,8 +125,7 @@ def prepare(
     n_examples = examples.frame.height if selected is None else int(selected.sum())
     watchers.tell("after_load", dataset=name, split=split, n_examples=n_examples)
     progress(f"reading the predictions of {model}", 0.2)
-    predictions, told = with_probability_columns(predictions, examples.labels, task)
-    reader = ResponseReader(task, dataset, examples, fields, extraction)
+    reader = ResponseReader(task, dataset, examples, fields, answers)
     ids = examples.frame["id"]
     file = watched_file(predictions)
     given, job = identify(predictions), read_job(predictions)
@@ -138,45 +134,27 @@ def prepare(
     alignment = align(ids, blocks, reader, on_duplicate, selected, is_part=is_part)
     if file is not None:
         file.check()
-    notices = (*told, *alignment.notices)
-    alignment = alignment._replace(place=_place(predictions), notices=notices)
+    alignment = alignment._replace(place=_place(predictions))
     if selected is not None:
         examples = examples.where(selected)
     if alignment.replications:
         examples = examples.repeated(len(alignment.replications))
-    adapters = None
-    if isinstance(predictions, AdaptedPredictions):
-        adapters = predictions.pipeline
+    stage = None
+    if isinstance(predictions, ChangedPredictions):
+        stage = predictions.stage
     if job is not None:
         given = {**given, **job.recorded}
     system = read_system(predictions)
     if system is not None:
         given = {**given, "system": system.recorded}
     known = job and job.job
-    return Prepared(examples, alignment, given, ids, adapters, extraction, known)
-
-
-def with_suggestions(
-    prepared: Prepared, dataset: BoundDataset, task: BoundTask, registry: Registry
-) -> Prepared:
-    """Add a notice of extractors that would read responses without a valid answer.
-
-    Args:
-        prepared: Examples and predictions.
-        dataset: The data set.
-        task: Its task.
-        registry: Where installed extractors are found.
-    """
-    examples, alignment = prepared.examples, prepared.alignment
-    said = suggestions(dataset, task, examples, alignment, registry)
-    notices = (*alignment.notices, *said)
-    return prepared._replace(alignment=alignment._replace(notices=notices))
+    return Prepared(examples, alignment, given, ids, stage, answers, known)
 
 
 def _place(predictions: Predictions) -> str:
     """Say what the numbers of rows count."""
-    if isinstance(predictions, AdaptedPredictions):
-        read = predictions.pipeline.has_read_file
+    if isinstance(predictions, ChangedPredictions):
+        read = predictions.stage.has_read_file
         return "row" if read else _place(predictions.given)
     if not isinstance(predictions, str | Path) or local_path(predictions).is_dir():
         return "line"
@@ -204,28 +182,28 @@ def read_responses(
     Returns:
         The rows, block by block.
     """
-    if isinstance(predictions, AdaptedPredictions):
-        return adapted_blocks(predictions, reader)
+    if isinstance(predictions, ChangedPredictions):
+        return predictions.stage.read_responses(predictions.given, reader)
     if isinstance(predictions, str | Path):
         return read_prediction_file(local_path(predictions), reader, ids)
     return read_given(predictions, reader)
 
 
 Predictions = (
-    str | Path | pl.DataFrame | Sequence[Mapping[str, Any]] | AdaptedPredictions
+    str | Path | pl.DataFrame | Sequence[Mapping[str, Any]] | ChangedPredictions
 )
 
 
-def adapted_by(predictions: Predictions, pipeline: Pipeline | None) -> Predictions:
-    """Return predictions that adapters change as they are read.
+def changed_by(predictions: Predictions, stage: RowStage | None) -> Predictions:
+    """Return predictions whose rows a stage changes as they are read.
 
     Args:
         predictions: What `rows_of` gave.
-        pipeline: The adapters; None for none.
+        stage: The stage; None for none.
     """
-    if pipeline is None or isinstance(predictions, AdaptedPredictions):
+    if stage is None or isinstance(predictions, ChangedPredictions):
         return predictions
-    return AdaptedPredictions(predictions, pipeline)
+    return ChangedPredictions(predictions, stage)
 
 
 def identify(
@@ -243,10 +221,10 @@ def identify(
     Raises:
         DataError: The file cannot be read.
     """
-    if isinstance(predictions, AdaptedPredictions):
-        given, pipeline = predictions
-        own = identify(given, may_be_folder=pipeline.reads_files)
-        return {**own, "adapters": pipeline.specification}
+    if isinstance(predictions, ChangedPredictions):
+        given, stage = predictions
+        own = identify(given, may_be_folder=stage.reads_files)
+        return {**own, "adapters": stage.specification}
     if isinstance(predictions, str | Path):
         path = local_path(predictions)
         if not (is_data_set(path) or (may_be_folder and path.is_dir())):
@@ -263,7 +241,7 @@ def identify(
 
 def watched_file(predictions: Predictions) -> SteadyFile | None:
     """Return the file of predictions as it is now; None where they are of none."""
-    if isinstance(predictions, AdaptedPredictions):
+    if isinstance(predictions, ChangedPredictions):
         predictions = predictions.given
     return (
         SteadyFile(local_path(predictions))

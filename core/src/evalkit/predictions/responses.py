@@ -8,7 +8,6 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel, ValidationError
 
-from evalkit.adapting.extraction import Extraction
 from evalkit.base.columns import frame_of
 from evalkit.base.ids import (
     ASKING_KEYS,
@@ -29,7 +28,6 @@ from evalkit.examples.conversion import (
 from evalkit.examples.table import Examples
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.predictions.adapting import Adapted, Adapters
-from evalkit.predictions.alternative_probabilities import AlternativeProbabilities
 from evalkit.predictions.alternatives import (
     OF_ALTERNATIVES,
     RESPONSE_INDEX_KEY,
@@ -38,7 +36,7 @@ from evalkit.predictions.alternatives import (
     read_alternatives,
     read_answers,
 )
-from evalkit.predictions.extracting import AnswerExtractor
+from evalkit.predictions.answer_readers import AnswerReader, BoundAnswerReader
 from evalkit.predictions.input_rows import (
     checked_violations,
     rows_by_id,
@@ -58,10 +56,10 @@ class ResponseReader:
         examples: Its examples, which `verify_response` may see.
         wanted: Fields that metrics ask for; those that the data does not have are kept
             of responses, whether the task declares them or not.
-        extraction: What takes the answers out of texts; None for nothing.
+        answers: What takes the answers out of texts; None for nothing.
 
     Attributes:
-        extractor: The same, for these examples.
+        answers: The same, for these examples.
         scored_fields: Fields of a response kept beside the prediction.
         optional_fields: Those of them that are left out where no response has them.
         declared_keys: Keys of a response that the task declares.
@@ -84,7 +82,7 @@ class ResponseReader:
         dataset: BoundDataset,
         examples: Examples,
         wanted: Iterable[str] = (),
-        extraction: Extraction | None = None,
+        answers: AnswerReader | None = None,
     ) -> None:
         self._task = task
         self._dataset = dataset
@@ -94,9 +92,9 @@ class ResponseReader:
         self._rows = rows_by_id(dataset, task, examples)
         self._scored = predicted_field(dataset, task) or task.answer_field
         self._adapters = Adapters(dataset, task, self._rows, self._scored)
-        self.extractor: AnswerExtractor | None = None
-        if extraction is not None:
-            self.extractor = AnswerExtractor(extraction, dataset, task, examples)
+        self.answers: BoundAnswerReader | None = None
+        if answers is not None:
+            self.answers = answers.for_examples(dataset, task, examples)
         self._choices = examples.choices if task.only_choices else None
         self._verifies = task.has("verify_response")
         self._examples = verified_rows(task, examples)
@@ -108,7 +106,6 @@ class ResponseReader:
             for name in self.scored_fields
             if name.startswith(OF_ALTERNATIVES)
         }
-        self._probabilities = AlternativeProbabilities(self.scored_fields, self._labels)
         self._reports_errors = "error" not in self.output.model_fields
         of_output = self.output.model_fields.items()
         aliases = {field.validation_alias for _, field in of_output}
@@ -127,7 +124,7 @@ class ResponseReader:
         self.origin = task.component.origin
         keys = {*RESPONSE_ID_KEYS, REPLICATION_KEY}
         self.text_fields = cell_texts(self.output) | keys
-        self.text_fields |= {self.extractor.field} if self.extractor else set()
+        self.text_fields |= {self.answers.field} if self.answers else set()
         self.answer_field: str | None = task.answer_field
         self.prediction_type = AnswerType(dataset, task).dtype
         self.nullable = [n for n in names if holds_null(self.output, n)]
@@ -243,8 +240,7 @@ class ResponseReader:
             key for part in whole for key, value in part.items() if value is not None
         }
         if ranked is not None:
-            read = self._probabilities.keys
-            found -= {RESPONSES_KEY, RESPONSE_INDEX_KEY, *read}
+            found -= {RESPONSES_KEY, RESPONSE_INDEX_KEY}
         return found - self.declared_keys
 
     def absent_fields(self, response: Mapping[str, Any]) -> list[str]:
@@ -279,14 +275,13 @@ class ResponseReader:
             for name, own in self._of_alternatives.items():
                 found = {**found, name: [found.get(own)]}
             return prediction, found, broken
-        outcome = read_answers(
+        return read_answers(
             ranked,
             response,
             lambda merged: self._read_one(merged, uid, position),
             self._of_alternatives,
             self._takes_lists,
         )
-        return self._probabilities.added(ranked, outcome)
 
     def _read_one(
         self, response: Mapping[str, Any], uid: str, position: int
@@ -330,7 +325,7 @@ class ResponseReader:
 
     def _unparsed_field(self, response: Mapping[str, Any]) -> str | None:
         """Name the field by which somebody says that there is no answer."""
-        if not self._adapters and self.extractor is None:
+        if not self._adapters and self.answers is None:
             return None
         said = (name for name, each in response.items() if isinstance(each, Unparsed))
         return next(said, None)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from evalkit.base.violations import from_pydantic, shorten
 from evalkit.errors import DataError
 from evalkit.plugins.sources import sha256_of
-from evalkit.predictions.adapted import AdaptedPredictions
+from evalkit.predictions.changed import ChangedPredictions
 from evalkit.reading.formats import model_name
 from evalkit.reading.given_rows import file_at, path_beside
 from evalkit.reading.rows import decode_json
@@ -81,7 +81,7 @@ def read_system(predictions: Any) -> System | None:
     Raises:
         DataError: It cannot be read, or breaks the schema of such files.
     """
-    if isinstance(predictions, AdaptedPredictions):
+    if isinstance(predictions, ChangedPredictions):
         predictions = predictions.given
     if not isinstance(predictions, str | Path):
         return None

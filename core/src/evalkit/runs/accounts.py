@@ -11,7 +11,6 @@ from evalkit.base.violations import describe, shorten
 from evalkit.base.wording import count_of
 from evalkit.predictions.alignment import Alignment, Policies
 from evalkit.predictions.problems import STATUSES
-from evalkit.predictions.suggesting import is_about_extractors
 from evalkit.predictions.written_forms import is_about_forms
 from evalkit.runs import recorded
 from evalkit.runs.results import Result
@@ -193,11 +192,7 @@ def refusal_message(
         f"  notice: {notice}"
         for notice in _undeclared_notices(alignment, str(result.task))
     ]
-    lines += [
-        f"  notice: {text}"
-        for text in result.notices
-        if is_about_forms(text) or is_about_extractors(text)
-    ]
+    lines += [f"  notice: {text}" for text in result.notices if is_about_forms(text)]
     if result.record.predictions.adapters:
         lines += _adapted_hint(alignment)
     lines += _normalising_hint(result, alignment)

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import polars as pl
 
-from evalkit.adapting.pipelines import pipeline
 from evalkit.base.columns import all_named
 from evalkit.errors import EvalkitError
 from evalkit.examples.files import bind_dataset
+from evalkit.examples.row_stages import source_for
 from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.components import AS_PYTHON, GIVEN, WITHOUT_PLUGIN
@@ -135,6 +135,8 @@ def load_data(result: Result, resolver: Resolver, columns: set[str]) -> Examples
     task = resolver.task(dataset)
     if record.data.adapters:
         stages = [each.stage for each in record.data.adapters]
-        dataset = replace(dataset, pipeline=pipeline(stages, resolver.registry))
+        source = source_for(dataset, "adapters", None)
+        stage = source.recorded(stages, resolver.registry)
+        dataset = replace(dataset, pipeline=stage)
     limit = record.data.limit
     return load_examples(dataset, task, record.split, columns, limit=limit)

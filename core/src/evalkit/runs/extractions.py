@@ -7,33 +7,32 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from evalkit.adapting.extraction import Extraction
 from evalkit.base.columns import all_named
 from evalkit.base.copies import AS_STORED
-from evalkit.predictions.extracting import RESPONSE, RESPONSES, STATUS, TYPES
+from evalkit.predictions.answer_readers import (
+    RESPONSE,
+    RESPONSES,
+    STATUS,
+    TYPES,
+    AnswerReader,
+)
 from evalkit.runs import recorded
 from evalkit.runs.record import RunRecord
 
 
 def record_extraction(
-    extraction: Extraction | None, extracted: pl.DataFrame | None
+    answers: AnswerReader | None, extracted: pl.DataFrame | None
 ) -> recorded.Extraction | None:
     """Return what a run records of extractors.
 
     Args:
-        extraction: The extractors; None for none.
+        answers: What took the answers out; None for nothing.
         extracted: What they looked at, and what came of it.
     """
-    if extraction is None or extracted is None:
+    if answers is None or extracted is None:
         return None
-    stages = [recorded.Adapter.model_validate(s) for s in extraction.specification]
-    return recorded.Extraction(
-        stages=tuple(stages),
-        sha256=extraction.sha256,
-        text=extraction.text,
-        chosen_by=extraction.chosen_by,
-        **counts_of(extracted),
-    )
+    record = {**answers.record, **counts_of(extracted)}
+    return recorded.Extraction.model_validate(record)
 
 
 def counts_of(extracted: pl.DataFrame) -> dict[str, int]:

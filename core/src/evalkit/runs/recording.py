@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from evalkit.adapting.extraction import Extraction
-from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.columns import frame_of
 from evalkit.base.wording import count_of
-from evalkit.examples.adapted import adapters_of
 from evalkit.examples.clusters import cluster_names
 from evalkit.examples.copy_columns import kept_columns
 from evalkit.examples.kept import kept_notices
+from evalkit.examples.row_stages import RowStage
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples
 from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.plugins.bound import Bound, BoundDataset, BoundMetric, BoundTask
 from evalkit.plugins.provenance import describe_component, describe_core, environment
 from evalkit.predictions.alignment import Alignment, Policies
+from evalkit.predictions.answer_readers import AnswerReader
 from evalkit.predictions.causes import probability_notices
 from evalkit.predictions.embedded_answers import embedded_notices
 from evalkit.predictions.problems import Problems
@@ -84,9 +83,9 @@ class Parts(NamedTuple):
     """Id of the run of their originals."""
     further: Sequence[Bound] = ()
     """Plugins that the run depends on beside those above."""
-    adapters: Pipeline | None = None
+    stage: RowStage | None = None
     """What the predictions went through before they were checked."""
-    extraction: Extraction | None = None
+    answers: AnswerReader | None = None
     """What took the answers out of them after that."""
 
 
@@ -192,7 +191,7 @@ def _record(
         kept=examples.kept,
         data=_data(parts),
         predictions=recorded.Predictions.of(given),
-        extraction=record_extraction(parts.extraction, parts.alignment.extracted),
+        extraction=record_extraction(parts.answers, parts.alignment.extracted),
         components=components,
         columns=record_columns(*computed, options.include_examples),
         against=options.against,
@@ -233,8 +232,14 @@ def _data(parts: Parts) -> recorded.Data:
         tags=tuple(dataset.tags),
         round_id=dataset.round_id,
         changes=dict(dataset.changes),
-        adapters=tuple(map(recorded.Adapter.model_validate, adapters_of(dataset))),
+        adapters=tuple(map(recorded.Adapter.model_validate, _changes_of(dataset))),
     )
+
+
+def _changes_of(dataset: BoundDataset) -> list[dict[str, Any]]:
+    """Return what a run records of the components that changed rows of data."""
+    stage: RowStage | None = dataset.pipeline
+    return [] if stage is None else stage.specification
 
 
 def _baselines(parts: Parts, options: Options) -> recorded.Baselines | None:
@@ -250,11 +255,9 @@ def _baselines(parts: Parts, options: Options) -> recorded.Baselines | None:
 def _components(parts: Parts) -> tuple[recorded.Component, ...]:
     computing = [each.component for each in parts.alignment.computed]
     bound: tuple[Bound, ...] = (parts.dataset, parts.task, *parts.metrics, *computing)
-    pipelines = filter(None, (parts.dataset.pipeline, parts.adapters))
-    adapters = [stage.adapter for each in pipelines for stage in each.stages]
-    extractors = [] if parts.extraction is None else parts.extraction.stages
-    adapters += [stage.adapter for stage in extractors]
-    return tuple(map(recorded_component, (*bound, *adapters, *parts.further)))
+    changing = filter(None, (parts.dataset.pipeline, parts.stage, parts.answers))
+    others = [component for each in changing for component in each.components]
+    return tuple(map(recorded_component, (*bound, *others, *parts.further)))
 
 
 def _notices(parts: Parts, options: Options) -> list[str]:

@@ -7,8 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalkit.adapting.stages import bind_stages
 from evalkit.errors import PluginError, StorageError
+from evalkit.examples.row_stages import DataSource
+from evalkit.plugins.attribute_owners import find_owner
 from evalkit.plugins.bound import Bound, BoundMetric
 from evalkit.plugins.components import AS_PYTHON, GIVEN
 from evalkit.plugins.local_plugins import is_given
@@ -245,8 +246,11 @@ def bound_component(component: recorded.Component, resolver: Resolver) -> Bound:
         )
     reference = component.name if is_named else component.reference
     if component.kind == "adapters":
-        stage = {"kind": reference, **component.parameters}
-        return next(bind_stages([stage], resolver.registry)).adapter
+        owner = find_owner("datasets", "adapters")
+        if owner is not None:
+            stage = {"kind": reference, **component.parameters}
+            source: DataSource = owner((), None)
+            return source.recorded([stage], resolver.registry).components[0]
     return resolver.bind(component.kind, reference, component.parameters)
 
 

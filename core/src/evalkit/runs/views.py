@@ -12,7 +12,7 @@ from evalkit.base.label_forms import other_label
 from evalkit.base.names import metric_of
 from evalkit.base.wording import count_of
 from evalkit.errors import DataError
-from evalkit.predictions.extracting import REASON, RESPONSE, STATUS
+from evalkit.predictions.answer_readers import REASON, RESPONSE, STATUS
 from evalkit.runs.extractions import kept_extraction
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score

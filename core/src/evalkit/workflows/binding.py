@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from evalkit.adapting.extraction import Extraction
-from evalkit.adapting.pipelines import Pipeline, joined
 from evalkit.examples.clusters import clustered_by
 from evalkit.examples.files import bind_dataset
 from evalkit.examples.kept import keeping
-from evalkit.examples.normalising import normalised
+from evalkit.examples.row_stages import RowStage
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.resolver import Resolver
+from evalkit.predictions.answer_readers import AnswerReader
+from evalkit.predictions.row_sources import bind_rows
 from evalkit.workflows.options import EvaluationOptions
 
 
@@ -20,14 +20,18 @@ class BoundData(NamedTuple):
 
     dataset: BoundDataset
     task: BoundTask
-    adapters: Pipeline | None
+    stage: RowStage | None
     """What predictions go through before they are checked."""
-    extraction: Extraction | None
+    answers: AnswerReader | None
     """What takes the answers out of their texts after that."""
 
 
 def bind_data(
-    resolver: Resolver, dataset: Any, task: Any, options: EvaluationOptions
+    resolver: Resolver,
+    dataset: Any,
+    task: Any,
+    options: EvaluationOptions,
+    predictions: Any = None,
 ) -> BoundData:
     """Bind a data set as options say.
 
@@ -36,23 +40,18 @@ def bind_data(
         dataset: What names the data set.
         task: The task of a file or of rows.
         options: How it is evaluated.
+        predictions: The predictions; None for none.
 
     Returns:
-        The data set with its adapters and chosen columns, its task, and the adapters
-        and extractors of predictions.
+        The data set with its chosen columns, its task, and what rows go through.
 
     Raises:
-        EvalkitError: The data set, the task or an adapter cannot be found, or an option
-            does not fit.
+        EvalkitError: A plugin cannot be found, or an option does not fit.
     """
     registry = resolver.registry
-    bound = bind_dataset(resolver, dataset, task, options.pipeline("data", registry))
+    bound = bind_dataset(resolver, dataset, task, options.rows)
     bound = clustered_by(bound, options.cluster)
     bound = keeping(bound, options.keep, options.include_examples)
     bound_task = resolver.task(bound)
-    adapt = options.pipeline("predictions", registry)
-    if options.normalise:
-        bound, of_labels = normalised(bound, bound_task, registry)
-        adapt = joined(adapt, of_labels)
-    extraction = options.extraction(bound, bound_task, registry)
-    return BoundData(bound, bound_task, adapt, extraction)
+    through = bind_rows(bound, bound_task, options.rows, predictions, registry)
+    return BoundData(through.dataset, bound_task, *through[1:])

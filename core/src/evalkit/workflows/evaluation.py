@@ -15,14 +15,14 @@ from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import OnDuplicate, OnProblem
 from evalkit.predictions.column_stages import ColumnStage
-from evalkit.predictions.preparation import Predictions, adapted_by
+from evalkit.predictions.preparation import Predictions, changed_by
+from evalkit.predictions.row_sources import RowSource
 from evalkit.runs.accounts import refusal_message
 from evalkit.runs.recording import make_result
 from evalkit.runs.remote import check_place
 from evalkit.runs.results import Result
 from evalkit.workflows.against import beside
 from evalkit.workflows.announcing import announce, write
-from evalkit.workflows.declared_extractors import with_extractors
 from evalkit.workflows.evaluation_steps import (
     add_columns,
     bind,
@@ -59,11 +59,7 @@ def evaluate(
     include_examples: bool = True,
     keep: Sequence[str] | str | None = None,
     observers: Sequence[Any] = (),
-    adapters: Mapping[str, Any] | None = None,
-    map: Mapping[str, str] | None = None,
-    map_predictions: Mapping[str, str] | None = None,
-    normalise: Sequence[str] | str = (),
-    extract: Any = None,
+    rows: RowSource | None = None,
     columns: ColumnStage | None = None,
     against: Result | None = None,
     registry: Registry | None = None,
@@ -115,19 +111,8 @@ def evaluate(
             characters each, but for what a model is sent. Nothing is kept without
             `include_examples`.
         observers: Observers to tell what happens: names, classes or instances.
-        adapters: Adapters of rows: for `predictions`, and for `data` (the examples), a
-            file of YAML or JSON, a list of adapters, or a `evalkit.adapters.Pipeline`.
-            Those of a data set come after the ones that it declares.
-        map: Columns of the data by field, which are taken in their place:
-            `{"statement": "text", "id": "#row", "facet:origin": "source"}`, as
-            `evalkit show adapters/map-fields` says; after the adapters.
-        map_predictions: The same of the predictions.
-        normalise: `labels` writes the labels of data and predictions as they are
-            declared, where they differ in case, surrounding blanks or Unicode form.
-        extract: What takes the answer out of a response's text: extractors such as
-            `after:Answer:|choice`, a list of them, or a file with such a list
-            (`docs/extraction.md`); in place of what the data set or the task declares,
-            `none` for none of it.
+        rows: What changes rows of data and predictions before they are checked, such as
+            `evalkit_adapters_rows.Rows`: adapters, columns taken as fields, extractors.
         columns: What computes columns of responses before metrics read them, such as
             declared annotators.
         against: A run of the same data, whose answers judges of pairs compare with.
@@ -162,12 +147,8 @@ def evaluate(
         jobs=jobs,
         include_examples=include_examples,
         observers=observers,
-        adapters=adapters,
-        map=map,
-        map_predictions=map_predictions,
+        rows=rows,
         keep=keep,
-        normalise=normalise,
-        extract=extract,
         columns=columns,
         against=against,
     )
@@ -222,9 +203,9 @@ def evaluate_with(
         open_predictions(predictions, options, progress) as source,
     ):
         check_place(out)
-        options = with_extractors(source.options, source.predictions, registry)
-        asked = bind(dataset, task, options, registry, watchers)
-        predictions = adapted_by(source.predictions, asked.adapters)
+        rows, options = source.predictions, source.options
+        asked = bind(dataset, task, rows, options, registry, watchers)
+        predictions = changed_by(rows, asked.stage)
         model = model or source.model
         prepared = source.told(match(asked, predictions, model, progress))
         refused = prepared.alignment.refusal(asked.options.policies)

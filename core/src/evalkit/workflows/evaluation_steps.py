@@ -8,14 +8,12 @@ from typing import Any
 
 import polars as pl
 
-from evalkit.adapting.extraction import Extraction
-from evalkit.adapting.mapping import mapped_facets
-from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.copies import COPY_COLUMNS, TAGS
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.jobs import Job
 from evalkit.base.progress import Progress
 from evalkit.errors import MetricError
+from evalkit.examples.row_stages import RowStage
 from evalkit.examples.table import Examples
 from evalkit.plugins.attribute_owners import find_owner, require_owner
 from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
@@ -24,12 +22,12 @@ from evalkit.plugins.provenance import metric_resources
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import Alignment
+from evalkit.predictions.answer_readers import AnswerReader
 from evalkit.predictions.column_stages import BoundColumns, ColumnStage
 from evalkit.predictions.preparation import (
     Predictions,
     Prepared,
     prepare,
-    with_suggestions,
 )
 from evalkit.predictions.table import prediction_column, scoring_table
 from evalkit.runs.own_scores import own_scores
@@ -56,11 +54,11 @@ class Asked:
     options: Options
     registry: Registry
     computed_columns: BoundColumns | None = None
-    adapters: Pipeline | None = None
+    stage: RowStage | None = None
     """What predictions go through before they are checked."""
     facets: Mapping[str, str] = field(default_factory=dict)
     """The columns that a user made facets of, by the name of the facet."""
-    extraction: Extraction | None = None
+    answers: AnswerReader | None = None
     """What takes the answers out of the texts of predictions."""
 
     @property
@@ -96,13 +94,15 @@ class Asked:
 def bind(
     dataset: Any,
     task: Any,
+    predictions: Any,
     options: EvaluationOptions,
     registry: Registry,
     watchers: Observers,
 ) -> Asked:
     """Find the plugins that are named, and load them."""
     resolver = Resolver(registry)
-    bound, bound_task, adapt, extraction = bind_data(resolver, dataset, task, options)
+    data = bind_data(resolver, dataset, task, options, predictions)
+    bound, bound_task, row_stage, answers = data
     named = options.metrics
     stage = _column_stage(bound_task, options)
     of_stage = [] if stage is None else stage.metrics(resolver)
@@ -123,9 +123,9 @@ def bind(
         options.for_split(bound.default_split),
         registry,
         _bind_columns(stage, resolver, bound_task, metrics),
-        adapt,
-        mapped_facets(options.map or {}),
-        extraction,
+        row_stage,
+        {} if options.rows is None else options.rows.facets,
+        answers,
     )
 
 
@@ -190,7 +190,7 @@ def match(
     needed = asked.columns
     if needed is not None:
         needed |= {*COPY_COLUMNS, *([TAGS] * needs_all)}
-    prepared = prepare(
+    return prepare(
         asked.dataset,
         asked.task,
         predictions,
@@ -204,9 +204,8 @@ def match(
         # whoever groups by the answer or the prediction means those that are scored
         asked.fields | (asked.crossed - {"answer", "pred"}),
         needs_all=needs_all,
-        extraction=asked.extraction,
+        answers=asked.answers,
     )
-    return with_suggestions(prepared, asked.dataset, asked.task, asked.registry)
 
 
 def group(asked: Asked, prepared: Prepared) -> Parts:
@@ -225,8 +224,8 @@ def group(asked: Asked, prepared: Prepared) -> Parts:
         [],
         None,
         crossed,
-        adapters=prepared.adapters,
-        extraction=prepared.extraction,
+        stage=prepared.stage,
+        answers=prepared.answers,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -14,8 +14,10 @@ import polars as pl
 
 from evalkit.base.progress import Progress
 from evalkit.errors import StorageError
+from evalkit.plugins.attribute_owners import find_owner
 from evalkit.predictions.kept_responses import keep_responses, restore_responses
 from evalkit.predictions.preparation import Predictions, Prepared, default_model
+from evalkit.predictions.row_sources import RowSource
 from evalkit.reading.given_rows import rows_of
 from evalkit.runs.folders import is_run
 from evalkit.runs.jobs import known_job
@@ -81,8 +83,8 @@ def open_predictions(
     """
     run = _run_of(predictions)
     if run is None:
-        is_adapted = "predictions" in (options.adapters or {})
-        rows = rows_of(predictions, progress=progress, may_be_folder=is_adapted)
+        may_be_folder = options.rows is not None and options.rows.reads_folders
+        rows = rows_of(predictions, progress=progress, may_be_folder=may_be_folder)
         yield GivenPredictions(rows, partial(keep_responses, rows), options)
         return
     kept = run.responses
@@ -109,12 +111,10 @@ def _run_of(predictions: Any) -> Result | None:
 
 def _with_recorded(options: EvaluationOptions, run: Result) -> EvaluationOptions:
     recorded = run.record.predictions
-    adapters: Mapping[str, Any] = options.adapters or {}
-    if recorded.adapters and "predictions" not in adapters:
-        stages = [adapter.stage for adapter in recorded.adapters]
-        if not options.map_predictions:
-            options = replace(options, adapters={**adapters, "predictions": stages})
-    system = recorded.system
-    if options.extract is None and system is not None and system.extract is not None:
-        options = replace(options, extract=system.extract)
-    return options
+    stages = [adapter.stage for adapter in recorded.adapters]
+    extract = None if recorded.system is None else recorded.system.extract
+    owner = find_owner("datasets", "adapters") if stages or extract else None
+    if owner is None:
+        return options
+    source: RowSource = owner((), options.rows)
+    return replace(options, rows=source.with_recorded(stages, extract))

@@ -18,7 +18,6 @@ from evalkit.base.violations import few
 from evalkit.errors import AlignmentError, EvalkitError
 from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.plugins.provenance import environment, rows_hash
-from evalkit.predictions import alternative_probabilities
 from evalkit.predictions.embedded_answers import embedded_notices, is_about_embedded
 from evalkit.predictions.problems import Problems
 from evalkit.predictions.written_forms import (
@@ -203,11 +202,9 @@ def _notices(parts: Sequence[Result], examples: pl.DataFrame) -> tuple[str, ...]
     of_parts = _union(record.notices for record in records)
     given = [record.predictions for record in records]
     job, counts = merged_job(given), _counts(records).to_dict()
-    every = (text for record in records for text in record.notices)
     kind = _answer_kind(records) or "one"
     return (
         *(text for text in of_parts if not _is_of_a_part(text)),
-        *alternative_probabilities.merged_made_notices(every),
         *unparsed_notice(counts["unparsed"], _reasons(records)),
         *cell_notices(counts, records[0].policies),
         *_number_notices(examples, of_parts),
@@ -224,7 +221,6 @@ def _is_of_a_part(notice: str) -> bool:
     """Tell whether a notice counts examples of one part; the whole has its own."""
     is_own = is_unscored_notice(notice) or is_about_gold_forms(notice)
     is_own |= is_about_job(notice) or is_about_cells(notice)
-    is_own |= alternative_probabilities.are_of_alternatives([notice])
     is_counted = is_about_numbers(notice) or is_about_embedded(notice)
     return is_own or is_counted or bool(_ONLY.match(notice))
 

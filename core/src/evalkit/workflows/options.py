@@ -6,24 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalkit.adapting.extraction import ChosenBy, Extraction, as_extraction
-from evalkit.adapting.files import check_adapters, with_map
-from evalkit.adapting.normalising import check_normalise
-from evalkit.adapting.pipelines import Pipeline
-from evalkit.errors import AdapterError, PluginContractError, UnknownPluginError
 from evalkit.examples.selection import Selection
 from evalkit.inference.levels import check_confidence
-from evalkit.plugins.bound import BoundDataset, BoundTask
-from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import OnDuplicate, OnProblem, Policies
 from evalkit.predictions.column_stages import ColumnStage
+from evalkit.predictions.row_sources import RowSource
 from evalkit.runs.recording import Options
 from evalkit.runs.results import Result
 from evalkit.scoring.crossings import read_crossings
 from evalkit.scoring.records import ScoringSettings
-
-NO_EXTRACTOR = "none"
-"""What a user says who wants none, though the data set or the task declares some."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,12 +44,8 @@ class EvaluationOptions:
     jobs: int = 1
     include_examples: bool = True
     observers: Sequence[Any] = ()
-    adapters: Mapping[str, Any] | None = None
-    map: Mapping[str, str] | None = None
-    map_predictions: Mapping[str, str] | None = None
     keep: Sequence[str] | str | None = None
-    normalise: Sequence[str] | str = ()
-    extract: Any = None
+    rows: RowSource | None = None
     columns: ColumnStage | None = None
     against: Result | None = None
 
@@ -67,8 +54,6 @@ class EvaluationOptions:
         check_confidence(self.confidence)
         self.policies.check()
         self.for_split("")
-        check_adapters(self.adapters or {})
-        check_normalise(self.normalise)
 
     @property
     def policies(self) -> Policies:
@@ -79,55 +64,6 @@ class EvaluationOptions:
     def selection(self) -> Selection:
         """Which examples are evaluated."""
         return Selection.of(self.limit, self.filters)
-
-    def pipeline(self, place: str, registry: Registry) -> Pipeline | None:
-        """Return what rows go through before they are checked.
-
-        Args:
-            place: `data` or `predictions`.
-            registry: Where installed adapters are found.
-
-        Returns:
-            The adapters of this place, and what maps columns to fields after them;
-            None for nothing.
-
-        Raises:
-            AdapterError: They are written wrongly.
-            PluginError: An adapter is unknown or broken.
-        """
-        mapping = self.map if place == "data" else self.map_predictions
-        return with_map((self.adapters or {}).get(place), mapping, registry)
-
-    def extraction(
-        self, dataset: BoundDataset, task: BoundTask, registry: Registry
-    ) -> Extraction | None:
-        """Return what takes the answers out of the texts of responses.
-
-        Args:
-            dataset: The data set, which may declare it.
-            task: The task, which may declare it where the data set does not.
-            registry: Where installed extractors are found.
-
-        Returns:
-            The extractors; None for none, which a user says as `none`.
-
-        Raises:
-            AdapterError: They are written wrongly by the user.
-            PluginError: They are by a plugin, or an extractor is unknown or broken.
-        """
-        if self.extract == NO_EXTRACTOR:
-            return None
-        if self.extract is not None:
-            return as_extraction(self.extract, registry)
-        bound = task if dataset.extract is None else dataset
-        by: ChosenBy = "task" if dataset.extract is None else "data set"
-        try:
-            return as_extraction(bound.extract, registry, by)
-        except (AdapterError, UnknownPluginError) as error:
-            text = f"{bound.component.origin}: extract: {error}"
-            if isinstance(error, UnknownPluginError):
-                raise UnknownPluginError(text) from error
-            raise PluginContractError(text) from error
 
     def for_split(self, split: str) -> Options:
         """Return the options in the form that an evaluation works with and records.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evalkit.adapting.files import check_adapters
 from evalkit.base.progress import Progress
 from evalkit.examples.files import chosen_data
 from evalkit.examples.table import load_examples
@@ -15,17 +14,16 @@ from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import OnDuplicate, OnProblem
 from evalkit.predictions.causes import probability_notices
 from evalkit.predictions.preparation import (
-    adapted_by,
+    changed_by,
     default_model,
     prepare,
-    with_suggestions,
 )
 from evalkit.predictions.problems import Problems
+from evalkit.predictions.row_sources import RowSource
 from evalkit.predictions.written_forms import label_notices, number_notices
 from evalkit.reading.given_rows import rows_of
 from evalkit.runs.accounts import alignment_notices
 from evalkit.workflows.binding import bind_data
-from evalkit.workflows.declared_extractors import with_extractors
 from evalkit.workflows.options import EvaluationOptions
 
 
@@ -72,11 +70,7 @@ def validate(
     on_missing: OnProblem = "error",
     on_invalid: OnProblem = "error",
     on_duplicate: OnDuplicate = "error",
-    adapters: Mapping[str, Any] | None = None,
-    map: Mapping[str, str] | None = None,
-    map_predictions: Mapping[str, str] | None = None,
-    normalise: Sequence[str] | str = (),
-    extract: Any = None,
+    rows: RowSource | None = None,
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> Validation:
@@ -97,11 +91,7 @@ def validate(
         on_missing: What an evaluation would do about examples without a prediction.
         on_invalid: What it would do about invalid predictions.
         on_duplicate: What it would do about repeated ids.
-        adapters: Adapters of rows, as for `evaluate`.
-        map: Columns of the data by field, as for `evaluate`.
-        map_predictions: Columns of the predictions by field.
-        normalise: As for `evaluate`.
-        extract: As for `evaluate`.
+        rows: What changes rows, as for `evaluate`.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 
@@ -121,11 +111,7 @@ def validate(
         on_missing=on_missing,
         on_invalid=on_invalid,
         on_duplicate=on_duplicate,
-        adapters=adapters,
-        map=map,
-        map_predictions=map_predictions,
-        normalise=normalise,
-        extract=extract,
+        rows=rows,
     )
     return validate_with(
         chosen_data(dataset, data),
@@ -166,9 +152,9 @@ def validate_with(
         EvalkitError: For the reasons for which `validate` raises.
     """
     resolver = Resolver(registry or Registry())
-    check_adapters(options.adapters or {}, ("data", "predictions"))
-    options = with_extractors(options, predictions, registry)
-    bound, bound_task, adapt, extraction = bind_data(resolver, dataset, task, options)
+    bound, bound_task, stage, answers = bind_data(
+        resolver, dataset, task, options, predictions
+    )
     split = options.split or bound.default_split
     selection = options.selection
     names = (bound.component.name, bound_task.component.name, split)
@@ -181,7 +167,7 @@ def validate_with(
         counts = {"examples": examples.frame.height}
         notices = [*examples.notices, *label_notices(examples)]
         return Validation(*names, None, counts, Problems(), (), notices)
-    rows = adapted_by(rows_of(predictions, may_be_folder=adapt is not None), adapt)
+    rows = changed_by(rows_of(predictions, may_be_folder=stage is not None), stage)
     model = model or default_model(rows)
     prepared = prepare(
         bound,
@@ -193,9 +179,8 @@ def validate_with(
         model,
         Observers(resolver.registry),
         progress,
-        extraction=extraction,
+        answers=answers,
     )
-    prepared = with_suggestions(prepared, bound, bound_task, resolver.registry)
     examples, alignment = prepared.examples, prepared.alignment
     return Validation(
         *names,

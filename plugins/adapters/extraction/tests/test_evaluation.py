@@ -12,8 +12,9 @@ import pytest
 from pydantic import BaseModel
 
 import evalkit
-from evalkit.errors import AlignmentError, EvalkitError
+from evalkit.errors import AlignmentError
 from evalkit.runs import find_unparsed
+from evalkit_adapters_rows import Rows
 
 
 class _Question(BaseModel):
@@ -96,7 +97,7 @@ def test_answers_are_taken_out_whatever_the_form(suffix: str, tmp_path: Path) ->
     rows: Any = _said(_TEXTS)
     if suffix != "rows":
         rows = _write(rows, tmp_path / f"said{suffix}")
-    result = evalkit.evaluate(Towns, rows, extract=_STAGES)
+    result = evalkit.evaluate(Towns, rows, rows=Rows(extract=_STAGES))
     assert result.examples is not None
     assert result.examples["pred"].to_list() == _WANTED
     assert result["accuracy"].value == 5 / 8
@@ -118,7 +119,7 @@ def test_answers_are_taken_out_whatever_the_form(suffix: str, tmp_path: Path) ->
 def test_the_order_of_rows_does_not_matter() -> None:
     rows = _said(_TEXTS)
     one, other = (
-        evalkit.evaluate(Towns, pl.DataFrame(each), extract=_STAGES)
+        evalkit.evaluate(Towns, pl.DataFrame(each), rows=Rows(extract=_STAGES))
         for each in (rows, rows[::-1])
     )
     assert one.examples is not None
@@ -130,7 +131,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
 def test_what_is_found_is_part_of_the_runs_identity() -> None:
     rows = _said(_TEXTS)
     ids = {
-        evalkit.evaluate(Towns, rows, extract=each).run_id
+        evalkit.evaluate(Towns, rows, rows=Rows(extract=each)).run_id
         for each in (None, "choice", "choice:where=whole", "strip|choice")
     }
     assert len(ids) == 4
@@ -151,7 +152,9 @@ def test_data_sets_and_tasks_declare_extractors_and_users_win() -> None:
 
     said = _said(["Answer: A"] * 8)
     made = {
-        name: evalkit.evaluate(dataset, said, extract=extract).record.extraction
+        name: evalkit.evaluate(
+            dataset, said, rows=Rows(extract=extract)
+        ).record.extraction
         for name, dataset, extract in (
             ("task", OfTask, None),
             ("data set", OfDataset, None),
@@ -170,8 +173,8 @@ def test_data_sets_and_tasks_declare_extractors_and_users_win() -> None:
 def test_alternatives_keep_their_answers_or_vote() -> None:
     several = [{"answer": text} for text in ("A", "(B)", "b", "zzz")]
     said = [{"id": str(n), "responses": several} for n in range(8)]
-    all_ = evalkit.evaluate(Towns, said, extract="choice")
-    voted = evalkit.evaluate(Towns, said, extract="choice|majority")
+    all_ = evalkit.evaluate(Towns, said, rows=Rows(extract="choice"))
+    voted = evalkit.evaluate(Towns, said, rows=Rows(extract="choice|majority"))
     assert all_.examples is not None
     assert voted.examples is not None
     answers = ["Paris", "York", "York", None]
@@ -179,7 +182,7 @@ def test_alternatives_keep_their_answers_or_vote() -> None:
     assert all_.examples["pred"].to_list() == ["Paris"] * 8
     assert voted.examples["pred"].to_list() == ["York"] * 8
     assert "responses" not in voted.examples.columns
-    again = evalkit.evaluate(Towns, all_, extract="choice|majority")
+    again = evalkit.evaluate(Towns, all_, rows=Rows(extract="choice|majority"))
     assert again.fingerprint == voted.fingerprint
     assert again.examples is not None
     assert again.examples["pred"].to_list() == ["York"] * 8
@@ -187,30 +190,40 @@ def test_alternatives_keep_their_answers_or_vote() -> None:
 
 def test_other_faults_of_a_response_still_count() -> None:
     said = [*_said(_TEXTS[:6]), {"id": "6", "answer": "A", "note": 5}, {"id": "7"}]
-    result = evalkit.evaluate(Towns, said, extract=_STAGES, on_invalid="skip")
+    result = evalkit.evaluate(
+        Towns, said, rows=Rows(extract=_STAGES), on_invalid="skip"
+    )
     assert (result.counts["invalid"], result.counts["scored"]) == (2, 6)
     assert {problem.id for problem in result.problems} == {"6", "7"}
     reported = [*_said(_TEXTS[:7]), {"id": "7", "answer": "A", "error": "timeout"}]
-    result = evalkit.evaluate(Towns, reported, extract=_STAGES, on_invalid="skip")
+    result = evalkit.evaluate(
+        Towns, reported, rows=Rows(extract=_STAGES), on_invalid="skip"
+    )
     assert result.counts["invalid"] == 1
 
 
 def test_errors_as_seahelm_drops_and_replaces_them() -> None:
     """errors-001 and -003 of its oracle: rows without a response, left out or wrong."""
     said = _said(["A", None, "C", "D", "A", "B", "C", "D"])
-    dropped = evalkit.evaluate(Towns, said, extract="choice", on_invalid="skip")
+    dropped = evalkit.evaluate(
+        Towns, said, rows=Rows(extract="choice"), on_invalid="skip"
+    )
     assert (dropped["accuracy"].value, dropped["accuracy"].n) == (1, 7)
-    replaced = evalkit.evaluate(Towns, said, extract="choice", on_invalid="wrong")
+    replaced = evalkit.evaluate(
+        Towns, said, rows=Rows(extract="choice"), on_invalid="wrong"
+    )
     assert (replaced["accuracy"].value, replaced["accuracy"].n) == (7 / 8, 8)
 
 
 @pytest.mark.slow
 def test_a_run_is_rescored_by_other_extractors(tmp_path: Path) -> None:
     said = _said(_TEXTS)
-    run = evalkit.evaluate(Towns, said, extract="choice:where=whole", out=tmp_path)
+    run = evalkit.evaluate(
+        Towns, said, rows=Rows(extract="choice:where=whole"), out=tmp_path
+    )
     assert run["accuracy"].value == 0
-    again = evalkit.evaluate(Towns, run.path, extract=_STAGES, out=tmp_path)
-    direct = evalkit.evaluate(Towns, said, extract=_STAGES)
+    again = evalkit.evaluate(Towns, run.path, rows=Rows(extract=_STAGES), out=tmp_path)
+    direct = evalkit.evaluate(Towns, said, rows=Rows(extract=_STAGES))
     assert again.fingerprint == direct.fingerprint
     assert again.examples is not None
     assert direct.examples is not None
@@ -255,14 +268,14 @@ def test_numbers_are_answers_already(said: Any) -> None:
         for n in range(3)
     ]
     run = evalkit.evaluate(
-        data=data, task=Sums, predictions=said, extract="final-number"
+        data=data, task=Sums, predictions=said, rows=Rows(extract="final-number")
     )
     assert run["accuracy"].value == 2 / 3
     found = run.record.extraction
     assert found is not None
     assert (found.responses, found.unique, found.ok) == (3, 3, 3)
     again = evalkit.evaluate(
-        data=data, task=Sums, predictions=run, extract="strip|final-number"
+        data=data, task=Sums, predictions=run, rows=Rows(extract="strip|final-number")
     )
     assert again["accuracy"].value == 2 / 3
     assert again.record.counts.unparsed == 0
@@ -270,19 +283,23 @@ def test_numbers_are_answers_already(said: Any) -> None:
 
 def test_a_run_without_responses_is_refused(tmp_path: Path) -> None:
     withheld = evalkit.evaluate(
-        Towns, _said(_TEXTS), extract="choice", include_examples=False, out=tmp_path
+        Towns,
+        _said(_TEXTS),
+        rows=Rows(extract="choice"),
+        include_examples=False,
+        out=tmp_path,
     )
     assert withheld.examples is not None
     assert not any("response" in name for name in withheld.examples.columns)
     assert withheld.path is not None
     assert not (withheld.path / "responses.parquet").exists()
     for run in (withheld, withheld.path):
-        with pytest.raises(EvalkitError, match="the run holds no responses"):
-            evalkit.evaluate(Towns, run, extract="choice")
+        with pytest.raises(evalkit.EvalkitError, match="the run holds no responses"):
+            evalkit.evaluate(Towns, run, rows=Rows(extract="choice"))
 
 
 def test_unparsed_responses_are_listed() -> None:
-    result = evalkit.evaluate(Towns, _said(_TEXTS), extract=_STAGES)
+    result = evalkit.evaluate(Towns, _said(_TEXTS), rows=Rows(extract=_STAGES))
     found = find_unparsed(result)
     assert found.n == 8
     assert found.rows["id"].to_list() == ["3", "4", "5"]
@@ -296,12 +313,12 @@ def test_runs_of_parts_are_put_together(tmp_path: Path) -> None:
     said = _said(_TEXTS)
     parts = [
         evalkit.evaluate(
-            Towns, said, extract=_STAGES, filters={"tag": tag}, out=tmp_path
+            Towns, said, rows=Rows(extract=_STAGES), filters={"tag": tag}, out=tmp_path
         )
         for tag in ("even", "odd")
     ]
     merged = evalkit.merge([part.run_id for part in parts], folder=tmp_path)
-    whole = evalkit.evaluate(Towns, said, extract=_STAGES)
+    whole = evalkit.evaluate(Towns, said, rows=Rows(extract=_STAGES))
     assert merged.record.extraction == whole.record.extraction
 
 
@@ -325,7 +342,7 @@ def test_a_refusal_names_them_too() -> None:
     checked = evalkit.validate(data=rows, task="sentiment", predictions=said)
     assert any("--extract labels reads 20" in each for each in checked.notices)
     result = evalkit.evaluate(
-        data=rows, task="sentiment", predictions=said, extract="labels"
+        data=rows, task="sentiment", predictions=said, rows=Rows(extract="labels")
     )
     assert result["accuracy"].value == 1
 
@@ -342,7 +359,7 @@ def test_an_extractor_of_ones_own() -> None:
             return text.title() if text.isupper() else None
 
     said = _said(["PARIS", "york", "NEW YORK", "broken", "PARIS", "YORK", "?", "ROME"])
-    result = evalkit.evaluate(Towns, said, extract=[{"kind": Loud}])
+    result = evalkit.evaluate(Towns, said, rows=Rows(extract=[{"kind": Loud}]))
     assert result["accuracy"].value == 5 / 8
     assert dict(result.record.unparsed) == {
         "Loud: there is no answer": 2,
@@ -368,7 +385,9 @@ def test_extractors_of_columns_and_of_several_answers() -> None:
 
     several = [{"answer": text} for text in ("rome", "PARIS")]
     said = [{"id": str(n), "responses": several} for n in range(8)]
-    result = evalkit.evaluate(Towns, said, extract=[{"kind": Small}, {"kind": Last}])
+    result = evalkit.evaluate(
+        Towns, said, rows=Rows(extract=[{"kind": Small}, {"kind": Last}])
+    )
     assert result["accuracy"].value == 2 / 8
 
 
@@ -380,7 +399,7 @@ def test_what_an_extractor_raises_is_its_failure() -> None:
             raise ZeroDivisionError
 
     with pytest.raises(evalkit.PluginError, match=r"adapters/bad .*ZeroDivisionError"):
-        evalkit.evaluate(Towns, _said(_TEXTS), extract=[{"kind": Bad}])
+        evalkit.evaluate(Towns, _said(_TEXTS), rows=Rows(extract=[{"kind": Bad}]))
 
 
 _SOLVED = {
@@ -404,8 +423,10 @@ def test_gsm8k_from_the_publishers_file(
         result = evalkit.evaluate(
             "gsm8k",
             path,
-            map_predictions={"id": "#row", "answer": f"{model}.solution"},
-            extract=extract,
+            rows=Rows(
+                map_predictions={"id": "#row", "answer": f"{model}.solution"},
+                extract=extract,
+            ),
         )
         score = result["exact-match"]
         assert score.value is not None
@@ -425,7 +446,7 @@ def test_answers_are_numbers_where_the_task_takes_numbers(alternatives: bool) ->
         data=rows,
         predictions=said,
         task="regression",
-        extract="final-number",
+        rows=Rows(extract="final-number"),
         model="m",
     )
     assert result.examples["pred"].to_list() == [4.5, None, 1200.0]

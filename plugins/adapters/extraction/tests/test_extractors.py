@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit import AdapterError, EvalkitError, UnknownPluginError
-from evalkit.adapters import Extraction, extraction
 from evalkit_adapters_extraction.options import find_option, read_options
+from evalkit_adapters_rows import Extraction, extraction
 
 _TOWNS = ["Paris", "York", "New York", "Rome"]
 
@@ -384,7 +384,7 @@ def test_wrong_use_names_the_stage(stages: Any, message: str) -> None:
 
 
 def test_an_extractor_is_no_adapter_of_rows() -> None:
-    from evalkit.adapters import pipeline
+    from evalkit_adapters_rows import pipeline
 
     with pytest.raises(AdapterError, match=r"stage 1 \(labels\): .*--extract labels"):
         pipeline([{"kind": "labels"}])

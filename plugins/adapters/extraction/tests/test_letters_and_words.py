@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from evalkit.adapters import extraction
+from evalkit_adapters_rows import extraction
 
 SEVERAL = "choice: several options are named"
 NONE = "choice: no option is named"

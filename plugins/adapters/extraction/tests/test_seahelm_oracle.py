@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from evalkit.adapters import extraction
+from evalkit_adapters_rows import extraction
 
 _ORACLES = os.environ.get("EVALKIT_TEST_ORACLES")
 _GROUPS = ("extract_f1acc", "extract_freetext", "extract_lindsea", "boxed")

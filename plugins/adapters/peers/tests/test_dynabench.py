@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import evalkit
-from evalkit.adapters import as_pipeline
+from evalkit_adapters_rows import Rows, as_pipeline
 from evalkit_analysis_robustness import evaluate_perturbed, find_effects
 
 ROWS = [
@@ -45,7 +45,7 @@ def evaluate(files: dict[str, Path], adapter: Any, **options: Any) -> evalkit.Re
         task="sentiment",
         perturbed=[files["copies"]],
         perturbed_predictions=[files["said"]],
-        adapters=None if adapter is None else {"perturbed": adapter},
+        rows=Rows(adapters=None if adapter is None else {"perturbed": adapter}),
         **options,
     )
 
@@ -109,7 +109,7 @@ def test_rows_in_python_are_adapted_too(files: dict[str, Path]) -> None:
         task="sentiment",
         perturbed=[COPIES],
         perturbed_predictions=[SAID_OF_COPIES],
-        adapters={"perturbed": "dynabench:perturbation=mine"},
+        rows=Rows(adapters={"perturbed": "dynabench:perturbation=mine"}),
     )
     assert find_effects(result).names[0] == "mine"
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import evalkit
-from evalkit.adapters import as_pipeline
+from evalkit_adapters_rows import Rows, as_pipeline
 from evalkit_analysis_robustness import evaluate_perturbed, find_effects
 
 FOLDER = Path(__file__).parent / "helm"
@@ -134,14 +134,16 @@ def test_a_run_is_scored_with_its_copies(tmp_path: Path) -> None:
         task="text-classification",
         perturbed=[path],
         perturbed_predictions=[path],
-        adapters={
-            "data": EXAMPLES,
-            "predictions": "helm-state:field=label,copies=all",
-            "perturbed": [
-                {"kind": "helm-instances", "configuration": {"copies": "only"}},
-                {"kind": "Rename", "configuration": NAMES},
-            ],
-        },
+        rows=Rows(
+            adapters={
+                "data": EXAMPLES,
+                "predictions": "helm-state:field=label,copies=all",
+                "perturbed": [
+                    {"kind": "helm-instances", "configuration": {"copies": "only"}},
+                    {"kind": "Rename", "configuration": NAMES},
+                ],
+            }
+        ),
     )
     assert result["accuracy"].value == 1
     assert find_effects(result).names == ["lowercase"]

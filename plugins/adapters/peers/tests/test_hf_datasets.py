@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet as parquets
 
 import evalkit
-from evalkit.adapters import as_pipeline
+from evalkit_adapters_rows import Rows, as_pipeline
 from evalkit_models_base import load_inputs
 
 FOLDER = Path(__file__).parent / "hf_datasets"
@@ -68,16 +68,22 @@ def test_folders_are_data_and_predictions(tmp_path: Path) -> None:
     ]
     adapters = {"data": data, "predictions": "hf-dataset"}
     result = evalkit.evaluate(
-        REVIEWS, PREDICTIONS, task="sentiment", adapters=adapters, out=tmp_path
+        REVIEWS,
+        PREDICTIONS,
+        task="sentiment",
+        rows=Rows(adapters=adapters),
+        out=tmp_path,
     )
     assert result["accuracy"].value == 0.5
     assert result.model == "predictions"
     [file] = result.record.data.files
     assert file.name == "reviews"
-    again = evalkit.evaluate(REVIEWS, PREDICTIONS, task="sentiment", adapters=adapters)
+    again = evalkit.evaluate(
+        REVIEWS, PREDICTIONS, task="sentiment", rows=Rows(adapters=adapters)
+    )
     assert again.run_id == result.run_id
     assert evalkit.verify(result.path, predictions=PREDICTIONS).agrees
-    inputs = load_inputs(REVIEWS, task="sentiment", adapters={"data": data})
+    inputs = load_inputs(REVIEWS, task="sentiment", rows=Rows(adapters={"data": data}))
     assert inputs.rows[1] == {"uid": "r2", "statement": "It broke after a day."}
 
 
@@ -95,7 +101,7 @@ def test_another_content_is_another_hash(folder: Path) -> None:
 
     def sha256() -> str:
         result = evalkit.evaluate(
-            folder, said, task="sentiment", adapters={"data": data}
+            folder, said, task="sentiment", rows=Rows(adapters={"data": data})
         )
         return result.record.data.files[0].sha256
 
@@ -114,10 +120,10 @@ SAID = [{"id": f"r{number}", "label": "positive"} for number in range(1, 5)]
 @pytest.mark.parametrize("place", ["", "test-*.parquet"])
 def test_parquet_says_which_numbers_are_labels(place: str) -> None:
     adapters = {"data": NAMED}
-    found = load_inputs(PARQUET / place, task="sentiment", adapters=adapters)
+    found = load_inputs(PARQUET / place, task="sentiment", rows=Rows(adapters=adapters))
     assert [row["uid"] for row in found.rows] == ["r1", "r2", "r3", "r4"]
     result = evalkit.evaluate(
-        PARQUET / place, SAID, task="sentiment", adapters=adapters
+        PARQUET / place, SAID, task="sentiment", rows=Rows(adapters=adapters)
     )
     assert result["accuracy"].value == 0.5
     assert [file.name for file in result.record.data.files] == SHARDS
@@ -164,7 +170,9 @@ def test_shards_whose_labels_have_other_names_are_refused(tmp_path: Path) -> Non
     parquet(tmp_path / "a-0-of-2.parquet", [0], ["no", "yes"])
     parquet(tmp_path / "a-1-of-2.parquet", [0], ["yes", "no"])
     with pytest.raises(evalkit.DataError, match=r"a-1-of-2.parquet: the labels of"):
-        evalkit.evaluate(tmp_path, SAID, task="sentiment", adapters={"data": NAMED})
+        evalkit.evaluate(
+            tmp_path, SAID, task="sentiment", rows=Rows(adapters={"data": NAMED})
+        )
 
 
 def test_a_row_of_a_shard_is_named(tmp_path: Path) -> None:
@@ -177,7 +185,9 @@ def test_a_row_of_a_shard_is_named(tmp_path: Path) -> None:
     with pytest.raises(
         evalkit.SchemaError, match=rf"{SHARDS[1]}: example 1 \(uid 'r3'"
     ):
-        evalkit.evaluate(tmp_path, SAID, task="sentiment", adapters={"data": NAMED})
+        evalkit.evaluate(
+            tmp_path, SAID, task="sentiment", rows=Rows(adapters={"data": NAMED})
+        )
 
 
 def test_parquet_has_no_splits() -> None:
@@ -239,13 +249,15 @@ def test_files_are_left_to_evalkit(tmp_path: Path) -> None:
         REVIEWS,
         path,
         task="sentiment",
-        adapters={
-            "data": [
-                {"kind": "hf-dataset"},
-                {"kind": "Rename", "configuration": {"key": "uid"}},
-            ],
-            "predictions": through,
-        },
+        rows=Rows(
+            adapters={
+                "data": [
+                    {"kind": "hf-dataset"},
+                    {"kind": "Rename", "configuration": {"key": "uid"}},
+                ],
+                "predictions": through,
+            }
+        ),
         on_missing="wrong",
     )
     assert result.counts["scored"] == 1

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import evalkit
-from evalkit.adapters import as_pipeline
+from evalkit_adapters_rows import Rows, as_pipeline
 
 FOLDER = Path(__file__).parent / "inspect"
 LOG = FOLDER / "word_problems.json"
@@ -64,7 +64,7 @@ def test_a_log_is_scored(path: Path, tmp_path: Path) -> None:
         path,
         path,
         task="math-qa",
-        adapters={"data": data, "predictions": "inspect-log"},
+        rows=Rows(adapters={"data": data, "predictions": "inspect-log"}),
         out=tmp_path,
     )
     assert result["exact-match"].value == pytest.approx(1 / 3, abs=0.17)

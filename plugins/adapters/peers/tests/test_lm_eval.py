@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import evalkit
-from evalkit.adapters import as_pipeline, file_rows
+from evalkit_adapters_rows import Rows, as_pipeline, file_rows
 
 FOLDER = Path(__file__).parent / "lm_eval"
 PROBLEMS = FOLDER / "samples_word_problems.jsonl"
@@ -103,10 +103,12 @@ def test_scores_are_those_of_the_harness() -> None:
         PROBLEMS,
         PROBLEMS,
         task="math-qa",
-        adapters={
-            "data": "lm-eval-docs:filter=none",
-            "predictions": "lm-eval:filter=first-number",
-        },
+        rows=Rows(
+            adapters={
+                "data": "lm-eval-docs:filter=none",
+                "predictions": "lm-eval:filter=first-number",
+            }
+        ),
         by=["operation"],
         min_n=1,
     )
@@ -121,7 +123,7 @@ def test_scores_are_those_of_the_harness() -> None:
         REVIEWS,
         REVIEWS,
         task="sentiment",
-        adapters={"data": docs, "predictions": "lm-eval:field=label"},
+        rows=Rows(adapters={"data": docs, "predictions": "lm-eval:field=label"}),
     )
     assert of_choices["accuracy"].value == pytest.approx(SCORES["reviews"]["acc,none"])
 
@@ -131,10 +133,12 @@ def test_answers_among_words_are_counted() -> None:
         PROBLEMS,
         PROBLEMS,
         task="math-qa",
-        adapters={
-            "data": "lm-eval-docs:filter=none",
-            "predictions": "lm-eval:filter=none,strip=true",
-        },
+        rows=Rows(
+            adapters={
+                "data": "lm-eval-docs:filter=none",
+                "predictions": "lm-eval:filter=none,strip=true",
+            }
+        ),
     )
     [notice] = [each for each in found.notices if "among other words" in each]
     assert "1 prediction that scores 0 holds" in notice
@@ -144,10 +148,14 @@ def test_answers_among_words_are_counted() -> None:
 def test_a_filter_that_no_row_has_is_not_taken_for_an_empty_file() -> None:
     adapters = {"data": "lm-eval-docs:filter=none", "predictions": "lm-eval:filter=x"}
     with pytest.raises(evalkit.AlignmentError, match="the adapters left no row of the"):
-        evalkit.evaluate(PROBLEMS, PROBLEMS, task="math-qa", adapters=adapters)
+        evalkit.evaluate(
+            PROBLEMS, PROBLEMS, task="math-qa", rows=Rows(adapters=adapters)
+        )
     adapters = {**adapters, "data": "lm-eval-docs:filter=x"}
     with pytest.raises(evalkit.DataError, match="no examples; its adapters left no"):
-        evalkit.evaluate(PROBLEMS, PROBLEMS, task="math-qa", adapters=adapters)
+        evalkit.evaluate(
+            PROBLEMS, PROBLEMS, task="math-qa", rows=Rows(adapters=adapters)
+        )
 
 
 def test_a_run_records_the_adapters_and_is_verified(tmp_path: Path) -> None:
@@ -155,13 +163,15 @@ def test_a_run_records_the_adapters_and_is_verified(tmp_path: Path) -> None:
         REVIEWS,
         REVIEWS,
         task="text-classification",
-        adapters={
-            "data": [
-                {"kind": "lm-eval-docs"},
-                {"kind": "Rename", "configuration": {"text": "statement"}},
-            ],
-            "predictions": "lm-eval:field=label",
-        },
+        rows=Rows(
+            adapters={
+                "data": [
+                    {"kind": "lm-eval-docs"},
+                    {"kind": "Rename", "configuration": {"text": "statement"}},
+                ],
+                "predictions": "lm-eval:field=label",
+            }
+        ),
         out=tmp_path,
     )
     [adapter] = result.record.predictions.adapters

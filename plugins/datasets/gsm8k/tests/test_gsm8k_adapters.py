@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import evalkit
+from evalkit_adapters_rows import Rows
 
 pytestmark = pytest.mark.known_result
 
@@ -32,7 +33,7 @@ def test_an_adapter_scores_each_model(
     adapters = tmp_path / "fix.yaml"
     adapters.write_text(ADAPTERS % model, encoding="utf-8")
     result = evalkit.evaluate(
-        "gsm8k", solutions, model=model, adapters={"predictions": adapters}
+        "gsm8k", solutions, model=model, rows=Rows(adapters={"predictions": adapters})
     )
     score = result["exact-match"]
     assert score.n == 1319

@@ -13,7 +13,8 @@ import pytest
 from pydantic import BaseModel
 
 import evalkit
-from evalkit.adapting.sources import file_rows
+from evalkit_adapters_rows import Rows
+from evalkit_adapters_rows.sources import file_rows
 from evalkit_models_base import load_inputs
 
 ROWS: list[dict[str, Any]] = [
@@ -134,13 +135,13 @@ def test_rows_in_python_need_no_answers_either() -> None:
 def test_a_file_goes_through_adapters(tmp_path: Path) -> None:
     path = _file(tmp_path, [{"uid": 1, "text": "hi"}])
     adapters = {"data": "rename:text=statement"}
-    found = load_inputs(path, task="sentiment", adapters=adapters)
+    found = load_inputs(path, task="sentiment", rows=Rows(adapters=adapters))
     assert list(found) == [{"uid": "1", "statement": "hi"}]
     mapped = {"statement": "text"}
-    again = load_inputs(path, task="sentiment", map=mapped)
+    again = load_inputs(path, task="sentiment", rows=Rows(map=mapped))
     assert list(again) == list(found)
     with pytest.raises(evalkit.EvalkitError, match="cannot sit at 'predictions'"):
-        load_inputs(path, task="sentiment", adapters={"predictions": "x"})
+        load_inputs(path, task="sentiment", rows=Rows(adapters={"predictions": "x"}))
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".ndjson", ".csv", ".tsv"])

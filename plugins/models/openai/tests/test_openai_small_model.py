@@ -27,6 +27,7 @@ import evalkit
 from evalkit import Message, Reply, Request
 from evalkit.catalog import BoundModel
 from evalkit.errors import EvalkitError
+from evalkit_adapters_rows import Rows
 from evalkit_models_base import Asked, Predicted, predict
 
 pytestmark = [
@@ -167,7 +168,9 @@ def test_hatecheck_is_asked_killed_resumed_and_scored(
     assert len(rows) == EXAMPLES
     assert not [row for row in rows if "error" in row]
     assert {row["finish_reason"] for row in rows} <= {"stop", "length"}
-    result = evalkit.evaluate("hatecheck", said, limit=EXAMPLES, extract="labels")
+    result = evalkit.evaluate(
+        "hatecheck", said, limit=EXAMPLES, rows=Rows(extract="labels")
+    )
     assert result["accuracy"].n == EXAMPLES
     usage = json.loads((tmp_path / "smollm2.job.json").read_text())
     assert usage["output_tokens"] <= 12 * EXAMPLES < usage["input_tokens"]

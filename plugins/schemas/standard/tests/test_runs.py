@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from evalkit.adapters import checked_rows
+from evalkit_adapters_rows import checked_rows
 from evalkit_analysis_robustness import evaluate_perturbed
 from evalkit_commands_perturb import perturb_dataset
 from evalkit_schemas_standard import named_schema

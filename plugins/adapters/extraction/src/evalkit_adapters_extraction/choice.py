@@ -5,7 +5,6 @@ from __future__ import annotations
 import polars as pl
 from pydantic import Field
 
-from evalkit.adapters import AdapterSettings
 from evalkit_adapters_extraction.options import (
     SIGNS_AROUND,
     Where,
@@ -13,6 +12,7 @@ from evalkit_adapters_extraction.options import (
     read_options,
 )
 from evalkit_adapters_extraction.settings import Found, found_table
+from evalkit_adapters_rows import AdapterSettings
 
 _SIGNS = r"""[\s!"#$%&'()*+,./:;<=>?@\[\\\]^_`{|}~-]*"""
 _ONE_LETTER = f"^{_SIGNS}([A-Za-z]){_SIGNS}$"

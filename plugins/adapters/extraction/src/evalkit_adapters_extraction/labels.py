@@ -8,7 +8,6 @@ import polars as pl
 from pydantic import Field
 
 from evalkit import AdapterError
-from evalkit.adapters import AdapterSettings
 from evalkit_adapters_extraction.options import (
     Options,
     Where,
@@ -17,6 +16,7 @@ from evalkit_adapters_extraction.options import (
     read_options,
 )
 from evalkit_adapters_extraction.settings import Found, by_distinct
+from evalkit_adapters_rows import AdapterSettings
 
 
 class Labels:

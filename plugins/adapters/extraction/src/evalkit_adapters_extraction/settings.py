@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import polars as pl
 from pydantic import Field
 
-from evalkit.adapters import AdapterSettings
+from evalkit_adapters_rows import AdapterSettings
 
 Otherwise = Literal["unparsed", "text"]
 

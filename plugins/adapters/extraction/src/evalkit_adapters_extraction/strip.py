@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 from pydantic import Field
 
-from evalkit.adapters import AdapterSettings
+from evalkit_adapters_rows import AdapterSettings
 
 _SIGNS = "$*_~`\"'“”„‘’«»"
 _BLANKS = " \t\r\n\v\f\u00a0\u2003\u3000\u200b\ufeff"

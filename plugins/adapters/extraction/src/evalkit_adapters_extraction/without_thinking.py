@@ -8,7 +8,7 @@ import polars as pl
 from pydantic import Field
 
 from evalkit import AdapterError
-from evalkit.adapters import AdapterSettings
+from evalkit_adapters_rows import AdapterSettings
 
 _FINAL = r"(?s)^.*<\|channel\|>final[^<]*<\|message\|>"
 _OTHER_CHANNEL = r"(?s)<\|channel\|>.*$"

@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from evalkit.adapters import AdapterSettings
 from evalkit.errors import AdapterError
 from evalkit_adapters_peers.values import object_row, value_at, word_for
+from evalkit_adapters_rows import AdapterSettings
 
 
 class Dynabench:

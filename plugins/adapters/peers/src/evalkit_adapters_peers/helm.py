@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from evalkit.adapters import AdapterSettings
 from evalkit.errors import AdapterError
 from evalkit_adapters_peers.documents import read_document
 from evalkit_adapters_peers.values import list_at, object_row, text_of, value_at
+from evalkit_adapters_rows import AdapterSettings
 
 _TRIALS = "_trials_"
 """How many trials a run has, which its requests do not say."""

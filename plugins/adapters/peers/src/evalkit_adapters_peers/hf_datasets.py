@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from pydantic import Field
 
-from evalkit.adapters import AdapterSettings, file_frames
 from evalkit.errors import AdapterError
 from evalkit_adapters_peers.documents import read_document
 from evalkit_adapters_peers.values import object_row
+from evalkit_adapters_rows import AdapterSettings, file_frames
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import Field
 
-from evalkit.adapters import AdapterSettings
 from evalkit.errors import AdapterError
 from evalkit_adapters_peers.archives import Archive
 from evalkit_adapters_peers.documents import read_document
 from evalkit_adapters_peers.values import object_row, text_of, value_at, word_for
+from evalkit_adapters_rows import AdapterSettings
 
 _EPOCHS = "_epochs_"
 """How many epochs a log has, which its samples do not say."""

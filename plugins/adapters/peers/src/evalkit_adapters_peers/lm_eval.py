@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from evalkit.adapters import AdapterSettings
 from evalkit.errors import AdapterError
 from evalkit_adapters_peers.values import (
     answers,
@@ -17,6 +16,7 @@ from evalkit_adapters_peers.values import (
     value_at,
     word_for,
 )
+from evalkit_adapters_rows import AdapterSettings
 
 
 class LmEval:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evalkit.adapting.files import as_pipeline
 from evalkit.base.progress import Progress
 from evalkit.base.wording import count_of
 from evalkit.base.working_folder import WorkingFolder
@@ -21,7 +20,7 @@ from evalkit.examples.files import chosen_data
 from evalkit.inference.intervals import Floats
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
-from evalkit.predictions.preparation import Predictions, adapted_by
+from evalkit.predictions.preparation import Predictions, changed_by
 from evalkit.predictions.table import scoring_table
 from evalkit.runs import recorded
 from evalkit.runs.accounts import refusal_message
@@ -31,7 +30,6 @@ from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score, scores_frame
 from evalkit.runs.withholding import withhold_reasons
 from evalkit.workflows.announcing import announce, write
-from evalkit.workflows.declared_extractors import with_extractors
 from evalkit.workflows.evaluation_steps import (
     Asked,
     add_columns,
@@ -136,9 +134,9 @@ def evaluate_perturbed(
         open_predictions(predictions, options, progress) as source,
     ):
         check_place(out)
-        options = with_extractors(source.options, source.predictions, registry)
-        asked = bind(dataset, task, options, registry, watchers)
-        predictions = adapted_by(source.predictions, asked.adapters)
+        options, given = source.options, source.predictions
+        asked = bind(dataset, task, given, options, registry, watchers)
+        predictions = changed_by(given, asked.stage)
         sources = _sources(perturbed, perturbed_predictions, out, asked, options)
         model = model or source.model
         matched = match(asked, predictions, model, progress, needs_all=True)
@@ -185,14 +183,15 @@ def _sources(
     options: EvaluationOptions,
 ) -> list[Source]:
     """Pair perturbed examples with predictions, each with its adapters."""
-    of_rows = as_pipeline((options.adapters or {}).get("perturbed"), asked.registry)
+    source = options.rows
+    of_rows = None if source is None else source.of_copies(asked.registry)
     found = pair_sources(perturbed, predictions, out or "runs")
-    are_files = any(isinstance(source, FileSource) for source in found)
+    are_files = any(isinstance(each, FileSource) for each in found)
     if of_rows is not None and not are_files:
         raise EvalkitError(
             "adapters sit at 'perturbed', and no file of perturbed copies was given"
         )
-    return [source.adapted_by(asked.adapters, of_rows) for source in found]
+    return [each.changed_by(asked.stage, of_rows) for each in found]
 
 
 def _evaluate(

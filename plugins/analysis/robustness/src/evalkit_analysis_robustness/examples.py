@@ -13,7 +13,6 @@ import polars as pl
 from evalkit.base.copies import COPY_COLUMNS, TAGS
 from evalkit.base.violations import FirstProblems, few
 from evalkit.errors import AlignmentError, SchemaError
-from evalkit.examples.adapted import adapt_examples
 from evalkit.examples.copy_columns import (
     CopyColumns,
     Statement,
@@ -24,8 +23,8 @@ from evalkit.examples.copy_columns import (
 from evalkit.examples.table import Examples, load_examples
 from evalkit.inference.intervals import Integers
 from evalkit.plugins.bound import BoundDataset, BoundTask
-from evalkit.predictions.adapted import AdaptedPredictions
 from evalkit.predictions.alignment import Alignment, settle
+from evalkit.predictions.changed import ChangedPredictions
 from evalkit.predictions.input_rows import fields_read
 from evalkit.predictions.judging import JudgedRows
 from evalkit.predictions.matching import NOWHERE, IdIndex
@@ -162,11 +161,11 @@ def load_perturbed(source: FileSource, originals: Originals) -> Loaded:
     if system is not None:
         given["system"] = system.recorded
     through = None
-    if isinstance(source.rows, AdaptedPredictions):
-        through = replace(dataset, pipeline=source.rows.pipeline)
+    if isinstance(source.rows, ChangedPredictions):
+        through = replace(dataset, pipeline=source.rows.stage)
     rows = _given_rows(source, dataset, task)
     examples = load_examples(dataset, task, asked.options.split, needed, rows)
-    reader = ResponseReader(task, dataset, examples, asked.fields, asked.extraction)
+    reader = ResponseReader(task, dataset, examples, asked.fields, asked.answers)
     placed = place(source, examples, originals)
     collected = JudgedRows(examples.frame["id"], reader)
     for block in read_responses(source.predictions, reader, examples.frame["id"]):
@@ -195,25 +194,25 @@ def load_perturbed(source: FileSource, originals: Originals) -> Loaded:
 
 
 def _given_rows(source: FileSource, dataset: BoundDataset, task: BoundTask) -> Any:
-    """Return the rows of a file, or its path; adapted if there are adapters."""
+    """Return the rows of a file, or its path; changed if there is a stage."""
     rows = source.rows
-    if not isinstance(rows, AdaptedPredictions):
+    if not isinstance(rows, ChangedPredictions):
         return local_path(rows) if isinstance(rows, str | Path) else rows
-    given, through = rows.given, replace(dataset, pipeline=rows.pipeline)
+    given = rows.given
     path = local_path(given) if isinstance(given, str | Path) else None
-    found = adapt_examples(through, task, path, None if path else given)
+    found = rows.stage.read_examples(dataset, task, path, None if path else given)
     if isinstance(found, pl.DataFrame):
         return found
     problems = FirstProblems()
-    adapted = []
+    changed = []
     for row in found:
         if row.values is None:
             problems.add(f"line {row.line}: {row.problem}")
         else:
-            adapted.append(row.values)
+            changed.append(row.values)
     if problems:
         raise SchemaError(f"{source.name}: {problems}")
-    return adapted
+    return changed
 
 
 def place(source: Source, examples: Examples, originals: Originals) -> Placed:

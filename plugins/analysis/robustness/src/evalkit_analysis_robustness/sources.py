@@ -8,12 +8,12 @@ from typing import Any, NamedTuple, Self
 
 import polars as pl
 
-from evalkit.adapting.pipelines import Pipeline
 from evalkit.base.violations import shorten
 from evalkit.base.wording import count_of
 from evalkit.errors import EvalkitError, StorageError
 from evalkit.examples.files import is_file_name
-from evalkit.predictions.preparation import Predictions, adapted_by
+from evalkit.examples.row_stages import RowStage
+from evalkit.predictions.preparation import Predictions, changed_by
 from evalkit.reading.given_rows import rows_of
 from evalkit.runs.finding import find_run
 from evalkit.runs.folders import RUN_FILE
@@ -37,11 +37,11 @@ class FileSource(NamedTuple):
     """How messages call the copies."""
     predictions_name: str
 
-    def adapted_by(self, predictions: Pipeline | None, rows: Pipeline | None) -> Self:
-        """Return the same with predictions, and with copies, that adapters change."""
+    def changed_by(self, predictions: RowStage | None, rows: RowStage | None) -> Self:
+        """Return the same with predictions, and with copies, that stages change."""
         return self._replace(
-            predictions=adapted_by(self.predictions, predictions),
-            rows=adapted_by(self.rows, rows),
+            predictions=changed_by(self.predictions, predictions),
+            rows=changed_by(self.rows, rows),
         )
 
 
@@ -57,8 +57,8 @@ class RunSource(NamedTuple):
         """How messages call the predictions."""
         return self.name
 
-    def adapted_by(self, _predictions: Any, _rows: Any) -> Self:
-        """Return the same: what a run holds was adapted when it was made."""
+    def changed_by(self, _predictions: Any, _rows: Any) -> Self:
+        """Return the same: what a run holds was changed when it was made."""
         return self
 
 

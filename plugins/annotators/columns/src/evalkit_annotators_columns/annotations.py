@@ -14,10 +14,11 @@ from evalkit.base.violations import shorten
 from evalkit.base.wording import absent_field, count_of
 from evalkit.errors import AnnotatorError, EvalkitError, PluginError
 from evalkit.parallel.workers import NotPortable, Workers
+from evalkit.plugins.registry import load_component
 from evalkit.predictions.column_stages import Tell
 from evalkit_annotators_columns.answers import Answer, of_one_kind, without_value
 from evalkit_annotators_columns.asking import Row, ask_rows
-from evalkit_annotators_columns.bound import BoundAnnotator, load_annotator
+from evalkit_annotators_columns.bound import BoundAnnotator
 from evalkit_annotators_columns.cache import AnswerCache
 from evalkit_annotators_columns.wanted import Wanted
 
@@ -265,7 +266,7 @@ class _Asking:
 
         parts = (annotator.component, dict(annotator.loaded_with))
         with Workers(self._jobs) as workers:
-            asked = workers.map(load_annotator, parts, ask_rows, requests(), died)
+            asked = workers.map(load_component, parts, ask_rows, requests(), died)
             with closing(asked):
                 for part, answers in enumerate(asked):
                     self._keep(handed_out[part], answers)

@@ -11,9 +11,7 @@ from evalkit.base.violations import entries_of
 from evalkit.errors import AnnotatorError, PluginError
 from evalkit.hookspecs import AnnotatorAttributes
 from evalkit.plugins.binding import Bound
-from evalkit.plugins.components import Component
 from evalkit.plugins.provenance import data_files
-from evalkit.plugins.registry import load_component
 
 _hands_on_calls = True  # what fails here is in an annotator
 
@@ -25,26 +23,6 @@ class BoundAnnotator(Bound, AnnotatorAttributes):
 
     source: str | None = None
     """Where it was declared; None for an installed one that a metric names."""
-
-    @classmethod
-    def of(cls, bound: Bound) -> Self:
-        """Return a loaded plugin as an annotator.
-
-        Args:
-            bound: The plugin.
-
-        Raises:
-            TypeError: It is of another kind.
-        """
-        if isinstance(bound, cls) or bound.component.kind != "annotators":
-            return super().of(bound)
-        return cls(
-            bound.component,
-            bound.plugin,
-            bound.parameters,
-            bound.attributes,
-            bound.loaded_with,
-        )
 
     @property
     def resources(self) -> dict[str, str]:
@@ -127,15 +105,3 @@ class BoundAnnotator(Bound, AnnotatorAttributes):
                 f"{entries_of(returned)}"
             )
         return list(entries)
-
-
-def load_annotator(
-    component: Component, parameters: Mapping[str, Any]
-) -> BoundAnnotator:
-    """Load an annotator in another process.
-
-    Args:
-        component: The annotator.
-        parameters: The values that it was loaded with.
-    """
-    return BoundAnnotator.of(load_component(component, parameters))

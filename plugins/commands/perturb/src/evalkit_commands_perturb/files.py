@@ -9,12 +9,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO, cast
 
-from evalkit.adapting.files import check_adapters, with_map
 from evalkit.base.progress import Progress
 from evalkit.base.synced_files import make_folder, new_file
 from evalkit.base.working_folder import WorkingFolder
 from evalkit.errors import PluginError, StorageError
 from evalkit.examples.files import bind_dataset
+from evalkit.examples.row_stages import DataSource
 from evalkit.examples.selection import Selection
 from evalkit.parallel.workers import NotPortable, Workers
 from evalkit.plugins.bound import BoundDataset, BoundTask
@@ -73,8 +73,7 @@ def perturb_dataset(
     overwrite: bool = False,
     jobs: int = 1,
     observers: Sequence[Any] = (),
-    adapters: Mapping[str, Any] | None = None,
-    map: Mapping[str, str] | None = None,
+    rows: DataSource | None = None,
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
 ) -> PerturbationSummary:
@@ -107,9 +106,8 @@ def perturb_dataset(
         overwrite: Whether a file that is there may be replaced.
         jobs: Processes that perturb at the same time.
         observers: Observers to tell what happens: names, classes or instances.
-        adapters: Adapters of the examples, for `data`, as for `evaluate`; copies are of
-            the rows that come out of them.
-        map: Columns of the data by field, as for `evaluate`.
+        rows: What changes rows of the data, as for `evaluate`; copies are of the rows
+            that come out of it.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
 
@@ -134,9 +132,7 @@ def perturb_dataset(
         selection = Selection.of(limit, filters)
         workers = Workers(jobs)
         chosen = choose_perturbations(resolver, perturbations, families, preset)
-        check_adapters(adapters or {}, ("data",))
-        adapted = with_map((adapters or {}).get("data"), map, registry)
-        bound = bind_dataset(resolver, dataset, task, adapted)
+        bound = bind_dataset(resolver, dataset, task, rows)
         bound_task = resolver.task(bound)
         split = split or bound.default_split
         progress(f"loading {bound.component.name}", 0.0)

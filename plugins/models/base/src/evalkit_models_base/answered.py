@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalkit.adapting.files import with_map
 from evalkit.examples.checking import checked_inputs
 from evalkit.examples.conversion import answer_name
 from evalkit.examples.files import bind_dataset, chosen_data
 from evalkit.examples.loading import load_rows
+from evalkit.examples.row_stages import DataSource
 from evalkit.examples.table import convert_examples
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
@@ -36,8 +35,7 @@ def load_answered(
     task: Any = None,
     split: str | None = None,
     file: str | Path | None = None,
-    adapters: Mapping[str, Any] | None = None,
-    map: Mapping[str, str] | None = None,
+    rows: DataSource | None = None,
     registry: Registry | None = None,
 ) -> list[Answered]:
     """Load examples with their answers.
@@ -48,8 +46,7 @@ def load_answered(
         task: As for `load_inputs`.
         split: Split of the data set; its default split by default.
         file: A file in the form of the data set's rows, which is read in place of them.
-        adapters: As for `load_inputs`; those of a file, too.
-        map: The same.
+        rows: As for `load_inputs`; also of a file.
         registry: Where plugins are found.
 
     Returns:
@@ -61,8 +58,7 @@ def load_answered(
         SchemaError: Examples break the task's input.
     """
     resolver = Resolver(registry or Registry())
-    adapted = with_map((adapters or {}).get("data"), map, resolver.registry)
-    bound = bind_dataset(resolver, chosen_data(dataset, data), task, adapted)
+    bound = bind_dataset(resolver, chosen_data(dataset, data), task, rows)
     bound_task = resolver.task(bound)
     given = None if file is None else Path(file)
     split = split or bound.default_split

@@ -193,7 +193,7 @@ def _check_extractor(
             f"extract takes an answer out of a text, and the method {prompt.method} "
             "has no text to read; leave it out"
         )
-    from evalkit.adapters import extraction
+    from evalkit_adapters_rows import extraction
 
     try:
         found = extraction(prompt.extract, registry)

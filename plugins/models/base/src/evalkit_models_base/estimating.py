@@ -78,7 +78,7 @@ def plan_requests(
         told = [*inputs.notices, *sent.notices]
         figures = _figures(None, None, None)
         return {"first": rows, "requests": sent.total, **figures, "notices": told}
-    names = ("data", "task", "adapters", "map")
+    names = ("data", "task", "rows")
     named = {name: chosen.get(name) for name in names}
     origin = Origin(dataset, **named, registry=registry)
     plan = prepare(bound, inputs, wording, origin, copies_of)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalkit.adapting.files import check_adapters, with_map
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.json_text import json_lines
 from evalkit.examples.attachments import with_attached
@@ -15,6 +14,7 @@ from evalkit.examples.checking import checked_inputs
 from evalkit.examples.conversion import answer_name, predicted_field
 from evalkit.examples.files import bind_dataset, chosen_data
 from evalkit.examples.loading import load_rows
+from evalkit.examples.row_stages import DataSource
 from evalkit.examples.rows import ExampleRows
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import convert_examples
@@ -104,8 +104,7 @@ def load_inputs(
     split: str | None = None,
     limit: int | None = None,
     filters: Mapping[str, str | Sequence[str]] | None = None,
-    adapters: Mapping[str, Any] | None = None,
-    map: Mapping[str, str] | None = None,
+    rows: DataSource | None = None,
     registry: Registry | None = None,
 ) -> ModelInputs:
     """Load what a model is sent: the task's `input_keys` and the id of each example.
@@ -117,8 +116,7 @@ def load_inputs(
         split: Split of the data set; its default split by default.
         limit: Take at most so many examples, the first ones.
         filters: Take only examples with these values, as for `evaluate`.
-        adapters: Adapters of the examples, for `data`, as for `evaluate`.
-        map: Columns of the data by field, as for `evaluate`.
+        rows: What changes rows of the data, as for `evaluate`.
         registry: Where plugins are found; all that are installed by default.
 
     Returns:
@@ -134,9 +132,7 @@ def load_inputs(
     registry = registry or Registry()
     resolver = Resolver(registry)
     selection = Selection.of(limit, filters)
-    check_adapters(adapters or {}, ("data",))
-    adapted = with_map((adapters or {}).get("data"), map, registry)
-    bound = bind_dataset(resolver, chosen_data(dataset, data), task, adapted)
+    bound = bind_dataset(resolver, chosen_data(dataset, data), task, rows)
     bound_task = resolver.task(bound)
     split = split or bound.default_split
     loaded = load_rows(bound, bound_task, split)
@@ -146,15 +142,15 @@ def load_inputs(
     frame = loaded.frame.with_columns(
         paths.alias(name) for name, paths in loaded.attached.items()
     )
-    rows = rows_of_columns(bound_task, frame, loaded.nested, keys)
+    sent = rows_of_columns(bound_task, frame, loaded.nested, keys)
     if selected is not None:
-        rows = [row for row, is_in in zip(rows, selected, strict=True) if is_in]
+        sent = [row for row, is_in in zip(sent, selected, strict=True) if is_in]
     return ModelInputs(
         bound.component.name,
         bound_task.component.name,
         split,
         keys,
-        rows,
+        sent,
         frame.height,
         (*found, *notices),
         _labels(bound, bound_task),

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from evalkit import Registry, Reply
 from evalkit.catalog import BoundModel
+from evalkit.examples.row_stages import DataSource
 from evalkit_models_base.asking import Asker
 from evalkit_models_base.cache import ReplyCache, cache_folder, closed_after
 from evalkit_models_base.input_plans import InputPlan
@@ -105,8 +106,7 @@ def predict(
     split: str | None = None,
     limit: int | None = None,
     filters: Mapping[str, str | Sequence[str]] | None = None,
-    adapters: Mapping[str, Any] | None = None,
-    map: Mapping[str, str] | None = None,
+    rows: DataSource | None = None,
     prompt: str | Path | Mapping[str, Any] | Prompt | None = None,
     generate: Mapping[str, Any] | None = None,
     shots: int | None = None,
@@ -129,8 +129,7 @@ def predict(
         split: As for `load_inputs`.
         limit: As for `load_inputs`.
         filters: As for `load_inputs`.
-        adapters: As for `load_inputs`.
-        map: As for `load_inputs`.
+        rows: As for `load_inputs`.
         prompt: Name of a prompt that the data set or task declares, a file, or what it
             says; the first declared one by default.
         generate: How the model generates, in place of what the prompt says.
@@ -162,8 +161,7 @@ def predict(
         split=split,
         limit=limit,
         filters=filters,
-        adapters=adapters,
-        map=map,
+        rows=rows,
         registry=registry,
     )
     bound = bind_model(model, registry)
@@ -174,7 +172,7 @@ def predict(
         refuse_what_needs_tokens(bound, asked)
         plan: Plan | InputPlan = InputPlan(inputs, replications)
     else:
-        origin = Origin(dataset, data, task, adapters, map, registry)
+        origin = Origin(dataset, data, task, rows, registry)
         plan = prepare(bound, inputs, wording, origin, copies_of)
     told = Told(progress, bound.component.id, plan.total)
     try:

@@ -105,12 +105,13 @@ def prepare(
     """
     if copies_of is not None:
         originals = load_inputs(**copies_of, registry=origin.registry)
-        names = ("dataset", "data", "task", "adapters", "map")
+        names = ("dataset", "data", "task", "rows")
         named = {name: copies_of.get(name) for name in names}
         of_originals = Origin(**named, registry=origin.registry)
         return prepare(model, originals, wording, of_originals).of_copies(inputs)
     name, prompt = wording.chosen(inputs)
-    makes = renderer(prompt, name, inputs, model.abilities, origin.registry, origin.map)
+    mapped = None if origin.rows is None else origin.rows.mapped
+    makes = renderer(prompt, name, inputs, model.abilities, origin.registry, mapped)
     _refuse_unable(model, makes)
     drawn = draw_shots(makes, origin, wording.trials)
     return Plan(

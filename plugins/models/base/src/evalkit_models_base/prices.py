@@ -93,7 +93,7 @@ def _read(given: str | Path | Mapping[str, Any]) -> tuple[Any, str]:
         return given, "price"
     text = str(given)
     if isinstance(given, Path) or "=" not in text:
-        from evalkit.adapters import read_stages
+        from evalkit_adapters_rows import read_stages
 
         return read_stages(text), text
     pairs = [part.partition("=") for part in text.split(",")]

@@ -294,7 +294,7 @@ def read_prompt(
     if not any(sign in name for sign in "./"):
         known = ", ".join(map(repr, declared)) or "none"
         raise DataError(f"{where} has no prompt {name!r}; it has {known}")
-    from evalkit.adapters import read_stages
+    from evalkit_adapters_rows import read_stages
 
     return name, checked_prompt(name, read_stages(name))
 

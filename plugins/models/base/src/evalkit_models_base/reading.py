@@ -26,7 +26,7 @@ class OptionReader:
     """
 
     def __init__(self, extract: Any) -> None:
-        from evalkit.adapters import Extraction, extraction
+        from evalkit_adapters_rows import Extraction, extraction
 
         is_said = extract not in (None, NO_EXTRACTOR)
         found = extraction(extract) if is_said else None
@@ -85,7 +85,7 @@ def stages_of(extract: Any) -> Any:
     """
     if not isinstance(extract, str) or not extract.endswith(_FILES):
         return extract
-    from evalkit.adapters import extraction
+    from evalkit_adapters_rows import extraction
 
     said = extraction(extract).specification
     keys = ("kind", "configuration")

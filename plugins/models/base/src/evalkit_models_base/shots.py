@@ -14,6 +14,7 @@ from typing import Any
 from evalkit import Registry
 from evalkit.catalog import Resolver, bind_dataset, is_file_name
 from evalkit.errors import DataError
+from evalkit.examples.row_stages import DataSource
 from evalkit.reporting import count_of
 from evalkit_models_base.answered import load_answered
 from evalkit_models_base.choosing import choices_name
@@ -31,8 +32,7 @@ class Origin:
     dataset: Any = None
     data: Any = None
     task: Any = None
-    adapters: Mapping[str, Any] | None = None
-    map: Mapping[str, str] | None = None
+    rows: DataSource | None = None
     registry: Registry | None = None
 
 
@@ -176,8 +176,7 @@ def _loaded(makes: Renderer, origin: Origin) -> list[Shot]:
             task=origin.task,
             split=None if is_file else source,
             file=source if is_file else None,
-            adapters=origin.adapters,
-            map=origin.map,
+            rows=origin.rows,
             registry=origin.registry,
         )
     except DataError as error:

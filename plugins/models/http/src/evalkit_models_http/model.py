@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 import evalkit
-from evalkit.adapters import Pipeline, as_pipeline, read_stages
 from evalkit.errors import (
     AdapterError,
     DataError,
     PluginContractError,
     RequiredParameterError,
 )
+from evalkit_adapters_rows import Pipeline, as_pipeline, read_stages
 from evalkit_models_base.services import is_public, public_url
 from evalkit_models_http.access import is_variable, read_access
 from evalkit_models_http.refusals import Refused

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from evalkit.adapters import read_stages
 from evalkit.errors import AdapterError
+from evalkit_adapters_rows import read_stages
 
 
 def read_extra_body(given: Any) -> Any:

@@ -153,9 +153,9 @@ def check_command(name: str, names: tuple[str, ...], limit: int, as_json: bool) 
     Exit codes: 0 all rows keep the schema; 1 a row does not, or an error; 2 wrong
     usage.
     """  # noqa: D301 - click reads the backspace
-    from evalkit.adapters import file_frames
     from evalkit.catalog import data_path
     from evalkit.reporting import describe
+    from evalkit_adapters_rows import file_frames
     from evalkit_schemas_standard.references import find_schema
 
     with plugin_output_to_stderr():
@@ -177,7 +177,8 @@ def check_command(name: str, names: tuple[str, ...], limit: int, as_json: bool) 
 
 
 def _check(file: Path, model: type[BaseModel], limit: int) -> _Report:
-    from evalkit.adapters import MANIFEST_FILE, checked_rows
+    from evalkit.catalog import MANIFEST_FILE
+    from evalkit_adapters_rows import checked_rows
     from evalkit_schemas_standard.field_names import declared_keys
     from evalkit_schemas_standard.reading import verify_data_set
 

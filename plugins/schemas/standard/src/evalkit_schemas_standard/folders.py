@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from evalkit.adapters import MANIFEST_FILE, read_manifest
+from evalkit.catalog import MANIFEST_FILE, read_manifest
 from evalkit.errors import DataError, StorageError
 
 _HERE = -100

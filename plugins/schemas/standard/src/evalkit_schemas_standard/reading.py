@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalkit.adapters import DataFile, Manifest, check_files, read_manifest
+from evalkit.catalog import DataFile, Manifest, check_files, read_manifest
 from evalkit.errors import DataError
 
 if TYPE_CHECKING:

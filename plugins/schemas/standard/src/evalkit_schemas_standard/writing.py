@@ -14,16 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pydantic import BaseModel
 
-from evalkit.adapters import (
-    MANIFEST_FILE,
-    DataFile,
-    Manifest,
-    ManifestField,
-    file_frames,
-    validated_rows,
-)
+from evalkit.catalog import MANIFEST_FILE, DataFile, Manifest, ManifestField
 from evalkit.errors import SchemaError, StorageError
 from evalkit.reporting import describe
+from evalkit_adapters_rows import file_frames, validated_rows
 from evalkit_schemas_standard.arrow import arrow_schema
 from evalkit_schemas_standard.field_names import declared_keys
 from evalkit_schemas_standard.folders import new_folder

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from evalkit import AdapterError, PluginError, Registry
-from evalkit.adapters import extraction, pipeline
 from evalkit.catalog import Resolver
+from evalkit_adapters_rows import extraction, pipeline
 from evalkit_testing.laws import LawBroken
 
 _STRANGE: tuple[Any, ...] = (None, 3, "text", [], {}, [{"a": 1}], True, "")

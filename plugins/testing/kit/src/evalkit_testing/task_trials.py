@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from evalkit import EvalkitError, PluginError, Registry, validate
-from evalkit.adapters import extraction
 from evalkit.catalog import BoundTask
+from evalkit_adapters_rows import extraction
 from evalkit_testing.laws import LawBroken
 
 Row = Mapping[str, Any]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import evalkit
-from evalkit.adapters import AdapterSettings
+from evalkit_adapters_rows import AdapterSettings
 
 
 class MyThing:

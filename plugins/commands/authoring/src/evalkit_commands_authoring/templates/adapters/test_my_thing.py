@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import evalkit
 import pytest
-from evalkit.adapters import pipeline
+from evalkit_adapters_rows import pipeline
 from evalkit_testing import check_adapter
 
 STAGE = {"kind": "MyThing", "configuration": {"fields": ["label"]}}

@@ -1,0 +1,291 @@
+"""`evalkit adapt`, and `--adapter` of other commands."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from click.testing import CliRunner, Result
+from pydantic import TypeAdapter
+
+from evalkit.errors import SchemaError, StorageError
+from evalkit_adapters_rows import read_pipeline
+from evalkit_adapters_rows.adapted_files import adapt_file
+from evalkit_cli.commands.adapt import adapt_command
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    lines = '{"a": 1, "l": ["x", "y"]}\n{"a": 2, "l": ["z"]}\n'
+    Path("in.jsonl").write_text(lines, encoding="utf-8")
+    Path("fix.yaml").write_text(
+        "- kind: Rename\n  configuration: {a: b}\n"
+        "- kind: ExplodeCollections\n  configuration: {collections: [l]}\n",
+        encoding="utf-8",
+    )
+    return tmp_path
+
+
+def adapt(*arguments: str) -> Result:
+    return CliRunner().invoke(adapt_command, arguments, catch_exceptions=False)
+
+
+def test_the_first_rows_are_printed() -> None:
+    done = adapt("in.jsonl", "-a", "fix.yaml", "--limit", "1")
+    assert done.output == '{"b": 1, "l": "x"}\n{"b": 1, "l": "y"}\n'
+    assert json.loads(adapt("in.jsonl", "-a", "fix.yaml", "--json").output) == [
+        {"b": 1, "l": "x"},
+        {"b": 1, "l": "y"},
+        {"b": 2, "l": "z"},
+    ]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [[], ["--json"], ["--explain"], ["--explain", "--json"], ["-o", "out.jsonl"]],
+)
+def test_what_is_printed_can_be_piped(
+    options: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    adapt_command(["in.jsonl", "-a", "fix.yaml", *options], standalone_mode=False)
+    printed = capfd.readouterr()
+    assert printed.out
+    assert not printed.err
+
+
+def test_each_stage_is_explained() -> None:
+    done = adapt("in.jsonl", "-a", "fix.yaml", "--explain", "2")
+    assert done.output.splitlines() == [
+        "row 2",
+        '  {"a": 2, "l": ["z"]}',
+        "after stage 1 (Rename): 1 row",
+        '  {"l": ["z"], "b": 2}',
+        "after stage 2 (ExplodeCollections): 1 row",
+        '  {"b": 2, "l": "z"}',
+    ]
+    done = adapt("in.jsonl", "-a", "fix.yaml", "--explain", "--json")
+    as_json = json.loads(done.output)
+    assert [stage["stage"] for stage in as_json["stages"]] == [1, 2]
+
+
+@pytest.mark.parametrize("source", ["in.jsonl", "in.parquet"])
+@pytest.mark.parametrize("target", ["out.jsonl", "out.parquet"])
+def test_files_are_written(source: str, target: str) -> None:
+    pl.read_ndjson("in.jsonl").write_parquet("in.parquet")
+    done = adapt(source, "-a", "fix.yaml", "-o", target)
+    assert done.output == f"2 rows read, 3 written to {target}\n"
+    read = pl.read_ndjson if target.endswith("jsonl") else pl.read_parquet
+    assert read(target).to_dicts() == [
+        {"b": 1, "l": "x"},
+        {"b": 1, "l": "y"},
+        {"b": 2, "l": "z"},
+    ]
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.parquet"])
+@pytest.mark.parametrize("kind", ["symlink", "dangling", "pipe", "folder"])
+def test_what_is_no_regular_file_is_not_replaced(name: str, kind: str) -> None:
+    target, other = Path(name), Path("other.txt")
+    other.write_text("kept", "utf-8")
+    if kind == "pipe":
+        os.mkfifo(target)
+    elif kind == "folder":
+        target.mkdir()
+    else:
+        target.symlink_to(other if kind == "symlink" else "gone.txt")
+    before = target.lstat()
+    what = "a symlink" if target.is_symlink() else "no regular file"
+    with pytest.raises(StorageError, match=f"{name}: is {what}, and is not replaced"):
+        adapt_file(read_pipeline("fix.yaml"), "in.jsonl", name)
+    after = target.lstat()  # whose time of access may be another
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    assert other.read_text("utf-8") == "kept"
+    assert not Path("gone.txt").exists()
+
+
+def test_what_a_killed_call_left_is_named() -> None:
+    for left in (".out.jsonl.123.part", ".out.jsonl-0a1b2c3d.part"):
+        Path(left).touch()
+    Path(".out.jsonl2-0a1b2c3d.part").touch()
+    done = adapt("in.jsonl", "-a", "fix.yaml", "-o", "out.jsonl", "--json")
+    assert done.output.splitlines()[:3] == [
+        ".out.jsonl-0a1b2c3d.part: is of a call that did not end, or still runs",
+        ".out.jsonl.123.part: is of a call that did not end, or still runs",
+        "{",
+    ]
+    assert Path("out.jsonl").read_text("utf-8").count("\n") == 3
+
+
+def test_durations_are_written_so_that_they_are_read_again() -> None:
+    durations = [timedelta(seconds=-1), timedelta(days=-3, microseconds=5)]
+    pl.DataFrame({"a": durations, "l": [["x"], ["y"]]}).write_parquet("in.parquet")
+    adapt("in.parquet", "-a", "fix.yaml", "-o", "out.jsonl")
+    lines = Path("out.jsonl").read_text(encoding="utf-8").splitlines()
+    read = TypeAdapter(timedelta)
+    assert [read.validate_python(json.loads(each)["b"]) for each in lines] == durations
+
+
+@pytest.mark.slow
+def test_a_row_that_is_only_printed_is_named_by_file_and_line() -> None:
+    Path("bad.jsonl").write_text('\n{"a": 1, "l": ["x"]}\n\n{"l": []}\n')
+    code, error = run("adapt", "bad.jsonl", "-a", "fix.yaml")
+    assert code == 1
+    assert "bad.jsonl: line 4: stage 1 (Rename): there is no field 'a'" in error
+
+
+@pytest.mark.slow
+def test_a_row_of_a_table_is_called_a_row() -> None:
+    pl.DataFrame({"b": [1], "l": [["x"]]}).write_parquet("in.parquet")
+    code, error = run("adapt", "in.parquet", "-a", "fix.yaml", "-o", "out.jsonl")
+    assert code == 1
+    assert "in.parquet: row 1: stage 1 (Rename): there is no field 'a'" in error
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    """Run a command as the terminal does; return exit code and stderr."""
+    import subprocess
+    import sys
+
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "evalkit_cli", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.slow
+def test_a_row_that_cannot_be_adapted_leaves_what_was_there(folder: Path) -> None:
+    Path("bad.jsonl").write_text('{"a": 1, "l": ["x"]}\n{"l": []}\n', encoding="utf-8")
+    Path("out.jsonl").write_text("before\n", encoding="utf-8")
+    code, error = run("adapt", "bad.jsonl", "-a", "fix.yaml", "-o", "out.jsonl")
+    assert code == 1
+    assert "bad.jsonl: line 2: stage 1 (Rename): there is no field 'a'" in error
+    assert Path("out.jsonl").read_text(encoding="utf-8") == "before\n"
+    assert not [*folder.glob(".out*")]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "- kind: Rename\n  configuration: {a: b, a: c}\n",
+            "the key 'a' is there twice",
+        ),
+        ("- &x {kind: Drop}\n- *x\n", "an alias (*) is not possible here"),
+        ("- kind: !!python/object:os.system {}\n", "it is no YAML"),
+        ("- kind: Drop\n  configuration: {1: 2}\n", "the key 1 is no text"),
+        *(
+            (
+                f"- kind: TransformJSON\n  configuration: {{label: {value}}}\n",
+                f"line 2: {value} is no text in YAML; write it in quotes",
+            )
+            for value in (
+                "no",
+                "Yes",
+                "off",
+                "12:30:45",
+                "1:30.5",
+                "010",
+                "0x1F",
+                "1_0",
+            )
+        ),
+        ("- kind: Drop\n  configuration: {fields: [2020-01-01]}\n", "no value of JSON"),
+        ("- kind: Drop\n  configuration: {fields: .nan}\n", "nan is no number of JSON"),
+        ("[" * 5_000, "nested"),
+        (
+            "kind: Drop\n",
+            "stage 1 (Drop): the configuration is wrong: fields: is required",
+        ),
+        ("\ufffd: [", "it is no YAML"),
+        ("", "it says nothing"),
+        (
+            "- kind: Drop\n  configuration: {fields: [a]}\n- kind: Rname\n",
+            "stage 2: there is no adapter 'rname'; did you mean rename?",
+        ),
+        (
+            "- kind: Rename\n  configuration: [a]\n",
+            "stage 1 (Rename): the configuration is wrong: must be a valid dictionary",
+        ),
+        (
+            "- kind: Drop\n  configuration: [a]\n",
+            "the configuration must be an object with the keys fields, is ['a",
+        ),
+    ],
+)
+@pytest.mark.slow
+def test_files_of_adapters_that_are_wrong(text: str, message: str) -> None:
+    Path("wrong.yaml").write_text(text, encoding="utf-8")
+    code, error = run("adapt", "in.jsonl", "-a", "wrong.yaml")
+    assert code == 1
+    assert "wrong.yaml: " in error
+    assert message in error
+    assert "Traceback" not in error
+
+
+@pytest.mark.slow
+def test_eval_takes_adapters() -> None:
+    rows: list[dict[str, Any]] = [
+        {"uid": "1", "statement": "a", "label": "x"},
+        {"uid": "2", "statement": "b", "label": "y"},
+    ]
+    pl.DataFrame(rows).write_ndjson("data.jsonl")
+    pl.DataFrame([{"id": "1", "b": "x"}, {"id": "2", "b": "y"}]).write_ndjson("m.jsonl")
+    Path("m.yaml").write_text("kind: Rename\nconfiguration: {b: label}\n")
+    arguments = (
+        "--data",
+        "data.jsonl",
+        "--task",
+        "text-classification",
+        "-p",
+        "m.jsonl",
+    )
+    for command in (("eval", "-m", "accuracy"), ("validate",)):
+        assert run(*command, *arguments, "--adapter", "predictions=m.yaml")[0] == 0
+    from evalkit_cli.main import cli
+
+    shown = CliRunner().invoke(cli, ["show", "latest", "-v"])
+    assert "adapters of predictions: rename\n" in shown.stdout
+    for wrong in ("m.yaml", "answers=m.yaml"):
+        code, error = run("eval", *arguments, "--adapter", wrong)
+        assert code == 2
+        assert "not of the form predictions=FILE" in error
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [[1], [2.5]],
+        [{"x": 1}, {"y": 2}],
+        [[[1]], [["a"]]],
+        [1.5, 2**60 + 1],
+        [2, True],
+        [{}, {}],
+    ],
+)
+def test_a_table_that_would_change_values_is_refused(values: list[Any]) -> None:
+    lines = "".join(json.dumps({"a": value, "l": ["x"]}) + "\n" for value in values)
+    Path("in.jsonl").write_text(lines, encoding="utf-8")
+    with pytest.raises(SchemaError, match=r"write \.jsonl"):
+        adapt("in.jsonl", "-a", "fix.yaml", "-o", "out.parquet")
+    assert not Path("out.parquet").exists()
+    assert adapt("in.jsonl", "-a", "fix.yaml", "-o", "out.jsonl").exit_code == 0
+    written = Path("out.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["b"] for line in written] == values
+
+
+def test_a_key_that_objects_of_a_table_lack_is_null() -> None:
+    lines = '{"a": [{"x": 1}, {"y": 2}], "l": [0]}\n{"a": null, "l": [1]}\n'
+    Path("in.jsonl").write_text(lines, encoding="utf-8")
+    done = adapt("in.jsonl", "-a", "fix.yaml", "-o", "out.parquet")
+    assert done.exit_code == 0, done.output
+    held = pl.read_parquet("out.parquet")["b"].to_list()
+    assert held == [[{"x": 1, "y": None}, {"x": None, "y": 2}], None]

@@ -1,1 +1,0 @@
-"""Rows that are changed by declared adapters."""

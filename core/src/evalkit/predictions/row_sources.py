@@ -1,0 +1,109 @@
+"""The protocol of row sources: what changes rows before they are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from evalkit.examples.row_stages import DataSource, RowStage, source_for
+from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.plugins.registry import Registry
+from evalkit.predictions.answer_readers import AnswerReader
+from evalkit.predictions.systems import System, read_system, system_file
+
+
+class BoundRows(NamedTuple):
+    """What rows of one evaluation go through."""
+
+    dataset: BoundDataset
+    predictions: RowStage | None = None
+    """What predictions go through before they are checked."""
+    answers: AnswerReader | None = None
+    """What takes the answers out of their texts after that."""
+
+
+class RowSource(DataSource, Protocol):
+    """Changes rows of data and predictions: `evaluate(..., rows=…)`.
+
+    A distribution that changes rows declares in the entry-point group
+    `evalkit.attributes` which attribute of a kind it obeys: `datasets.adapters`,
+    `datasets.extract` or `tasks.extract`. The entry point is a function
+    `(value, source) -> RowSource`, which returns a source that obeys the attribute
+    beside what `source` (or None) does.
+    """
+
+    @property
+    def facets(self) -> Mapping[str, str]:
+        """The columns that become facets, by the name of the facet."""
+
+    @property
+    def reads_folders(self) -> bool:
+        """Whether predictions may be a folder."""
+
+    def bind(
+        self,
+        dataset: BoundDataset,
+        task: BoundTask,
+        system: System | None,
+        where: str,
+        registry: Registry,
+    ) -> BoundRows:
+        """Bind what predictions and labels go through.
+
+        Args:
+            dataset: The data set, as `with_data` returned it.
+            task: Its task.
+            system: What the file beside the predictions says; None for none.
+            where: Name of this file.
+            registry: Where plugins are found.
+
+        Raises:
+            PluginError: What changes the rows is unknown or broken.
+        """
+
+    def with_recorded(
+        self, stages: Sequence[Mapping[str, Any]], extract: Any
+    ) -> RowSource:
+        """Return a source for responses of a run, which obeys what that recorded.
+
+        Args:
+            stages: What the predictions went through; used where it names nothing.
+            extract: What took the answers out; used where it names nothing.
+        """
+
+    def of_copies(self, registry: Registry) -> RowStage | None:
+        """Return what perturbed copies go through.
+
+        Args:
+            registry: Where plugins are found.
+        """
+
+
+def bind_rows(
+    dataset: BoundDataset,
+    task: BoundTask,
+    source: RowSource | None,
+    predictions: Any,
+    registry: Registry,
+) -> BoundRows:
+    """Bind what rows go through, also as data set, task and a file beside say.
+
+    Args:
+        dataset: The data set.
+        task: Its task.
+        source: The user's source; None for none.
+        predictions: The predictions; None for none.
+        registry: Where plugins are found.
+
+    Raises:
+        PluginError: Nobody obeys an attribute, or a plugin is unknown or broken.
+    """
+    system = read_system(predictions)
+    where = "" if system is None else str(system_file(predictions))
+    if dataset.extract is not None:
+        source = source_for(dataset, "extract", source)
+    elif task.extract is not None or (system is not None and system.extract):
+        source = source_for(task, "extract", source)
+    if source is None:
+        return BoundRows(dataset)
+    return source.bind(dataset, task, system, where, registry)

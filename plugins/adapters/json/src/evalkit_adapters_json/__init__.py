@@ -1,1 +1,0 @@
-"""Adapters of rows that are configured by JSON."""

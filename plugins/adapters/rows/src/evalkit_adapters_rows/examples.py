@@ -1,0 +1,65 @@
+"""Rows of a data set that adapters change as they are loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evalkit.examples.cells import read_cells
+from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.reading.files import TABLES
+from evalkit.reading.formats import detect_format
+from evalkit.reading.rows import Row
+from evalkit.reading.tables import read_frames
+from evalkit_adapters_rows.rows import Adapters, adapted_rows
+
+
+def adapt_examples(
+    pipeline: Adapters,
+    dataset: BoundDataset,
+    task: BoundTask,
+    path: Path | None,
+    given: Any,
+) -> pl.DataFrame | Iterator[Row]:
+    """Adapt what a data set loaded.
+
+    Args:
+        pipeline: The adapters.
+        dataset: The data set.
+        task: Its task.
+        path: The file; None where no file was loaded.
+        given: Rows or a table, where there is no file.
+
+    Returns:
+        A table where a table could be adapted at once; else the rows that come out of
+        the adapters, each with the line or number of the one that went in. A row that
+        they cannot use is one that cannot be read.
+
+    Raises:
+        DataError: The file cannot be read.
+        PluginError: An adapter failed.
+    """
+    if path is not None and (read := pipeline.read_file(path)) is not None:
+        if not isinstance(read, pl.DataFrame):
+            return adapted_rows(read, pipeline)
+        path, given = None, read
+    if path is None and not isinstance(given, pl.DataFrame):
+        rows = (Row(number, dict(row)) for number, row in enumerate(given, start=1))
+        return adapted_rows(rows, pipeline)
+    kind = None if path is None else detect_format(path)
+    if path is not None and kind is not None and kind not in TABLES:
+        return adapted_rows(read_cells(dataset, task, path, kind), pipeline)
+    frames = [given] if path is None or kind is None else [*read_frames(path, kind)]
+    frame = pl.concat(frames) if frames else pl.DataFrame()
+    numbers = pl.int_range(1, frame.height + 1, eager=True)
+    found = pipeline.adapt_frame(frame, numbers)
+    if isinstance(found, pl.DataFrame):
+        return found
+    return adapted_rows(_rows_of(frame.iter_rows(named=True)), pipeline)
+
+
+def _rows_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
+    return (Row(number, row) for number, row in enumerate(rows, start=1))

@@ -1,0 +1,115 @@
+"""Labels in the form that is declared: what `--normalise labels` stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+from pydantic import Field
+
+from evalkit.base.columns import named
+from evalkit.base.ids import RESPONSES_KEY
+from evalkit.base.label_forms import by_form, folded
+from evalkit.base.violations import shorten
+from evalkit.errors import AdapterError, EvalkitError
+from evalkit_adapters_rows.settings import AdapterSettings
+
+LABELS = "labels"
+"""What can be normalised."""
+
+
+class NormaliseLabels:
+    """Write labels as they are declared: what `--normalise labels` does.
+
+    A text of the field that is a label but for its case, surrounding blanks or Unicode
+    form becomes that label; others stay as they are. Where no labels are declared, all
+    texts become lower case (as Unicode folds it), without surrounding blanks, in NFC.
+    Lists are normalised text by text, and the field in the objects of `responses` too.
+
+    Example:
+        ```yaml
+        - kind: NormaliseLabels
+          configuration: {field: label, labels: [positive, negative]}
+        ```
+    """
+
+    version = "1"
+
+    class Parameters(AdapterSettings):
+        """The field and its labels."""
+
+        field: str = Field(description="Name of the field")
+        labels: list[str] | None = Field(
+            default=None, description="The labels; null where none are declared"
+        )
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.field = parameters.field
+        self._forms: Mapping[str, str] | None = None
+        if parameters.labels is not None:
+            try:
+                self._forms = by_form(parameters.labels)
+            except ValueError as error:
+                raise AdapterError(
+                    f"the labels cannot be normalised: {error}", field="labels"
+                ) from error
+
+    def adapt_row(self, row: Any) -> Iterator[Any]:
+        """Yield the row with its labels as they are declared."""
+        if not isinstance(row, dict):
+            raise AdapterError(
+                f"the row must be an object with fields, is {shorten(row)}"
+            )
+        yield self._normalised(row)
+
+    def _normalised(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        made = dict(row)
+        if self.field in made:
+            made[self.field] = self._value(made[self.field])
+        alternatives = made.get(RESPONSES_KEY)
+        if self.field != RESPONSES_KEY and isinstance(alternatives, list):
+            made[RESPONSES_KEY] = [
+                self._normalised(each) if isinstance(each, dict) else each
+                for each in alternatives
+            ]
+        return made
+
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._value(each) for each in value]
+        return self._label(value) if isinstance(value, str) else value
+
+    def _label(self, text: str) -> str:
+        form = folded(text)
+        return form if self._forms is None else self._forms.get(form, text)
+
+    def adapt_frame(self, frame: pl.DataFrame) -> pl.DataFrame | None:
+        """Return the table with its labels, where they are a column of texts."""
+        if RESPONSES_KEY in frame.columns or self.field not in frame.columns:
+            return None
+        column = frame[self.field]
+        if column.dtype != pl.String:
+            return None
+        known = column.unique().drop_nulls()
+        forms = {text: self._label(text) for text in known}
+        if not forms:
+            return frame
+        labels = named(self.field)
+        return frame.with_columns(labels.replace_strict(forms, default=labels))
+
+
+def check_normalise(normalise: Sequence[str] | str) -> bool:
+    """Tell whether labels are to be normalised.
+
+    Args:
+        normalise: `labels`, a list of it, or nothing.
+
+    Raises:
+        EvalkitError: It names something else.
+    """
+    named = [normalise] if isinstance(normalise, str) else [*normalise]
+    for each in named:
+        if each != LABELS:
+            raise EvalkitError(f"normalise must be {LABELS!r}, is {each!r}")
+    return bool(named)

@@ -22,8 +22,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import evalkit
-from evalkit_models_base import Asked, predict
+from evalkit_models_base import Asked, Model, Reply, Request, predict, text_reply
 
 FLIGHT = 100
 MOST_SECONDS = 130.0
@@ -32,7 +31,7 @@ MOST_MILLISECONDS = 1.0
 """Of the processor for a request."""
 
 
-class Waiting(evalkit.Model):
+class Waiting(Model):
     """Answers after some time."""
 
     abilities = ("chat",)
@@ -45,13 +44,13 @@ class Waiting(evalkit.Model):
         """Say what it is, so that its replies are kept."""
         return {"name": "waiting"}
 
-    async def ask(self, request: evalkit.Request) -> evalkit.Reply:
+    async def ask(self, request: Request) -> Reply:
         """Answer a request."""
         await asyncio.sleep(self._seconds)
-        return evalkit.text_reply("neutral")
+        return text_reply("neutral")
 
 
-class Whole(evalkit.Model):
+class Whole(Model):
     """Answers inputs at once."""
 
     batch_requests = 10_000

@@ -8,10 +8,17 @@ from typing import Any, NamedTuple
 import pytest
 
 import evalkit
-from evalkit import Reply, Request, text_reply
 from evalkit.catalog import Registry, find_components
 from evalkit_adapters_rows import Rows
-from evalkit_models_base import Asked, load_inputs, predict
+from evalkit_models_base import (
+    Asked,
+    Model,
+    Reply,
+    Request,
+    load_inputs,
+    predict,
+    text_reply,
+)
 
 
 class Told(NamedTuple):
@@ -56,7 +63,7 @@ ANSWERS: Mapping[str, Told] = {
 """By task."""
 
 
-class Saying(evalkit.Model):
+class Saying(Model):
     """A model that says one thing."""
 
     abilities: Sequence[str] = ("text", "chat")

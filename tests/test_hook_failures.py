@@ -26,7 +26,7 @@ from evalkit.catalog import all_kinds
 from evalkit.errors import AlignmentError, EvalkitError
 from evalkit.plugins.bound import BoundMetric, BoundPerturbation
 from evalkit_commands_perturb import perturb, perturb_dataset
-from evalkit_models_base import Asked, predict
+from evalkit_models_base import Asked, Continuation, Reply, predict
 from evalkit_perturbations_text.names.recognition import load_recogniser
 
 CODE = """
@@ -301,24 +301,24 @@ class OfSeveral(OfSingle):
     columns = ("several",)
 
 
-class Predicts(evalkit.Model):
+class Predicts(Model):
     def predict(self, inputs):
         return act("models", "predict", ["a" for _ in inputs])
 
 
-class Generates(evalkit.Model):
+class Generates(Model):
     abilities = ("text",)
 
     def generate(self, requests):
-        usual = [evalkit.text_reply("a") for _ in requests]
+        usual = [text_reply("a") for _ in requests]
         return act("models", "generate", usual)
 
 
-class Asks(evalkit.Model):
+class Asks(Model):
     abilities = ("text",)
 
     async def ask(self, request):
-        return act("models", "ask", evalkit.text_reply("a"))
+        return act("models", "ask", text_reply("a"))
 
     def describe(self):
         return act("models", "describe", {"name": "asks"})
@@ -422,7 +422,7 @@ RAISED = [
 LONG = pl.DataFrame({"row": [99], "x": [1.0]})
 NAN_SUMS = pl.DataFrame({"row": [0, 1], "x": [1.0, float("nan")]})
 NO_ROWS = pl.DataFrame({"row": [], "x": []}, schema={"row": pl.Int64, "x": pl.Float64})
-NO_REPLY = evalkit.Reply(continuations=(evalkit.Continuation(logprob=-1.0, tokens=1),))
+NO_REPLY = Reply(continuations=(Continuation(logprob=-1.0, tokens=1),))
 """A reply to what was not asked."""
 
 WRONG_VALUES: dict[tuple[str, str], list[Any]] = {

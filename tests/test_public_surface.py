@@ -44,14 +44,12 @@ FUNCTIONS = {
     *("evaluate", "find_components", "find_run", "metric"),
     "read_run",
     *("merge", "rescore", "score", "validate"),
-    *("verify", "evaluate_with", "validate_with", "text_reply"),
+    *("verify", "evaluate_with", "validate_with"),
 }
 CLASSES = {
     "Annotation",
     "Annotator",
     "BaseTaskIO",
-    *("Completion", "Continuation", "Message", "Model", "NotAnswered"),
-    *("Reply", "Request", "Sampling", "Token", "Usage"),
     "Component",
     "Dataset",
     "Edit",

@@ -51,13 +51,14 @@ def described(page: str) -> list[str]:
 
 
 def hooks() -> dict[str, list[str]]:
-    """Give the hooks of each spec class, read from the source."""
-    tree = ast.parse(HOOKSPECS.read_text(encoding="utf-8"))
+    """Give the hooks of each spec class, read from the sources."""
+    sources = [HOOKSPECS, *ROOT.glob("plugins/*/*/src/*/hookspecs.py")]
     return {
         node.name: [
             each.name for each in node.body if isinstance(each, ast.FunctionDef)
         ]
-        for node in tree.body
+        for source in sources
+        for node in ast.parse(source.read_text(encoding="utf-8")).body
         if isinstance(node, ast.ClassDef)
     }
 

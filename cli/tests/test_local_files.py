@@ -17,6 +17,7 @@ Run = Callable[..., CompletedProcess[str]]
 Invoke = Callable[..., Result]
 
 FILE = '''
+from evalkit_models_base import Model
 import evalkit
 from pydantic import BaseModel
 
@@ -194,7 +195,7 @@ def test_workers_and_perturbations_know_them_too(folder: Path, invoke: Invoke) -
             "be called like metrics/accuracy (evalkit-metrics-classification ",
         ),
         (
-            "import evalkit\nclass Two(evalkit.Model): ...\ntwo = Two()",
+            "import evalkit\nclass Two(Model): ...\ntwo = Two()",
             "in f.py:two, would be called like models/two (given as a file of Python), "
             "in f.py:Two: give it another name",
         ),

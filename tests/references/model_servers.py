@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from evalkit import Registry, Reply, Request
-from evalkit.catalog import BoundModel
+from evalkit import Registry
+from evalkit_models_base import BoundModel, Reply, Request
 
 
 @dataclass(frozen=True)

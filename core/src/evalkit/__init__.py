@@ -13,20 +13,10 @@ from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from evalkit.base.copies import Edit as Edit
-    from evalkit.base.requests import Completion as Completion
-    from evalkit.base.requests import Continuation as Continuation
-    from evalkit.base.requests import Message as Message
-    from evalkit.base.requests import Reply as Reply
-    from evalkit.base.requests import Request as Request
-    from evalkit.base.requests import Sampling as Sampling
-    from evalkit.base.requests import Token as Token
-    from evalkit.base.requests import Usage as Usage
-    from evalkit.base.requests import text_reply as text_reply
     from evalkit.base.terms import Annotation as Annotation
     from evalkit.base.terms import Entity as Entity
     from evalkit.base.terms import FilePath as FilePath
     from evalkit.base.terms import MetricContext as MetricContext
-    from evalkit.base.terms import NotAnswered as NotAnswered
     from evalkit.base.terms import NotScored as NotScored
     from evalkit.base.terms import Source as Source
     from evalkit.base.terms import TryAgain as TryAgain
@@ -48,7 +38,6 @@ if TYPE_CHECKING:
     from evalkit.hookspecs import hookimpl as hookimpl
     from evalkit.plugins.classes import Annotator as Annotator
     from evalkit.plugins.classes import Metric as Metric
-    from evalkit.plugins.classes import Model as Model
     from evalkit.plugins.classes import Perturbation as Perturbation
     from evalkit.plugins.classes import TaskIO as TaskIO
     from evalkit.plugins.components import Component as Component
@@ -79,12 +68,8 @@ else:
     _get, __dir__, __all__ = lazy_names(
         __name__,
         {
-            "base.requests": (
-                "Completion Continuation Message Reply Request Sampling Token Usage "
-                "text_reply"
-            ),
             "base.terms": (
-                "Annotation Entity FilePath MetricContext NotAnswered NotScored Source "
+                "Annotation Entity FilePath MetricContext NotScored Source "
                 "TryAgain Unparsed"
             ),
             "base.violations": "Violation",
@@ -95,7 +80,7 @@ else:
                 "RequiredParameterError SchemaError StorageError UnknownPluginError"
             ),
             "hookspecs": "hookimpl",
-            "plugins.classes": "Annotator Metric Model Perturbation TaskIO",
+            "plugins.classes": "Annotator Metric Perturbation TaskIO",
             "plugins.components": "Component",
             "plugins.discovery": "find_components",
             "plugins.dynabench": "BaseTaskIO",

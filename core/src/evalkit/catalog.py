@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from evalkit.plugins.bound import Bound as Bound
     from evalkit.plugins.bound import BoundDataset as BoundDataset
     from evalkit.plugins.bound import BoundMetric as BoundMetric
-    from evalkit.plugins.bound import BoundModel as BoundModel
     from evalkit.plugins.bound import BoundPerturbation as BoundPerturbation
     from evalkit.plugins.bound import BoundTask as BoundTask
     from evalkit.plugins.commands import find_component as find_component
@@ -80,7 +79,7 @@ else:
             "base.copies": "split_composition",
             "plugins.attributes": "read_attributes",
             "plugins.bound": (
-                "Bound BoundDataset BoundMetric BoundModel BoundPerturbation BoundTask"
+                "Bound BoundDataset BoundMetric BoundPerturbation BoundTask"
             ),
             "plugins.commands": "find_component",
             "plugins.components": (

@@ -38,14 +38,6 @@ answer for `all-of` and `spans`.
 """
 
 
-Ability = Literal["text", "chat", "logprobs", "continuations"]
-"""What a model can be asked.
-
-A `text` to be continued; a `chat`; `logprobs` of the tokens that it generates;
-log-probabilities of given `continuations`.
-"""
-
-
 Extractors = str | Sequence[str | Mapping[str, Any]]
 """How extractors are written: `after:Answer:|choice`, or a list of stages, each a text
 or an object with `kind` and `configuration`."""
@@ -114,23 +106,6 @@ class NotScored(Exception):
         self.reason = storable(str(reason))
 
 
-class NotAnswered(Exception):
-    """Says, from a model, that it has no answer to one request, and why.
-
-    The row has this as its `error`, and is invalid; it is never an empty answer.
-
-    Args:
-        reason: Why, in a few words that many rows may share, such as `refused`.
-
-    Attributes:
-        reason: The same.
-    """
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = storable(str(reason))
-
-
 @dataclass(frozen=True)
 class Unparsed:
     """Says in the place of a prediction that no answer could be extracted.
@@ -185,9 +160,9 @@ class Annotation(NamedTuple):
 
 
 class TryAgain(Exception):
-    """Says, from an annotator or a model, that it may answer when it is asked again.
+    """Says, from a plugin, that it may answer when it is asked again.
 
-    It is raised, and it is asked again: an annotator as often as `retries` says. A
+    It is raised, and it is asked again. A
     `TimeoutError` and a `ConnectionError` mean the same.
 
     Args:

@@ -23,7 +23,6 @@ from evalkit.plugins.attributes import read_attributes
 from evalkit.plugins.binding import Bound as Bound
 from evalkit.plugins.binding import Guard
 from evalkit.plugins.bound_metrics import BoundMetric as BoundMetric
-from evalkit.plugins.bound_models import BoundModel as BoundModel
 from evalkit.plugins.validation import validated
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from evalkit.base.terms import Extractors, Source
 from evalkit.plugins.plugin import Plugin
 
 if TYPE_CHECKING:
-    from evalkit.base.terms import Ability, AnswerKind, IntervalKind, MergeKind
+    from evalkit.base.terms import AnswerKind, IntervalKind, MergeKind
 
 
 class Perturbation(Plugin):
@@ -59,32 +59,6 @@ class Annotator(Plugin):
     retries: ClassVar[int] = 2
     pause: ClassVar[float] = 1.0
     shares_work: ClassVar[bool] = True
-
-
-class Model(Plugin):
-    """What answers inputs, or requests that are made of them.
-
-    A subclass implements one of `predict`, `generate` and `ask`, and sets `abilities`
-    for the latter two. `evalkit.hookspecs.ModelAttributes` says what each attribute
-    means.
-
-    Example:
-        ```python
-        class Polite(evalkit.Model):
-            abilities = ("text", "chat")
-
-            def generate(self, requests):
-                return [evalkit.text_reply("I would rather not say.") for _ in requests]
-        ```
-    """
-
-    version: ClassVar[str] = "1"
-    abilities: Sequence[Ability] = ()
-    context_length: int | None = None
-    concurrency: int = 1
-    batch_requests: int = 32
-    uses_network: bool = False
-    keeps_replies: bool = True
 
 
 class TaskIO(Plugin):

@@ -2,45 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from evalkit import hookspecs
 from evalkit.plugins.bound import BoundRecogniser
-from evalkit.plugins.bound_models import BoundModel
-from evalkit.plugins.classes import Model
 from evalkit.plugins.kinds import Kind
-
-
-def _model_problems(
-    attributes: Mapping[str, Any], implemented: Sequence[str]
-) -> list[str]:
-    """Find attributes of a model that are out of their range, or say nothing."""
-    numbers = ("concurrency", "batch_requests", "context_length")
-    problems = [
-        f"its {name} must be 1 or more, is {attributes[name]}"
-        for name in numbers
-        if attributes[name] is not None and attributes[name] < 1
-    ]
-    if "predict" not in implemented and not attributes["abilities"]:
-        problems.append(
-            "its abilities are empty: say what it can be asked, such as "
-            "abilities = ('chat',)"
-        )
-    return problems
-
-
-MODELS = Kind(
-    "models",
-    hookspecs.ModelSpec,
-    hookspecs.ModelAttributes,
-    Model,
-    ways=(("predict",), ("generate",), ("ask",)),
-    has_one_way=True,
-    awaited=("ask", "close"),
-    bound=BoundModel,
-    check=_model_problems,
-)
 
 RECOGNISERS = Kind(
     "recognisers",

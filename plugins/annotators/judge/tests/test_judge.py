@@ -348,7 +348,7 @@ from pathlib import Path
 import evalkit
 
 
-class Own(evalkit.Model):
+class Own(Model):
     version = "1"
     abilities = ("text",)
     batch_requests = 64
@@ -365,8 +365,8 @@ class Own(evalkit.Model):
         if not self.loaded:
             self.loaded = True
             self.tell("loaded")
-        said = evalkit.Completion(text="<verdict>polite</verdict>")
-        return [evalkit.Reply(completions=[said])] * len(requests)
+        said = Completion(text="<verdict>polite</verdict>")
+        return [Reply(completions=[said])] * len(requests)
 
     def close(self):
         self.tell("closed")

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from evalkit import Reply, Request
 from evalkit_annotators_judge.combining import (
     INCONSISTENT,
     NO_POINTS,
@@ -30,6 +29,7 @@ from evalkit_annotators_judge.parsing import (
 )
 from evalkit_annotators_judge.questions import Asked
 from evalkit_annotators_judge.sittings import Heard
+from evalkit_models_base import Reply, Request
 
 pytestmark = pytest.mark.known_result
 

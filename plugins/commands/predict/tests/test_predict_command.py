@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 import evalkit
 from evalkit_cli.main import cli
-from evalkit_models_base import predict
+from evalkit_models_base import Model, predict
 
 CODE = """
 import json, time
@@ -492,7 +492,7 @@ def test_an_evaluation_says_what_asking_told(folder: Path) -> None:
 def test_a_served_name_means_nothing_else_in_runs(
     served: str, name: str, rows: list[dict[str, Any]]
 ) -> None:
-    class Named(evalkit.Model):
+    class Named(Model):
         def describe(self) -> dict[str, str]:
             return {"name": served}
 
@@ -521,7 +521,7 @@ import evalkit
 # a shell has what runs in its background ignore it
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-class Slow(evalkit.Model):
+class Slow(Model):
     abilities = ("text",)
     concurrency = 2
 
@@ -531,7 +531,7 @@ class Slow(evalkit.Model):
     async def ask(self, request):
         await asyncio.sleep(0.02)
         print("asked", file=sys.stderr, flush=True)
-        return evalkit.text_reply("neutral")
+        return text_reply("neutral")
 
 predict("sample-sentiment", Slow()).save("slow.jsonl")
 """

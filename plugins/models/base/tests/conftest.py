@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-import evalkit
-from evalkit_models_base import asking
+from evalkit_models_base import Model, Reply, Request, asking, text_reply
 
 Answering = Callable[[str], Any]
 
 
-class Scripted(evalkit.Model):
+class Scripted(Model):
     """Answers by a function of the prompt, and remembers what it was asked."""
 
     abilities = ("text", "chat", "logprobs", "continuations")
@@ -23,13 +22,13 @@ class Scripted(evalkit.Model):
 
     def __init__(self, answer: Answering, *, seconds: float = 0.0) -> None:
         self._answer, self._seconds = answer, seconds
-        self.asked: list[evalkit.Request] = []
+        self.asked: list[Request] = []
         self.most, self._now = 0, 0
 
     def describe(self) -> dict[str, str]:
         return {"name": "scripted"}
 
-    async def ask(self, request: evalkit.Request) -> evalkit.Reply:
+    async def ask(self, request: Request) -> Reply:
         self.asked.append(request)
         self._now += 1
         self.most = max(self.most, self._now)
@@ -40,10 +39,10 @@ class Scripted(evalkit.Model):
             self._now -= 1
         if isinstance(said, BaseException):
             raise said
-        return said if isinstance(said, evalkit.Reply) else evalkit.text_reply(said)
+        return said if isinstance(said, Reply) else text_reply(said)
 
 
-def text_of(request: evalkit.Request) -> str:
+def text_of(request: Request) -> str:
     return request.prompt or request.messages[-1].content
 
 

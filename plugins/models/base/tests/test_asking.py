@@ -17,7 +17,19 @@ from typing import Any
 import pytest
 
 import evalkit
-from evalkit_models_base import Asked, asking, predict
+from evalkit_models_base import (
+    Asked,
+    BoundModel,
+    Continuation,
+    Model,
+    NotAnswered,
+    Reply,
+    Request,
+    Usage,
+    asking,
+    predict,
+    text_reply,
+)
 from evalkit_models_base.cache import cache_folder
 from evalkit_models_base.limits import AskingEnded
 
@@ -33,10 +45,10 @@ def ask(rows: Rows, model: Any, **options: Any) -> Any:
 
 def test_answers_are_in_the_order_of_the_data(rows: Rows, scripted: Any) -> None:
     class Unsteady(scripted):  # type: ignore[misc]
-        async def ask(self, request: evalkit.Request) -> evalkit.Reply:
+        async def ask(self, request: Request) -> Reply:
             number = int(request.messages[-1].content.split()[1])
             await asyncio.sleep(0.02 if number % 4 == 0 else 0)
-            return evalkit.text_reply(f"answer {number}")
+            return text_reply(f"answer {number}")
 
     found = ask(rows, Unsteady(str))
     assert found.rows == [{"id": str(n), "label": f"answer {n}"} for n in range(12)]
@@ -79,7 +91,7 @@ def test_what_may_be_answered_later_is_asked_again(rows: Rows, scripted: Any) ->
         times[text] = times.get(text, 0) + 1
         failures: list[Any] = [
             evalkit.TryAgain("throttled", 0.001),
-            evalkit.Reply(error="overloaded", is_retriable=True),
+            Reply(error="overloaded", is_retriable=True),
             TimeoutError(),
             ConnectionResetError("cut"),
         ]
@@ -93,9 +105,9 @@ def test_what_may_be_answered_later_is_asked_again(rows: Rows, scripted: Any) ->
 def test_what_fails_for_good_is_a_row_with_its_error(rows: Rows, scripted: Any) -> None:
     def answer(text: str) -> Any:
         return {
-            "text 1": evalkit.NotAnswered("refused"),
+            "text 1": NotAnswered("refused"),
             "text 2": evalkit.TryAgain("busy"),
-            "text 3": evalkit.Reply(error="too long"),
+            "text 3": Reply(error="too long"),
         }.get(text, "neutral")
 
     model = scripted(answer)
@@ -118,12 +130,12 @@ def test_what_fails_for_good_is_a_row_with_its_error(rows: Rows, scripted: Any) 
 
 
 def test_asking_ends_when_too_many_fail(rows: Rows, scripted: Any) -> None:
-    model = scripted(lambda text: evalkit.NotAnswered("no"))
+    model = scripted(lambda text: NotAnswered("no"))
     with pytest.raises(AskingEnded, match=r"2 requests failed, and 1 may .*: no"):
         ask(rows, model, max_errors=1, concurrency=1)
     assert len(model.asked) == 2
     with pytest.raises(AskingEnded, match="2 requests failed, and 1 may"):
-        ask(rows, scripted(lambda text: evalkit.NotAnswered("no")))
+        ask(rows, scripted(lambda text: NotAnswered("no")))
 
 
 def test_a_fatal_reply_ends_the_work_and_the_same_command_goes_on(
@@ -131,7 +143,7 @@ def test_a_fatal_reply_ends_the_work_and_the_same_command_goes_on(
 ) -> None:
     def answer(text: str) -> Any:
         is_end = text == "text 7"
-        return evalkit.Reply(error="wrong key", is_fatal=True) if is_end else "neutral"
+        return Reply(error="wrong key", is_fatal=True) if is_end else "neutral"
 
     first = scripted(answer)
     with pytest.raises(AskingEnded, match=r"models/.* answers nothing: wrong key"):
@@ -146,10 +158,10 @@ def test_a_failure_of_the_model_is_named(rows: Rows, scripted: Any) -> None:
     with pytest.raises(evalkit.PluginError, match="ask failed with ValueError: a bug"):
         ask(rows, scripted(lambda text: ValueError("a bug")))
     with pytest.raises(evalkit.PluginError, match="for 0 continuations, gave 1"):
-        ask(rows, scripted(lambda text: evalkit.Reply(continuations=(LIKELY,))))
+        ask(rows, scripted(lambda text: Reply(continuations=(LIKELY,))))
 
 
-LIKELY = evalkit.Continuation(logprob=-0.5, tokens=1)
+LIKELY = Continuation(logprob=-0.5, tokens=1)
 
 
 def test_a_reply_is_waited_for_no_longer_than_is_said(
@@ -173,16 +185,16 @@ def test_a_server_says_how_long_to_wait(rows: Rows, scripted: Any) -> None:
 
 
 def test_tokens_may_have_a_limit(rows: Rows, scripted: Any) -> None:
-    usage = evalkit.Usage(input_tokens=8, output_tokens=2)
-    model = scripted(lambda text: evalkit.text_reply("neutral", usage=usage))
+    usage = Usage(input_tokens=8, output_tokens=2)
+    model = scripted(lambda text: text_reply("neutral", usage=usage))
     with pytest.raises(AskingEnded, match="30 tokens were taken, and the limit is 25"):
         ask(rows, model, token_limit=25, concurrency=1)
     assert len(model.asked) == 3
 
 
 def test_usage_is_added_up(rows: Rows, scripted: Any) -> None:
-    usage = evalkit.Usage(input_tokens=8, output_tokens=2)
-    reply = evalkit.text_reply("neutral", usage=usage, seconds=0.5)
+    usage = Usage(input_tokens=8, output_tokens=2)
+    reply = text_reply("neutral", usage=usage, seconds=0.5)
     found = ask(rows, scripted(lambda text: reply))
     assert 0 < found.usage.pop("seconds") < 6  # of the clock
     assert found.usage == {
@@ -193,7 +205,7 @@ def test_usage_is_added_up(rows: Rows, scripted: Any) -> None:
     }
 
 
-class Batching(evalkit.Model):
+class Batching(Model):
     """Answers in batches, in the thread that it is called in."""
 
     abilities = ("text",)
@@ -207,12 +219,12 @@ class Batching(evalkit.Model):
     def describe(self) -> dict[str, str]:
         return {"name": "batching"}
 
-    def generate(self, requests: Sequence[evalkit.Request]) -> list[evalkit.Reply]:
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
         self.batches.append(len(requests))
         self.threads.add(threading.current_thread().name)
         if self.failures:
             return list(self.failures.pop(0))
-        return [evalkit.text_reply(f"<{each.prompt}>") for each in requests]
+        return [text_reply(f"<{each.prompt}>") for each in requests]
 
 
 def test_batches_are_as_large_as_the_model_takes_them(rows: Rows) -> None:
@@ -229,8 +241,8 @@ def test_batches_are_as_large_as_the_model_takes_them(rows: Rows) -> None:
 
 def test_of_a_batch_only_what_failed_is_asked_again(rows: Rows) -> None:
     model = Batching()
-    late = evalkit.Reply(error="busy", is_retriable=True)
-    done = evalkit.text_reply("neutral")
+    late = Reply(error="busy", is_retriable=True)
+    done = text_reply("neutral")
     model.failures = [[late, done, late, done, done]]
     found = ask(rows[:5], model)
     assert model.batches == [5, 2]
@@ -241,7 +253,7 @@ def test_of_a_batch_only_what_failed_is_asked_again(rows: Rows) -> None:
 
 def test_questions_are_made_as_they_are_needed(scripted: Any) -> None:
     model = scripted(str.upper)
-    bound = evalkit.catalog.BoundModel.of(
+    bound = BoundModel.of(
         evalkit.catalog.Resolver(evalkit.Registry()).bind("models", model)
     )
     taken = []
@@ -249,7 +261,7 @@ def test_questions_are_made_as_they_are_needed(scripted: Any) -> None:
     def questions() -> Any:
         for n in range(10_000):
             taken.append(n)
-            yield asking.Question(str(n), evalkit.Request(prompt=str(n)))
+            yield asking.Question(str(n), Request(prompt=str(n)))
 
     async def first_ones() -> int:
         asker = asking.Asker(bound, {}, Asked(), None, 10_000)
@@ -283,13 +295,13 @@ def test_what_a_batch_was_answered_is_kept_while_one_of_it_waits(
     counts = []
 
     class Looking(Batching):
-        def generate(self, requests: Any) -> list[evalkit.Reply]:
+        def generate(self, requests: Any) -> list[Reply]:
             with contextlib.closing(sqlite3.connect(cache / "replies.sqlite")) as kept:
                 counts.append(kept.execute("SELECT count(*) FROM replies").fetchone())
             return super().generate(requests)
 
     model = Looking()
-    done, late = evalkit.text_reply("x"), evalkit.Reply(error="busy", is_retriable=True)
+    done, late = text_reply("x"), Reply(error="busy", is_retriable=True)
     model.failures = [[done, late, done, done, late]]
     ask(rows[:5], model)
     assert counts == [(0,), (3,)]
@@ -297,8 +309,8 @@ def test_what_a_batch_was_answered_is_kept_while_one_of_it_waits(
 
 def test_a_fatal_reply_waits_for_no_other_of_its_batch(rows: Rows) -> None:
     model = Batching()
-    late = evalkit.Reply(error="busy", is_retriable=True, retry_after=300)
-    model.failures = [[late, evalkit.Reply(error="no key", is_fatal=True), late]]
+    late = Reply(error="busy", is_retriable=True, retry_after=300)
+    model.failures = [[late, Reply(error="no key", is_fatal=True), late]]
     started = time.monotonic()
     with pytest.raises(AskingEnded, match="no key"):
         ask(rows[:3], model)
@@ -311,7 +323,7 @@ def test_what_a_batch_asks_is_kept_when_one_fails_that_it_waits_for(
 ) -> None:
     """The second batch asks two, and waits for one of the first."""
 
-    class Failing(evalkit.Model):
+    class Failing(Model):
         abilities = ("text",)
         batch_requests = 3
         concurrency = 2
@@ -319,12 +331,12 @@ def test_what_a_batch_asks_is_kept_when_one_fails_that_it_waits_for(
         def describe(self) -> dict[str, str]:
             return {"name": "failing"}
 
-        def generate(self, requests: Any) -> list[evalkit.Reply]:
+        def generate(self, requests: Any) -> list[Reply]:
             if requests[0].prompt == "text 0":
                 time.sleep(0.05)
-                return [evalkit.Reply(error="no key", is_fatal=True)] * len(requests)
+                return [Reply(error="no key", is_fatal=True)] * len(requests)
             time.sleep(0.2)
-            return [evalkit.text_reply("neutral")] * len(requests)
+            return [text_reply("neutral")] * len(requests)
 
     again = {**rows[1], "uid": "again"}
     given = [*rows[:3], rows[3], again, rows[4]]
@@ -462,8 +474,8 @@ def test_what_was_answered_is_kept_when_others_of_its_batch_end_the_work(
     rows: Rows,
 ) -> None:
     model = Batching()
-    done = evalkit.text_reply("neutral")
-    model.failures = [[done, done, evalkit.Reply(error="no key", is_fatal=True), done]]
+    done = text_reply("neutral")
+    model.failures = [[done, done, Reply(error="no key", is_fatal=True), done]]
     with pytest.raises(AskingEnded, match="no key"):
         ask(rows[:4], model)
     assert ask(rows[:4], model).from_cache == 3
@@ -475,8 +487,8 @@ def test_of_examples_that_say_the_same_the_first_reply_stands(
     times = iter(range(100))
     alike = [{**row, "statement": "the same"} for row in rows[:4]]
     model = scripted(lambda text: f"answer {next(times)}", seconds=0.01)
-    usage = evalkit.Usage(input_tokens=8, output_tokens=2)
-    model._answer = lambda text: evalkit.text_reply(f"{next(times)}", usage=usage)
+    usage = Usage(input_tokens=8, output_tokens=2)
+    model._answer = lambda text: text_reply(f"{next(times)}", usage=usage)
     found = ask(alike, model)
     assert len(model.asked) == 1
     assert len({row["label"] for row in found.rows}) == 1
@@ -509,7 +521,7 @@ def test_nothing_is_sent_again_when_the_work_has_ended(
 ) -> None:
     def answer(text: str) -> Any:
         is_end = text == "text 1"
-        fatal = evalkit.Reply(error="wrong key", is_fatal=True)
+        fatal = Reply(error="wrong key", is_fatal=True)
         return fatal if is_end else evalkit.TryAgain("busy", 0.05)
 
     model = scripted(answer)
@@ -557,7 +569,7 @@ def test_an_error_that_is_null_is_none(rows: Rows) -> None:
     assert (found.failed, found.errors) == (0, {})
 
 
-class Saying(evalkit.Model):
+class Saying(Model):
     """Says what it was made with, and nothing of that in advance."""
 
     abilities = ("text", "chat")
@@ -565,8 +577,8 @@ class Saying(evalkit.Model):
     def __init__(self, text: str) -> None:
         self._text = text
 
-    def generate(self, requests: Sequence[evalkit.Request]) -> list[evalkit.Reply]:
-        return [evalkit.text_reply(self._text) for _ in requests]
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        return [text_reply(self._text) for _ in requests]
 
 
 def test_no_model_gets_the_replies_of_another_of_its_class(rows: Rows) -> None:
@@ -616,7 +628,7 @@ def test_a_model_that_cancels_is_a_failure_of_its_own(
     rows: Rows, scripted: Any
 ) -> None:
     class Cancelling(scripted):  # type: ignore[misc]
-        async def ask(self, request: evalkit.Request) -> evalkit.Reply:
+        async def ask(self, request: Request) -> Reply:
             raise asyncio.CancelledError
 
     with pytest.raises(evalkit.PluginError, match="raised CancelledError"):

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 import evalkit
-from evalkit_models_base import Asked, predict
+from evalkit_models_base import Asked, Model, NotAnswered, predict
 from evalkit_models_base.limits import AskingEnded
 
 Rows = list[dict[str, Any]]
 
 
-class Labelling(evalkit.Model):
+class Labelling(Model):
     """Answers by a function of the statement, which may raise."""
 
     batch_requests = 4
@@ -55,7 +55,7 @@ class Labelling(evalkit.Model):
 
 
 def is_entry(said: Any) -> bool:
-    return isinstance(said, evalkit.NotAnswered | evalkit.TryAgain)
+    return isinstance(said, NotAnswered | evalkit.TryAgain)
 
 
 def ask(rows: Rows, model: Any, **limits: Any) -> Any:
@@ -117,7 +117,7 @@ def test_a_batch_that_may_be_answered_later_is_asked_again(
 
 
 def test_errors_have_a_budget(rows: Rows) -> None:
-    model = Labelling(lambda text: evalkit.NotAnswered("no"))
+    model = Labelling(lambda text: NotAnswered("no"))
     with pytest.raises(AskingEnded, match=r"2 requests failed, and 1 may .*: no"):
         ask(rows, model, max_errors=1)
     assert len(model.batches) == 1
@@ -151,7 +151,7 @@ def test_a_batch_that_breaks_is_asked_row_by_row(rows: Rows) -> None:
 def test_what_is_not_answered_is_found_in_its_batch(rows: Rows) -> None:
     def answer(inputs: Any) -> list[str]:
         if any(each["statement"] == "text 7" for each in inputs):
-            raise evalkit.NotAnswered("refused")
+            raise NotAnswered("refused")
         return ["neutral"] * len(inputs)
 
     found = ask(rows, answer, max_errors=1)
@@ -322,7 +322,7 @@ MODEL = """
 import evalkit
 
 
-class Repeating(evalkit.Model):
+class Repeating(Model):
     abilities = ("text", "chat")
 
     class Parameters(evalkit.Parameters):
@@ -332,7 +332,7 @@ class Repeating(evalkit.Model):
         self._label = parameters.label
 
     def generate(self, requests):
-        return [evalkit.text_reply(self._label)] * len(requests)
+        return [text_reply(self._label)] * len(requests)
 """
 
 
@@ -350,8 +350,6 @@ def test_a_class_in_a_file_is_a_model_that_is_kept_by_its_file(
     assert said("own.py:Repeating") == ("neutral", 0)
     assert said("own.py:Repeating") == ("neutral", 1)
     assert said("own.py:Repeating:label=positive") == ("positive", 0)
-    changed = MODEL.replace(
-        "evalkit.text_reply(self._label)", "evalkit.text_reply('negative')"
-    )
+    changed = MODEL.replace("text_reply(self._label)", "text_reply('negative')")
     Path("own.py").write_text(changed, encoding="utf-8")
     assert said("own.py:Repeating") == ("negative", 0)

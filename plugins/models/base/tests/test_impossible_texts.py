@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
-import evalkit
-from evalkit_models_base import predict
+from evalkit_models_base import Continuation, Model, Reply, Request, predict
 
 NEVER = -math.inf
 LABELS = ("positive", "negative", "neutral")
 
 
-class Sure(evalkit.Model):
+class Sure(Model):
     """Knows the log-probability of each text, after a query and after the cue alone."""
 
     abilities = ("text", "continuations")
@@ -27,15 +26,15 @@ class Sure(evalkit.Model):
     def describe(self) -> dict[str, Any]:
         return {"name": "sure", "known": str(self._known), "alone": str(self._alone)}
 
-    def _of(self, request: evalkit.Request, text: str) -> float:
+    def _of(self, request: Request, text: str) -> float:
         is_alone = request.prompt == "Sentiment:"
         return self._alone if is_alone else self._known.get(text.strip(), -1.0)
 
-    def generate(self, requests: Sequence[evalkit.Request]) -> list[evalkit.Reply]:
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
         return [
-            evalkit.Reply(
+            Reply(
                 continuations=[
-                    evalkit.Continuation(logprob=self._of(request, text), tokens=1)
+                    Continuation(logprob=self._of(request, text), tokens=1)
                     for text in request.continuations
                 ]
             )
@@ -102,4 +101,4 @@ def test_what_says_nothing_is_an_error_of_its_row(
 def test_what_is_no_probability_is_still_refused() -> None:
     for logprob in (math.nan, math.inf, 0.5):
         with pytest.raises(ValueError, match="logprob"):
-            evalkit.Continuation(logprob=logprob, tokens=1)
+            Continuation(logprob=logprob, tokens=1)

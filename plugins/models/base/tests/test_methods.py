@@ -13,8 +13,18 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 import evalkit
-from evalkit import Completion, Continuation, Reply, Request, Token, text_reply
-from evalkit_models_base import Asked, Predicted, predict
+from evalkit_models_base import (
+    Asked,
+    Completion,
+    Continuation,
+    Model,
+    Predicted,
+    Reply,
+    Request,
+    Token,
+    predict,
+    text_reply,
+)
 
 QUIZ = [
     {"uid": "1", "question": "Sun?", "choices": ["star", "planet"], "answer": "A"},
@@ -23,7 +33,7 @@ QUIZ = [
 JOINT = {"method": "joint", "query": "{question}\n{choices}", "cue": "Answer:"}
 
 
-class Scripted(evalkit.Model):
+class Scripted(Model):
     """A model that answers as a function says, and keeps what it was asked."""
 
     abilities = ("text", "chat", "logprobs", "continuations")

@@ -9,13 +9,11 @@ from typing import Any
 
 import pytest
 
-import evalkit
-from evalkit import Reply, Request
 from evalkit.errors import PluginError
-from evalkit_models_base import Asked, Session, ask
+from evalkit_models_base import Asked, Model, Reply, Request, Session, ask, text_reply
 
 
-class Counting(evalkit.Model):
+class Counting(Model):
     """Says how often it was asked, and fails where it is told to."""
 
     abilities = ("text",)
@@ -35,7 +33,7 @@ class Counting(evalkit.Model):
             if request.prompt == "fatal"
             else Reply(error="too long")
             if request.prompt == "long"
-            else evalkit.text_reply(f"{request.prompt}!")
+            else text_reply(f"{request.prompt}!")
             for request in requests
         ]
 
@@ -107,7 +105,7 @@ def test_a_model_that_answers_inputs_is_refused() -> None:
 
 
 def test_what_failed_by_itself_keeps_its_reason_where_too_much_fails() -> None:
-    class Failing(evalkit.Model):
+    class Failing(Model):
         """Answers every other request."""
 
         abilities = ("text",)
@@ -116,15 +114,15 @@ def test_what_failed_by_itself_keeps_its_reason_where_too_much_fails() -> None:
         def describe(self) -> dict[str, str]:
             return {"name": "failing"}
 
-        def generate(self, requests: Any) -> list[evalkit.Reply]:
+        def generate(self, requests: Any) -> list[Reply]:
             return [
-                evalkit.Reply(error=f"no to {each.prompt}")
+                Reply(error=f"no to {each.prompt}")
                 if int(str(each.prompt)) % 2
-                else evalkit.text_reply("yes")
+                else text_reply("yes")
                 for each in requests
             ]
 
-    requests = [evalkit.Request(prompt=str(number)) for number in range(12)]
+    requests = [Request(prompt=str(number)) for number in range(12)]
     for is_cached in (False, True):
         asked = Asked(max_errors=1, is_cached=is_cached, concurrency=1)
         found = ask(Failing(), requests, asked=asked)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from evalkit import DataError, Reply, Request, text_reply
-from evalkit_models_base import Asked, predict
+from evalkit import DataError
+from evalkit_models_base import Asked, Reply, Request, predict, text_reply
 
 DATA = [{"uid": "1", "statement": "Good.", "label": "positive"}]
 

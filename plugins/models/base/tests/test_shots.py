@@ -13,8 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evalkit
-from evalkit import DataError, EvalkitError, Reply, Request, text_reply
-from evalkit_models_base import Asked, Predicted, predict
+from evalkit import DataError, EvalkitError
+from evalkit_models_base import (
+    Asked,
+    Model,
+    Predicted,
+    Reply,
+    Request,
+    Usage,
+    predict,
+    text_reply,
+)
 
 PROMPT = {"query": "{statement}", "cue": "Label:", "form": "text"}
 LABELS = ("positive", "negative", "neutral")
@@ -44,7 +53,7 @@ TRAIN = [
 TEST = [row(f"q{n}", f"question {n}") for n in range(4)]
 
 
-class Keeping(evalkit.Model):
+class Keeping(Model):
     """A model that keeps what it is asked."""
 
     abilities = ("text",)
@@ -174,7 +183,7 @@ def test_trials_that_are_cut_to_the_same_are_said() -> None:
 
 
 def test_what_is_asked_in_several_trials_is_taken_once() -> None:
-    usage = evalkit.Usage(input_tokens=10, output_tokens=1)
+    usage = Usage(input_tokens=10, output_tokens=1)
 
     class Paid(Keeping):
         def describe(self) -> dict[str, str]:

@@ -13,15 +13,26 @@ from typing import Any
 import pytest
 
 import evalkit
-from evalkit_models_base import Asked, asking, predict, prices
+from evalkit_models_base import (
+    Asked,
+    Model,
+    NotAnswered,
+    Reply,
+    Request,
+    Usage,
+    asking,
+    predict,
+    prices,
+    text_reply,
+)
 from evalkit_models_base.estimating import plan_requests
 from evalkit_models_base.limits import AskingEnded
 
 Rows = list[dict[str, Any]]
 
 PROMPT = {"query": "{statement}"}
-USAGE = evalkit.Usage(input_tokens=800, output_tokens=200)
-PAID = evalkit.text_reply("neutral", usage=USAGE)
+USAGE = Usage(input_tokens=800, output_tokens=200)
+PAID = text_reply("neutral", usage=USAGE)
 PRICE = {"input": 1, "output": 5}
 """A reply of `PAID` costs 0.0018."""
 
@@ -75,14 +86,14 @@ def test_what_it_costs_is_told(
 
 
 def test_tokens_that_were_read_before_may_cost_less() -> None:
-    usage = evalkit.Usage(input_tokens=1000, output_tokens=100, cached_tokens=600)
+    usage = Usage(input_tokens=1000, output_tokens=100, cached_tokens=600)
     price = prices.price_of({"input": 2, "output": 8, "cached": 0.5}, [])
     assert price is not None
     assert price.of(usage) == pytest.approx((400 * 2 + 600 * 0.5 + 100 * 8) / 1e6)
     same = prices.price_of("input=2,output=8", [])
     assert same is not None
     assert same.of(usage) == pytest.approx((1000 * 2 + 100 * 8) / 1e6)
-    assert same.of(evalkit.Usage(input_tokens=3)) is None
+    assert same.of(Usage(input_tokens=3)) is None
 
 
 @pytest.mark.parametrize(
@@ -134,19 +145,19 @@ def test_a_limit_is_refused_that_nobody_can_count(
     assert notice == "scripted does not say all tokens, so that its cost is not known"
 
 
-class Slow(evalkit.Model):
+class Slow(Model):
     """Answers the first one at once, the others later."""
 
     abilities = ("text",)
     concurrency = 4
 
-    def __init__(self, first: evalkit.Reply | Exception) -> None:
+    def __init__(self, first: Reply | Exception) -> None:
         self.begun, self.ended, self._first = 0, 0, first
 
     def describe(self) -> dict[str, str]:
         return {"name": "slow"}
 
-    async def ask(self, request: evalkit.Request) -> evalkit.Reply:
+    async def ask(self, request: Request) -> Reply:
         self.begun += 1
         if request.prompt == "text 0":
             await asyncio.sleep(0.01)
@@ -163,8 +174,8 @@ class Slow(evalkit.Model):
     [
         (PAID, {"token_limit": 900}, "1,000 tokens were taken"),
         (PAID, {"cost_limit": 0.001, "price": PRICE}, "USD were spent"),
-        (evalkit.Reply(error="no"), {"max_errors": 0}, "1 request failed"),
-        (evalkit.Reply(error="no key", is_fatal=True), {}, "answers nothing: no key"),
+        (Reply(error="no"), {"max_errors": 0}, "1 request failed"),
+        (Reply(error="no key", is_fatal=True), {}, "answers nothing: no key"),
         (ValueError("a bug"), {}, "ask failed with ValueError: a bug"),
     ],
 )
@@ -188,26 +199,26 @@ def test_who_waits_to_ask_again_does_not_when_asking_ends(
 
     def answer(text: str) -> Any:
         is_end = text == "text 1"
-        fatal = evalkit.Reply(error="wrong key", is_fatal=True)
+        fatal = Reply(error="wrong key", is_fatal=True)
         return fatal if is_end else evalkit.TryAgain("busy", 300)
 
     started = time.monotonic()
     with pytest.raises(AskingEnded, match="wrong key"):
         ask(rows, scripted(answer, seconds=0.01))
-    refused = scripted(lambda text: evalkit.NotAnswered("no"))
+    refused = scripted(lambda text: NotAnswered("no"))
     with pytest.raises(AskingEnded, match="2 requests failed"):
         ask(rows, refused, requests_per_minute=1000, max_errors=1)
     assert time.monotonic() - started < 5
 
 
 def test_what_an_attempt_took_that_failed_counts(rows: Rows, scripted: Any) -> None:
-    again = evalkit.Reply(error="cut", is_retriable=True, usage=USAGE)
+    again = Reply(error="cut", is_retriable=True, usage=USAGE)
     model = scripted(lambda text: again)
     with pytest.raises(AskingEnded, match="3,000 tokens were taken"):
         ask(rows, model, token_limit=2_500, concurrency=1)
 
 
-class Stuck(evalkit.Model):
+class Stuck(Model):
     """Answers in a thread, which nothing stops."""
 
     abilities = ("text",)
@@ -222,7 +233,7 @@ class Stuck(evalkit.Model):
     def describe(self) -> dict[str, str]:
         return {"name": "stuck"}
 
-    def _answer(self, request: evalkit.Request) -> evalkit.Reply:
+    def _answer(self, request: Request) -> Reply:
         text = request.prompt or ""
         with self._lock:
             self.asked.append(text)
@@ -231,20 +242,20 @@ class Stuck(evalkit.Model):
         self.released.wait(self._seconds.get(text, 0.0))
         with self._lock:
             self.now -= 1
-        return evalkit.text_reply("neutral")
+        return text_reply("neutral")
 
 
 class StuckAsking(Stuck):
     concurrency = 2
 
-    def ask(self, request: evalkit.Request) -> evalkit.Reply:
+    def ask(self, request: Request) -> Reply:
         return self._answer(request)
 
 
 class StuckGenerating(Stuck):
     batch_requests = 2
 
-    def generate(self, requests: Sequence[evalkit.Request]) -> list[evalkit.Reply]:
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
         return [self._answer(each) for each in requests]
 
 

@@ -14,11 +14,11 @@ import pytest
 from pydantic import BaseModel
 
 import evalkit
-from evalkit import DataError, Reply, Request
-from evalkit_models_base import Asked, predict
+from evalkit import DataError
+from evalkit_models_base import Asked, Model, Reply, Request, predict
 
 
-class Untouched(evalkit.Model):
+class Untouched(Model):
     """A model that must not be asked."""
 
     abilities: Sequence[str] = ("text", "chat", "logprobs", "continuations")

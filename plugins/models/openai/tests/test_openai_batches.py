@@ -19,10 +19,8 @@ import openai  # noqa: F401 - so that no request waits for it
 import pytest
 
 import evalkit
-from evalkit import Message, Reply, Request
-from evalkit.catalog import BoundModel
 from evalkit.errors import EvalkitError, StorageError
-from evalkit_models_base import Asked, predict
+from evalkit_models_base import Asked, BoundModel, Message, Reply, Request, predict
 from evalkit_models_base.cache import ReplyCache
 
 KEY = "sk-BaTcHkEy-0123456789"

@@ -9,9 +9,16 @@ from typing import Any
 import pytest
 from model_servers import ask_openai as ask
 
-import evalkit
-from evalkit import Completion, Message, Reply, Request, Token, Usage
 from evalkit.errors import EvalkitError
+from evalkit_models_base import (
+    Completion,
+    Message,
+    Reply,
+    Request,
+    Token,
+    Usage,
+    text_reply,
+)
 
 CHAT = Request(
     messages=(
@@ -128,7 +135,7 @@ def test_only_what_is_asked_for_is_sent() -> None:
     body = {"choices": [{"message": {"content": "Hi."}, "finish_reason": None}]}
     reply, sent = ask(request, body)
     assert set(sent) == {"model", "messages", "temperature"}
-    assert reply == evalkit.text_reply("Hi.")
+    assert reply == text_reply("Hi.")
     _, sent = ask(request, body, sends_temperature=False)
     assert set(sent) == {"model", "messages"}
 

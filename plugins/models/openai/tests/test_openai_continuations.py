@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from model_servers import Answer, Got, serving
 from model_servers import ask_openai as ask
 
-from evalkit import Request
-from evalkit_models_base import Asked, predict
+from evalkit_models_base import Asked, Request, predict
 from evalkit_models_openai.bodies import Choice
 from evalkit_models_openai.continuations import continuation_of
 from evalkit_models_openai.unusable import Unusable

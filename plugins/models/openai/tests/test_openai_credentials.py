@@ -11,9 +11,8 @@ import pytest
 
 import evalkit
 import evalkit_models_base
-from evalkit.catalog import BoundModel
 from evalkit.errors import EvalkitError, PluginContractError
-from evalkit_models_base import predict
+from evalkit_models_base import BoundModel, predict
 from evalkit_models_base.services import Cleaner, Redacts, public_url, retry_after
 from evalkit_models_openai.credentials import is_hosted, read_key, secrets_of
 from evalkit_models_openai.key_ring import read_secret

@@ -24,11 +24,17 @@ import pytest
 from model_servers import Answer, Got, ModelServer, serving
 
 import evalkit
-from evalkit import Message, Reply, Request
-from evalkit.catalog import BoundModel
 from evalkit.errors import EvalkitError
 from evalkit_adapters_rows import Rows
-from evalkit_models_base import Asked, Predicted, predict
+from evalkit_models_base import (
+    Asked,
+    BoundModel,
+    Message,
+    Predicted,
+    Reply,
+    Request,
+    predict,
+)
 
 pytestmark = [
     pytest.mark.slow,

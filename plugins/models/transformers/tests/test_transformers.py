@@ -21,10 +21,16 @@ transformers = pytest.importorskip("transformers")
 tokenizers = pytest.importorskip("tokenizers")
 
 import evalkit  # noqa: E402
-from evalkit import Message, NotAnswered, Reply, Request  # noqa: E402
-from evalkit.catalog import BoundModel  # noqa: E402
 from evalkit.errors import EvalkitError, PluginContractError  # noqa: E402
-from evalkit_models_base import Asked, predict  # noqa: E402
+from evalkit_models_base import (  # noqa: E402
+    Asked,
+    BoundModel,
+    Message,
+    NotAnswered,
+    Reply,
+    Request,
+    predict,
+)
 from evalkit_models_transformers.encoding import Encoder, Given  # noqa: E402
 
 TEXTS = [

@@ -13,8 +13,11 @@ transformers = pytest.importorskip("transformers")
 tokenizers = pytest.importorskip("tokenizers")
 
 import evalkit  # noqa: E402
-from evalkit import Reply, Request  # noqa: E402
-from evalkit.catalog import BoundModel  # noqa: E402
+from evalkit_models_base import (  # noqa: E402
+    BoundModel,
+    Reply,
+    Request,
+)
 from evalkit_models_transformers.causality import looks_ahead  # noqa: E402
 
 torch.set_num_threads(1)

@@ -8,14 +8,21 @@ from typing import Any
 
 import pytest
 
-import evalkit
-from evalkit import EvalkitError, Request
+from evalkit import EvalkitError
+from evalkit_models_base import (
+    Continuation,
+    Model,
+    NotAnswered,
+    Reply,
+    Request,
+    text_reply,
+)
 from evalkit_testing import MODEL_LAWS, ModelLawError, check_model
 
 BAD = Request(prompt="bad")
 
 
-class Words(evalkit.Model):
+class Words(Model):
     """Keeps all laws: the base of those below, which break one each."""
 
     abilities = ("text", "chat")
@@ -24,24 +31,24 @@ class Words(evalkit.Model):
     def describe(self) -> dict[str, Any]:
         return {"name": "words"}
 
-    def generate(self, requests: Sequence[Request]) -> list[evalkit.Reply]:
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
         return [self.reply(request) for request in requests]
 
-    def reply(self, request: Request) -> evalkit.Reply:
+    def reply(self, request: Request) -> Reply:
         text = request.prompt or request.messages[-1].content
         if text == "bad":
-            return evalkit.Reply(error="nothing is known of it")
-        return evalkit.text_reply(text.split()[0])
+            return Reply(error="nothing is known of it")
+        return text_reply(text.split()[0])
 
 
 class Fails(Words):
-    def reply(self, request: Request) -> evalkit.Reply:
+    def reply(self, request: Request) -> Reply:
         raise RuntimeError("no weights")
 
 
 class Declines(Words):
-    def reply(self, request: Request) -> evalkit.Reply:
-        return evalkit.Reply(error="busy", is_retriable=True)
+    def reply(self, request: Request) -> Reply:
+        return Reply(error="busy", is_retriable=True)
 
 
 class NoLogprobs(Words):
@@ -51,8 +58,8 @@ class NoLogprobs(Words):
 class Counts(Words):
     count = itertools.count()
 
-    def reply(self, request: Request) -> evalkit.Reply:
-        return evalkit.text_reply(str(next(self.count)))
+    def reply(self, request: Request) -> Reply:
+        return text_reply(str(next(self.count)))
 
 
 class OfInstance(Words):
@@ -61,8 +68,8 @@ class OfInstance(Words):
     def __init__(self) -> None:
         self.number = next(self.instances)
 
-    def reply(self, request: Request) -> evalkit.Reply:
-        return evalkit.text_reply(str(self.number))
+    def reply(self, request: Request) -> Reply:
+        return text_reply(str(self.number))
 
 
 class AfterAnother(Words):
@@ -70,15 +77,15 @@ class AfterAnother(Words):
 
     before = "?"
 
-    def reply(self, request: Request) -> evalkit.Reply:
+    def reply(self, request: Request) -> Reply:
         text = request.prompt or request.messages[-1].content
         before, self.before = self.before, text[:3]
-        return evalkit.text_reply(before)
+        return text_reply(before)
 
 
 class OfBatch(Words):
-    def generate(self, requests: Sequence[Request]) -> list[evalkit.Reply]:
-        return [evalkit.text_reply(str(len(requests))) for _ in requests]
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        return [text_reply(str(len(requests))) for _ in requests]
 
 
 class OneAtATime(Words):
@@ -86,17 +93,17 @@ class OneAtATime(Words):
 
     asked = 0
 
-    def generate(self, requests: Sequence[Request]) -> list[evalkit.Reply]:
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
         self.asked += 1
         time.sleep(0.02)
         several = self.asked > 1
         self.asked -= 1
         if several:
-            return [evalkit.text_reply("what?") for _ in requests]
+            return [text_reply("what?") for _ in requests]
         return super().generate(requests)
 
 
-class Writes(evalkit.Model):
+class Writes(Model):
     def predict(self, inputs: Sequence[dict[str, Any]]) -> list[str]:
         for row in inputs:
             row["statement"] = ""
@@ -111,21 +118,21 @@ class Clock(Words):
 
 
 class Hopeful(Words):
-    def reply(self, request: Request) -> evalkit.Reply:
-        return evalkit.text_reply("yes")
+    def reply(self, request: Request) -> Reply:
+        return text_reply("yes")
 
 
 class Raises(Words):
-    def reply(self, request: Request) -> evalkit.Reply:
+    def reply(self, request: Request) -> Reply:
         if request.prompt == "bad":
             raise KeyError("bad")
         return super().reply(request)
 
 
 class Tells(Words):
-    def reply(self, request: Request) -> evalkit.Reply:
+    def reply(self, request: Request) -> Reply:
         if request.prompt == "bad":
-            return evalkit.Reply(error="the key sk-0a1b2c3d4e is wrong")
+            return Reply(error="the key sk-0a1b2c3d4e is wrong")
         return super().reply(request)
 
 
@@ -141,7 +148,7 @@ class ClosesOnce(Words):
         self.thread.join()
 
 
-BROKEN: Mapping[str, Sequence[type[evalkit.Model]]] = {
+BROKEN: Mapping[str, Sequence[type[Model]]] = {
     "answers": [Fails, Declines],
     "logprobs": [NoLogprobs],
     "repeatable": [Counts],
@@ -181,32 +188,32 @@ def test_a_model_that_breaks_a_law_is_told_which(law: str, model: Any) -> None:
 class Asks(Words):
     """Answers one by one, in threads."""
 
-    def ask(self, request: Request) -> evalkit.Reply:
+    def ask(self, request: Request) -> Reply:
         assert threading.current_thread() is not threading.main_thread()
         return self.reply(request)
 
     generate = None  # type: ignore[assignment]
 
 
-class Awaits(evalkit.Model):
+class Awaits(Model):
     abilities = ("text", "continuations")
 
-    async def ask(self, request: Request) -> evalkit.Reply:
+    async def ask(self, request: Request) -> Reply:
         if request.prompt == "bad":
-            raise evalkit.NotAnswered("it is bad")
+            raise NotAnswered("it is bad")
         if request.continuations:
-            given = [evalkit.Continuation(logprob=-1.0, tokens=1)] * 2
-            return evalkit.Reply(continuations=tuple(given))
-        return evalkit.text_reply("yes")
+            given = [Continuation(logprob=-1.0, tokens=1)] * 2
+            return Reply(continuations=tuple(given))
+        return text_reply("yes")
 
     async def close(self) -> None:
         pass
 
 
-class Predicts(evalkit.Model):
+class Predicts(Model):
     def predict(self, inputs: Sequence[Mapping[str, Any]]) -> list[Any]:
         return [
-            evalkit.NotAnswered("it is bad") if row["statement"] == "bad" else "neutral"
+            NotAnswered("it is bad") if row["statement"] == "bad" else "neutral"
             for row in inputs
         ]
 
@@ -250,7 +257,7 @@ class Connected(Words):
     def __init__(self) -> None:
         self.is_open = True
 
-    def reply(self, request: Request) -> evalkit.Reply:
+    def reply(self, request: Request) -> Reply:
         if not self.is_open:
             raise RuntimeError("the connections are closed")
         return super().reply(request)

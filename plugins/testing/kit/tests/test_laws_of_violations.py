@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 import evalkit
-from evalkit import Request
+from evalkit_models_base import Model, Reply, Request, text_reply
 from evalkit_testing import (
     check_annotator,
     check_dataset,
@@ -262,7 +262,7 @@ def test_places_are_characters(code: str, unit: int) -> None:
 
 
 def test_a_model_that_changes_its_inputs_the_same_way_each_time_is_found() -> None:
-    class Marks(evalkit.Model):
+    class Marks(Model):
         """Marks what it has seen."""
 
         def predict(self, inputs: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -276,13 +276,13 @@ def test_a_model_that_changes_its_inputs_the_same_way_each_time_is_found() -> No
 
 
 def test_empty_replies_to_all_chats_are_no_answers() -> None:
-    class OnlyText(evalkit.Model):
+    class OnlyText(Model):
         """Forgets that there are chats."""
 
         abilities = ("text", "chat")
 
-        def generate(self, requests: Sequence[Request]) -> list[evalkit.Reply]:
-            return [evalkit.text_reply(each.prompt or "") for each in requests]
+        def generate(self, requests: Sequence[Request]) -> list[Reply]:
+            return [text_reply(each.prompt or "") for each in requests]
 
     with pytest.raises(LawError, match="all replies to chats are empty"):
         check_model(OnlyText)

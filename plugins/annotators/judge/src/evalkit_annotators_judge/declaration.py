@@ -21,9 +21,10 @@ from pydantic import (
     model_validator,
 )
 
-from evalkit import Parameters, Sampling
+from evalkit import Parameters
 from evalkit.errors import PluginContractError
 from evalkit_annotators_judge.wrong_values import refusal
+from evalkit_models_base import Sampling
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=62)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evalkit import Request
 from evalkit.errors import AnnotatorError
 from evalkit.reporting import count_of
 from evalkit_annotators_judge.declaration import Declaration
 from evalkit_annotators_judge.questions import Asked
+from evalkit_models_base import Request
 
 SHOWN = 3
 """How many requests a plan shows."""

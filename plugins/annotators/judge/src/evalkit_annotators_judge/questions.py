@@ -7,9 +7,9 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from evalkit import Message, Request
 from evalkit.errors import DataError
 from evalkit_annotators_judge.declaration import Criterion, Declaration, JudgeModel
+from evalkit_models_base import Message, Request
 
 
 class Row(NamedTuple):

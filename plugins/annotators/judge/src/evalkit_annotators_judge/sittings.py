@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from evalkit import Reply, Request
 from evalkit.errors import AnnotatorError
 from evalkit_annotators_judge.declaration import JudgeModel, Limits
+from evalkit_models_base import Reply, Request
 
 if TYPE_CHECKING:
     from evalkit_models_base import Asked, Session

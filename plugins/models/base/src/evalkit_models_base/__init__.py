@@ -9,16 +9,28 @@ from evalkit.base.lazy import lazy_names
 if TYPE_CHECKING:
     from evalkit_models_base.answered import Answered as Answered
     from evalkit_models_base.answered import load_answered as load_answered
+    from evalkit_models_base.bound import BoundModel as BoundModel
     from evalkit_models_base.estimating import plan_requests as plan_requests
     from evalkit_models_base.inputs import ModelInputs as ModelInputs
     from evalkit_models_base.inputs import load_inputs as load_inputs
     from evalkit_models_base.meant_models import without_keys as without_keys
+    from evalkit_models_base.model import Model as Model
     from evalkit_models_base.models import bind_model as bind_model
     from evalkit_models_base.models import identity_of as identity_of
     from evalkit_models_base.models import name_in_runs as name_in_runs
     from evalkit_models_base.predicting import Predicted as Predicted
     from evalkit_models_base.predicting import predict as predict
     from evalkit_models_base.prompts import Prompt as Prompt
+    from evalkit_models_base.requests import Completion as Completion
+    from evalkit_models_base.requests import Continuation as Continuation
+    from evalkit_models_base.requests import Message as Message
+    from evalkit_models_base.requests import NotAnswered as NotAnswered
+    from evalkit_models_base.requests import Reply as Reply
+    from evalkit_models_base.requests import Request as Request
+    from evalkit_models_base.requests import Sampling as Sampling
+    from evalkit_models_base.requests import Token as Token
+    from evalkit_models_base.requests import Usage as Usage
+    from evalkit_models_base.requests import text_reply as text_reply
     from evalkit_models_base.saving import refuse_present as refuse_present
     from evalkit_models_base.sessions import Replies as Replies
     from evalkit_models_base.sessions import Session as Session
@@ -31,12 +43,18 @@ else:
         __name__,
         {
             "answered": "Answered load_answered",
+            "bound": "BoundModel",
             "estimating": "plan_requests",
             "inputs": "ModelInputs load_inputs",
             "meant_models": "without_keys",
+            "model": "Model",
             "models": "bind_model identity_of name_in_runs",
             "predicting": "Predicted predict",
             "prompts": "Prompt",
+            "requests": (
+                "Completion Continuation Message NotAnswered Reply Request Sampling "
+                "Token Usage text_reply"
+            ),
             "saving": "refuse_present",
             "sessions": "Replies Session ask",
             "settings": "Asked",

@@ -23,8 +23,7 @@ from tenacity import (
     stop_after_attempt,
 )
 
-from evalkit import Reply
-from evalkit.catalog import BoundModel
+from evalkit_models_base.bound import BoundModel
 from evalkit_models_base.cache import ReplyCache, reply_key
 from evalkit_models_base.calling import Broken, Caller, Running
 from evalkit_models_base.limits import (
@@ -40,6 +39,7 @@ from evalkit_models_base.prices import Price, price_of, refuse_unknown_cost
 from evalkit_models_base.questions import Answer as Answer
 from evalkit_models_base.questions import Batch, batches
 from evalkit_models_base.questions import Question as Question
+from evalkit_models_base.requests import Reply
 from evalkit_models_base.responses import (
     Responses,
     answers_all,

@@ -13,9 +13,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from evalkit import Request
 from evalkit.errors import StorageError
 from evalkit.storage import ObjectCache, size_limit
+from evalkit_models_base.requests import Request
 
 FILE = "replies.sqlite"
 """The file in `EVALKIT_CACHE_DIR`."""

@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, cast
 
-from evalkit import NotAnswered, Reply, Request, TryAgain
-from evalkit.catalog import BoundModel
+from evalkit import TryAgain
 from evalkit.errors import EvalkitError, PluginError
+from evalkit_models_base.bound import BoundModel
 from evalkit_models_base.loops import begin_in_thread
+from evalkit_models_base.requests import NotAnswered, Reply, Request
 from evalkit_models_base.responses import Responses
 
 Asked = Request | Mapping[str, Any]

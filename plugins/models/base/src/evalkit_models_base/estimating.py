@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from evalkit import Registry, Request
+from evalkit import Registry
 from evalkit_models_base.input_plans import InputPlan
 from evalkit_models_base.inputs import load_inputs
 from evalkit_models_base.models import (
@@ -18,6 +18,7 @@ from evalkit_models_base.preparing import Wording, prepare
 from evalkit_models_base.prices import Price, price_of
 from evalkit_models_base.prompts import Prompt
 from evalkit_models_base.refusals import refuse_wording
+from evalkit_models_base.requests import Request
 from evalkit_models_base.shots import Origin
 
 SHOWN = 3

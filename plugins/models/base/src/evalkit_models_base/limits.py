@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from aiolimiter import AsyncLimiter
 
-from evalkit import Reply
 from evalkit.errors import EvalkitError
+from evalkit_models_base.requests import Reply
 from evalkit_models_base.services import LONGEST_SERVER_WAIT
 
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from evalkit import Completion, Continuation, Reply, Request
 from evalkit.errors import DataError
 from evalkit.reporting import count_of
 from evalkit_models_base.choosing import (
@@ -30,6 +29,7 @@ from evalkit_models_base.probabilities import (
 )
 from evalkit_models_base.reading import NO_EXTRACTOR, OptionReader, json_list
 from evalkit_models_base.rendering import Renderer, Shot
+from evalkit_models_base.requests import Completion, Continuation, Reply, Request
 
 Row = dict[str, Any]
 Read = Callable[[Sequence[Reply]], Row]

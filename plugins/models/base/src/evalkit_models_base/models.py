@@ -9,13 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from evalkit import Model, Registry
-from evalkit.catalog import BoundModel, Resolver, object_in_file, parse_reference
+from evalkit import Registry
+from evalkit.catalog import Resolver, object_in_file, parse_reference
 from evalkit.storage import is_offline
+from evalkit_models_base.bound import BoundModel
 from evalkit_models_base.code_digests import digest_of, digests_of_imported
 from evalkit_models_base.limits import AskingEnded
 from evalkit_models_base.loops import run
 from evalkit_models_base.meant_models import told_what_is_meant
+from evalkit_models_base.model import Model
 from evalkit_models_base.settings import Asked
 
 _hands_on_calls = True  # what fails here is in a user's function

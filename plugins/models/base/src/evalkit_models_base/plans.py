@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from evalkit import Reply, Request
 from evalkit.catalog import is_file_name
 from evalkit.errors import EvalkitError
 from evalkit_models_base.asking import Answer, Question
@@ -20,6 +19,7 @@ from evalkit_models_base.methods import Methods, Read
 from evalkit_models_base.probabilities import NoAnswer
 from evalkit_models_base.reading import stages_of
 from evalkit_models_base.rendering import Renderer
+from evalkit_models_base.requests import Reply, Request
 from evalkit_models_base.shots import Drawn, Origin, copies_of_shots, draw_shots
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalkit import Registry, Reply
-from evalkit.catalog import BoundModel
+from evalkit import Registry
 from evalkit.examples.row_stages import DataSource
 from evalkit_models_base.asking import Asker
+from evalkit_models_base.bound import BoundModel
 from evalkit_models_base.cache import ReplyCache, cache_folder, closed_after
 from evalkit_models_base.input_plans import InputPlan
 from evalkit_models_base.inputs import ModelInputs, load_inputs
@@ -36,6 +36,7 @@ from evalkit_models_base.refusals import (
     refuse_what_needs_tokens,
     refuse_wording,
 )
+from evalkit_models_base.requests import Reply
 from evalkit_models_base.responses import Responses
 from evalkit_models_base.saving import save
 from evalkit_models_base.settings import Asked

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evalkit.catalog import BoundModel
 from evalkit.errors import DataError, EvalkitError
+from evalkit_models_base.bound import BoundModel
 from evalkit_models_base.checks import renderer
 from evalkit_models_base.fitting import CountTokens
 from evalkit_models_base.inputs import ModelInputs, load_inputs

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from evalkit import Usage
 from evalkit.errors import DataError, EvalkitError
+from evalkit_models_base.requests import Usage
 
 _MILLION = 1_000_000
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from evalkit import Completion, Token
+from evalkit_models_base.requests import Completion, Token
 
 _ROUNDING = 1e-3
 """Log-probabilities may be so much above 0, as models compute with few digits."""

@@ -17,9 +17,9 @@ from pydantic import (
     model_validator,
 )
 
-from evalkit import Sampling
 from evalkit.catalog import is_file_name
 from evalkit.errors import DataError
+from evalkit_models_base.requests import Sampling
 from evalkit_models_base.templates import fields_of
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

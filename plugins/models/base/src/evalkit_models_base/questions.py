@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from evalkit import Reply, Request
 from evalkit_models_base.calling import Running
+from evalkit_models_base.requests import Reply, Request
 
 
 class Question(NamedTuple):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evalkit.catalog import BoundModel
 from evalkit.errors import EvalkitError
+from evalkit_models_base.bound import BoundModel
 from evalkit_models_base.preparing import Wording
 from evalkit_models_base.settings import Asked
 

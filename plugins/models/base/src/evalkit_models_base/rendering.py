@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from evalkit import Message, Request
 from evalkit.errors import DataError
 from evalkit_models_base.choosing import Shown, choices_name, shown_options
 from evalkit_models_base.inputs import ModelInputs
 from evalkit_models_base.prompts import Form, Prompt
+from evalkit_models_base.requests import Message, Request
 from evalkit_models_base.templates import fields_of, fill
 
 

@@ -8,10 +8,11 @@ from typing import Any, Self
 
 from pydantic import ValidationError, model_validator
 
-from evalkit import NotAnswered, Reply, Request, TryAgain
-from evalkit.catalog import BoundModel
+from evalkit import TryAgain
 from evalkit.errors import DataError, PluginError
+from evalkit_models_base.bound import BoundModel
 from evalkit_models_base.inputs import ModelInputs
+from evalkit_models_base.requests import NotAnswered, Reply, Request
 from evalkit_models_base.saving import plain
 
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
-from evalkit import Registry, Reply, Request
+from evalkit import Registry
 from evalkit.errors import PluginError
 from evalkit.storage import is_offline
 from evalkit_models_base.asking import Asker, AskingEnded, Question, close
@@ -24,6 +24,7 @@ from evalkit_models_base.models import (
     names_of,
 )
 from evalkit_models_base.prices import price_of
+from evalkit_models_base.requests import Reply, Request
 from evalkit_models_base.settings import Asked
 from evalkit_models_base.usage import Usage
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from evalkit import Reply
 from evalkit.reporting import count_of
 from evalkit_models_base.limits import AskingEnded
 from evalkit_models_base.prices import Price
+from evalkit_models_base.requests import Reply
 from evalkit_models_base.settings import Asked
 
 

@@ -17,6 +17,7 @@ from evalkit.errors import (
     RequiredParameterError,
 )
 from evalkit_adapters_rows import Pipeline, as_pipeline, read_stages
+from evalkit_models_base import Model, NotAnswered
 from evalkit_models_base.services import is_public, public_url
 from evalkit_models_http.access import is_variable, read_access
 from evalkit_models_http.refusals import Refused
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from evalkit_models_http.service import Service
 
 
-class Http(evalkit.Model):
+class Http(Model):
     """Sends inputs of a task to a service, one object each, and reads what comes back.
 
     The service gets each input by POST as an object of JSON, adapted by `request`, and
@@ -121,7 +122,7 @@ class Http(evalkit.Model):
                 raise DataError(refused.reason) from None
             if refused.is_retriable:
                 return evalkit.TryAgain(refused.reason, refused.after)
-            return evalkit.NotAnswered(refused.reason)
+            return NotAnswered(refused.reason)
         return self._outcome(answer, given.get("uid"))
 
     def describe(self) -> dict[str, Any]:
@@ -160,17 +161,15 @@ class Http(evalkit.Model):
     def _outcome(self, answer: Any, uid: Any) -> Any:
         objects = answer if isinstance(answer, list) else [answer]
         if not objects or not all(isinstance(each, Mapping) for each in objects):
-            return evalkit.NotAnswered(
+            return NotAnswered(
                 "the service's answer is neither an object nor a list of objects"
             )
         try:
             rows = objects if self._response is None else [*self._response(objects)]
         except AdapterError as error:
-            return evalkit.NotAnswered(
-                f"the service's answer cannot be adapted: {error}"
-            )
+            return NotAnswered(f"the service's answer cannot be adapted: {error}")
         if not rows:
-            return evalkit.NotAnswered("nothing is left of the service's answer")
+            return NotAnswered("nothing is left of the service's answer")
         for row in rows:
             if isinstance(row, Mapping) and row.get("id", uid) != uid:
                 raise DataError(

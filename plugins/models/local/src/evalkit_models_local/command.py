@@ -18,6 +18,7 @@ from pydantic import Field
 
 import evalkit
 from evalkit.errors import PluginError
+from evalkit_models_base import Model, NotAnswered
 
 _SHOWN = 5
 """Last lines of the program's standard error that are shown when it fails."""
@@ -34,7 +35,7 @@ _SCRIPTS = frozenset(
 """Endings of files that another program runs."""
 
 
-class Command(evalkit.Model):
+class Command(Model):
     """Asks a program: it is fed inputs as JSON lines, and writes a line for each.
 
     The program runs as long as there are inputs. A line of input is an object with
@@ -169,7 +170,7 @@ class Command(evalkit.Model):
                 f"the program answered {uid!r} with what is no JSON: {line[:200]!r}"
             ) from error
         if isinstance(found, dict) and found.get("error") is not None:
-            return evalkit.NotAnswered(str(found["error"]))
+            return NotAnswered(str(found["error"]))
         return found
 
 

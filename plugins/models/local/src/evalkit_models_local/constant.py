@@ -8,9 +8,10 @@ from typing import Any
 from pydantic import Field
 
 import evalkit
+from evalkit_models_base import Model
 
 
-class Constant(evalkit.Model):
+class Constant(Model):
     """Answers every input alike: what a task is worth without a model."""
 
     batch_requests = 10_000

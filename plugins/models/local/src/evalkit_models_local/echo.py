@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import evalkit
+from evalkit_models_base import Model, Reply, Request, text_reply
 
 
-class Echo(evalkit.Model):
+class Echo(Model):
     """Replies with the prompt, or the last message: to see how a model is asked."""
 
     abilities = ("text", "chat")
     batch_requests = 1_000
 
-    def generate(self, requests: Sequence[evalkit.Request]) -> list[evalkit.Reply]:
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """Return the texts that the requests end with."""
         return [
-            evalkit.text_reply(
+            text_reply(
                 request.messages[-1].content
                 if request.prompt is None
                 else request.prompt

@@ -9,9 +9,10 @@ from typing import Any
 from pydantic import Field
 
 import evalkit
+from evalkit_models_base import Model
 
 
-class RandomAnswer(evalkit.Model):
+class RandomAnswer(Model):
     """Answers one of given texts at random: what guessing is worth.
 
     An answer is drawn by the seed and the id of the example alone, so that it depends

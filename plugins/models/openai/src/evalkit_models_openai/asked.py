@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalkit import Reply, Request
+from evalkit_models_base import Reply, Request
 from evalkit_models_base.services import Cleaner
 from evalkit_models_openai.calls import Settings, chat_call, echo_call, text_call
 from evalkit_models_openai.credentials import endpoint, is_hosted

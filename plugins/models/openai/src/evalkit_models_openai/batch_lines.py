@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pydantic_core import from_json
 
-from evalkit import Request
+from evalkit_models_base import Request
 from evalkit_models_openai.asked import call_of
 from evalkit_models_openai.parameters import Api, ServerParameters
 

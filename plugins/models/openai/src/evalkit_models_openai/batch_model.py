@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-import evalkit
 from evalkit.errors import EvalkitError
+from evalkit_models_base import Model, Reply, Request
 from evalkit_models_base.services import public_url
 from evalkit_models_openai.asked import read_reply
 from evalkit_models_openai.batch_lines import ENDPOINTS, Line, Outcome, key_of, line_of
@@ -42,7 +42,7 @@ _ENDS = (EvalkitError, OSError, KeyboardInterrupt, CancelledError)
 """What ends the work; others may be handled where nobody looks."""
 
 
-class OpenAIBatch(evalkit.Model):
+class OpenAIBatch(Model):
     """Has requests answered by the batch API of a server of the OpenAI protocol.
 
     Requests are uploaded as a file, and their answers fetched when the batch has ended,
@@ -87,12 +87,12 @@ class OpenAIBatch(evalkit.Model):
         self.batch_requests = parameters.batch_requests
         self._stopped = Event()
         self._lock = Lock()
-        self._under_way: dict[str, Future[list[evalkit.Reply]]] = {}
+        self._under_way: dict[str, Future[list[Reply]]] = {}
         self._collected: set[str] = set()
         self._access: Access | None = None
         self._client: OpenAI | None = None
 
-    def generate(self, requests: Sequence[evalkit.Request]) -> list[evalkit.Reply]:
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """Answer requests, in one batch."""
         from openai import APIConnectionError, APIStatusError
 
@@ -107,7 +107,7 @@ class OpenAIBatch(evalkit.Model):
         try:
             return self._shared(requests, lines, access)
         except Unusable as error:
-            reply = evalkit.Reply(error=access.clean(error.reason), is_fatal=True)
+            reply = Reply(error=access.clean(error.reason), is_fatal=True)
         except APIStatusError as error:
             reply = status_reply(failure_of(error), self._asked(access))
         except APIConnectionError as error:
@@ -135,13 +135,13 @@ class OpenAIBatch(evalkit.Model):
         self._client = self._access = None
 
     def _shared(
-        self, requests: Sequence[evalkit.Request], lines: Sequence[Line], access: Access
-    ) -> list[evalkit.Reply]:
+        self, requests: Sequence[Request], lines: Sequence[Line], access: Access
+    ) -> list[Reply]:
         """Wait for a batch; with who waits already, as after the time limit."""
         key = key_of(lines, public_url(access.url))
         with self._lock:
             waiting = self._under_way.get(key)
-            mine: Future[list[evalkit.Reply]] = Future()
+            mine: Future[list[Reply]] = Future()
             if waiting is None:
                 self._under_way[key] = mine
         if waiting is not None:
@@ -173,11 +173,11 @@ class OpenAIBatch(evalkit.Model):
 
     def _replies(
         self,
-        requests: Sequence[evalkit.Request],
+        requests: Sequence[Request],
         lines: Sequence[Line],
         ended: Ended,
         access: Access,
-    ) -> list[evalkit.Reply]:
+    ) -> list[Reply]:
         return [
             self._reply(request, ended.outcomes.get(line.name, []), ended, access)
             for request, line in zip(requests, lines, strict=True)
@@ -185,24 +185,24 @@ class OpenAIBatch(evalkit.Model):
 
     def _reply(
         self,
-        request: evalkit.Request,
+        request: Request,
         outcomes: Sequence[Outcome],
         ended: Ended,
         access: Access,
-    ) -> evalkit.Reply:
+    ) -> Reply:
         """Return the reply to one request, which is not asked again by itself."""
         where = f"the batch {ended.name} ({ended.status})"
         if not outcomes:
-            return evalkit.Reply(
+            return Reply(
                 error=f"{where} has no answer to this request{_unread(ended.broken)}"
             )
         if len(outcomes) > 1:
             count = len(outcomes)
-            return evalkit.Reply(error=f"{where} has {count} answers to this request")
+            return Reply(error=f"{where} has {count} answers to this request")
         (outcome,) = outcomes
         if outcome.status is None:
             said = access.clean(outcome.body)
-            return evalkit.Reply(error=f"{where} did not ask this: {said}")
+            return Reply(error=f"{where} did not ask this: {said}")
         if not 200 <= outcome.status < 300:
             body = outcome.body
             told = body.get("error", body) if isinstance(body, dict) else body

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from evalkit import Request
+from evalkit_models_base import Request
 
 LimitField = Literal["max_tokens", "max_completion_tokens"]
 

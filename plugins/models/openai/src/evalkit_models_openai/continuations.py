@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from evalkit import Continuation
+from evalkit_models_base import Continuation
 from evalkit_models_openai.bodies import Choice, TextLogprobs
 from evalkit_models_openai.unusable import Unusable
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-import evalkit
+from evalkit_models_base import Model, Reply, Request
 from evalkit_models_base.services import Cleaner, public_url
 from evalkit_models_openai.asked import call_of, read_reply
 from evalkit_models_openai.connecting import Access, connect
@@ -31,7 +31,7 @@ ABILITIES = {
 }
 
 
-class OpenAI(evalkit.Model):
+class OpenAI(Model):
     """Asks a server that speaks the OpenAI protocol, hosted or local.
 
     Log-probabilities of given continuations come from `completions` with `echo`; a
@@ -57,7 +57,7 @@ class OpenAI(evalkit.Model):
         self._access: Access | None = None
         self._has_answered = False
 
-    async def ask(self, request: evalkit.Request) -> evalkit.Reply:
+    async def ask(self, request: Request) -> Reply:
         """Ask the server once."""
         from openai import APIConnectionError, APIStatusError, APITimeoutError
 
@@ -75,7 +75,7 @@ class OpenAI(evalkit.Model):
             asked = Asked(self._url(), name, key_from, has_answered, clean)
             return status_reply(failure_of(error), asked)
         except APITimeoutError:
-            return evalkit.Reply(
+            return Reply(
                 error=f"no connection to {self._url()} in time", is_retriable=True
             )
         except APIConnectionError as error:
@@ -108,7 +108,7 @@ class OpenAI(evalkit.Model):
             self._client = self._access.client(AsyncOpenAI)
         return self._client, self._access
 
-    async def _send(self, client: AsyncOpenAI, request: evalkit.Request) -> bytes:
+    async def _send(self, client: AsyncOpenAI, request: Request) -> bytes:
         call = call_of(request, self.parameters)
         chats = self.parameters.api == "chat"
         resource: Any = client.chat.completions if chats else client.completions

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from evalkit import Reply
+from evalkit_models_base import Reply
 from evalkit_models_base.services import retry_after
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from evalkit import Completion, Reply, Request, Usage
+from evalkit_models_base import Completion, Reply, Request, Usage
 from evalkit_models_openai.bodies import Body, Choice, Used
 from evalkit_models_openai.continuations import continuation_of
 from evalkit_models_openai.tokens import tokens_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evalkit import Token
+from evalkit_models_base import Token
 from evalkit_models_openai.bodies import Alternative, Choice, TextLogprobs
 from evalkit_models_openai.unusable import Unusable
 

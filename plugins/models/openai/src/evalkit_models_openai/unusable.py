@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalkit import Reply
+from evalkit_models_base import Reply
 
 
 class Unusable(Exception):

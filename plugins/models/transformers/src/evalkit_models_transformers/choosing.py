@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Sequence
 from secrets import randbits
 from typing import Any, NamedTuple
 
-from evalkit import Request
+from evalkit_models_base import Request
 
 _SEED_BITS = 63
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from evalkit import NotAnswered, Request
+from evalkit_models_base import NotAnswered, Request
 
 _PIECE = "\ufffd"
 """What stands for a part of a character."""

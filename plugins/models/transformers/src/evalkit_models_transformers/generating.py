@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from evalkit import Completion, Request, Token
+from evalkit_models_base import Completion, Request, Token
 from evalkit_models_transformers.choosing import (
     Ends,
     Noise,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from evalkit import Continuation
+from evalkit_models_base import Continuation
 from evalkit_models_transformers.encoding import Given
 
 

@@ -12,7 +12,8 @@ from pydantic import Field
 
 import evalkit
 from evalkit.errors import PluginContractError
-from evalkit.hookspecs import Ability
+from evalkit_models_base.hookspecs import Ability
+from evalkit_models_base import Continuation, Model, NotAnswered, Reply, Request, Usage
 from evalkit_models_transformers.encoding import Encoder, Given
 from evalkit_models_transformers.loading import (
     Where,
@@ -34,7 +35,7 @@ _BATCHES = 8
 one length."""
 
 
-class Transformers(evalkit.Model):
+class Transformers(Model):
     """Continues texts and chats with weights on this machine, by transformers.
 
     Requests are asked in batches of about one length. A text that is drawn
@@ -96,7 +97,7 @@ class Transformers(evalkit.Model):
         # a call that nobody waits for any more goes on in its thread
         self._lock = Lock()
 
-    def generate(self, requests: Sequence[evalkit.Request]) -> list[evalkit.Reply]:
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """Answer requests, in batches."""
         from torch import OutOfMemoryError
 
@@ -111,7 +112,7 @@ class Transformers(evalkit.Model):
                     f"{self._given.batch_size} texts at once are too many for the "
                     "memory: lower batch_size"
                 )
-        return [evalkit.Reply(error=reason, is_fatal=True)] * len(requests)
+        return [Reply(error=reason, is_fatal=True)] * len(requests)
 
     def describe(self) -> Mapping[str, str]:
         """Say which weights answer."""
@@ -125,8 +126,8 @@ class Transformers(evalkit.Model):
     def _identity(self) -> Mapping[str, str]:
         return identity(self._where)
 
-    def _replies(self, requests: Sequence[evalkit.Request]) -> list[evalkit.Reply]:
-        replies: dict[int, evalkit.Reply] = {}
+    def _replies(self, requests: Sequence[Request]) -> list[Reply]:
+        replies: dict[int, Reply] = {}
         given: list[tuple[int, Given]] = []
         rows: list[Row] = []
         for place, request in enumerate(requests):
@@ -135,8 +136,8 @@ class Transformers(evalkit.Model):
                     given += [(place, each) for each in self._continuations(request)]
                 else:
                     rows += self._rows(place, request)
-            except evalkit.NotAnswered as error:
-                replies[place] = evalkit.Reply(error=error.reason)
+            except NotAnswered as error:
+                replies[place] = Reply(error=error.reason)
         replies |= self._scored(requests, given)
         replies |= self._generated(requests, rows)
         return [replies[place] for place in range(len(requests))]
@@ -158,17 +159,17 @@ class Transformers(evalkit.Model):
                 self._outline.context_length,
             )
 
-    def _continuations(self, request: evalkit.Request) -> list[Given]:
+    def _continuations(self, request: Request) -> list[Given]:
         found = self._encoder.continuations(request)
         longest = max(len(each.tokens) for each in found)
         if self.context_length is not None and longest > self.context_length:
-            raise evalkit.NotAnswered(
+            raise NotAnswered(
                 f"the text has {longest:,} tokens, and the model reads "
                 f"{self.context_length:,}"
             )
         return found
 
-    def _rows(self, place: int, request: evalkit.Request) -> list[Row]:
+    def _rows(self, place: int, request: Request) -> list[Row]:
         from evalkit_models_transformers.generating import Row
 
         tokens = self._encoder.prompt(request)
@@ -178,35 +179,35 @@ class Transformers(evalkit.Model):
             for number in range(request.completions)
         ]
 
-    def _limit(self, request: evalkit.Request, size: int) -> int:
+    def _limit(self, request: Request, size: int) -> int:
         """Return how many tokens may be generated."""
         length, wanted = self.context_length, request.max_tokens
         if length is None:
             if wanted is None:
-                raise evalkit.NotAnswered(
+                raise NotAnswered(
                     "nobody says how long the reply may be: set max_tokens, or "
                     "context_length"
                 )
             return wanted
         room = length - size
         if room < 1:
-            raise evalkit.NotAnswered(
+            raise NotAnswered(
                 f"the prompt has {size:,} tokens, and the model reads {length:,}"
             )
         return room if wanted is None else min(wanted, room)
 
     def _scored(
         self,
-        requests: Sequence[evalkit.Request],
+        requests: Sequence[Request],
         given: Sequence[tuple[int, Given]],
-    ) -> dict[int, evalkit.Reply]:
+    ) -> dict[int, Reply]:
         """Return the replies to requests for log-probabilities of continuations."""
         from evalkit_models_transformers.likelihoods import continuations_of
 
         order = sorted(
             range(len(given)), key=lambda n: len(given[n][1].tokens), reverse=True
         )
-        found: dict[int, evalkit.Continuation | None] = {}
+        found: dict[int, Continuation | None] = {}
         for some in _batches(order, self._given.batch_size):
             scored = continuations_of(
                 self._weights,
@@ -214,7 +215,7 @@ class Transformers(evalkit.Model):
                 padding_of(self._outline.tokenizer),
             )
             found.update(zip(some, scored, strict=True))
-        replies: defaultdict[int, list[evalkit.Continuation | None]] = defaultdict(list)
+        replies: defaultdict[int, list[Continuation | None]] = defaultdict(list)
         sizes: defaultdict[int, int] = defaultdict(int)
         for number, (place, each) in enumerate(given):
             replies[place].append(found[number])
@@ -222,24 +223,24 @@ class Transformers(evalkit.Model):
         return {
             place: self._no_numbers()
             if None in continuations
-            else evalkit.Reply(
+            else Reply(
                 continuations=tuple(each for each in continuations if each),
-                usage=evalkit.Usage(input_tokens=sizes[place], output_tokens=0),
+                usage=Usage(input_tokens=sizes[place], output_tokens=0),
             )
             for place, continuations in replies.items()
         }
 
-    def _no_numbers(self) -> evalkit.Reply:
+    def _no_numbers(self) -> Reply:
         kind = str(self._weights.dtype).removeprefix("torch.")
         advice = "" if kind == "float32" else ": try dtype=float32"
-        return evalkit.Reply(
+        return Reply(
             error=f"the model's logits are no numbers (NaN or infinite) in {kind}"
             f"{advice}"
         )
 
     def _generated(
-        self, requests: Sequence[evalkit.Request], rows: Sequence[Row]
-    ) -> dict[int, evalkit.Reply]:
+        self, requests: Sequence[Request], rows: Sequence[Row]
+    ) -> dict[int, Reply]:
         """Return the replies to requests for texts."""
         alike: defaultdict[Any, list[int]] = defaultdict(list)
         for number, row in enumerate(rows):
@@ -262,10 +263,10 @@ class Transformers(evalkit.Model):
         return replies
 
 
-def _reply(texts: Sequence[Generated], input_tokens: int) -> evalkit.Reply:
-    return evalkit.Reply(
+def _reply(texts: Sequence[Generated], input_tokens: int) -> Reply:
+    return Reply(
         completions=tuple(each.completion for each in texts),
-        usage=evalkit.Usage(
+        usage=Usage(
             input_tokens=input_tokens,
             output_tokens=sum(each.tokens for each in texts),
         ),

@@ -8,8 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalkit import EvalkitError, Message, PluginError, Registry, Request
-from evalkit.catalog import BoundModel, BoundTask, Resolver
+from evalkit import EvalkitError, PluginError, Registry
+from evalkit.catalog import BoundTask, Resolver
+from evalkit_models_base import BoundModel, Message, Request
 from evalkit_models_base.services import Cleaner
 from evalkit_testing.laws import (
     Law,
@@ -293,7 +294,7 @@ def _check_failures(trial: _Trial) -> None:
             failed, *others = trial.asker.answers(batch)
         except PluginError as error:
             raise LawBroken(
-                f"{error}; raise evalkit.NotAnswered or evalkit.TryAgain, or return a "
+                f"{error}; raise NotAnswered or evalkit.TryAgain, or return a "
                 "Reply with an error"
             ) from error
         if failed.refusal is None:

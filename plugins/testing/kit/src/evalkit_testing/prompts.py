@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from evalkit import Dataset, EvalkitError, Model, Registry
+from evalkit import Dataset, EvalkitError, Registry
 from evalkit.catalog import BoundTask
+from evalkit_models_base import Model
 from evalkit_testing.laws import LawBroken, MissingOption
 
 

@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from evalkit import NotAnswered, Reply, Request, TryAgain
-from evalkit.catalog import BoundModel
+from evalkit import TryAgain
+from evalkit_models_base import BoundModel, NotAnswered, Reply, Request
 
 Question = Request | Mapping[str, Any]
 """A request, or the input of a model that implements `predict`."""

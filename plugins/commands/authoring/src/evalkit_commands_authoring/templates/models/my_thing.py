@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evalkit_models_base import Model, Reply, Request, text_reply
 import evalkit
 
 
-class MyThing(evalkit.Model):
+class MyThing(Model):
     """Replies with one of the words of the last line of a prompt."""
 
     version = "1"
@@ -25,13 +26,13 @@ class MyThing(evalkit.Model):
     def __init__(self, parameters: Parameters) -> None:
         self._place = parameters.place
 
-    def generate(self, requests: Sequence[evalkit.Request]) -> list[evalkit.Reply]:
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """Reply to a batch of requests."""
         return [self._reply(request) for request in requests]
 
-    def _reply(self, request: evalkit.Request) -> evalkit.Reply:
+    def _reply(self, request: Request) -> Reply:
         text = request.prompt or request.messages[-1].content
         words = text.strip().rpartition("\n")[2].split()
         if self._place >= len(words):
-            return evalkit.Reply(error=f"the last line has {len(words)} words")
-        return evalkit.text_reply(words[self._place])
+            return Reply(error=f"the last line has {len(words)} words")
+        return text_reply(words[self._place])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evalkit_models_base import Request
 import evalkit
 from evalkit_testing import check_model
 from evalkit_models_base import Asked, predict
@@ -29,4 +30,4 @@ def test_what_it_cannot_answer_is_an_error_and_no_empty_answer() -> None:
 
 
 def test_the_laws_of_models() -> None:
-    check_model("my-thing", failing=[evalkit.Request(prompt=" ")])
+    check_model("my-thing", failing=[Request(prompt=" ")])

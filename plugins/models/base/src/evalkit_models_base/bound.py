@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from evalkit.base.requests import Reply, Request
-from evalkit.base.terms import NotAnswered, TryAgain
+from evalkit.base.terms import TryAgain
 from evalkit.base.violations import entries_of, shorten
 from evalkit.errors import PluginError
-from evalkit.hookspecs import ModelAttributes
 from evalkit.plugins.binding import Bound, Guard
+from evalkit_models_base.hookspecs import ModelAttributes
+from evalkit_models_base.requests import NotAnswered, Reply, Request
 
 Way = Literal["predict", "generate", "ask"]
 
@@ -96,7 +96,7 @@ class BoundModel(Bound, ModelAttributes):
         origin, way = self.component.origin, self.way
         if not isinstance(reply, Reply):
             raise PluginError(
-                f"{origin}: {way} must give an evalkit.Reply, gave {shorten(reply)}"
+                f"{origin}: {way} must give a Reply, gave {shorten(reply)}"
             )
         if reply.error is not None:
             return reply

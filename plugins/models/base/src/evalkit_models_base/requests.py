@@ -14,6 +14,8 @@ from pydantic import (
     model_validator,
 )
 
+from evalkit.base.terms import storable
+
 Role = Literal["system", "user", "assistant"]
 """Who says something in a conversation."""
 
@@ -196,3 +198,20 @@ def text_reply(text: str, **more: Any) -> Reply:
         **more: Further fields of the reply.
     """
     return Reply(completions=(Completion(text=text),), **more)
+
+
+class NotAnswered(Exception):
+    """Says, from a model, that it has no answer to one request, and why.
+
+    The row has this as its `error`, and is invalid; it is never an empty answer.
+
+    Args:
+        reason: Why, in a few words that many rows may share, such as `refused`.
+
+    Attributes:
+        reason: The same.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = storable(str(reason))

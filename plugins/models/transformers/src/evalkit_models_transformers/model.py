@@ -12,8 +12,8 @@ from pydantic import Field
 
 import evalkit
 from evalkit.errors import PluginContractError
-from evalkit_models_base.hookspecs import Ability
 from evalkit_models_base import Continuation, Model, NotAnswered, Reply, Request, Usage
+from evalkit_models_base.hookspecs import Ability
 from evalkit_models_transformers.encoding import Encoder, Given
 from evalkit_models_transformers.loading import (
     Where,

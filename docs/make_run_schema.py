@@ -59,11 +59,12 @@ RULES = [
         _having(errors={"maxItems": 0}),
     ),
     _when("status", {"const": "complete"}, _having(selection=WHOLE)),
-    {
-        "if": _having(selection=WHOLE, perturbation=NULL),
-        "then": _having(counts={"not": {"required": ["unselected"]}}),
-        "else": _having(counts={"required": ["unselected"]}),
-    },
+    _when(
+        "selection",
+        WHOLE,
+        _having(counts={"not": {"required": ["unselected"]}}),
+        _having(counts={"required": ["unselected"]}),
+    ),
     _having(counts=_having(examples={"minimum": 1})),
 ]
 """What the fields of a run have to do with each other."""

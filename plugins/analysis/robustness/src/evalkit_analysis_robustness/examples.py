@@ -173,10 +173,14 @@ def load_perturbed(source: FileSource, originals: Originals) -> Loaded:
     for file in files:
         if file is not None:
             file.check()
-    found = []
+    found, on_duplicate = [], asked.options.policies.on_duplicate
+    unselected = 0
+    if placed.left_out:
+        everyone = settle(collected, on_duplicate, placed.selected, is_part=False)
+        unselected = everyone.counts["unselected"]
     for name, made in placed.by_perturbation():
-        chosen, policies = placed.rows(made), asked.options.policies
-        alignment = settle(collected, policies.on_duplicate, chosen, is_part=False)
+        alignment = settle(collected, on_duplicate, placed.rows(made), is_part=False)
+        alignment = with_unselected(alignment, unselected, asked)
         if alignment.replications:
             raise AlignmentError(
                 f"{source.predictions_name}: several responses per perturbed example "
@@ -191,6 +195,20 @@ def load_perturbed(source: FileSource, originals: Originals) -> Loaded:
         part = placed.part(name, made, source, prepared)
         found.append(part._replace(dataset=through))
     return Loaded(source, found, placed.left_out)
+
+
+def with_unselected(alignment: Alignment, unselected: int, asked: Asked) -> Alignment:
+    """Count rows of examples that are not evaluated, and not those of others.
+
+    Args:
+        alignment: The outcome for the examples of one perturbation.
+        unselected: Rows whose examples are not evaluated.
+        asked: Says whether only some examples are evaluated.
+    """
+    counts = {**alignment.counts, "unselected": unselected}
+    if asked.options.selection.is_whole:
+        del counts["unselected"]
+    return alignment._replace(counts=counts)
 
 
 def _given_rows(source: FileSource, dataset: BoundDataset, task: BoundTask) -> Any:

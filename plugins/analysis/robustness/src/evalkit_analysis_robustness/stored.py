@@ -21,7 +21,12 @@ from evalkit.runs.column_tables import stored_lacking
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.stored import answer_kind, examples_of, scored_fields
-from evalkit_analysis_robustness.examples import Loaded, Originals, place
+from evalkit_analysis_robustness.examples import (
+    Loaded,
+    Originals,
+    place,
+    with_unselected,
+)
 from evalkit_analysis_robustness.sources import RunSource
 
 _OF_NO_EXAMPLE = ("unreadable", "unknown")
@@ -50,10 +55,12 @@ def load_stored(source: RunSource, originals: Originals) -> Loaded:
     _refuse_unsound(source, frame)
     examples = _examples(record, frame, answer_kind(run))
     placed = place(source, examples, originals)
+    answered = frame["status"].filter(~placed.selected) != "missing"
+    unselected = run.counts.get("unselected", 0) + int(answered.sum())
     found = []
     for name, made in placed.by_perturbation():
         part = frame.filter(placed.rows(made))
-        alignment = _alignment(run, part)
+        alignment = with_unselected(_alignment(run, part), unselected, originals.asked)
         _refuse_duplicates(source, alignment, originals)
         prepared = originals.prepared._replace(
             examples=placed.examples.where(made),
@@ -139,9 +146,7 @@ def _alignment(run: Result, frame: pl.DataFrame) -> Alignment:
     repeated = sum(problem.status == "duplicate" for problem in problems)
     others = repeated + run.counts["unknown"] + run.counts["unreadable"]
     unanswered = counted["missing"] + counted["invalid"]
-    all_answered = run.counts["scored"] + run.counts["invalid"]
     answered = counted["scored"] + counted["invalid"]
-    unselected = run.counts.get("unselected", 0) + all_answered - answered
     return Alignment(
         statuses,
         frame["pred"].alias("prediction"),
@@ -155,7 +160,6 @@ def _alignment(run: Result, frame: pl.DataFrame) -> Alignment:
             "unknown": run.counts["unknown"],
             "unreadable": run.counts["unreadable"],
             "unparsed": frame["pred"].null_count() - unanswered,
-            "unselected": unselected,
         },
         Counter(),
         lacking=dict(lacking),

@@ -84,6 +84,10 @@ class PairedTables:
                 return str(found.failure)
             if found.statistics is None and not found.metric.has("compute"):
                 return found.error or (found.scores[0].reason if found.scores else None)
+        rows = (found.statistics for found in filled if found is not None)
+        computes = any(found and found.metric.has("compute") for found in filled)
+        if not computes and not any(each is not None and each.height for each in rows):
+            return "no perturbed copy was scored"
         return None
 
     def statistics(self, name: str) -> pl.DataFrame:

@@ -293,7 +293,7 @@ def test_perturbed_copies(each: Callable[[Run], list[Any]]) -> None:
             metrics=["accuracy"],
             out=folder / "runs",
         )
-        return [_numbers(result), find_effects(result).scores]
+        return [*_numbers(result), *_numbers(find_effects(result))]
 
     _same(each, run)
 

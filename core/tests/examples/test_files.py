@@ -216,7 +216,8 @@ def test_the_run_is_another_where_the_file_is(set_file: Path) -> None:
         ("plain.jsonl", "plain"),
         ("UPPER_Case 2.csv.gz", "upper-case-2"),
         ("--odd--.tsv", "odd"),
-        ("数据.jsonl", "file"),
+        ("数据.jsonl", "数据"),
+        ("Überblick_1.jsonl", "überblick-1"),
         (".jsonl", "jsonl"),
         (f"{'x' * 61}-y.jsonl", "x" * 61),
         ("no-suffix", "no-suffix"),
@@ -396,7 +397,8 @@ def test_predictions_that_may_not_be_read_are_told_so(
 
 def test_a_run_folder_of_a_file_is_written(set_file: Path, tmp_path: Path) -> None:
     result = evalkit.evaluate(set_file, SAID, task="sentiment", out=tmp_path / "runs")
-    assert result.path == tmp_path / "runs" / "my-set-v1-2" / result.run_id
+    assert result.path is not None
+    assert result.path.parent == tmp_path / "runs" / "my-set-v1-2"
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError):
         evalkit.evaluate(set_file, SAID, task="sentiment", out=tmp_path / "file")

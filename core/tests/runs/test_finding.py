@@ -75,7 +75,8 @@ def test_other_runs_never_answer_to_a_name(
         )
         assert lacking.name in str(caught.value)
     complete = make("m", 1)
-    assert find_run("m", runs) == complete
+    with pytest.warns(UserWarning, match=r"; an earlier run is used"):
+        assert find_run("m", runs) == complete
     assert find_run(id_of(lacking), runs) == lacking
     assert find_run("latest", runs) == lacking
 
@@ -132,7 +133,8 @@ def test_a_complete_run_does_not_stand_behind_a_partial_rescored_one(
     parent = make("m", 1)
     fingerprint = evalkit.read_run(parent).fingerprint
     child = make("m", 2, parent=fingerprint, status="partial")
-    assert find_run("m", tmp_path / "runs") == parent
+    with pytest.warns(UserWarning, match="is partial"):
+        assert find_run("m", tmp_path / "runs") == parent
     shutil.rmtree(child)
     child = make("m", 1, parent=fingerprint)
     assert find_run("m", tmp_path / "runs") == child

@@ -80,7 +80,7 @@ def test_a_run_that_is_there_is_kept_beside_a_new_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("model", "shown"),
-    [("org/model:2", "org_model_2"), ("\udcff ..", "__.."), ("m" * 99, "m" * 60)],
+    [("org/model:2", "org_model_2"), ("\udcff ..", "_ .."), ("m" * 99, "m" * 60)],
 )
 def test_a_model_has_any_name(tmp_path: Path, model: str, shown: str) -> None:
     folder = result(model=model).save(tmp_path)

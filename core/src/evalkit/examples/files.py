@@ -96,7 +96,7 @@ def bind_file(path: Path, task: Any) -> BoundDataset:
     Returns:
         The bound data set, named after the file.
     """
-    name = re.sub(r"[^a-z0-9]+", "-", model_name(path).lower()).strip("-")[:62]
+    name = re.sub(r"[\W_]+", "-", model_name(path).lower()).strip("-")[:62]
     return _bound(name.strip("-") or "file", AS_FILE, path, task)
 
 

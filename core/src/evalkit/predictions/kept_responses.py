@@ -44,7 +44,9 @@ def keep_responses(responses: Responses) -> pl.DataFrame | None:
             return responses
         responses = responses.to_dicts()
     if not isinstance(responses, str | Path):
-        rows = (json.dumps(row, ensure_ascii=False, default=str) for row in responses)
+        texts = (json.dumps(row, ensure_ascii=False, default=str) for row in responses)
+        # half a surrogate pair becomes JSON's \uXXXX
+        rows = (text.encode("utf-8", "backslashreplace").decode() for text in texts)
         return pl.DataFrame({LINE: pl.Series([*rows], dtype=pl.String)})
     path = local_path(responses)
     try:

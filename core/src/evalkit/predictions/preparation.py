@@ -111,7 +111,7 @@ def prepare(
         DataError: Data or predictions cannot be read.
         PluginError: A plugin is broken.
     """
-    name = dataset.component.name
+    name = dataset.name
     progress(f"loading {name}", 0.0)
     watchers.tell("before_load", dataset=name, split=split)
     needed = None

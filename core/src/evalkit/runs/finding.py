@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +32,10 @@ LATEST = "latest"
 
 _ID = re.compile("[0-9a-f]{4,16}")
 _WAYS = "its path, the start of its id (4 characters or more), its model, MODEL@DATASET"
+
+
+_STACK = 5
+"""Calls from a warning up to the caller of this module."""
 
 
 class FoundRun(NamedTuple):
@@ -81,6 +86,9 @@ def find_run(reference: str | Path, folder: str | Path = "runs") -> Path:
     Raises:
         StorageError: There is no such run, none of the model's is complete, several
             ids begin so, or the path is of something else.
+
+    Warns:
+        UserWarning: A later run of the model is refused or partial.
     """
     return find_runs([reference], folder)[0].path
 
@@ -172,6 +180,13 @@ def _newest_of_model(name: str, place: _Place) -> FoundRun | None:
         raise StorageError(
             f"{name}: none of the {len(every)} runs of this model in {place.root} is "
             f"complete ({name_runs([run.path for run in every])}). Name one by its id"
+        )
+    if not every[0].is_named:
+        was = "was refused" if every[0].status == "refused" else "is partial"
+        warnings.warn(
+            f"the last evaluation of {name} {was} (run {every[0].run_id}); an earlier "
+            "run is used, which is complete",
+            stacklevel=_STACK,
         )
     return FoundRun(complete[0].path, name, complete[0], len(complete) - 1)
 

@@ -18,7 +18,6 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from evalkit.base.violations import Violation, shorten
 from evalkit.errors import StorageError
@@ -59,8 +58,8 @@ _SHOWN = 5
 _LONGEST_NAME = 120
 _LONGEST_MODEL = 60
 
-_UNSAFE = re.compile(r"[^\w.=,+-]", re.ASCII)
-"""Characters of a model's name that the name of a folder does not hold."""
+_UNSAFE = re.compile(r"[^\w.=,+ -]+", re.ASCII)
+"""Characters that not every file system takes in a name."""
 
 
 def run_folders(root: Path) -> Iterator[Path]:
@@ -189,11 +188,12 @@ def folder_name(name: str) -> str:
     Returns:
         The name itself where it is safe; else its safe characters and a digest.
     """
-    # %2F would be read as a slash again by some tools; file names may hold = and ,
-    safe = quote(name, safe="=,+ ", errors="surrogatepass").replace("%", "_")
-    if safe[:1] in (".", " "):
+    safe = _UNSAFE.sub("_", name)
+    if safe[:1] in (".", ""):
         safe = f"_{safe[1:]}"
-    if 0 < len(safe) <= _LONGEST_NAME and safe == name and "_" not in name:
+    # some file systems ignore case, or dots and blanks at the end
+    is_safe = safe == name == name.lower() == name.rstrip(". ") and "_" not in name
+    if is_safe and len(name) <= _LONGEST_NAME:
         return name
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"{safe[:_LONGEST_NAME]}-{digest}"

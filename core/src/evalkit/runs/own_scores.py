@@ -56,7 +56,7 @@ def own_scores(
         The scores, named `<dataset>#<name>`, of the whole set and of tags; those that
         are read alike together.
     """
-    name = dataset.component.name
+    name = dataset.name
     found: dict[BoundMetric, list[GroupScore]] = {}
     metrics: dict[tuple[str, float, bool | None], BoundMetric] = {}
     try:

@@ -89,8 +89,8 @@ class RunRecord(Part):
     predictions, see `counts`; there are no scores."""
     model: Annotated[Recorded[Text], Field(json_schema_extra={"minLength": 1})] = None
     """Name of the model."""
-    dataset: Recorded[Name] = None
-    """Name of the data set."""
+    dataset: Annotated[Recorded[Text], Field(json_schema_extra={"minLength": 1})] = None
+    """Name of the dataset, with the parameters that are not at their default."""
     task: Recorded[Name] = None
     """Name of the task."""
     split: Text = ""

@@ -246,8 +246,8 @@ class Component(Part):
     id: Annotated[
         str,
         text(
-            "^(tasks|datasets|metrics|perturbations|annotators|adapters)"
-            "/[a-z0-9]+(-[a-z0-9]+)*$"
+            "^((tasks|metrics|perturbations|annotators|adapters)"
+            "/[a-z0-9]+(-[a-z0-9]+)*|datasets/.+)$"
         ),
     ]
     distribution: Text = ""

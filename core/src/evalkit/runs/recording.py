@@ -159,7 +159,7 @@ def _record(
         format=FORMAT_VERSION,
         status="refused" if is_refused else "partial" if is_partial else "complete",
         model=model,
-        dataset=parts.dataset.component.name,
+        dataset=parts.dataset.name,
         task=parts.task.component.name,
         split=options.split,
         headline=None if is_refused else headline_name(parts.scored),

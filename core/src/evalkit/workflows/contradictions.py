@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalkit.base.columns import all_named
-from evalkit.base.names import metric_of
+from evalkit.base.names import metric_of, score_name
 from evalkit.errors import EvalkitError
 from evalkit.runs.folders import (
     EXAMPLES_FILE,
@@ -74,7 +74,12 @@ def unlooked_at(record: RunRecord) -> Iterator[str]:
 def _other_names(record: RunRecord) -> Iterator[str]:
     """Say which names and which status the record holds are not those of its parts."""
     for key, kind in (("dataset", "datasets"), ("task", "tasks")):
-        names = [each.name for each in record.components if each.kind == kind]
+        names = [
+            name
+            for each in record.components
+            if each.kind == kind
+            for name in (each.name, score_name(each.name, each.parameters))
+        ]
         if getattr(record, key) not in names:
             yield f"{RUN_FILE}: {key} is not the one of its components"
     names = record.metric_names

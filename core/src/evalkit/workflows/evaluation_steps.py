@@ -88,7 +88,7 @@ class Asked:
 
     def tell(self, event: str, **facts: Any) -> None:
         """Tell the observers what happens to the data set."""
-        self.watchers.tell(event, dataset=self.dataset.component.name, **facts)
+        self.watchers.tell(event, dataset=self.dataset.name, **facts)
 
 
 def bind(

@@ -103,7 +103,7 @@ def test_what_is_not_known_is_said_on_the_standard_error(invoke: Invoke) -> None
 def test_an_unknown_run_is_an_error(invoke: Invoke) -> None:
     done = invoke("cite", "zz")
     assert done.exit_code == 1
-    assert done.stderr.startswith("evalkit: error: there is no run 'zz' in runs, ")
+    assert done.stderr.startswith("evalkit: error: there is no run 'zz' in runs ")
     assert invoke("cite", "latest", "-o", "nowhere").exit_code == 1
 
 

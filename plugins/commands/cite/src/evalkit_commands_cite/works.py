@@ -100,7 +100,8 @@ def _data(result: Result) -> tuple[Work, list[str]]:
     """Return the data, and what is not known of them."""
     from evalkit.catalog import WITHOUT_PLUGIN
 
-    data, name = result.record.data, f"datasets/{result.dataset}"
+    data = result.record.data
+    [name] = [c.id for c in result.record.components if c.kind == "datasets"]
     work = Work(
         name,
         data.version,

@@ -63,7 +63,7 @@ def test_runs_are_listed_newest_first(
         f"{newer.name[-8:]}  2025-03-01 09:11  tiny     perfect  accuracy  100 %  "
         "[34, 100]  2  partial\n"
         f"{older.name[-8:]}  2025-03-01 09:10  tiny     three    accuracy   75 %   "
-        "[24, 99]  4  complete\n"
+        "[30, 95]  4  complete\n"
     )
 
 
@@ -85,6 +85,8 @@ def test_json_holds_the_main_score_in_full(
         "status": "complete",
         "parent": None,
         "confidence": 0.95,
+        "perturbation": None,
+        "original": None,
     }
     assert tuple(headline) == Score._fields
     assert (headline["value"], headline["n"]) == (0.75, 4)

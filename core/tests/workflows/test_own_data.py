@@ -40,7 +40,10 @@ MOODY_SAID = [{"key": row["key"], "pred": row["gold"]} for row in MOODY]
 
 
 def evaluate(data: Any = MOODY, said: Any = MOODY_SAID, **options: Any) -> Any:
-    return evalkit.evaluate(data=data, predictions=said, **{**MAPS, **options})
+    merged = {**MAPS, **options}
+    names = ("map", "map_predictions", "normalise", "extract")
+    rows = Rows(**{name: merged.pop(name) for name in names if name in merged})
+    return evalkit.evaluate(data=data, predictions=said, rows=rows, **merged)
 
 
 @pytest.mark.slow
@@ -48,7 +51,7 @@ def test_rows_and_tables_are_one_run() -> None:
     table = pl.DataFrame(MOODY)
     found = [evaluate(each) for each in (MOODY, iter(MOODY), table, table.lazy())]
     found.append(evaluate(table.to_arrow()))
-    found.append(evalkit.evaluate(MOODY, MOODY_SAID, **MAPS))
+    found.append(evaluate(MOODY, MOODY_SAID))
     assert {each["accuracy"].value for each in found} == {1.0}
     assert {each.dataset for each in found} == {"data"}
     assert len({each.run_id for each in found}) == 1
@@ -62,10 +65,7 @@ def test_a_mapping_is_recorded_as_adapters() -> None:
     [of_data], [of_predictions] = record.data.adapters, record.predictions.adapters
     assert (of_data.kind, of_data.configuration) == ("map-fields", MAPS["map"])
     assert of_predictions.configuration == MAPS["map_predictions"]
-    assert (
-        evaluate(rows=Rows(map={**MAPS["map"], "facet:s": "site"})).run_id
-        != record.run_id
-    )
+    assert evaluate(map={**MAPS["map"], "facet:s": "site"}).run_id != record.run_id
 
 
 @pytest.mark.parametrize("name", ["data.csv", "data.jsonl", "data.parquet"])
@@ -74,7 +74,7 @@ def test_files_are_mapped_alike(tmp_path: Path, name: str) -> None:
     write = {"csv": frame.write_csv, "jsonl": frame.write_ndjson}
     write.get(path.suffix[1:], frame.write_parquet)(path)
     fields = {**MAPS["map"], "facet:site": "site"}
-    result = evaluate(path, rows=Rows(map=fields))
+    result = evaluate(path, map=fields)
     assert result["accuracy"].value == 1.0
     tags = set(result.by_tag["tag"].drop_nulls())
     assert {"site:a", "site:b", "site:c"} <= tags
@@ -92,12 +92,12 @@ def test_cells_of_csv_are_read_as_their_fields_are(tmp_path: Path) -> None:
 
 def test_missing_keys_are_named_at_once_with_what_would_mend_them() -> None:
     with pytest.raises(SchemaError) as caught:
-        evaluate(rows=Rows(map={}))
+        evaluate(map={})
     wanted = "no example has an id ('uid' or 'id'), 'statement' or 'label' (the right"
     assert wanted in str(caught.value)
     assert caught.value.mapping == MAPS["map"]
     with pytest.raises(AlignmentError) as refused:
-        evaluate(rows=Rows(map_predictions={}))
+        evaluate(map_predictions={})
     assert "no row has 'id' or 'label'; rows have 'key', 'pred', which" in str(
         refused.value
     )
@@ -108,7 +108,7 @@ def test_strange_and_repeated_rows_do_not_hide_what_all_rows_lack() -> None:
     said = [*MOODY_SAID, {**MOODY_SAID[0]}, {**MOODY_SAID[0], "key": "elsewhere"}]
     problem = "no row has 'label'; rows have 'pred'"
     with pytest.raises(AlignmentError, match=problem) as refused:
-        evaluate(said=said, rows=Rows(map_predictions={"id": "key"}))
+        evaluate(said=said, map_predictions={"id": "key"})
     assert refused.value.mapping == {"label": "pred"}
 
 
@@ -116,7 +116,7 @@ def test_a_mend_of_some_keys_only_is_not_offered_as_a_whole(tmp_path: Path) -> N
     path = tmp_path / "samples.jsonl"
     path.write_text('{"doc_id": {}, "target": "positive", "resps": []}\n')
     with pytest.raises(SchemaError, match="--map label=target") as caught:
-        evaluate(path, rows=Rows(map={}))
+        evaluate(path, map={})
     assert str(caught.value).endswith(
         "; `evalkit list adapters` shows what reads files that other programs wrote"
     )
@@ -129,7 +129,7 @@ def test_values_tell_the_column_of_labels_and_rule_out_ids() -> None:
         for n, row in enumerate(MOODY)
     ]
     with pytest.raises(SchemaError) as caught:
-        evaluate(rows, rows=Rows(map={}))
+        evaluate(rows, map={})
     assert caught.value.mapping == {
         "id": "#row",
         "statement": "sentence",
@@ -144,7 +144,7 @@ def test_names_that_look_like_patterns_are_names_where_keys_are_missing(
 ) -> None:
     rows = [{name: row["gold"], "sentence": "x"} for row in MOODY]
     with pytest.raises(SchemaError) as caught:
-        evaluate(rows, rows=Rows(map={}))
+        evaluate(rows, map={})
     assert caught.value.mapping == {
         "id": "#row",
         "statement": "sentence",
@@ -162,11 +162,11 @@ def test_a_column_that_no_row_has_is_an_error(place: str) -> None:
 def test_labels_are_normalised_on_both_sides_and_it_is_recorded() -> None:
     rows = [{**row, "gold": f" {str(row['gold']).upper()}"} for row in MOODY]
     said = [{**row, "pred": str(row["pred"]).title()} for row in MOODY_SAID]
-    result = evaluate(rows, said, rows=Rows(normalise="labels"))
+    result = evaluate(rows, said, normalise="labels")
     assert result["accuracy"].value == 1.0
     kinds = [each.kind for each in result.record.data.adapters]
     assert kinds == ["map-fields", "normalise-labels"]
-    assert evaluate(rows=Rows(normalise="labels")).run_id != evaluate().run_id
+    assert evaluate(normalise="labels").run_id != evaluate().run_id
 
 
 def test_normalising_is_offered_where_it_mends_all_rows_and_only_then() -> None:
@@ -264,19 +264,14 @@ def test_rows_counted_from_0_are_named_where_the_data_are_counted_from_1() -> No
     fields = {**MAPS["map"], "id": "#row"}
     said = [{**row, "key": n} for n, row in enumerate(MOODY_SAID)]
     with pytest.raises(AlignmentError, match="the data has the ids 1 to 12, and "):
-        evaluate(said=said, rows=Rows(map=fields))
+        evaluate(said=said, map=fields)
     [notice] = [
         text
-        for text in evaluate(
-            said=said, rows=Rows(map=fields), on_missing="wrong"
-        ).notices
+        for text in evaluate(said=said, map=fields, on_missing="wrong").notices
         if "count the rows from 0" in text
     ]
     assert notice.endswith("--map 'id=#row0' numbers the data from 0")
-    assert (
-        evaluate(said=said, rows=Rows(map={**fields, "id": "#row0"}))["accuracy"].value
-        == 1.0
-    )
+    assert evaluate(said=said, map={**fields, "id": "#row0"})["accuracy"].value == 1.0
     others = evaluate(said=[*MOODY_SAID, {"key": "0x", "pred": "positive"}])
     assert not [text for text in others.notices if "rows from 0" in text]
 
@@ -293,7 +288,7 @@ def test_probabilities_in_columns_are_named_and_can_be_used() -> None:
         "prob.negative": "Prob_Negative",
         "prob.neutral": "neutral-score",
     }
-    used = evaluate(said=said, rows=Rows(map_predictions=fields))
+    used = evaluate(said=said, map_predictions=fields)
     assert not any("look like prob" in n for n in used.notices)
     assert used.examples["prob"].null_count() == 0
     hidden = evaluate(said=said, include_examples=False)

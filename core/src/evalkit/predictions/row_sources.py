@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from evalkit.examples.row_stages import DataSource, RowStage, source_for
+from evalkit.examples.table import Examples
+from evalkit.plugins.attribute_owners import find_owner
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.registry import Registry
+from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.answer_readers import AnswerReader
 from evalkit.predictions.systems import System, read_system, system_file
 
@@ -71,6 +74,24 @@ class RowSource(DataSource, Protocol):
             extract: What took the answers out; used where it names nothing.
         """
 
+    def diagnose(
+        self,
+        dataset: BoundDataset,
+        task: BoundTask,
+        examples: Examples,
+        alignment: Alignment,
+        registry: Registry,
+    ) -> Sequence[str]:
+        """Say what would read responses that were refused.
+
+        Args:
+            dataset: The data set.
+            task: Its task.
+            examples: The examples, each as often as there are replications.
+            alignment: The outcome of their responses.
+            registry: Where plugins are found.
+        """
+
     def of_copies(self, registry: Registry) -> RowStage | None:
         """Return what perturbed copies go through.
 
@@ -107,3 +128,26 @@ def bind_rows(
     if source is None:
         return BoundRows(dataset)
     return source.bind(dataset, task, system, where, registry)
+
+
+def diagnose(
+    dataset: BoundDataset,
+    task: BoundTask,
+    examples: Examples,
+    alignment: Alignment,
+    registry: Registry,
+) -> Sequence[str]:
+    """Say what would read responses that were refused, as far as anybody knows.
+
+    Args:
+        dataset: The data set.
+        task: Its task.
+        examples: The examples, each as often as there are replications.
+        alignment: The outcome of their responses.
+        registry: Where plugins are found.
+    """
+    owner = find_owner("tasks", "extract")
+    if owner is None:
+        return ()
+    source: RowSource = owner(None, None)
+    return source.diagnose(dataset, task, examples, alignment, registry)

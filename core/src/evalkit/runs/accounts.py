@@ -155,7 +155,10 @@ def _adapted_hint(alignment: Alignment) -> list[str]:
 
 
 def refusal_message(
-    result: Result, refused: Sequence[str], alignment: Alignment
+    result: Result,
+    refused: Sequence[str],
+    alignment: Alignment,
+    diagnosis: Sequence[str] = (),
 ) -> str:
     """Say why predictions were refused, with the first few rows of each kind.
 
@@ -163,6 +166,7 @@ def refusal_message(
         result: The refused result.
         refused: The reasons.
         alignment: The problems.
+        diagnosis: What would mend them.
 
     Returns:
         Several lines.
@@ -192,7 +196,8 @@ def refusal_message(
         f"  notice: {notice}"
         for notice in _undeclared_notices(alignment, str(result.task))
     ]
-    lines += [f"  notice: {text}" for text in result.notices if is_about_forms(text)]
+    of_forms = [text for text in result.notices if is_about_forms(text)]
+    lines += [f"  notice: {text}" for text in (*of_forms, *diagnosis)]
     if result.record.predictions.adapters:
         lines += _adapted_hint(alignment)
     lines += _normalising_hint(result, alignment)

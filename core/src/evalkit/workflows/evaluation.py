@@ -16,7 +16,7 @@ from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import OnDuplicate, OnProblem
 from evalkit.predictions.column_stages import ColumnStage
 from evalkit.predictions.preparation import Predictions, changed_by
-from evalkit.predictions.row_sources import RowSource
+from evalkit.predictions.row_sources import RowSource, diagnose
 from evalkit.runs.accounts import refusal_message
 from evalkit.runs.recording import make_result
 from evalkit.runs.remote import check_place
@@ -228,7 +228,11 @@ def evaluate_with(
             progress("writing the run", 0.95)
             write(result, out, watchers)
         if refused:
-            message = refusal_message(result, refused, prepared.alignment)
+            diagnosis = diagnose(
+                *(asked.dataset, asked.task, prepared.examples, prepared.alignment),
+                registry,
+            )
+            message = refusal_message(result, refused, prepared.alignment, diagnosis)
             absent = prepared.alignment.absent
             raise AlignmentError(message, result, absent and absent.mapping)
         return result

@@ -19,7 +19,7 @@ from evalkit.predictions.preparation import (
     prepare,
 )
 from evalkit.predictions.problems import Problems
-from evalkit.predictions.row_sources import RowSource
+from evalkit.predictions.row_sources import RowSource, diagnose
 from evalkit.predictions.written_forms import label_notices, number_notices
 from evalkit.reading.given_rows import rows_of
 from evalkit.runs.accounts import alignment_notices
@@ -182,17 +182,20 @@ def validate_with(
         answers=answers,
     )
     examples, alignment = prepared.examples, prepared.alignment
+    refusals = alignment.refusal(options.policies) or _unscored(alignment.counts)
+    of_task = (bound, bound_task, examples, alignment, resolver.registry)
     return Validation(
         *names,
         model,
         alignment.counts,
         alignment.problems,
-        alignment.refusal(options.policies) or _unscored(alignment.counts),
+        refusals,
         [
             *examples.notices,
             *label_notices(examples, alignment),
             *number_notices(examples.frame["answer"], alignment.predictions),
             *alignment_notices(alignment, options.policies, names[1]),
+            *(diagnose(*of_task) if refusals else ()),
             *probability_notices(
                 alignment.undeclared, examples.labels, bound_task.Output.model_fields
             ),

@@ -322,17 +322,6 @@ def test_runs_of_parts_are_put_together(tmp_path: Path) -> None:
     assert merged.record.extraction == whole.record.extraction
 
 
-def test_extractors_that_would_read_more_are_named_and_not_used() -> None:
-    said = _said([f"Answer: {letter}" for letter in "ABCDABC"] + ["?"])
-    result = evalkit.evaluate(Towns, said)
-    [notice] = [each for each in result.notices if "--extract" in each]
-    assert notice.startswith("8 of 8 responses have no valid answer; of them, ")
-    assert "--extract choice reads 7" in notice
-    assert result["accuracy"].value == 0
-    fine = evalkit.evaluate(Towns, _said(_TOWNS * 2))
-    assert not any("--extract" in each for each in fine.notices)
-
-
 @pytest.mark.slow
 def test_a_refusal_names_them_too() -> None:
     rows = [{"uid": str(n), "statement": "x", "label": "positive"} for n in range(20)]

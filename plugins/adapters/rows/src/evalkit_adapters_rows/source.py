@@ -14,8 +14,10 @@ from evalkit.errors import (
     PluginContractError,
     UnknownPluginError,
 )
+from evalkit.examples.table import Examples
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.registry import Registry
+from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.row_sources import BoundRows, RowSource
 from evalkit.predictions.systems import System
 from evalkit_adapters_rows.extractors import ChosenBy, Extraction, as_extraction
@@ -24,6 +26,8 @@ from evalkit_adapters_rows.mapping import mapped_facets
 from evalkit_adapters_rows.normalised import normalised
 from evalkit_adapters_rows.normalising import check_normalise
 from evalkit_adapters_rows.pipelines import Pipeline, joined, pipeline
+from evalkit_adapters_rows.stages import bind_stages
+from evalkit_adapters_rows.suggesting import suggestions
 
 NO_EXTRACTOR = "none"
 """What a user says who wants none, though the data set or the task declares some."""
@@ -104,7 +108,7 @@ class Rows:
     def recorded(
         self, stages: Sequence[Mapping[str, Any]], registry: Registry
     ) -> Pipeline:
-        """Return the adapters that a run recorded.
+        """Return the adapters or extractors that a run recorded.
 
         Args:
             stages: Kind and configuration of each.
@@ -113,7 +117,7 @@ class Rows:
         Raises:
             PluginError: An adapter is unknown or broken.
         """
-        return pipeline(stages, registry)
+        return Pipeline(bind_stages(stages, registry))
 
     def bind(
         self,
@@ -163,6 +167,25 @@ class Rows:
         if self.extract is None:
             found.extract = extract
         return found
+
+    def diagnose(
+        self,
+        dataset: BoundDataset,
+        task: BoundTask,
+        examples: Examples,
+        alignment: Alignment,
+        registry: Registry,
+    ) -> list[str]:
+        """Say which extractors would read responses that were refused.
+
+        Args:
+            dataset: The data set.
+            task: Its task.
+            examples: The examples, each as often as there are replications.
+            alignment: The outcome of their responses.
+            registry: Where installed extractors are found.
+        """
+        return suggestions(dataset, task, examples, alignment, registry)
 
     def of_copies(self, registry: Registry) -> Pipeline | None:
         """Return what perturbed copies go through.

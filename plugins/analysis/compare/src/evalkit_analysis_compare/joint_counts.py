@@ -34,14 +34,7 @@ class Labels(NamedTuple):
 
 
 class JointCounts:
-    """Counts of (gold label, first's label, second's label) of one group.
-
-    Args:
-        statistics: Of either model: `example`, the two labels and a count of 1.
-        labels: Names of the columns.
-        known: All labels that a prediction may be of.
-        seed_parts: The seed, and the metric that the numbers are drawn for.
-    """
+    """Counts of (gold label, first's label, second's label) of one group."""
 
     def __init__(
         self,
@@ -142,12 +135,7 @@ class JointCounts:
         return self._exchanged(both, straight, turned), shares
 
     def swap(self, start: int, replicates: int) -> SumPair:
-        """Swap the labels of about every other example between the models.
-
-        Args:
-            start: Number of the first swap.
-            replicates: How many swaps.
-        """
+        """Swap the labels of about every other example between the models."""
         counts = self._cells["n"].to_numpy()
         end = start + replicates
         blocks = range(start // _SWAP_BLOCK, -(-end // _SWAP_BLOCK))
@@ -159,13 +147,7 @@ class JointCounts:
     def _exchanged(
         self, cells: pl.DataFrame, straight: Integers, turned: Integers
     ) -> SumPair:
-        """Count labels where some examples of each cell are exchanged.
-
-        Args:
-            cells: Gold label and those of the models, of shape (cells,).
-            straight: How many examples keep their labels, of shape (swaps, cells).
-            turned: How many exchange them, of the same shape.
-        """
+        """Count labels where examples of each cell keep or exchange them, by swap."""
         gold, predicted, counts = self._labels
         names = pl.concat([cells.select("gold", label=model) for model in ("a", "b")])
         tables = names.unique().sort("gold", "label").with_row_index("place")

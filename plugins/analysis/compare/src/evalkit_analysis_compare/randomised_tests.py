@@ -55,11 +55,7 @@ class SwapCount(NamedTuple):
         return (1 + self.hits) / (1 + self.swaps)
 
     def is_clear(self, level: float) -> bool:
-        """Tell whether more swaps would hardly turn the decision at a level.
-
-        Args:
-            level: The level, above 0 and below 1.
-        """
+        """Tell whether more swaps would hardly turn the decision at a level."""
         expected = level * self.swaps
         if self.hits == 0:
             return expected >= _ENOUGH_WITHOUT_HIT
@@ -70,17 +66,10 @@ class SwapCount(NamedTuple):
 def go_on(
     count: Callable[[int, int], SwapCount], begun: SwapCount, made: int, level: float
 ) -> SwapCount:
-    """Swap on until the decision at a level is clear.
+    """Swap on until the decision at a level is clear, at most `MOST_SWAPS` times.
 
-    Args:
-        count: Counts the hits of some swaps, given the number of the first one and how
-            many.
-        begun: What the swaps that were made gave.
-        made: How many swaps were made, counting undefined ones.
-        level: The level of the decision.
-
-    Returns:
-        What all swaps gave; at most `MOST_SWAPS`, or as many as were begun with.
+    `count` takes the number of the first swap and how many, and counts their hits;
+    `begun` is what the first `made` swaps gave.
     """
     most = min(MOST_SWAPS, math.ceil(_ENOUGH_EXPECTED / level))
     found = begun

@@ -29,28 +29,14 @@ SwapDifferences = Mapping[str, Floats]
 
 
 class AllSwaps:
-    """The differences after all possible swaps.
-
-    Args:
-        values: The differences, of shape (swaps,) each.
-        weights: How likely each swap is, of shape (swaps,).
-    """
+    """The differences after all possible swaps."""
 
     def __init__(self, values: SwapDifferences, weights: Floats) -> None:
         self._values = values
         self._weights = weights
 
     def test(self, name: str, value: float, level: float) -> Significance | str:
-        """Test one score.
-
-        Args:
-            name: Name of the score within the metric.
-            value: Its observed difference.
-            level: Not needed, as nothing is random.
-
-        Returns:
-            The test, or why there is none.
-        """
+        """Return the test of one score, or why there is none."""
         swapped = self._values.get(name, np.empty(0))
         if not len(swapped):
             return UNDEFINED
@@ -69,10 +55,8 @@ class AllSwaps:
 class RandomSwaps:
     """The differences after random swaps, of which more are made when needed.
 
-    Args:
-        make: Makes some swaps, given the number of the first one and how many.
-        begun: How many are made in any case.
-        units: How many units would make a difference.
+    `make` takes the number of the first swap and how many; `begun` are made in any
+    case; `units` are those that would make a difference.
     """
 
     def __init__(
@@ -88,16 +72,7 @@ class RandomSwaps:
         self._made = begun
 
     def test(self, name: str, value: float, level: float) -> Significance | str:
-        """Test one score.
-
-        Args:
-            name: Name of the score within the metric.
-            value: Its observed difference.
-            level: Level that the test must decide at.
-
-        Returns:
-            The test, or why there is none.
-        """
+        """Return the test of one score, or why there is none."""
         count = partial(self._count, name, abs(value) * (1 - _SLACK))
         begun = count(0, self._begun)
         if begun.swaps <= self._begun / 2:

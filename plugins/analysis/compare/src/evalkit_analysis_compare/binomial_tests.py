@@ -32,6 +32,7 @@ def mcnemar(only_first: int, only_second: int) -> McNemar:
     fewer, more = sorted((only_first, only_second))
     if fewer == more:
         return McNemar(1.0, 1.0)
-    up_to = float(betainc(more, fewer + 1, 0.5))
+    # one more of one kind: exactly half of the distribution
+    up_to = 0.5 if more == fewer + 1 else float(betainc(more, fewer + 1, 0.5))
     below = float(betainc(more + 1, fewer, 0.5)) if fewer else 0.0
     return McNemar(min(1.0, 2 * up_to), min(1.0, up_to + below))

@@ -43,8 +43,8 @@ ERRORS = {
 FUNCTIONS = {
     *("evaluate", "find_components", "find_run", "metric"),
     "read_run",
-    *("merge", "rescore", "score", "validate"),
-    *("verify", "evaluate_with", "validate_with"),
+    *("rescore", "score", "validate"),
+    *("evaluate_with", "validate_with"),
 }
 CLASSES = {
     "Annotation",
@@ -68,7 +68,6 @@ CLASSES = {
     "TryAgain",
     "Unparsed",
     "Validation",
-    "Verification",
     "Violation",
 }
 MARKERS = {"FilePath", "hookimpl"}

@@ -29,7 +29,8 @@ MODULES = (
 )
 
 PACKAGES = (
-    *("evalkit_analysis_compare", "evalkit_commands_perturb", "evalkit_models_base"),
+    *("evalkit_analysis_compare", "evalkit_analysis_upkeep"),
+    *("evalkit_commands_perturb", "evalkit_models_base"),
     *("evalkit_models_base.services", "evalkit_schemas_standard", "evalkit_testing"),
 )
 """Distributions beside core whose names the reference has."""

@@ -54,14 +54,11 @@ if TYPE_CHECKING:
     from evalkit.workflows.evaluation import evaluate as evaluate
     from evalkit.workflows.evaluation import evaluate_with as evaluate_with
     from evalkit.workflows.lists import score as score
-    from evalkit.workflows.merging import merge as merge
     from evalkit.workflows.options import EvaluationOptions as EvaluationOptions
     from evalkit.workflows.rescoring import rescore as rescore
     from evalkit.workflows.validation import Validation as Validation
     from evalkit.workflows.validation import validate as validate
     from evalkit.workflows.validation import validate_with as validate_with
-    from evalkit.workflows.verification import Verification as Verification
-    from evalkit.workflows.verification import verify as verify
 
     __version__: str
 else:
@@ -94,11 +91,9 @@ else:
             "storage.datasets": "Dataset",
             "workflows.evaluation": "evaluate evaluate_with",
             "workflows.lists": "score",
-            "workflows.merging": "merge",
             "workflows.options": "EvaluationOptions",
             "workflows.rescoring": "rescore",
             "workflows.validation": "Validation validate validate_with",
-            "workflows.verification": "Verification verify",
         },
     )
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from evalkit.predictions.problems import STATUSES as STATUSES
     from evalkit.scoring.grouping import UNTAGGED as UNTAGGED
     from evalkit.scoring.replications import count_incomplete as count_incomplete
-    from evalkit.workflows.compared_scores import Difference as Difference
     from evalkit.workflows.regrouping import score_crossings as score_crossings
     from evalkit.workflows.whole_rows import WholeRows as WholeRows
     from evalkit.workflows.whole_rows import load_whole_rows as load_whole_rows
@@ -52,6 +51,5 @@ else:
             "scoring.replications": "count_incomplete",
             "workflows.regrouping": "score_crossings",
             "workflows.whole_rows": "WholeRows load_whole_rows",
-            "workflows.compared_scores": "Difference",
         },
     )

@@ -9,8 +9,8 @@ import pytest
 
 import evalkit
 from evalkit.catalog import component_of_file, local_plugins_known, run_file
-from evalkit.plugins.libraries import hash_files, source_hash
 from evalkit.plugins.local_plugins import local_plugins
+from evalkit.plugins.source_files import hash_files, source_hash
 
 CODE = "def get_half(predictions, targets):\n    return 0.5\n"
 

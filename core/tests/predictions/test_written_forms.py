@@ -214,7 +214,6 @@ def test_gold_labels_that_look_like_missing_values_are_named(unset: str) -> None
     ]
     [hidden] = notices_of(answers, answers, include_examples=False)
     assert hidden.startswith("3 gold labels are a text, as tables write ")
-    assert written_forms.is_about_gold_forms(hidden)
     # a label that means something
     assert notices_of(*[times({"yes": 20, "None": 20, "NA": 3})] * 2) == []
 
@@ -323,62 +322,3 @@ def test_examples_alone_are_validated_as_far_as_they_are_chosen() -> None:
     [notice] = evalkit.validate(data, limit=8, registry=REGISTRY).notices
     assert "'yes' (6), 'Yes' (2)" in notice
     assert evalkit.validate(data, limit=6, registry=REGISTRY).notices == []
-
-
-def test_forms_are_counted_over_all_merged_parts() -> None:
-    answers = times({"yes": 6, "Yes": 6})
-    uids = [str(k) for k in range(12)]
-    for kept in (True, False):
-        parts = [
-            evalkit.evaluate(
-                data_of(answers),
-                responses(answers),
-                metrics=["match"],
-                filters={"uid": chosen},
-                model="m",
-                registry=REGISTRY,
-                include_examples=kept,
-            )
-            for chosen in (uids[:8], uids[8:])
-        ]
-        assert [HOW in " ".join(part.notices) for part in parts] == [True, False]
-        merged = evalkit.merge(parts, dataset="both", registry=REGISTRY)
-        [notice] = [text for text in merged.notices if HOW in text]
-        assert ("'Yes' (6), 'yes' (6)" in notice) == kept
-
-
-def test_numbers_written_otherwise_are_counted_over_all_merged_parts() -> None:
-    answers, given = ["5", "6", "7", "8"], ["5.0", "6.0", "7.0", "8"]
-    for kept in (True, False):
-        parts = [
-            evalkit.evaluate(
-                data_of(answers),
-                responses(given),
-                metrics=["match"],
-                filters={"uid": chosen},
-                model="m",
-                registry=REGISTRY,
-                include_examples=kept,
-            )
-            for chosen in (["0", "1"], ["2", "3"])
-        ]
-        merged = evalkit.merge(parts, dataset="both", registry=REGISTRY)
-        told = [text for text in merged.notices if "written otherwise" in text]
-        assert [text.split()[0] for text in told] == (["3"] if kept else ["2", "1"])
-
-
-def test_a_million_answers_take_no_python_for_each(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    quoted: list[str] = []
-
-    def quote(label: str) -> str:
-        quoted.append(label)
-        return label
-
-    monkeypatch.setattr(written_forms, "_quoted", quote)
-    answers = pl.Series("answer", ["yes", "no", "No"] * 100_000)
-    frame = pl.DataFrame({"id": range(len(answers)), "answer": answers})
-    notices = written_forms.merged_form_notices(frame, None, "one", ())
-    assert len(notices) == 1
-    assert quoted == ["No", "no"]

@@ -39,7 +39,6 @@ def test_an_older_run_gets_the_defaults_and_shows_only_what_it_recorded() -> Non
     assert (record.min_n, record.interval_rules, record.merged) == (1, 1, ())
     assert (record.answer_kind, record.core, record.timings) == (None, None, None)
     assert record.metric_names == ["f1:label=a"]
-    assert record.metrics[0].libraries is None
     assert record.policies.counted == ["scored"]
     assert record.counts.missing == 0
     assert record.to_dict() == OLDEST
@@ -66,14 +65,12 @@ def test_what_may_be_changed_are_fields_of_a_record() -> None:
     assert set(Changes.__annotations__) <= set(RunRecord.model_fields)
 
 
-def test_the_identity_of_a_component_leaves_out_libraries_alone() -> None:
+def test_the_identity_of_a_component_leaves_out_defaults() -> None:
     found = {
         **{"id": "metrics/f1", "distribution": "d", "version": "1"},
         **{"parameters": {"labels": ["a"]}, "source_sha256": None},
     }
-    component = recorded.Component.model_validate(
-        {**found, "libraries": {"numpy": "2"}}
-    )
+    component = recorded.Component.model_validate(found)
     assert component.identity == found
     assert (component.kind, component.name) == ("metrics", "f1")
     assert component.reference == "f1@d"

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from engine_runs import install, predictions
 
 import evalkit
 from evalkit import EvalkitError, PluginError, Result, StorageError
@@ -22,7 +23,6 @@ from evalkit.runs.tables import (
 )
 from evalkit.scoring.records import ScoringSettings
 
-from ..engine_runs import install, predictions
 from ..engine_tables import bound
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from engine_runs import install, predictions, scores_of
 
 import evalkit
 from evalkit import Metric, MetricError, Result
@@ -13,7 +14,6 @@ from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.passes import metric_statistics
 from evalkit.scoring.records import ScoringSettings
 
-from ..engine_runs import install, predictions, scores_of
 from ..engine_tables import Mean, Share, bound, main_score, make_groups, make_table
 
 

@@ -8,19 +8,18 @@ from typing import Any
 
 import pytest
 from edited_runs import write_record
-
-import evalkit
-from evalkit import EvalkitError, Metric, PluginError, Result, StorageError
-from evalkit.examples.fingerprints import DataIdentity
-from evalkit.runs.score_columns import Score
-
-from ..engine_runs import (
+from engine_runs import (
     EVERY_KIND,
     install,
     predictions,
     scores_of,
     write_predictions,
 )
+
+import evalkit
+from evalkit import EvalkitError, Metric, PluginError, Result, StorageError
+from evalkit.examples.fingerprints import DataIdentity
+from evalkit.runs.score_columns import Score
 
 Run = Callable[..., Result]
 

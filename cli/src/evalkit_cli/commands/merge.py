@@ -60,16 +60,16 @@ def merge_command(
       evalkit merge 3f2a 91bc
       evalkit merge runs/part-1/* runs/part-2/* --dataset whole --model my-model
 
-    Neither data nor predictions are needed: what is merged are the statistics that the
-    runs keep. Scores and intervals are those of a single run over all examples. Runs
-    that share examples, or were made in other ways, are refused.
+    Neither data nor predictions are needed: the examples in the run folders are joined
+    and scored. Scores and intervals are those of a single run over all examples. Runs
+    that share examples, were made in other ways, or hold no answers are refused.
 
     Exit codes: 0 done; 1 an error, runs that do not go together, or a metric that
     failed; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
     if len(runs) < _FEWEST_RUNS:
         raise click.UsageError("name at least two runs (see `evalkit runs`).")
-    from evalkit import merge
+    from evalkit_analysis_upkeep import merge
     from evalkit_cli.printing.new_runs import print_new_run
 
     with plugin_output_to_stderr(), watched(quiet) as progress:

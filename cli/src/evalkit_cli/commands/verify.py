@@ -50,18 +50,16 @@ def verify_command(
       evalkit verify my-model -p my-model.jsonl
       evalkit verify runs/hatecheck/3f2a90c1d5e6b7f8 --jobs 4
 
-    Scores and intervals are computed from the answers and predictions in the run
-    folder, by the metrics that are installed now, once every file of it has the
-    SHA-256 that it was written with. What a run holds twice must be the same: its id
-    and what that is made of, statistics and scores of single examples, baselines. It
-    is also said what has changed since (versions, source code of plugins, versions of
-    the libraries that they use, the data), what was compared, and what was not.
+    First the SHA-256 of every file is checked. Then scores and intervals are computed
+    from the answers and predictions in the run folder, by the metrics that are
+    installed now. The report also says what has changed since: versions and source
+    files of plugins, and the data.
 
-    Exit codes: 0 all numbers that could be computed are the same; 1 some are not, none
-    could be computed, the run contradicts itself, the file of predictions is another
-    one, or an error; 2 wrong usage.
+    Exit codes: 0 all numbers that could be computed are the same; 1 some differ, none
+    could be computed, the file of predictions is another one, or an error; 2 wrong
+    usage.
     """  # noqa: D301 - click reads the backspace
-    from evalkit import verify
+    from evalkit_analysis_upkeep import verify
     from evalkit_cli.printing.verification_report import print_verification
 
     with plugin_output_to_stderr(), watched(quiet) as progress:

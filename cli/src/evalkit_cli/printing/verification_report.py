@@ -8,8 +8,7 @@ from evalkit_cli.printing.streams import echo
 from evalkit_cli.printing.tables import NO_VALUE, Rows, draw
 
 if TYPE_CHECKING:
-    from evalkit import Verification
-    from evalkit.reporting import Difference
+    from evalkit_analysis_upkeep import Difference, Verification
 
 _MOST_DIFFERENCES = 20
 
@@ -32,9 +31,8 @@ def print_verification(found: Verification, *, quiet: bool) -> None:
         if more > 0:
             echo(f"{more} more; --json gives all")
         echo()
-    for sentence in found.contradictions:
-        echo(f"contradiction: {sentence}")
-    _print_what_was_not_compared(found)
+    for metric, reason in found.unverified.items():
+        echo(f"{metric}: not computed again: {reason}")
     if quiet:
         return
     if not found.changes:
@@ -44,23 +42,8 @@ def print_verification(found: Verification, *, quiet: bool) -> None:
         echo(f"changed since: {change.what}: {then}, now {now}")
     echo(_data_in_words(found.data))
     echo(_predictions_in_words(found.predictions))
-    for what in found.compared:
-        echo(f"compared: {what}")
     for what in found.unchecked:
         echo(f"not checked: {what}")
-
-
-def _print_what_was_not_compared(found: Verification) -> None:
-    from evalkit.reporting import INTERVAL_RULES
-
-    if not found.compares_intervals:
-        echo(
-            "intervals: not compared: those of the run follow edition "
-            f"{found.interval_rules} of the rules, those of this evalkit edition "
-            f"{INTERVAL_RULES}"
-        )
-    for metric, reason in found.unverified.items():
-        echo(f"{metric}: not computed again: {reason}")
 
 
 def _in_a_sentence(found: Verification) -> str:
@@ -69,24 +52,17 @@ def _in_a_sentence(found: Verification) -> str:
         return f"{run}: no score could be computed again"
     scores = "1 score" if found.scores == 1 else f"{found.scores} scores"
     start = f"{run}: {scores} computed again"
-    if not found.differences and found.contradictions:
-        return f"{start}, the same within 1e-9, but the run contradicts itself"
     if not found.differences:
-        what = "all" if found.compares_intervals else "all values"
-        return f"{start}, {what} the same within 1e-9"
-    other = {
-        (each.metric, _whose(each)) for each in found.differences if not each.is_count
-    }
-    has_counts = any(each.is_count for each in found.differences)
-    counts = ", and other counts" if has_counts else ""
-    return f"{start}, {len(other)} of them with other numbers{counts}"
+        return f"{start}, all the same within 1e-9"
+    other = {(each.metric, _whose(each)) for each in found.differences}
+    return f"{start}, {len(other)} of them with other numbers"
 
 
 def _no_change(found: Verification) -> str:
     same = "no version and no source code that was compared has changed"
-    if not found.differences and not found.contradictions:
+    if not found.differences:
         return same
-    return f"{same}: the run folder may have been edited, or what was not checked"
+    return f"{same}: the run folder may have been edited"
 
 
 def _differences(found: Verification) -> Rows:

@@ -16,8 +16,8 @@ from evalkit.plugins.components import (
     Component,
     is_same_object,
 )
-from evalkit.plugins.libraries import RAN
 from evalkit.plugins.object_names import name_of
+from evalkit.plugins.source_files import RAN
 
 
 def component_of_file(kind: str, name: str, catalog: Catalog) -> Component:

@@ -16,28 +16,18 @@ from evalkit.base.json_text import dumps
 from evalkit.base.violations import shorten
 from evalkit.errors import PluginError
 from evalkit.plugins.bound import Bound, BoundMetric
-from evalkit.plugins.byte_code import modules_of_other_code
 from evalkit.plugins.components import NO_VERSION
 from evalkit.plugins.functions import FunctionMetric
-from evalkit.plugins.installations import describe_installation
-from evalkit.plugins.libraries import (
-    hash_files,
-    imported_libraries,
-    libraries_of,
-    source_files,
-    source_hash,
-)
 from evalkit.plugins.metadata import installed_header, required_distribution
+from evalkit.plugins.source_files import hash_files, source_files, source_hash
 from evalkit.plugins.sources import sha256_of
 
 NO_SCORES = (
-    *("__init__.py", "catalog.py", "reporting.py", "testing.py"),
-    *("plugins/byte_code.py", "plugins/displays.py", "plugins/installations.py"),
+    *("__init__.py", "catalog.py", "reporting.py"),
+    "plugins/displays.py",
     *("runs/finding.py", "runs/listing.py", "runs/moments.py"),
     *("runs/summaries.py", "runs/tag_scores.py", "runs/views.py"),
-    *("workflows/changed_code.py", "workflows/compared_scores.py"),
-    *("workflows/contradictions.py", "workflows/recounts.py"),
-    *("workflows/validation.py", "workflows/verification.py"),
+    "workflows/validation.py",
 )
 """Rooms and modules of core that compute nothing that a run holds."""
 
@@ -82,9 +72,6 @@ def describe_component(bound: Bound) -> dict[str, Any]:
         "version": component.version,
         "parameters": dict(bound.changed_parameters),
         "source_sha256": source_hash(_module_of(bound)),
-        "libraries": _libraries_of(bound),
-        "installation": _installation_of(bound),
-        "other_byte_code": modules_of_other_code(_module_of(bound)),
         **further,
     }
 
@@ -154,20 +141,6 @@ def _identified(value: Any) -> str:
         return value
     kinds = "pathlib.Path, a module or a text"
     raise TypeError(f"{shorten(value)}, which is no {kinds}")
-
-
-def _libraries_of(bound: Bound) -> dict[str, str]:
-    component = bound.component
-    if component.version == NO_VERSION:  # a user's script, and all that it plots with
-        return {}
-    imported = imported_libraries(_module_of(bound))
-    return dict(sorted((imported | libraries_of(component.requires)).items()))
-
-
-def _installation_of(bound: Bound) -> dict[str, Any]:
-    if bound.component.version == NO_VERSION:
-        return {"kind": "given"}
-    return describe_installation(bound.component.distribution)
 
 
 def describe_core() -> dict[str, Any]:

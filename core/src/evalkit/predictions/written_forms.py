@@ -115,35 +115,6 @@ def is_about_forms(notice: str) -> bool:
     return _HOW in notice
 
 
-def is_about_gold_forms(notice: str) -> bool:
-    """Tell whether a notice says that gold labels are written in several forms."""
-    return _ABOUT_GOLD.match(notice) is not None
-
-
-def merged_form_notices(
-    examples: pl.DataFrame,
-    labels: Sequence[str] | None,
-    kind: AnswerKind,
-    of_parts: Sequence[str],
-) -> list[str]:
-    """Say which gold labels of merged runs are written in several forms.
-
-    Args:
-        examples: The examples of all parts, with `answer` where they kept it.
-        labels: The declared labels; None where there are none.
-        kind: Shape of the answers.
-        of_parts: The notices of the parts, which are kept where answers are not known.
-
-    Returns:
-        At most one sentence where they are.
-    """
-    if "answer" not in examples.columns:
-        return [notice for notice in of_parts if is_about_gold_forms(notice)]
-    answers = examples.unique("id", maintain_order=True)["answer"]
-    counts = _label_counts(answers, labels, kind)
-    return [] if counts is None else _gold_notices(counts, show=True)
-
-
 def _label_counts(
     answers: pl.Series, labels: Sequence[str] | None, kind: AnswerKind
 ) -> pl.DataFrame | None:

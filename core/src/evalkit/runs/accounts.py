@@ -81,11 +81,6 @@ def cell_notices(
     ]
 
 
-def is_about_cells(notice: str) -> bool:
-    """Tell whether a notice counts examples without a prediction or an answer."""
-    return bool(_ABOUT_CELLS.fullmatch(notice)) or is_about_unparsed(notice)
-
-
 _NO_ANSWER = "counted as wrong, as no answer could be extracted"
 
 

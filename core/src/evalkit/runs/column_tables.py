@@ -12,7 +12,6 @@ from evalkit.base.columns import frame_of
 from evalkit.plugins.provenance import rows_hash
 from evalkit.predictions.computed_columns import ComputedColumns
 from evalkit.runs import recorded
-from evalkit.runs.record import RunRecord
 from evalkit.runs.withholding import WITHHELD
 
 
@@ -99,44 +98,6 @@ def values_hash(columns: Iterable[pl.Series], table: pl.DataFrame) -> str:
     values = ({"column": c.name, "values": c.to_list()} for c in columns)
     reasons = ({"reasons": list(row)} for row in of_examples.iter_rows())
     return rows_hash([*values, *reasons])
-
-
-def merged_columns(
-    records: Iterable[RunRecord],
-    examples: pl.DataFrame,
-    tables: Mapping[str, pl.DataFrame],
-) -> tuple[recorded.Columns, ...]:
-    """Return what a run that was merged of others records of computed columns.
-
-    Args:
-        records: The records of its parts.
-        examples: The examples of all parts.
-        tables: What is kept beside the values of all parts; empty without examples.
-    """
-    by_name: dict[str, list[recorded.Columns]] = {}
-    for record in records:
-        for each in record.columns:
-            by_name.setdefault(each.name, []).append(each)
-    found = []
-    for name, several in by_name.items():
-        reasons: Counter[str] = Counter()
-        for each in several:
-            reasons.update(each.without_value)
-        columns = tuple(dict.fromkeys(n for each in several for n in each.columns))
-        sha256 = rows_hash({"part": each.sha256} for each in several)
-        if name in tables:
-            sha256 = values_hash((examples[n] for n in columns), tables[name])
-        found.append(
-            recorded.Columns(
-                component=several[0].component,
-                name=name,
-                columns=columns,
-                rows=sum(each.rows for each in several),
-                without_value=dict(reasons.most_common()),
-                sha256=sha256,
-            )
-        )
-    return tuple(found)
 
 
 def stored_lacking(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 import polars as pl
 
@@ -17,7 +16,6 @@ from evalkit.predictions.answer_readers import (
     AnswerReader,
 )
 from evalkit.runs import recorded
-from evalkit.runs.record import RunRecord
 
 
 def record_extraction(
@@ -55,35 +53,6 @@ def counts_of(extracted: pl.DataFrame) -> dict[str, int]:
         "unique": texts.drop_nulls().n_unique(),
         **{name: by_status[name] for name in ("ok", "empty", "unparsed", "error")},
     }
-
-
-def merged_extraction(
-    records: Sequence[RunRecord], examples: pl.DataFrame
-) -> recorded.Extraction | None:
-    """Return what a run records that was put together of others.
-
-    Args:
-        records: What these recorded.
-        examples: The examples of all.
-
-    Returns:
-        The extractors, where all have the same, with the counts of all; else None.
-    """
-    parts = [record.extraction for record in records]
-    first = parts[0]
-    if first is None or any(
-        each is None or each.sha256 != first.sha256 for each in parts
-    ):
-        return None
-    kept = kept_extraction(examples)
-    if kept is None:
-        known = [each for each in parts if each is not None]
-        names = ("responses", "unique", "ok", "empty", "unparsed", "error")
-        # texts that are in two parts count twice, where no part kept them
-        counts = {n: sum(getattr(each, n) for each in known) for n in names}
-    else:
-        counts = counts_of(kept)
-    return first.model_copy(update=counts)
 
 
 def as_kept(extracted: pl.DataFrame) -> list[pl.Series]:

@@ -77,8 +77,3 @@ def job_notices(given: Mapping[str, Any], counts: Mapping[str, int]) -> Iterator
             f"{count_of(rows, 'prediction')}: rates and means by example are of the "
             "former"
         )
-
-
-def is_about_job(notice: str) -> bool:
-    """Tell whether a notice is of `job_notices`."""
-    return _SAYS in notice

@@ -30,8 +30,6 @@ from evalkit.runs.fields import (
     text,
 )
 from evalkit.runs.fields import FileDigest as FileDigest
-from evalkit.runs.installations import Installation as Installation
-from evalkit.runs.installations import InstallationSource as InstallationSource
 from evalkit.runs.jobs import Job as Job
 from evalkit.runs.systems import System as System
 
@@ -256,16 +254,6 @@ class Component(Part):
     """Parameters that are not at their default."""
     source_sha256: Sha256 | None = None
     """Over the Python files of the component's package; null where there are none."""
-    libraries: Recorded[Mapping[Text, Text]] = None
-    """Versions of the installed distributions that its own requires, directly or
-    through others (but for evalkit-core and what that requires), and of what the
-    modules of its package import; of a package without a version `source` and the start
-    of a hash of its files. Empty for what was given as an object."""
-    installation: Recorded[Installation] = None
-    """What of its distribution is as it was installed."""
-    other_byte_code: Texts = ()
-    """Modules of its package that ran from byte code (`__pycache__`) that is not that
-    of their source."""
     resources: Mapping[Text, Text] | None = None
     """What the component depends on beside code, by name: a SHA-256 of each
     data file in its package and of each file that a parameter names; of a metric also
@@ -293,11 +281,8 @@ class Component(Part):
     def identity(self) -> dict[str, Any]:
         """What is recorded of it but for what makes no other run."""
         found = self.to_dict()
-        found.pop("installation", None)
-        found.pop("libraries", None)
-        for key in ("resources", "other_byte_code"):
-            if not found.get(key):
-                found.pop(key, None)
+        if not found.get("resources"):
+            found.pop("resources", None)
         if self.deterministic:
             found.pop("deterministic", None)
         return found

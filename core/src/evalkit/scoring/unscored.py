@@ -138,11 +138,6 @@ def without_too_few(
     return found
 
 
-def is_unscored_notice(text: str) -> bool:
-    """Tell whether a notice is one of `unscored_notices`."""
-    return _NOTICE.search(text) is not None
-
-
 def why_no_value(evidence: Evidence, group: int, unscored: pl.DataFrame) -> str:
     """Say why `finalize` gave a group no value.
 

@@ -235,7 +235,6 @@ def test_a_run_is_rescored_by_other_extractors(tmp_path: Path) -> None:
     assert again.notices == direct.notices
     verified = evalkit.verify(again.run_id, folder=tmp_path)
     assert verified.agrees
-    assert not verified.contradictions
     more = evalkit.rescore(again.run_id, ["macro-f1"], folder=tmp_path)
     assert more.record.extraction == again.record.extraction
 

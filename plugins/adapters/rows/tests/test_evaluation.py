@@ -101,9 +101,6 @@ def test_adapters_are_recorded_and_part_of_the_identity(
     assert used["adapters/drop"].source_sha256 is not None
     verified = evalkit.verify(stored)
     assert verified.agrees
-    assert "adapters/drop" in " ".join(verified.compared)
-    unchecked = [text for text in verified.unchecked if "adapters" in text]
-    assert all(text.startswith("files of") for text in unchecked)
 
 
 def test_a_row_that_an_adapter_cannot_use_is_an_invalid_prediction(

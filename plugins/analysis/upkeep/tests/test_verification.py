@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,14 +8,13 @@ from typing import Any
 
 import pytest
 from edited_runs import forge, write_record
+from engine_runs import CODE, ENTRY_POINTS, EVERY_KIND, install, predictions
 
 import evalkit
-from evalkit import EvalkitError, Result, StorageError, Verification
+from evalkit import EvalkitError, Result, StorageError
 from evalkit.examples.fingerprints import DataIdentity
-from evalkit.inference.intervals import INTERVAL_RULES
-from evalkit.workflows import verification
-
-from ..engine_runs import CODE, ENTRY_POINTS, EVERY_KIND, install, predictions
+from evalkit.runs.score_columns import COMPUTED
+from evalkit_analysis_upkeep import Verification, verify
 
 METRICS = [*EVERY_KIND, "words"]
 
@@ -61,11 +59,10 @@ def change(path: Path, edit: Callable[[dict[str, Any]], None]) -> None:
 @pytest.mark.slow
 def test_a_fresh_run_agrees(run: Callable[..., Path], options: dict[str, Any]) -> None:
     path = run(**options)
-    found = evalkit.verify(path)
+    found = verify(path)
     assert isinstance(found, Verification)
     assert found.agrees
     assert found.differences == ()
-    assert found.contradictions == ()
     assert found.changes == ()
     assert found.unverified == {}
     assert found.data == "same"
@@ -76,11 +73,12 @@ def test_a_fresh_run_agrees(run: Callable[..., Path], options: dict[str, Any]) -
 
 def test_a_run_may_be_named_by_its_id_or_given(run: Callable[..., Path]) -> None:
     path = run("accuracy")
-    for reference in (path, str(path), path.name[:8], "latest"):
-        assert evalkit.verify(reference, folder=path.parents[1]).run_id == path.name
+    for reference in (path, str(path), path.name[-8:], "latest"):
+        found = verify(reference, folder=path.parents[1])
+        assert path.name.endswith(found.run_id)
     told: list[str] = []
     result = evalkit.read_run(path)
-    assert evalkit.verify(result, progress=lambda text, _: told.append(text)).agrees
+    assert verify(result, progress=lambda text, _: told.append(text)).agrees
     assert told[0] == "computing accuracy"
 
 
@@ -88,7 +86,7 @@ def test_a_run_may_be_named_by_its_id_or_given(run: Callable[..., Path]) -> None
     "field",
     [
         each
-        for each in verification.COMPUTED
+        for each in COMPUTED
         if each not in ("ci_low_adjusted", "ci_high_adjusted", "family_size")
     ],
 )
@@ -107,7 +105,7 @@ def test_a_number_that_was_tampered_with_is_named(
         score[field] += 1 if isinstance(score[field], int) else 1e-6
 
     change(path, edit)
-    found = evalkit.verify(path)
+    found = verify(path)
     assert not found.agrees
     [difference] = found.differences
     [score] = picked
@@ -119,66 +117,6 @@ def test_a_number_that_was_tampered_with_is_named(
     )
     assert difference.stored == pytest.approx(score[field], abs=1.1)
     assert difference.stored != difference.computed
-
-
-OLDER = [{"interval_rules": 1}, {}]
-"""What a run of the first edition records of its rules: older ones nothing."""
-
-
-def of_older_rules(record: dict[str, Any], kept: dict[str, int]) -> None:
-    """Make of a record what the rules of an older edition gave."""
-    assert record.pop("interval_rules") == INTERVAL_RULES > 1
-    record.update(kept)
-    for score in record["scores"]:
-        for field in verification.BY_RULES:
-            if isinstance(score[field], float):
-                score[field] /= 2
-            elif score[field] is not None:
-                score[field] += 1
-
-
-@pytest.mark.parametrize("kept", OLDER)
-def test_intervals_of_an_older_edition_are_not_compared(
-    run: Callable[..., Path], kept: dict[str, int]
-) -> None:
-    path = run("accuracy", "macro-f1")
-    assert evalkit.verify(path).interval_rules == INTERVAL_RULES
-    change(path, lambda record: of_older_rules(record, kept))
-    found = evalkit.verify(path)
-    assert found.agrees
-    assert (found.interval_rules, found.compares_intervals) == (1, False)
-    assert found.to_dict()["compares_intervals"] is False
-
-    def tamper(record: dict[str, Any]) -> None:
-        record["scores"][0]["value"] += 1e-6
-
-    change(path, tamper)
-    [difference] = evalkit.verify(path).differences
-    assert difference.field == "value"
-
-
-@pytest.mark.parametrize("kept", OLDER)
-@pytest.mark.slow
-def test_what_is_made_of_an_older_run_names_its_edition(
-    run: Callable[..., Path], kept: dict[str, int]
-) -> None:
-    path = run("accuracy", filters={"part": "0"})
-    fresh = evalkit.rescore(path, ["macro-f1"])
-    assert fresh.interval_rules == INTERVAL_RULES
-    assert not [text for text in fresh.notices if "edition" in text]
-    change(path, lambda record: of_older_rules(record, kept))
-    rescored = evalkit.rescore(path, ["macro-f1"])
-    assert rescored.to_dict()["interval_rules"] == 1
-    [notice] = [text for text in rescored.notices if "edition" in text]
-    edition = f"edition {INTERVAL_RULES} of the rules"
-    assert notice.startswith(f"macro-f1: the intervals follow {edition}")
-    assert evalkit.verify(rescored).agrees
-    # merging computes all intervals again
-    other = run("accuracy", filters={"part": "1"})
-    merged = evalkit.merge([path, other])
-    assert merged.to_dict()["interval_rules"] == INTERVAL_RULES
-    assert evalkit.verify(merged).compares_intervals
-    assert evalkit.verify(merged).agrees
 
 
 def test_a_number_that_was_taken_away_or_added_is_named(
@@ -194,7 +132,7 @@ def test_a_number_that_was_taken_away_or_added_is_named(
                 score["tag"] = "made up"
 
     change(path, edit)
-    found = evalkit.verify(path)
+    found = verify(path)
     listed = {
         (d.metric, d.tag, d.field): (d.stored, d.computed) for d in found.differences
     }
@@ -217,7 +155,7 @@ def test_a_score_without_a_value_need_not_be_stored(run: Callable[..., Path]) ->
         assert len(record["scores"]) < before
 
     change(path, edit)
-    assert evalkit.verify(path).agrees
+    assert verify(path).agrees
 
 
 def test_another_worst_tag_is_a_difference_of_its_numbers(
@@ -232,7 +170,7 @@ def test_another_worst_tag_is_a_difference_of_its_numbers(
         worst["tag"], worst["value"] = "functionality:z", 0.0
 
     change(path, edit)
-    [difference] = evalkit.verify(path).differences
+    [difference] = verify(path).differences
     assert difference[:4] == ("accuracy", None, "worst:functionality", "value")
 
 
@@ -246,7 +184,7 @@ def test_small_differences_of_rounding_are_none(run: Callable[..., Path]) -> Non
                     score[field] *= 1 + 5e-10
 
     change(path, edit)
-    assert evalkit.verify(path).agrees
+    assert verify(path).agrees
 
 
 # what else has changed -----------------------------------------------------------
@@ -270,14 +208,14 @@ def test_another_version_or_source_is_named(
         del record["environment"]["polars"]
 
     change(path, edit)
-    found = evalkit.verify(path)
+    found = verify(path)
     assert found.agrees
     listed = {change.what: (change.then, change.now) for change in found.changes}
     assert set(listed) == {
         *(
             "closeness version",
             "accuracy source",
-            "evalkit-core source of scoring",
+            "evalkit-core source",
             "numpy",
             "polars",
         )
@@ -288,36 +226,9 @@ def test_another_version_or_source_is_named(
     assert listed["polars"][0] is None
 
 
-def test_one_hash_of_the_whole_core_is_that_of_another_one(
-    run: Callable[..., Path],
-) -> None:
-    path = run("accuracy")
-    change(path, lambda record: record["core"].update(source_sha256="1" * 64))
-    assert [(each.what, each.then) for each in evalkit.verify(path).changes] == [
-        ("evalkit-core source", "1" * 64)
-    ]
-
-
-def test_a_run_that_recorded_no_environment_differs_in_all_of_it(
-    run: Callable[..., Path],
-) -> None:
-    path = run("accuracy")
-
-    def edit(record: dict[str, Any]) -> None:
-        record["environment"] = None
-        record["core"] = None
-
-    change(path, edit)
-    found = evalkit.verify(path)
-    assert found.agrees
-    assert {change.then for change in found.changes} == {None}
-    assert "evalkit-core version" in {change.what for change in found.changes}
-
-
 def reinstall(path: Path, fake: Any, code: str) -> None:
     """Give the plugins' module other code, and load it again."""
     import importlib.util
-    import sys
 
     source = fake.folder / f"{fake.module}.py"
     source.write_text(code, "utf-8")
@@ -340,8 +251,8 @@ def test_another_code_gives_other_numbers_and_is_named(
         fake,
         CODE.replace("len(prediction) / (10", "len(prediction) / (20"),
     )
-    found = evalkit.verify(result.path)
-    assert [change.what for change in found.changes] == [
+    found = verify(result.path)
+    assert sorted(change.what for change in found.changes) == [
         f"{name} source" for name in ("closeness", "datasets/posts", "tasks/posts")
     ]
     assert {difference.metric for difference in found.differences} == {"closeness"}
@@ -357,12 +268,12 @@ def test_a_new_parameter_of_a_metric_changes_nothing_but_its_source(
         "posts", predictions(), metrics=names, out=tmp_path / "runs"
     )
     assert result.path is not None
-    assert evalkit.verify(result.path).agrees
+    assert verify(result.path).agrees
     added = CODE.replace(
         "weight: float = 1.0\n", "weight: float = 1.0\n        power: int = 2\n"
     )
     reinstall(result.path, fake, added)
-    found = evalkit.verify(result.path)
+    found = verify(result.path)
     assert found.agrees
     assert {change.what for change in found.changes} == {
         f"{name} source"
@@ -374,7 +285,7 @@ def test_a_new_parameter_of_a_metric_changes_nothing_but_its_source(
     # a default that is another one now gives the score another name
     changed = CODE.replace("weight: float = 1.0\n", "weight: float = 0.5\n")
     reinstall(result.path, fake, changed)
-    renamed = evalkit.verify(result.path)
+    renamed = verify(result.path)
     assert not renamed.agrees
 
 
@@ -387,7 +298,7 @@ def test_a_metric_that_is_not_installed_is_named(run: Callable[..., Path]) -> No
                 component["distribution"] = "elsewhere"
 
     change(path, edit)
-    found = evalkit.verify(path)
+    found = verify(path)
     assert set(found.unverified) == {"closeness", "weighted:weight=0.5"}
     assert "elsewhere" in found.unverified["closeness"]
     assert found.agrees
@@ -399,13 +310,13 @@ def test_nothing_that_can_be_computed_is_no_agreement(run: Callable[..., Path]) 
         return 0.5
 
     result = evalkit.evaluate("posts", predictions(), metrics=[get_own])
-    found = evalkit.verify(result)
+    found = verify(result)
     assert (found.scores, found.agrees) == (0, False)
     assert "was given as an object" in found.unverified["own"]
 
 
 def test_scores_that_a_data_set_gave_itself_are_named(run: Callable[..., Path]) -> None:
-    found = evalkit.verify(run("accuracy", dataset="own"))
+    found = verify(run("accuracy", dataset="own"))
     assert found.agrees
     assert found.unverified == {"own#rows": "no metric of the run computed it"}
 
@@ -418,7 +329,7 @@ def test_data_that_have_changed_are_named(
         "evalkit.examples.table.fingerprint",
         lambda *_: DataIdentity("f" * 64, (), ()),
     )
-    found = evalkit.verify(path)
+    found = verify(path)
     assert found.data == "changed"
     assert "has changed since" in found.unverified["words"]
     assert found.agrees
@@ -436,7 +347,7 @@ def test_data_that_cannot_be_read_are_named(
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     given = [{"id": str(i), "label": "other"} for i in range(4)]
     result = evalkit.evaluate(str(path), given, task="posts", metrics=["accuracy"])
-    found = evalkit.verify(result)
+    found = verify(result)
     sha256 = result.record.data.files[0].sha256
     assert found.data == (
         "not read: given-set was given as a file, and only installed data sets can be "
@@ -446,32 +357,14 @@ def test_data_that_cannot_be_read_are_named(
     assert found.agrees
 
 
-@pytest.mark.parametrize(
-    "name", ["examples", "scored", "missing", "invalid", "unreadable", "unparsed"]
-)
-def test_a_count_that_was_tampered_with_is_named(
-    run: Callable[..., Path], name: str
-) -> None:
-    path = run("accuracy", rows=predictions()[:100], on_missing="skip")
-    counts = evalkit.read_run(path).counts
-    assert evalkit.verify(path).differences == ()
-    change(path, lambda record: record["counts"].update({name: counts[name] + 1}))
-    found = evalkit.verify(path)
-    [difference] = found.differences
-    assert difference.is_count
-    assert difference[:4] == ("counts", None, None, name)
-    assert (difference.stored, difference.computed) == (counts[name] + 1, counts[name])
-    assert not found.agrees
-
-
 def test_predictions_are_compared_where_they_are_given(
     run: Callable[..., Path],
 ) -> None:
     path = run("accuracy")
-    found = evalkit.verify(path)
+    found = verify(path)
     assert found.predictions == "not compared: no file of them was given"
-    assert evalkit.verify(path, predictions=predictions()).predictions == "same"
-    other = evalkit.verify(path, predictions=predictions()[:-1])
+    assert verify(path, predictions=predictions()).predictions == "same"
+    other = verify(path, predictions=predictions()[:-1])
     assert (other.predictions, other.agrees) == ("changed", False)
     assert other.differences == ()
 
@@ -485,9 +378,9 @@ def test_a_verification_can_be_written(run: Callable[..., Path]) -> None:
         record["components"][3]["distribution"] = "elsewhere"
 
     change(path, edit)
-    found = evalkit.verify(path)
+    found = verify(path)
     written = json.loads(json.dumps(found.to_dict()))
-    assert written["fingerprint"] == evalkit.read_run(path).run_id
+    assert written["run_id"] == evalkit.read_run(path).run_id
     assert written["agrees"] is False
     assert written["data"] == "same"
     assert written["scores"] == found.scores
@@ -499,12 +392,12 @@ def test_a_verification_can_be_written(run: Callable[..., Path]) -> None:
 
 def test_runs_without_answers_cannot_be_verified(run: Callable[..., Path]) -> None:
     with pytest.raises(StorageError, match="made with --no-examples"):
-        evalkit.verify(run("accuracy", include_examples=False))
+        verify(run("accuracy", include_examples=False))
     with pytest.raises(evalkit.AlignmentError) as caught:
         run("accuracy", rows=predictions()[:5])
     assert isinstance(caught.value.result, Result)
     with pytest.raises(StorageError, match="was refused"):
-        evalkit.verify(caught.value.result)
+        verify(caught.value.result)
 
 
 def test_a_metric_that_fails_now_differs(
@@ -517,154 +410,11 @@ def test_a_metric_that_fails_now_differs(
     assert result.path is not None
     broken = CODE.replace('if prediction == "other" and', "if prediction.oops and")
     reinstall(result.path, fake, broken)
-    found = evalkit.verify(result.path)
+    found = verify(result.path)
     assert {difference.metric for difference in found.differences} == {"closeness"}
     assert all(difference.computed in (None, 0) for difference in found.differences)
 
 
 def test_errors_are_evalkits(tmp_path: Path) -> None:
     with pytest.raises(EvalkitError):
-        evalkit.verify("nothing", folder=tmp_path)
-
-
-# libraries
-
-
-def publish(folder: Path, name: str, version: str, *requires: str) -> Path:
-    """Write the metadata of a distribution; give the file."""
-    info = folder / f"{name.replace('-', '_')}-0.dist-info"
-    info.mkdir(parents=True, exist_ok=True)
-    lines = [f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"]
-    lines += [f"Requires-Dist: {each}\n" for each in requires]
-    (info / "METADATA").write_text("".join(lines), "utf-8")
-    return info / "METADATA"
-
-
-@pytest.fixture
-def posts(fake_distribution: Callable[..., Any]) -> Path:
-    """Install the plugins with a library that requires another; give the folder."""
-    folder: Path = install(fake_distribution).folder
-    publish(folder, "word-lists", "2.0", "stems>=1", "absent")
-    publish(folder, "stems", "1.5")
-    metadata = folder / "posts-1.0.dist-info" / "METADATA"
-    required = "Requires-Dist: word_lists\nRequires-Dist: evalkit-core\n"
-    metadata.write_text(metadata.read_text("utf-8") + required, "utf-8")
-    return folder
-
-
-def evaluate(tmp_path: Path) -> Result:
-    return evalkit.evaluate(
-        "posts", predictions(), metrics=["closeness"], out=tmp_path / "runs"
-    )
-
-
-@pytest.mark.parametrize(
-    ("library", "version"), [("word-lists", "2.1"), ("stems", "1.6")]
-)
-def test_another_version_of_a_library_of_a_metric_is_named(
-    posts: Path, tmp_path: Path, library: str, version: str
-) -> None:
-    result = evaluate(tmp_path)
-    assert result.path is not None
-    before = evalkit.verify(result.path)
-    assert before.changes == ()
-    assert before.compared[1].endswith(", pluggy, stems, word-lists")
-    publish(posts, library, version)
-    found = evalkit.verify(result.path)
-    then = {"word-lists": "2.0", "stems": "1.5"}[library]
-    changes = {change.what: (change.then, change.now) for change in found.changes}
-    assert changes[f"{library}, which closeness uses"] == (then, version)
-    assert found.agrees
-    assert evaluate(tmp_path).fingerprint == result.fingerprint
-
-
-def test_a_library_that_is_gone_is_named(posts: Path, tmp_path: Path) -> None:
-    result = evaluate(tmp_path)
-    shutil.rmtree(posts / "stems-0.dist-info")
-    [change] = evalkit.verify(result).changes
-    assert change == ("stems, which closeness uses", "1.5", None)
-
-
-def test_what_was_not_checked_is_said(posts: Path, tmp_path: Path) -> None:
-    result = evaluate(tmp_path)
-    assert result.path is not None
-    said, texts, files, always = evalkit.verify(result).unchecked
-    assert said.startswith("what run.json says and no other part tells: ")
-    assert "timings" in said
-    assert texts.startswith("texts beside the numbers")
-    assert files == "files of posts: it has no RECORD (when the run was made)"
-    assert always.startswith("source code of libraries that have a version ")
-
-    def make_older(record: dict[str, Any]) -> None:
-        for component in record["components"]:
-            del component["libraries"]
-
-    change(result.path, make_older)
-    found = evalkit.verify(result.path)
-    assert found.unchecked == (
-        *(said, texts),
-        *(
-            f"libraries that {name} uses: not recorded, as the run was written by "
-            "an older evalkit"
-            for name in ("closeness", "datasets/posts", "tasks/posts")
-        ),
-        files,
-        always,
-    )
-    assert found.changes == ()
-    assert "stems" not in found.compared[1]
-
-
-def test_a_data_set_that_was_given_is_not_checked(posts: Path, tmp_path: Path) -> None:
-    class Given(evalkit.Dataset):
-        task = "posts"
-        load = evalkit.Registry().load("datasets", "posts").plugin.load
-
-    rows = predictions()
-    result = evalkit.evaluate(Given, rows, metrics=["closeness"], out=tmp_path / "runs")
-    found = evalkit.verify(result)
-    given = "datasets/given: datasets/given was given as"
-    assert any(each.startswith(given) for each in found.unchecked)
-    assert "tasks/posts" in found.compared[0]
-
-
-def test_parts_with_other_libraries_are_merged_with_a_warning(
-    posts: Path, tmp_path: Path
-) -> None:
-    def part(*parts: str) -> Result:
-        return evalkit.evaluate(
-            *("posts", predictions()), metrics=["closeness"], filters={"part": parts}
-        )
-
-    first = part("0", "1")
-    publish(posts, "stems", "1.6")
-    merged = evalkit.merge([first, part("2", "3")])
-    ids = [component["id"] for component in merged.to_dict()["components"]]
-    assert ids == ["datasets/posts", "tasks/posts", "metrics/closeness"]
-    assert merged.warnings == (
-        "stems: the parts were scored with different versions: 1.5, 1.6",
-    )
-
-
-def test_a_package_that_is_in_no_distribution_is_compared_by_its_source(
-    fake_distribution: Callable[..., Any], tmp_path: Path
-) -> None:
-    code = CODE.replace("import math\n", "import math\n\nimport word_helper\n")
-    entry_points = {"evalkit.metrics": {"closeness": "Closeness"}}
-    install(fake_distribution)
-    fake = fake_distribution(code, entry_points, name="closer", version="1.0")
-    helper = fake.folder / "word_helper.py"
-    helper.write_text("SIZE = 1\n", "utf-8")
-    result = evalkit.evaluate(
-        *("posts", predictions()),
-        metrics=["closeness@closer"],
-        out=tmp_path / "runs",
-    )
-    assert evalkit.verify(result).changes == ()
-    helper.write_text("SIZE = 2\n", "utf-8")
-    sys.modules.pop("word_helper")
-    [change] = evalkit.verify(result).changes
-    assert change.what == "word_helper, which closeness uses"
-    assert change.then is not None
-    assert change.then.startswith("source ")
-    assert change.then != change.now
+        verify("nothing", folder=tmp_path)

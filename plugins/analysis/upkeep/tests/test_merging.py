@@ -9,12 +9,12 @@ from typing import Any
 
 import polars as pl
 import pytest
+from engine_runs import EVERY_KIND, SIZE, install, predictions
 
 import evalkit
-from evalkit import AlignmentError, EvalkitError, PluginError, Result, StorageError
+from evalkit import AlignmentError, EvalkitError, PluginError, Result
 from evalkit.runs.score_columns import Score
-
-from ..engine_runs import EVERY_KIND, SIZE, install, predictions, scores_of
+from evalkit_analysis_upkeep import merge, verify
 
 Run = Callable[..., Result]
 
@@ -95,7 +95,7 @@ def test_what_a_metric_left_out_is_counted_once_for_the_whole(run: Run) -> None:
         "metrics/closeness (posts 1.0): score_example returned None for "
         f"{left_out} of {SIZE} examples; they are not part of its n and value"
     )
-    merged = evalkit.merge(parts)
+    merged = merge(parts)
     assert [text for text in merged.notices if "returned None" in text] == [notice]
     later = evalkit.rescore(run("accuracy"), ["closeness"])
     assert [text for text in later.notices if "returned None" in text] == [notice]
@@ -111,7 +111,7 @@ def test_disjoint_parts_equal_the_whole(run: Run, dataset: str, number: int) -> 
     parts = split(run, *EVERY_KIND, parts=number, **options)
     random.Random(0).shuffle(parts)
     whole = run(*EVERY_KIND, **options)
-    merged = evalkit.merge(parts)
+    merged = merge(parts)
     assert_equal(merged, whole)
     methods = {score.ci_method for score in merged.scores}
     plain = {"wilson", "t", "multinomial", "bootstrap", "delta"}
@@ -145,13 +145,13 @@ def test_merging_keeps_policies_and_settings(run: Run, options: dict[str, Any]) 
     if options.get("dataset") == "any-of":
         metrics = ["accuracy", "exact-match"]
     parts = split(run, *metrics, parts=2, **options)
-    assert_equal(evalkit.merge(parts), run(*metrics, **options))
+    assert_equal(merge(parts), run(*metrics, **options))
 
 
 def test_what_is_shown_of_parts_is_no_condition_of_merging(run: Run) -> None:
     first = split(run, "accuracy", parts=2, min_n=3)[0]
     second = split(run, "accuracy", parts=2, min_n=12)[1]
-    merged = evalkit.merge([first, second])
+    merged = merge([first, second])
     assert merged.to_dict()["min_n"] == 12
     assert_equal(merged, run("accuracy", min_n=12))
 
@@ -160,56 +160,25 @@ def test_what_is_shown_of_parts_is_no_condition_of_merging(run: Run) -> None:
 def test_answers_of_several_kinds_are_joined(run: Run) -> None:
     parts = split(run, "accuracy", dataset="any-of", parts=10)
     kinds = [part.to_dict()["answer_kind"] for part in parts]
-    merged = evalkit.merge(parts)
+    merged = merge(parts)
     whole = run("accuracy", dataset="any-of")
     assert merged.to_dict()["answer_kind"] == whole.to_dict()["answer_kind"] == "any-of"
     assert merged["accuracy"] == whole["accuracy"]
     assert set(kinds) <= {"one", "any-of"}
 
 
-def with_single_answers(part: Result) -> Result:
-    """Give a part as one would be whose data hold one answer each."""
-    assert part.examples is not None
-    record = part.to_dict()
-    del record["scores"]
-    record["answer_kind"] = "one"
-    examples = part.examples.with_columns(pl.col("answer").list.first())
-    return Result(record, part.scores, part.problems, examples, part.statistics)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", [True, False])
-def test_parts_with_one_answer_each_join_those_with_several(
-    run: Run, first: bool
-) -> None:
-    parts = split(run, "accuracy", "agreement", dataset="any-of", parts=10)
-    single = [i for i, part in enumerate(parts) if i != 3]
-    order = [3, *single] if first else [*single, 3]
-    mixed = [with_single_answers(parts[i]) if i != 3 else parts[3] for i in order]
-    merged = evalkit.merge(mixed)
-    whole = run("accuracy", "agreement", dataset="any-of")
-    assert merged.to_dict()["answer_kind"] == "any-of"
-    for score in scores_of(whole, "accuracy"):
-        assert score in merged.scores
-    assert merged.examples is not None
-    assert merged.examples["answer"].dtype == pl.List(pl.String)
-    assert evalkit.rescore(merged, ["exact-match"])["exact-match"].value == (
-        merged["accuracy"].value
-    )
-
-
 @pytest.mark.slow
 def test_merged_runs_may_be_merged(run: Run, tmp_path: Path) -> None:
     metrics = ["accuracy", "macro-f1", "resampled"]
     parts = split(run, *metrics, parts=5, dataset="clustered", out=tmp_path / "runs")
-    first = evalkit.merge(parts[:2], out=tmp_path / "merged")
-    second = evalkit.merge([parts[3], parts[2]], out=tmp_path / "merged")
+    first = merge(parts[:2], out=tmp_path / "merged")
+    second = merge([parts[3], parts[2]], out=tmp_path / "merged")
     read = [evalkit.read_run(str(one.path)) for one in (second, first)]
     whole = run(*metrics, dataset="clustered")
-    together = evalkit.merge([*read, parts[4]])
+    together = merge([*read, parts[4]])
     assert_equal(together, whole)
     assert together.to_dict()["merged"] == sorted(
-        [first.run_id, second.run_id, parts[4].run_id]
+        [first.fingerprint, second.fingerprint, parts[4].fingerprint]
     )
 
 
@@ -217,22 +186,22 @@ def test_merged_runs_may_be_merged(run: Run, tmp_path: Path) -> None:
 def test_a_merged_run_is_a_run(run: Run, tmp_path: Path) -> None:
     parts = split(run, "accuracy", "macro-f1", parts=2, out=tmp_path / "runs")
     names = [part.run_id[:8] for part in parts]
-    merged = evalkit.merge(names, folder=tmp_path / "runs", out=tmp_path / "runs")
+    merged = merge(names, folder=tmp_path / "runs", out=tmp_path / "runs")
     assert merged.path is not None
     read = evalkit.read_run(merged.path)
     assert read.to_dict() == merged.to_dict()
     assert set(read.statistics) == {"accuracy", "macro-f1"}
     record = read.to_dict()
-    assert record["merged"] == sorted(part.run_id for part in parts)
+    assert record["merged"] == sorted(part.fingerprint for part in parts)
     assert record["parent"] is None
     assert record["predictions"] == {"name": None, "sha256": None, "adapters": []}
     assert (read.dataset, read.model, read.status) == ("posts", "model", "partial")
     # the parts were made from one data set
     assert record["data"]["sha256"] == parts[0].to_dict()["data"]["sha256"]
     # what went in decides the id, not its order
-    assert evalkit.merge(parts[::-1]).run_id == read.run_id
-    assert evalkit.merge(parts, model="other").run_id != read.run_id
-    verified = evalkit.verify(read)
+    assert merge(parts[::-1]).run_id == read.run_id
+    assert merge(parts, model="other").run_id != read.run_id
+    verified = verify(read)
     assert (verified.agrees, verified.data, verified.unverified) == (
         *(True, "not read: the run was merged from several"),
         {},
@@ -261,7 +230,7 @@ def test_counts_add_up_and_problems_are_kept(run: Run) -> None:
         run("accuracy", rows=rows, filters={"part": parts}, **options)
         for parts in (list("01234"), list("56789"))
     ]
-    merged = evalkit.merge(halves)
+    merged = merge(halves)
     for total, parts in IDENTITIES:
         assert merged.counts[total] == sum(merged.counts[part] for part in parts)
     assert merged.counts["examples"] == SIZE
@@ -282,70 +251,13 @@ def test_notices_that_count_examples_are_those_of_the_whole(
     rows = [{**row, "label": 7} if row["id"][-1] == "5" else row for row in rows]
     options = {"on_missing": policy, "on_invalid": policy}
     whole = run("accuracy", rows=rows, **options)
-    merged = evalkit.merge(split(run, "accuracy", rows=rows, parts=2, **options))
+    merged = merge(split(run, "accuracy", rows=rows, parts=2, **options))
     expected, found = (
         [text for text in each.notices if re.search("missing|invalid", text)]
         for each in (whole, merged)
     )
     assert [text.split()[1] for text in expected] == ["missing", "invalid"]
     assert found == expected
-
-
-@pytest.mark.slow
-def test_runs_without_examples_merge_by_their_statistics(
-    run: Run, tmp_path: Path
-) -> None:
-    metrics = ["accuracy", "closeness", "resampled", "macro-f1", "agreement"]
-    options: dict[str, Any] = {"dataset": "clustered", "include_examples": False}
-    parts = split(run, *metrics, parts=2, out=tmp_path / "runs", **options)
-    read = [evalkit.read_run(str(part.path)) for part in parts]
-    merged = evalkit.merge(read, out=tmp_path / "runs")
-    whole = run(*metrics, **options)
-    kept = ("accuracy", "closeness", "resampled")
-    assert by_key(scores_of(merged, *kept)) == by_key(scores_of(whole, *kept))
-    for metric in ("macro-f1", "agreement"):
-        assert merged[metric].value is None
-        assert merged[metric].n == 0
-        assert "--no-examples" in str(merged[metric].reason)
-    assert merged.status == "partial"
-    assert merged.examples is not None
-    assert not {"answer", "pred", "conf"} & set(merged.examples.columns)
-    assert merged.to_dict()["includes_examples"] is False
-    assert set(merged.statistics) == set(kept)
-    with pytest.raises(StorageError, match="no answers and predictions"):
-        evalkit.verify(merged)
-
-
-@pytest.mark.slow
-def test_what_one_part_withholds_the_whole_does_not_hold(run: Run) -> None:
-    metrics = ["accuracy", "macro-f1"]
-    first, second = split(run, *metrics, parts=2)
-    withheld = run(
-        *metrics,
-        rows=[row for row in predictions() if int(part_of(row)) % 2],
-        filters={"part": list("13579")},
-        include_examples=False,
-    )
-    for parts in ([first, withheld], [withheld, first]):
-        merged = evalkit.merge(parts)
-        assert merged["accuracy"] == evalkit.merge([first, second])["accuracy"]
-        assert merged["macro-f1"].value is None
-        assert merged.to_dict()["includes_examples"] is False
-        assert merged.examples is not None
-        assert not {"answer", "pred", "conf"} & set(merged.examples.columns)
-
-
-def test_examples_that_were_left_out_have_no_bounds_without_predictions(
-    run: Run,
-) -> None:
-    rows = [row for row in predictions() if row["id"] < "e090"]
-    options: dict[str, Any] = {"rows": rows, "on_missing": "skip"}
-    without = split(run, "accuracy", parts=2, include_examples=False, **options)
-    merged, whole = evalkit.merge(without), run("accuracy", **options)
-    found = merged["accuracy"]
-    assert whole["accuracy"].bound_low is not None
-    assert (found.bound_low, found.bound_high) == (None, None)
-    assert found == whole["accuracy"]._replace(bound_low=None, bound_high=None)
 
 
 @pytest.mark.slow
@@ -361,7 +273,7 @@ def test_fields_of_one_part_are_kept_among_the_fields(run: Run) -> None:
             *split(run, "accuracy", rows=first, parts=2)[:1],
             *split(run, "accuracy", rows=second, parts=2)[1:],
         ]
-        merged = evalkit.merge(parts)
+        merged = merge(parts)
         assert merged.examples is not None
         names = merged.examples.columns
         assert names.index("pred") < names.index("responses") < names.index("tags")
@@ -376,9 +288,9 @@ def test_overlapping_examples_are_refused(run: Run) -> None:
         run("accuracy", filters={"part": parts}) for parts in (list("012"), list("23"))
     )
     with pytest.raises(AlignmentError, match=r"examples are in two of the runs: 'e0"):
-        evalkit.merge([first, second])
+        merge([first, second])
     with pytest.raises(AlignmentError, match="in two of the runs"):
-        evalkit.merge([first, first])
+        merge([first, first])
 
 
 @pytest.mark.parametrize(
@@ -401,7 +313,7 @@ def test_parts_that_were_made_differently_are_refused(
         run("accuracy", filters={"part": "1"}, **other),
     ]
     with pytest.raises(EvalkitError) as caught:
-        evalkit.merge(parts)
+        merge(parts)
     assert text in str(caught.value)
 
 
@@ -421,7 +333,7 @@ def test_parts_of_different_data_are_refused(run: Run, key: str, value: Any) -> 
     record[key] = value
     changed = Result(record, second.scores, (), second.examples, second.statistics)
     with pytest.raises(EvalkitError, match=f"differ in {key}"):
-        evalkit.merge([first, changed])
+        merge([first, changed])
 
 
 def test_different_metrics_are_refused(run: Run) -> None:
@@ -432,13 +344,13 @@ def test_different_metrics_are_refused(run: Run) -> None:
             with pytest.raises(
                 EvalkitError, match=r"differ in the metric|the same metrics"
             ):
-                evalkit.merge(parts)
+                merge(parts)
     weighted = [
         run("accuracy", f"weighted:weight={w}", filters={"part": str(i)})
         for i, w in enumerate((0.5, 0.25))
     ]
     with pytest.raises(EvalkitError, match=r"weighted: parameters \{.*\} and \{[^;]*$"):
-        evalkit.merge(weighted)
+        merge(weighted)
 
 
 def test_clusters_of_some_parts_only_are_refused(run: Run) -> None:
@@ -447,7 +359,7 @@ def test_clusters_of_some_parts_only_are_refused(run: Run) -> None:
         for dataset, part in (("posts", "0"), ("clustered", "1"))
     ]
     with pytest.raises(EvalkitError, match="only some of the runs have clusters"):
-        evalkit.merge(parts, dataset="both")
+        merge(parts, dataset="both")
 
 
 def test_names_of_a_merged_run_may_be_given(run: Run) -> None:
@@ -455,31 +367,31 @@ def test_names_of_a_merged_run_may_be_given(run: Run) -> None:
         run("accuracy", dataset=dataset, model=dataset, filters={"part": part})
         for dataset, part in (("posts", "0"), ("own", "1"))
     ]
-    merged = evalkit.merge(parts, dataset="both", model="mixed")
+    merged = merge(parts, dataset="both", model="mixed")
     assert (merged.dataset, merged.model) == ("both", "mixed")
     assert merged.metrics == ["accuracy"]
     assert any("own#rows" in notice for notice in merged.notices)
-    with pytest.raises(EvalkitError, match="'No Name' is no legal name of a data set"):
-        evalkit.merge(parts, dataset="No Name", model="mixed")
+    with pytest.raises(EvalkitError, match="'No Name' is no legal name of a dataset"):
+        merge(parts, dataset="No Name", model="mixed")
 
 
 def test_other_refusals(run: Run) -> None:
     part, other = split(run, "accuracy", parts=2)
     with pytest.raises(EvalkitError, match="name two or more runs to merge"):
-        evalkit.merge([part])
+        merge([part])
     with pytest.raises(AlignmentError) as caught:
         run("accuracy", rows=predictions()[:3])
     with pytest.raises(EvalkitError, match="was refused: it has no scores"):
-        evalkit.merge([part, caught.value.result])
+        merge([part, caught.value.result])
     record = other.to_dict()
     del record["scores"]
     empty = Result(record, other.scores, (), None)
-    with pytest.raises(EvalkitError, match="has no examples"):
-        evalkit.merge([part, empty])
+    with pytest.raises(EvalkitError, match=r"no examples|--no-examples"):
+        merge([part, empty])
     assert other.examples is not None
     odd = other.examples.with_columns(tags=pl.lit(1))
     with pytest.raises(EvalkitError, match="their columns are of different types"):
-        evalkit.merge([part, Result(record, other.scores, (), odd)])
+        merge([part, Result(record, other.scores, (), odd)])
 
     def get_own(predictions: list[Any], targets: list[Any]) -> float:
         return 0.5
@@ -489,7 +401,7 @@ def test_other_refusals(run: Run) -> None:
         for p in "01"
     ]
     with pytest.raises(PluginError, match="was given as an object"):
-        evalkit.merge(own)
+        merge(own)
 
 
 # failures ------------------------------------------------------------------------
@@ -497,7 +409,7 @@ def test_other_refusals(run: Run) -> None:
 
 def test_a_metric_that_failed_in_a_part_fails_in_the_whole(run: Run) -> None:
     parts = split(run, "accuracy", "raises", parts=2)
-    merged = evalkit.merge(parts)
+    merged = merge(parts)
     assert merged.status == "partial"
     assert merged["raises"].value is None
     assert "no such word" in str(merged["raises"].reason)
@@ -514,12 +426,12 @@ def test_a_metric_that_failed_in_one_part_only_is_computed_again(run: Run) -> No
     parts = split(run, "accuracy", "raises", rows=rows, parts=10)
     assert {part.status for part in parts} == {"partial"}
     assert [bool(part.errors) for part in parts] == [True] + [False] * 9
-    merged = evalkit.merge(parts)
+    merged = merge(parts)
     assert merged["raises"].value == 1.0
     assert (merged["raises"].n, merged["accuracy"].n) == (119, 120)
     assert (merged.status, merged.record.not_scored) == ("partial", {"raises": 1})
     assert len(merged.errors) == 1
-    good = evalkit.merge(parts[1:])
+    good = merge(parts[1:])
     assert good["raises"].value == 1.0
     assert not good.errors
 
@@ -535,7 +447,7 @@ def test_nothing_scored_is_said(run: Run) -> None:
         )
         for p in "01"
     ]
-    merged = evalkit.merge(parts)
+    merged = merge(parts)
     assert merged["accuracy"].value is None
     assert merged.status == "partial"
     assert list(merged.errors) == ["no example was scored"]
@@ -548,7 +460,7 @@ def test_a_headline_metric_that_fails_has_no_baselines(run: Run) -> None:
         )
         for p in "01"
     ]
-    merged = evalkit.merge(parts)
+    merged = merge(parts)
     assert merged.to_dict()["baselines"] is None
     assert merged.status == "partial"
 
@@ -571,7 +483,7 @@ def test_what_was_scored_by_a_broken_metric_fails_alone(
         return original(metric, *rest, **named)
 
     monkeypatch.setattr(measurement, "score_statistics", sometimes)
-    merged = evalkit.merge(parts)
+    merged = merge(parts)
     assert merged["resampled"].reason == "it broke"
     assert merged["accuracy"].value is not None
     assert (merged.status, list(merged.errors)) == ("partial", ["it broke"])
@@ -579,7 +491,7 @@ def test_what_was_scored_by_a_broken_metric_fails_alone(
 
 def test_progress_and_records_are_json(run: Run) -> None:
     told: list[str] = []
-    merged = evalkit.merge(
+    merged = merge(
         split(run, "accuracy", parts=2), progress=lambda text, _: told.append(text)
     )
     assert told == ["computing accuracy"]

@@ -6,15 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from evalkit.runs.score_columns import Score
-from evalkit.workflows.recounts import COUNTED
+from evalkit.runs.score_columns import COMPUTED, Score
 
 RELATIVE = 1e-9
-ABSOLUTE = 1e-12
-"""How far from each other numbers may be that count as the same."""
+"""Maximum relative difference of numbers that count as the same."""
 
-COUNTS = "counts"
-"""Stands for a metric where a count of the run is not that of its rows."""
+ABSOLUTE = 1e-12
+"""Maximum difference of numbers near 0 that count as the same."""
 
 
 class Difference(NamedTuple):
@@ -29,32 +27,26 @@ class Difference(NamedTuple):
     perturbation: str | None = None
     computed_on: str = "all"
 
-    @property
-    def is_count(self) -> bool:
-        """Whether it is a count of the run, named by `field`, and no score."""
-        return self.metric == COUNTS and self.field in COUNTED
 
-
-def differences(
-    stored: Sequence[Score], computed: Sequence[Score], fields: Sequence[str]
+def find_differences(
+    stored: Sequence[Score], computed: Sequence[Score]
 ) -> Iterator[Difference]:
-    """Say which scores of a run are not what was computed again.
+    """Yield the numbers in which scores differ.
 
     Args:
         stored: The scores of the run.
-        computed: What was computed.
-        fields: Names of the numbers that are compared.
+        computed: The scores that were computed again.
 
     Yields:
-        A difference for each number; for a score that only one side has, too.
+        A difference for each number, also of a score that only one side has.
     """
     now = {_key(score): score for score in computed}
     for score in stored:
-        found = now.pop(_key(score), None)
-        for field in fields:
+        again = now.pop(_key(score), None)
+        for field in COMPUTED:
             before = getattr(score, field)
-            after = None if found is None else getattr(found, field)
-            if not _equal(before, after):
+            after = None if again is None else getattr(again, field)
+            if not _are_equal(before, after):
                 yield _difference(score, field, before, after)
     for score in now.values():
         if score.value is not None:
@@ -71,12 +63,12 @@ def _difference(
 
 
 def _key(score: Score) -> tuple[str, str | None, str | None, str | None, str]:
-    # the worst tag may be another one now: then it is the same score with other numbers
+    # the worst tag may be another one now: it is the same score with other numbers
     tag = None if score.aggregate else score.tag
     return score.metric, tag, score.aggregate, score.perturbation, score.computed_on
 
 
-def _equal(first: float | None, second: float | None) -> bool:
+def _are_equal(first: float | None, second: float | None) -> bool:
     if first is None or second is None:
         return first is second
     return math.isclose(first, second, rel_tol=RELATIVE, abs_tol=ABSOLUTE)

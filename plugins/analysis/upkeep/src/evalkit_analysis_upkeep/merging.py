@@ -1,0 +1,392 @@
+"""Merges runs over disjoint examples: joins their examples, and scores the union."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evalkit.base.columns import all_named
+from evalkit.base.names import is_component_name, metric_of
+from evalkit.base.progress import Progress
+from evalkit.base.violations import few, shorten
+from evalkit.errors import AlignmentError, EvalkitError, MetricError
+from evalkit.inference.intervals import INTERVAL_RULES
+from evalkit.plugins.bound import BoundMetric
+from evalkit.plugins.provenance import environment, rows_hash
+from evalkit.plugins.registry import Registry
+from evalkit.plugins.resolver import Resolver
+from evalkit.predictions.problems import Problems
+from evalkit.runs import recorded
+from evalkit.runs.accounts import cell_notices, unparsed_notice
+from evalkit.runs.column_tables import join_details, values_hash
+from evalkit.runs.extractions import counts_of, kept_extraction
+from evalkit.runs.finding import as_result
+from evalkit.runs.identity import merged_fingerprint
+from evalkit.runs.record import FORMAT_VERSION, RunRecord
+from evalkit.runs.recording import recorded_core
+from evalkit.runs.remote import check_place
+from evalkit.runs.results import Result
+from evalkit.runs.scores import bounds_of, headline_name, to_scores
+from evalkit.runs.stored import (
+    bound_metrics,
+    examples_of,
+    mixed_clusters,
+    refuse_without_answers,
+)
+from evalkit.runs.tables import (
+    KEPT,
+    measured_run,
+    saved_statistics,
+    settings_of,
+    with_example_scores,
+)
+from evalkit.runs.unscored import unscored_answers, unscored_counts, unscored_problems
+from evalkit.scoring.baselines import compute_baselines
+from evalkit.scoring.measurement import measure
+from evalkit.scoring.records import notices_of
+from evalkit.scoring.unscored import NOTHING_SCORED
+
+SAME = (
+    *("task", "split", "labels", "headline_aggregate", "confidence", "seed"),
+    *("policies", "by", "replications"),
+)
+"""Fields of the record in which the runs must agree."""
+
+
+def merge(
+    runs: Sequence[Result | str | Path],
+    *,
+    dataset: str | None = None,
+    model: str | None = None,
+    folder: str | Path = "runs",
+    out: str | Path | None = None,
+    registry: Registry | None = None,
+    progress: Progress = lambda _text, _share: None,
+) -> Result:
+    """Merge runs over disjoint examples.
+
+    Neither data nor predictions are read: the runs' examples are joined and scored.
+
+    Args:
+        runs: Two or more runs: results, paths of run folders or starts of their ids.
+        dataset: Dataset name of the merged run. Required if the runs' differ.
+        model: Model name of the merged run. Required if the runs' differ.
+        folder: Folder that runs are looked for in.
+        out: Folder to write the merged run to. Default: nothing is written.
+        registry: Where plugins are found. Default: all that are installed.
+        progress: Progress callback.
+
+    Returns:
+        The scores that one run over all examples would have.
+
+    Raises:
+        AlignmentError: An example is in two runs.
+        EvalkitError: The runs were made in different ways, or hold no answers.
+        PluginError: A metric of the runs is not installed.
+        StorageError: A run cannot be read, or was refused.
+    """
+    started = time.time()
+    check_place(out)
+    parts = [as_result(run, folder) for run in runs]
+    if len(parts) < 2:
+        raise EvalkitError("name two or more runs to merge")
+    _refuse_mixture(parts)
+    name = _common("dataset", [part.dataset for part in parts], dataset)
+    if not is_component_name(name):
+        raise EvalkitError(f"{name!r} is no legal name of a dataset")
+    of_model = _common("model", [part.model for part in parts], model)
+    metrics = bound_metrics(parts[0], Resolver(registry or Registry()))
+    examples = _join_examples(parts)
+    details = join_details(t for part in parts for t in part.column_details.items())
+    record = _merged_record(parts, name, of_model, examples, details)
+    problems = Problems([problem for part in parts for problem in part.problems])
+    kept = _join_statistics(parts, metrics)
+    joined = Result(record, (), problems, examples, kept, column_details=details)
+    result = _scored(joined, metrics, progress)
+    result.record_time(started, time.time() - started)
+    if out is not None:
+        result.save(out)
+    return result
+
+
+def _refuse_mixture(parts: Sequence[Result]) -> None:
+    first = parts[0].record
+    for part in parts:
+        record, both = part.record, f"the runs {parts[0].run_id} and {part.run_id}"
+        if part.status == "refused":
+            raise EvalkitError(f"the run {part.run_id} was refused: it has no scores")
+        for key in SAME:
+            mine, theirs = getattr(first, key), getattr(record, key)
+            if mine != theirs:
+                found = f"{shorten(mine)} and {shorten(theirs)}"
+                raise EvalkitError(f"{both} differ in {key}: {found}")
+        for one, other in zip(first.scorers, record.scorers, strict=False):
+            if one.identity != other.identity:
+                keys = {**one.identity, **other.identity}
+                differing = "; ".join(
+                    f"{key} {shorten(one.identity.get(key))} and "
+                    f"{shorten(other.identity.get(key))}"
+                    for key in keys
+                    if one.identity.get(key) != other.identity.get(key)
+                )
+                kind = one.kind.removesuffix("s")
+                raise EvalkitError(f"{both} differ in the {kind} {one.id}: {differing}")
+        if mixed := mixed_clusters(parts[0], part):
+            raise EvalkitError(mixed)
+        if len(first.metrics) != len(record.metrics):
+            raise EvalkitError(f"{both} do not have the same metrics")
+
+
+def _common(key: str, of_parts: Sequence[str | None], given: str | None) -> str:
+    names = list(dict.fromkeys(map(str, of_parts)))
+    if given is not None:
+        return given
+    if len(names) > 1:
+        raise EvalkitError(
+            f"the runs differ in {key}: {few(names)}; name the merged run's with "
+            f"{key}=… (--{key} NAME)"
+        )
+    return names[0]
+
+
+def _join_examples(parts: Sequence[Result]) -> pl.DataFrame:
+    """Join the examples of runs; columns of the data stay if all runs keep them."""
+    frames = [examples_of(part) for part in parts]
+    for part, frame in zip(parts, frames, strict=True):
+        refuse_without_answers(frame, part.path or part.run_id)
+    if len({frame["cluster"].null_count() == frame.height for frame in frames}) > 1:
+        raise EvalkitError(
+            "only some of the runs have clusters: their examples cannot be resampled "
+            "in one way"
+        )
+    common = set.intersection(*({*frame.schema.items()} for frame in frames))
+    kept = {name for name, _ in common}
+    frames = [
+        frame.select(
+            all_named(n for n in frame.columns if n in kept or not n.startswith(KEPT))
+        )
+        for frame in frames
+    ]
+    try:
+        joined = pl.concat(frames, how="diagonal_relaxed")
+    except pl.exceptions.PolarsError as error:
+        raise EvalkitError(
+            "the runs' examples do not go together, as their columns are of different "
+            f"types: {str(error).partition(chr(10))[0]}"
+        ) from error
+    # fields of responses stand behind `pred`, also those of the second run alone
+    late = [n for n in joined.columns if n not in frames[0].columns]
+    place = joined.columns.index("pred") + 1
+    names = [name for name in joined.columns if name not in late]
+    joined = joined.select(all_named([*names[:place], *late, *names[place:]]))
+    cells = joined.select("id", "replication")
+    repeated = cells.filter(cells.is_duplicated())
+    if repeated.height:
+        ids = list(dict.fromkeys(repr(uid) for uid in repeated["id"]))
+        raise AlignmentError(f"examples are in two of the runs: {few(ids)}")
+    return joined
+
+
+def _join_statistics(
+    parts: Sequence[Result], metrics: Sequence[BoundMetric]
+) -> dict[str, pl.DataFrame]:
+    """Join what metrics said of single examples; not what depends on all of them."""
+    names = {
+        part.name
+        for metric in metrics
+        if not metric.has("prepare")
+        for part in metric.parts()
+    }
+    names = names.intersection(*(part.statistics for part in parts))
+    joined: dict[str, pl.DataFrame] = {}
+    for name in sorted(names):
+        first, frames = 0, []
+        for part in parts:
+            moved = pl.col("position").cast(pl.UInt32) + pl.lit(first, dtype=pl.UInt32)
+            frames.append(part.statistics[name].with_columns(moved))
+            first += examples_of(part).height
+        joined[name] = pl.concat(frames, how="vertical_relaxed")
+    return joined
+
+
+def _merged_record(
+    parts: Sequence[Result],
+    dataset: str,
+    model: str,
+    examples: pl.DataFrame,
+    details: Mapping[str, pl.DataFrame],
+) -> RunRecord:
+    """Return the record of the merged run, without what scoring gives."""
+    records = [part.record for part in parts]
+    first = records[0]
+    counts: Counter[str] = Counter()
+    unparsed: Counter[str] = Counter()
+    for each in records:
+        counts.update(each.counts.to_dict())
+        unparsed.update(each.unparsed)
+    counts.pop("unselected", None)  # what one part left out is in another
+    if first.counts.replications:
+        counts["replications"] = first.counts.replications
+    is_whole = all(each.selection.is_whole for each in records)
+    components = {repr(c.identity): c for each in records for c in each.components}
+    hashes = sorted({str(each.data.sha256) for each in records})
+    data = first.data.model_copy(
+        update={
+            "sha256": hashes[0] if len(hashes) == 1 else rows_hash([{"parts": hashes}]),
+            "files": tuple(file for each in records for file in each.data.files),
+            **{
+                name: _if_equal(getattr(each.data, name) for each in records)
+                for name in ("rows_sha256", "attached_sha256", "limit", "source_url")
+            },
+            "adapters": _if_equal(each.data.adapters for each in records) or (),
+        }
+    )
+    predictions = recorded.Predictions(
+        name=None,
+        sha256=None,
+        adapters=_if_equal(each.predictions.adapters for each in records) or (),
+        job=_if_equal(each.predictions.job for each in records),
+    )
+    record = first.model_copy(
+        update={
+            "format": FORMAT_VERSION,
+            "status": "complete" if is_whole else "partial",
+            "model": model,
+            "dataset": dataset,
+            "cluster": _union(each.cluster for each in records),
+            "counts": recorded.Counts(**counts),
+            "unparsed": dict(unparsed.most_common()),
+            "notices": (
+                *unparsed_notice(counts["unparsed"], unparsed),
+                *cell_notices(counts, first.policies),
+                *([] if is_whole else [_PARTS]),
+                *_left_out(parts),
+            ),
+            "warnings": _union(each.warnings for each in records),
+            "interval_rules": INTERVAL_RULES,
+            "answer_kind": _if_equal(each.answer_kind for each in records) or "any-of",
+            "min_n": max(each.min_n for each in records),
+            "parent": None,
+            "merged": tuple(sorted(each.fingerprint for each in records)),
+            "against": _if_equal(each.against for each in records),
+            "selection": recorded.Selection(limit=None, filters={}),
+            "kept": tuple(
+                name.removeprefix(KEPT)
+                for name in examples.columns
+                if name.startswith(KEPT)
+            ),
+            "data": data,
+            "predictions": predictions,
+            "extraction": _extraction(records, examples),
+            "components": tuple(components.values()),
+            "columns": _columns(records, examples, details),
+            "core": recorded_core(),
+            "environment": environment(),
+            "files": {},
+        }
+    )
+    return record.changed(fingerprint=merged_fingerprint(record))
+
+
+_PARTS = "the parts hold only some examples of their data; there may be others"
+
+
+def _left_out(parts: Sequence[Result]) -> list[str]:
+    names = parts[0].record.metric_names
+    given = dict.fromkeys(name for part in parts for name in part.metrics)
+    return [
+        f"{name}: given by a dataset itself, and left out as it cannot be merged"
+        for name in given
+        if metric_of(name, names) is None
+    ]
+
+
+def _if_equal(values: Iterable[Any]) -> Any:
+    """Return the one value of all runs; None if they differ."""
+    first, *others = values
+    return first if all(other == first for other in others) else None
+
+
+def _union(several: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for texts in several for text in texts))
+
+
+def _extraction(
+    records: Sequence[RunRecord], examples: pl.DataFrame
+) -> recorded.Extraction | None:
+    first, kept = records[0].extraction, kept_extraction(examples)
+    sha256s = {each.extraction and each.extraction.sha256 for each in records}
+    if first is None or len(sha256s) > 1 or kept is None:
+        return None
+    return first.model_copy(update=counts_of(kept))
+
+
+def _columns(
+    records: Sequence[RunRecord],
+    examples: pl.DataFrame,
+    details: Mapping[str, pl.DataFrame],
+) -> tuple[recorded.Columns, ...]:
+    """Return what the merged run records of computed columns."""
+    by_name: dict[str, list[recorded.Columns]] = {}
+    for record in records:
+        for each in record.columns:
+            by_name.setdefault(each.name, []).append(each)
+    merged = []
+    for name, several in by_name.items():
+        reasons: Counter[str] = Counter()
+        for each in several:
+            reasons.update(each.without_value)
+        values = (examples[column] for column in several[0].columns)
+        update = {
+            "rows": sum(each.rows for each in several),
+            "without_value": dict(reasons.most_common()),
+            "sha256": values_hash(values, details[name]),
+            "details": {},
+        }
+        merged.append(several[0].model_copy(update=update))
+    return tuple(merged)
+
+
+def _scored(
+    joined: Result, metrics: Sequence[BoundMetric], progress: Progress
+) -> Result:
+    """Score the joined examples."""
+    record, examples = joined.record, examples_of(joined)
+    measured = measured_run(joined)
+    left = unscored_answers(examples, joined.problems)
+    settings = settings_of(record)
+    scored = measure(metrics, measured, settings, progress, joined.statistics, left)
+    failed = [found.error for found in scored if found.error]
+    counts = unscored_counts(scored)
+    if not joined.counts["scored"]:
+        failed.append(NOTHING_SCORED)
+    try:
+        baselines = compute_baselines(scored[0].metric, measured.table)
+    except MetricError:  # reported with the metric's scores
+        baselines = None
+    record = record.changed(
+        status="partial" if failed or counts else record.status,
+        headline=headline_name(scored),
+        bounds=bounds_of(metrics),
+        baselines=baselines and recorded.Baselines(**baselines._asdict()),
+        errors=tuple(failed),
+        notices=(*record.notices, *notices_of(scored)),
+        not_scored=counts,
+    )
+    names = {found.name for found in scored}
+    stored = [name for name in examples.columns if name in names]
+    problems = [problem for problem in joined.problems if problem.metric is None]
+    problems += unscored_problems(examples, scored)
+    return Result(
+        record,
+        to_scores(scored, measured.groups, record.split),
+        problems,
+        with_example_scores(examples.drop(all_named(stored)), scored),
+        saved_statistics(scored, include_examples=record.includes_examples),
+        column_details=joined.column_details,
+    )

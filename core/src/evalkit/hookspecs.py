@@ -1117,8 +1117,8 @@ class ObserverSpec:
             model: Name of the model.
             scores: All scores that were computed, each a row of `scores.parquet`.
             overall: Those of the whole set, one for each score of a metric.
-            groups: The others: of tags and crossings, made from tags (the mean over a
-                facet, the worst tag, a gap), and of perturbed copies.
+            groups: The others: of tags and crossings, and made from tags (the mean over
+                a facet, the worst tag, a gap).
         """
 
     @hookspec

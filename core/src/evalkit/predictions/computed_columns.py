@@ -33,5 +33,5 @@ class ComputedColumns(Protocol):
         """Return a JSON object for `run.json`.
 
         Args:
-            details: The details that the run keeps, those of copies among them.
+            details: The details that the run keeps.
         """

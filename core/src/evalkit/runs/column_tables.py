@@ -18,27 +18,24 @@ from evalkit.runs.withholding import WITHHELD
 def detail_tables(
     computed: Iterable[ComputedColumns],
     ids: pl.Series,
-    replications: pl.Series | None,
+    replications: pl.Series,
 ) -> Iterator[tuple[str, pl.DataFrame]]:
     """Return the details of computed columns, as a run keeps them.
 
     Args:
         computed: The columns.
         ids: The id of each row.
-        replications: The replication of each row; None for copies, which have none.
+        replications: The replication of each row.
 
     Yields:
-        The name of what computed them, and `id`, `replication`, `copy` (whether the
-        response is to a perturbed copy) and the details, row by row.
+        The name of what computed them, and `id`, `replication` and the details, row by
+        row.
     """
-    nothing = pl.repeat(None, len(ids), dtype=pl.String, eager=True)
-    of_rows = nothing if replications is None else replications
     for each in computed:
         rows = each.details["position"]
         columns = [
             ids.gather(rows).alias("id"),
-            of_rows.gather(rows).alias("replication"),
-            pl.repeat(replications is None, len(rows), eager=True).alias("copy"),
+            replications.gather(rows).alias("replication"),
             *each.details.drop("position").get_columns(),
         ]
         yield each.component.name, frame_of(columns)
@@ -94,7 +91,7 @@ def values_hash(columns: Iterable[pl.Series], table: pl.DataFrame) -> str:
         columns: The columns.
         table: The details that the run keeps.
     """
-    of_examples = table.filter(~pl.col("copy")).select("id", "replication", "reason")
+    of_examples = table.select("id", "replication", "reason")
     values = ({"column": c.name, "values": c.to_list()} for c in columns)
     reasons = ({"reasons": list(row)} for row in of_examples.iter_rows())
     return rows_hash([*values, *reasons])
@@ -104,20 +101,18 @@ def stored_lacking(
     details: Mapping[str, pl.DataFrame],
     told: Sequence[recorded.Columns],
     rows: pl.DataFrame,
-    of_copies: bool = False,
 ) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield the rows of a run that lack a value of a computed column.
 
     Args:
         details: The tables that the run keeps.
         told: What it records of them.
-        rows: Its examples or copies, with `id` and, for examples, `replication`.
-        of_copies: Whether they are copies.
+        rows: Its examples, with `id` and `replication`.
 
     Yields:
         For each column its name, and `position`, `reason` and `failed`.
     """
-    keys = ["id"] if of_copies else ["id", "replication"]
+    keys = ["id", "replication"]
     places = rows.select(keys).with_columns(
         pl.int_range(pl.len(), dtype=pl.UInt32).alias("position")
     )
@@ -125,8 +120,7 @@ def stored_lacking(
         table = details.get(each.name)
         if table is None:
             continue
-        is_meant = pl.col("reason").is_not_null() & (pl.col("copy") == of_copies)
-        found = table.filter(is_meant).join(places, on=keys, nulls_equal=True)
+        found = table.drop_nulls("reason").join(places, on=keys, nulls_equal=True)
         lacking = found.select("position", "reason", "failed").sort("position")
         for name in each.columns:
             yield name, lacking

@@ -289,7 +289,7 @@ class Component(Part):
 
 
 class Columns(Part):
-    """Columns that one component computed, also of perturbed copies."""
+    """Columns that one component computed."""
 
     component: Text
     """Id of the component, such as `annotators/judge`."""
@@ -302,7 +302,7 @@ class Columns(Part):
     without_value: Mapping[Text, Count]
     """How many of them have no value, by the reason."""
     sha256: Sha256
-    """Over the values and reasons, without those of perturbed copies."""
+    """Over the values and reasons."""
     details: Mapping[str, Any] = {}
     """What the stage records beside them, which makes no other run."""
 

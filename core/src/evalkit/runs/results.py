@@ -36,7 +36,7 @@ class Result:
         statistics: The statistics of each metric, by its name: `position` (the row in
             `examples`), the metric's keys and its number columns.
         column_details: What is kept beside the values of computed columns of
-            `examples`, by its name: `id`, `replication`, `copy`, `text`, `reason`,
+            `examples`, by its name: `id`, `replication`, `text`, `reason`,
             `failed`, `seconds`, `cost` and `kept`, a row for each response.
     """
 

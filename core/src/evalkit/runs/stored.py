@@ -76,7 +76,7 @@ class StoredResult(Result):
         paths = {name: f"{COLUMNS_FOLDER}/{statistics_file(name)}" for name in names}
         columns = {
             **dict.fromkeys(("id", "replication", "reason"), "String"),
-            **dict.fromkeys(("copy", "failed"), "Boolean"),
+            "failed": "Boolean",
         }
         found = {name: self._table(path, columns) for name, path in paths.items()}
         return {name: frame for name, frame in found.items() if frame is not None}

@@ -42,8 +42,8 @@ def announce(
 
 
 def _is_overall(row: Mapping[str, Any]) -> bool:
-    """Tell whether a score is of the whole set, and neither of tags nor of copies."""
-    return all(row[name] is None for name in ("tag", "aggregate", "perturbation"))
+    """Tell whether a score is of the whole set, and not of tags."""
+    return row["tag"] is None and row["aggregate"] is None
 
 
 def write(result: Result, out: str | Path, watchers: Observers) -> None:

@@ -105,9 +105,6 @@ class Annotation(SchemaModel):
     replication: str | None = Field(
         description="Which of several answers it is; null where there is one"
     )
-    copy_: bool = Field(
-        alias="copy", description="Whether the response is to a perturbed copy"
-    )
     text: str | None = Field(description="What the annotator said")
     reason: str | None = Field(description="Why there is no value")
     failed: bool = Field(description="Whether the annotator failed")

@@ -35,6 +35,7 @@ import random
 import evalkit
 import polars as pl
 from evalkit.catalog import Registry
+from evalkit_models_base import Model, text_reply
 from pydantic import BaseModel
 
 ACT = {}

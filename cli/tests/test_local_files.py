@@ -195,7 +195,7 @@ def test_workers_and_perturbations_know_them_too(folder: Path, invoke: Invoke) -
             "be called like metrics/accuracy (evalkit-metrics-classification ",
         ),
         (
-            "import evalkit\nclass Two(Model): ...\ntwo = Two()",
+            "from evalkit_models_base import Model\nclass Two(Model): ...\ntwo = Two()",
             "in f.py:two, would be called like models/two (given as a file of Python), "
             "in f.py:Two: give it another name",
         ),

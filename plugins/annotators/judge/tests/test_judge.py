@@ -346,6 +346,7 @@ def test_a_model_is_loaded_once_and_closed(tmp_path: Path) -> None:
 OWN = """
 from pathlib import Path
 import evalkit
+from evalkit_models_base import Completion, Model, Reply
 
 
 class Own(Model):

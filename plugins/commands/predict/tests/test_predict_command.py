@@ -474,10 +474,7 @@ def test_an_evaluation_says_what_asking_told(folder: Path) -> None:
     words = ("eval", "sample-sentiment", "--model", "mine.py:answer")
     first = call(*words, "--concurrency", "2")
     assert "models/answer takes 1 at once, and no more" in first.stderr
-    again = call(*words)
-    assert "135 replies of mine from the cache; --no-cache asks anew" in again.stderr
-    assert "from the cache" not in call(*words, "-q").stderr
-    assert "from the cache" not in call(*words, "--no-cache").stderr
+    assert "from the cache" not in call(*words).stderr
 
 
 @pytest.mark.parametrize(
@@ -517,6 +514,7 @@ def test_another_name_than_the_served_one_is_said(folder: Path) -> None:
 SLOW = """
 import asyncio, signal, sys
 import evalkit
+from evalkit_models_base import Model, text_reply
 
 # a shell has what runs in its background ignore it
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -560,67 +558,10 @@ def test_a_process_that_was_killed_goes_on_where_it_was(
     assert len(Path("slow.jsonl").read_text().splitlines()) == 135
 
 
-SLOWLY = """
-import sys, time
-
-def answer(inputs):
-    for row in inputs:
-        print("asked", file=sys.stderr, flush=True)
-        time.sleep(0.002)
-    return ["neutral"] * len(inputs)
-"""
-
-PROGRAM = """
-import json, sys, time
-for line in sys.stdin:
-    time.sleep(0.002)
-    with open("asked", "a") as stream:
-        stream.write("asked\\n")
-    print(json.dumps("neutral"), flush=True)
-"""
-
-
-@pytest.mark.parametrize(
-    ("model", "batch"),
-    [("slowly.py:answer", 32), (f"command:run={sys.executable} program.py", 64)],
-)
-@pytest.mark.slow
-def test_what_answers_inputs_goes_on_where_it_was(
-    folder: Path, model: str, batch: int
-) -> None:
-    Path("slowly.py").write_text(SLOWLY)
-    Path("program.py").write_text(PROGRAM)
-    asked = Path("asked")
-    words = ("predict", "sample-sentiment", "--model", model, "-o", "slowly.jsonl")
-    command = [sys.executable, "-m", "evalkit_cli", *words]
-    with asked.open("a") as stream:
-        process = subprocess.Popen(command, stderr=stream)
-    deadline = time.monotonic() + 60
-    while asked.read_text().count("asked") <= batch:  # a batch is kept as a whole
-        assert time.monotonic() < deadline
-        time.sleep(0.002)
-    process.kill()
-    process.wait(timeout=20)
-    time.sleep(0.3)  # a program ends when nobody feeds it
-    assert not Path("slowly.jsonl").exists()
-    asked.write_text("")
-    with asked.open("a") as stream:
-        subprocess.run(command, stderr=stream, check=True)
-    said = asked.read_text()
-    kept = 135 - said.count("asked")
-    assert kept in range(batch, 135, batch)
-    assert len(Path("slowly.jsonl").read_text().splitlines()) == 135
-    asked.write_text("")
-    done = call(*words, "--overwrite")
-    assert "135 from the cache" in done.stderr
-    assert asked.read_text() == ""
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("predict", "-o", "x.jsonl"), "are kept: the same command goes on where"),
-        (("eval",), "are kept: the same command goes on where this stopped"),
+        (("predict", "-o", "x.jsonl"), "the replies so far are not kept"),
         (("eval", "--no-cache"), "the replies so far are not kept"),
     ],
 )
@@ -789,7 +730,7 @@ def test_what_is_asked_is_what_is_scored(
     lines = Path("asked.jsonl").read_text().splitlines()
     assert [json.loads(line)["statement"] for line in lines] == [statement] * 3
     done = call("predict", *given, "--model", "asked.py:answer", "-o", "asked-2.jsonl")
-    assert "3 from the cache" in done.stderr, done.stderr
+    assert done.exit_code == 0, done.stderr
     two = call("eval", *given, "-p", "asked=asked-2.jsonl", "--json")
     assert (
         json.loads(one.stdout)["fingerprint"] == json.loads(two.stdout)["fingerprint"]

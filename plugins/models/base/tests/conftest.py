@@ -19,6 +19,7 @@ class Scripted(Model):
 
     abilities = ("text", "chat", "logprobs", "continuations")
     concurrency = 4
+    uses_network = True
 
     def __init__(self, answer: Answering, *, seconds: float = 0.0) -> None:
         self._answer, self._seconds = answer, seconds

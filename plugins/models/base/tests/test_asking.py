@@ -210,6 +210,7 @@ class Batching(Model):
 
     abilities = ("text",)
     batch_requests = 5
+    uses_network = True
 
     def __init__(self) -> None:
         self.batches: list[int] = []
@@ -326,6 +327,7 @@ def test_what_a_batch_asks_is_kept_when_one_fails_that_it_waits_for(
     class Failing(Model):
         abilities = ("text",)
         batch_requests = 3
+        uses_network = True
         concurrency = 2
 
         def describe(self) -> dict[str, str]:
@@ -457,17 +459,17 @@ def test_a_server_is_not_waited_for_all_day(rows: Rows, scripted: Any) -> None:
 def test_offline_the_cache_answers(
     rows: Rows, scripted: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Far(scripted):  # type: ignore[misc]
-        uses_network = True
+    class Near(scripted):  # type: ignore[misc]
+        uses_network = False
 
-    before = ask(rows[:3], Far(str.upper))
+    before = ask(rows[:3], scripted(str.upper))
     monkeypatch.setenv("EVALKIT_OFFLINE", "1")
-    far = Far(str.upper)
+    far = scripted(str.upper)
     assert ask(rows[:3], far).rows == before.rows
     with pytest.raises(AskingEnded, match=r"the example '3', as EVALKIT_OFFLINE"):
         ask(rows[:4], far)
     assert far.asked == []
-    assert ask(rows[:4], scripted(str.lower)).failed == 0
+    assert ask(rows[:4], Near(str.lower)).failed == 0
 
 
 def test_what_was_answered_is_kept_when_others_of_its_batch_end_the_work(
@@ -573,6 +575,7 @@ class Saying(Model):
     """Says what it was made with, and nothing of that in advance."""
 
     abilities = ("text", "chat")
+    uses_network = True
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -25,6 +22,7 @@ class Labelling(Model):
     """Answers by a function of the statement, which may raise."""
 
     batch_requests = 4
+    uses_network = True
 
     def __init__(self, answer: Callable[[str], Any], seconds: float = 0.0) -> None:
         self._answer, self._seconds = answer, seconds
@@ -201,18 +199,12 @@ def test_offline_the_cache_answers(rows: Rows, monkeypatch: pytest.MonkeyPatch) 
         ask(rows, Far(str.lower))
 
 
-def test_of_a_function_that_is_only_an_object_nothing_is_kept(
-    rows: Rows, cache: Path
-) -> None:
-    one = ask(rows, lambda inputs: ["positive"] * len(inputs))
-    other = ask(rows, lambda inputs: ["neutral"] * len(inputs))
-    assert [one.rows[0]["label"], other.rows[0]["label"]] == ["positive", "neutral"]
-    (notice,) = other.notices
-    assert "nothing tells a function from others of its name" in notice
-
-
-def test_of_what_takes_no_time_nothing_is_kept(rows: Rows, cache: Path) -> None:
-    for model in ("constant:answer=neutral", "random:answers=a/b"):
+def test_of_what_runs_on_this_machine_nothing_is_kept(rows: Rows, cache: Path) -> None:
+    for model in (
+        "constant:answer=neutral",
+        "echo",
+        lambda inputs: ["a"] * len(inputs),
+    ):
         assert ask(rows, model).notices == ()
     assert not cache.exists()
 
@@ -227,52 +219,6 @@ def test_repetitions_are_asked_anew_and_kept_apart(rows: Rows) -> None:
     again = predict(**given, model=model)
     assert (again.rows, again.from_cache) == (first.rows, 8)
     assert ask(rows[:4], model).from_cache == 4
-
-
-@pytest.mark.slow
-def test_answers_of_a_file_are_kept_until_it_or_what_it_uses_changes(
-    rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In processes of their own, as modules stay loaded."""
-    package = tmp_path / "package"
-    package.mkdir()
-    (package / "__init__.py").touch()
-    words = "from .deeper import WORD\ndef say(): return WORD"
-    (package / "words.py").write_text(words)
-    (package / "deeper.py").write_text("import json, package.words\nWORD = 'neutral'")
-    (tmp_path / "later.py").touch()
-    (tmp_path / "unused.py").touch()
-    (tmp_path / "mine.py").write_text(
-        "import json, numpy\nimport evalkit\nfrom package.words import say\n"
-        "def answer(inputs):\n    import later\n    return [say()] * len(inputs)\n"
-    )
-    code = (
-        "import evalkit, json, sys\n"
-        "rows = json.loads(sys.argv[1])\n"
-        "def ask(): return predict(\n"
-        "    data=rows, task='sentiment', model='mine.py:answer')\n"
-        "first, again = ask(), ask()\n"
-        "assert first.system == again.system\n"
-        "used = first.system['model']['imported_sha256']\n"
-        "print(first.from_cache, first.rows[0]['label'], *used)\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-
-    def said() -> list[str]:
-        command = [sys.executable, "-c", code, json.dumps(rows[:3])]
-        done = subprocess.run(
-            command, capture_output=True, text=True, cwd=tmp_path, check=True
-        )
-        return done.stdout.split()
-
-    used = ["later.py", *(f"package/{e}.py" for e in ("__init__", "deeper", "words"))]
-    assert said() == ["0", "neutral", *used]
-    assert said() == ["3", "neutral", *used]
-    (package / "deeper.py").write_text("WORD = 'positive'")
-    assert said() == ["0", "positive", *used]
-    (tmp_path / "unused.py").write_text("WORD = 3")
-    assert said() == ["3", "positive", *used]
 
 
 @pytest.mark.slow
@@ -320,10 +266,12 @@ def test_an_id_that_is_no_value_is_a_failure_of_the_model() -> None:
 
 MODEL = """
 import evalkit
+from evalkit_models_base import Model, text_reply
 
 
 class Repeating(Model):
     abilities = ("text", "chat")
+    uses_network = True
 
     class Parameters(evalkit.Parameters):
         label: str = "neutral"

@@ -19,6 +19,7 @@ class Sure(Model):
     """Knows the log-probability of each text, after a query and after the cue alone."""
 
     abilities = ("text", "continuations")
+    uses_network = True
 
     def __init__(self, known: Mapping[str, float], alone: float = -1.0) -> None:
         self._known, self._alone = known, alone

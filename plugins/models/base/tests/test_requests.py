@@ -17,8 +17,8 @@ class Counting(Model):
     """Says how often it was asked, and fails where it is told to."""
 
     abilities = ("text",)
+    uses_network = True
     batch_requests = 1
-    uses_network = False
 
     def __init__(self) -> None:
         self.asked: list[str] = []

@@ -149,6 +149,7 @@ class Slow(Model):
     """Answers the first one at once, the others later."""
 
     abilities = ("text",)
+    uses_network = True
     concurrency = 4
 
     def __init__(self, first: Reply | Exception) -> None:

@@ -126,18 +126,6 @@ def test_a_program_that_takes_too_long_is_ended_and_started_anew(
     assert reason == "no reply in time: the program was ended, having answered too late"
 
 
-def test_answers_of_a_program_are_kept_until_its_files_change(tmp_path: Path) -> None:
-    model = program(tmp_path, f"{EACH}    print(json.dumps('neutral'), flush=True)\n")
-    first, again = predict(model), predict(model)
-    assert (first.from_cache, again.from_cache) == (0, 300)
-    assert first.rows == again.rows
-    (digest,) = first.system["model"]["describes"]["files"].values()
-    assert len(digest) == 64
-    program(tmp_path, f"{EACH}    print(json.dumps('positive'), flush=True)\n")
-    other = predict(model)
-    assert (other.from_cache, other.rows[0]["label"]) == (0, "positive")
-
-
 def test_what_is_no_text_is_said(tmp_path: Path) -> None:
     model = program(tmp_path, "sys.stdout.buffer.write(b'\\xff\\n')\n")
     with pytest.raises(evalkit.PluginError, match="no JSON: 'bytes that are no UTF-8'"):

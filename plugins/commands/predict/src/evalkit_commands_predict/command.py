@@ -94,9 +94,8 @@ def predict_command(
       evalkit eval --predictions-dir mine
       evalkit eval sample-sentiment -p constant.jsonl
 
-    Replies are kept, also answers of functions in files and of programs, so that a
-    command that was interrupted goes on when it is given again, and one that is
-    repeated asks nothing. A request that failed for good is a row with its `error`,
+    Replies of models on another machine are cached: a command that was interrupted
+    goes on when it is given again, and one that is repeated asks nothing. A request that failed for good is a row with its `error`,
     which is invalid, and never an empty answer.
     """  # noqa: D301, E501 - click reads the backspace
     if (out is None) != dry_run:

@@ -13,6 +13,8 @@ from evalkit.plugins.binding import Bound, Guard
 from evalkit_models_base.hookspecs import ModelAttributes
 from evalkit_models_base.requests import NotAnswered, Reply, Request
 
+_hands_on_calls = True  # what fails here is in a model
+
 Way = Literal["predict", "generate", "ask"]
 
 _REFUSALS = (TryAgain, NotAnswered, TimeoutError, ConnectionError)

@@ -38,9 +38,8 @@ class ModelAttributes:
     batch_requests: int
     """The most requests or inputs that `generate` or `predict` gets in one call."""
     uses_network: bool
-    """Whether it asks another machine, which `EVALKIT_OFFLINE` forbids."""
-    keeps_replies: bool
-    """Whether replies are kept; not worth it where making one takes no time."""
+    """Whether it asks another machine, which `EVALKIT_OFFLINE` forbids. Only replies of
+    such a model are cached."""
 
 
 class ModelSpec:

@@ -34,4 +34,3 @@ class Model(Plugin):
     concurrency: int = 1
     batch_requests: int = 32
     uses_network: bool = False
-    keeps_replies: bool = True

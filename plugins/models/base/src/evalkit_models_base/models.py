@@ -11,9 +11,9 @@ from typing import Any
 
 from evalkit import Registry
 from evalkit.catalog import Resolver, object_in_file, parse_reference
+from evalkit.plugins.sources import sha256_of
 from evalkit.storage import is_offline
 from evalkit_models_base.bound import BoundModel
-from evalkit_models_base.code_digests import digest_of, digests_of_imported
 from evalkit_models_base.limits import AskingEnded
 from evalkit_models_base.loops import run
 from evalkit_models_base.meant_models import told_what_is_meant
@@ -88,36 +88,17 @@ def _has_hooks(given: Any) -> bool:
     return any(hasattr(given, hook) for hook in ("predict", "generate", "ask"))
 
 
-def is_told_apart(model: BoundModel) -> bool:
-    """Tell whether its identity says what it is.
+def has_cache(model: BoundModel) -> bool:
+    """Tell whether replies of a model are cached.
 
-    An object that a caller made says nothing of what it was made of, unless it
-    describes itself, and a function nothing but its name, unless it is in a file; the
-    replies of another one would be taken for its own.
-
-    Args:
-        model: The model.
-    """
-    if isinstance(model.plugin, _FunctionModel):
-        return model.plugin.file is not None
-    return model.loaded_with is not None or model.has("describe")
-
-
-def not_kept(model: BoundModel) -> str:
-    """Say why replies are not kept of what is not told apart.
+    Only those of a model on another machine are, as a request says all that they depend
+    on. An object that a caller made says what it is by `describe` alone.
 
     Args:
         model: The model.
     """
-    if isinstance(model.plugin, _FunctionModel):
-        return (
-            "answers were not kept, as nothing tells a function from others of its "
-            "name: name it as FILE.py:FUNCTION, or write a class with describe"
-        )
-    return (
-        f"replies were not kept, as {model.component.id} does not say which model it "
-        "is: write its method describe"
-    )
+    is_known = model.loaded_with is not None or model.has("describe")
+    return model.uses_network and is_known
 
 
 def identity_of(model: BoundModel, given: Any) -> dict[str, Any]:
@@ -137,11 +118,8 @@ def identity_of(model: BoundModel, given: Any) -> dict[str, Any]:
     if isinstance(given, str) and ".py:" in given:
         file, _, function = parse_reference(given).name.rpartition(":")
         path = Path(file)
-        found["file_sha256"] = digest_of(path)
+        found["file_sha256"] = sha256_of(path)
         found["function"] = function
-        imported = digests_of_imported(path)
-        if imported:
-            found["imported_sha256"] = imported
     return found
 
 

@@ -20,10 +20,9 @@ from evalkit_models_base.loops import run
 from evalkit_models_base.models import (
     bind_model,
     close,
+    has_cache,
     identity_of,
-    is_told_apart,
     names_of,
-    not_kept,
     places_of,
     run_name,
 )
@@ -180,7 +179,7 @@ def predict(
         identity = identity_of(bound, model)
         price = price_of(asked.price, names_of(bound, model, identity))
         refuse_unknown_cost(bound.component.id, asked.cost_limit, price)
-        is_kept = asked.is_cached and bound.keeps_replies and is_told_apart(bound)
+        is_kept = asked.is_cached and has_cache(bound)
         cache = ReplyCache(cache_folder()) if is_kept else None
     except BaseException:
         run(lambda: close(bound))
@@ -232,8 +231,11 @@ def _asked(
     if extract is not None:
         system["extract"] = extract
     notices = [*inputs.notices, *plan.notices, *asker.notices]
-    if asked.is_cached and model.keeps_replies and cache is None:
-        notices.append(not_kept(model))
+    if asked.is_cached and model.uses_network and cache is None:
+        notices.append(
+            f"replies were not kept, as {model.component.id} does not say which model "
+            "it is: write its method describe"
+        )
     if cache is not None:
         notices += cache.notices
     notices += usage.notices

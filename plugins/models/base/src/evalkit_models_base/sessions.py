@@ -19,8 +19,8 @@ from evalkit_models_base.cache import ReplyCache, cache_folder, reply_key
 from evalkit_models_base.loops import end, run
 from evalkit_models_base.models import (
     bind_model,
+    has_cache,
     identity_of,
-    is_told_apart,
     names_of,
 )
 from evalkit_models_base.prices import price_of
@@ -77,7 +77,7 @@ class Session:
             )
         self._identity, asked = identity_of(bound, model), asked or Asked()
         self._price = price_of(asked.price, names_of(bound, model, self._identity))
-        is_kept = asked.is_cached and bound.keeps_replies and is_told_apart(bound)
+        is_kept = asked.is_cached and has_cache(bound)
         self._cache = ReplyCache(cache_folder()) if is_kept else None
         self._asker = Asker(
             bound, self._identity, asked, self._cache, 0, price=self._price

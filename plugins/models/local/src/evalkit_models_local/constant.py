@@ -15,7 +15,6 @@ class Constant(Model):
     """Answers every input alike: what a task is worth without a model."""
 
     batch_requests = 10_000
-    keeps_replies = False
 
     class Parameters(evalkit.Parameters):
         """What it answers."""

@@ -20,7 +20,6 @@ class RandomAnswer(Model):
     """
 
     batch_requests = 10_000
-    keeps_replies = False
 
     class Parameters(evalkit.Parameters):
         """Out of what it draws."""

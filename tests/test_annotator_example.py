@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from evalkit.hookspecs import AnnotatorAttributes
+from evalkit_annotators_columns.hookspecs import AnnotatorAttributes
 from evalkit_testing import check_annotator, check_metric
 
 PAGE = (

@@ -48,7 +48,6 @@ FUNCTIONS = {
 }
 CLASSES = {
     "Annotation",
-    "Annotator",
     "BaseTaskIO",
     "Component",
     "Dataset",

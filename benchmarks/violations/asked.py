@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.violations.entry import Violation, change
 
-ANNOTATOR = "hookspecs.AnnotatorSpec"
+ANNOTATOR = "evalkit_annotators_columns.hookspecs.AnnotatorSpec"
 MODEL = "hookspecs.ModelSpec"
 RECOGNISER = "hookspecs.RecogniserSpec"
 

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from evalkit.errors import StorageError as StorageError
     from evalkit.errors import UnknownPluginError as UnknownPluginError
     from evalkit.hookspecs import hookimpl as hookimpl
-    from evalkit.plugins.classes import Annotator as Annotator
     from evalkit.plugins.classes import Metric as Metric
     from evalkit.plugins.classes import Perturbation as Perturbation
     from evalkit.plugins.classes import TaskIO as TaskIO
@@ -77,7 +76,7 @@ else:
                 "RequiredParameterError SchemaError StorageError UnknownPluginError"
             ),
             "hookspecs": "hookimpl",
-            "plugins.classes": "Annotator Metric Perturbation TaskIO",
+            "plugins.classes": "Metric Perturbation TaskIO",
             "plugins.components": "Component",
             "plugins.discovery": "find_components",
             "plugins.dynabench": "BaseTaskIO",

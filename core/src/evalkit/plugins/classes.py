@@ -1,4 +1,4 @@
-"""Base classes of tasks, data sets, metrics, perturbations, annotators and models."""
+"""Base classes of tasks, data sets, metrics, perturbations and models."""
 
 from __future__ import annotations
 
@@ -34,31 +34,6 @@ class Perturbation(Plugin):
 
     protects: ClassVar[bool] = True
     batch_texts: ClassVar[int] = 64
-
-
-class Annotator(Plugin):
-    """A column of values that is computed from responses before metrics read them.
-
-    A subclass sets `version` and implements `annotate_example` or `annotate_batch`.
-    `evalkit.hookspecs.AnnotatorAttributes` says what each attribute means.
-
-    Example:
-        ```python
-        class Length(evalkit.Annotator):
-            version = "1"
-
-            def annotate_example(self, prediction):
-                return len(prediction.split())
-        ```
-    """
-
-    columns: Sequence[str] = ()
-    reads: Sequence[str] = ()
-    batch_rows: ClassVar[int] = 32
-    metrics: Sequence[str] = ()
-    retries: ClassVar[int] = 2
-    pause: ClassVar[float] = 1.0
-    shares_work: ClassVar[bool] = True
 
 
 class TaskIO(Plugin):

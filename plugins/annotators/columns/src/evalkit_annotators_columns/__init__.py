@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from evalkit_annotators_columns.annotator import Annotator as Annotator
     from evalkit_annotators_columns.answers import Answer as Answer
     from evalkit_annotators_columns.asking import ask_rows as ask_rows
     from evalkit_annotators_columns.bound import BoundAnnotator as BoundAnnotator
@@ -13,6 +14,7 @@ else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
         {
+            "annotator": "Annotator",
             "answers": "Answer",
             "asking": "ask_rows",
             "bound": "BoundAnnotator",

@@ -9,9 +9,9 @@ from typing import Any, Self
 
 from evalkit.base.violations import entries_of
 from evalkit.errors import AnnotatorError, PluginError
-from evalkit.hookspecs import AnnotatorAttributes
 from evalkit.plugins.binding import Bound
 from evalkit.plugins.provenance import data_files
+from evalkit_annotators_columns.hookspecs import AnnotatorAttributes
 
 _hands_on_calls = True  # what fails here is in an annotator
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evalkit import Annotator
 from evalkit.catalog import Kind
-from evalkit.hookspecs import AnnotatorAttributes, AnnotatorSpec
+from evalkit_annotators_columns.annotator import Annotator
 from evalkit_annotators_columns.bound import BoundAnnotator
+from evalkit_annotators_columns.hookspecs import AnnotatorAttributes, AnnotatorSpec
 
 
 def _annotator_problems(

@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evalkit import Annotation, Annotator
+from evalkit import Annotation
 from evalkit.errors import DataError, EvalkitError, PluginContractError
+from evalkit_annotators_columns import Annotator
 from evalkit_annotators_judge.checks import check, fields_read
 from evalkit_annotators_judge.columns import (
     JUDGED,

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import evalkit
+from evalkit_annotators_columns import Annotator
 
 _THANKS = re.compile(r"\b(?:thanks|thank you)\b", re.IGNORECASE)
 
 
-class MyThing(evalkit.Annotator):
+class MyThing(Annotator):
     """Says whether a response thanks anybody."""
 
     version = "1"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 _LEAST_FIRST = (
     *("if wrong to right", "detectable", "ties", "losses", "chance"),
-    *("majority", "expected", "consistent", "worst", "agreement"),
+    *("majority", "rank", "expected", "consistent", "worst", "agreement"),
     *("flips", "coverage", "left out", "as wrong", "original", "perturbed", "p"),
     *("adjusted p", "note", "tags", "share", "evaluated (UTC)", "status", "n"),
 )

@@ -329,11 +329,6 @@ def number_notices(
     ]
 
 
-def is_about_numbers(notice: str) -> bool:
-    """Tell whether a notice is one of `number_notices`."""
-    return _WHAT in notice
-
-
 def _is_number(column: str) -> pl.Expr:
     text = named(column)
     return (text.str.len_bytes() <= _LONGEST) & text.str.contains(_DECIMAL)

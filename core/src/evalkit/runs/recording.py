@@ -22,7 +22,6 @@ from evalkit.plugins.provenance import describe_component, describe_core, enviro
 from evalkit.predictions.alignment import Alignment, Policies
 from evalkit.predictions.answer_readers import AnswerReader
 from evalkit.predictions.causes import probability_notices
-from evalkit.predictions.embedded_answers import embedded_notices
 from evalkit.predictions.problems import Problems
 from evalkit.predictions.table import prediction_column
 from evalkit.predictions.written_forms import label_notices, number_notices
@@ -40,7 +39,6 @@ from evalkit.runs.tables import (
     KEPT,
     replication_column,
     saved_statistics,
-    scores_by_position,
     with_example_scores,
 )
 from evalkit.runs.unscored import unscored_counts, unscored_problems
@@ -148,7 +146,7 @@ def _record(
     warnings: Sequence[str],
 ) -> RunRecord:
     components = _components(parts)
-    notices = _notices(parts, options)
+    notices = _notices(parts, options, is_refused)
     notices += job_notices(given, parts.alignment.counts)
     failed = _failures(parts, options, is_refused)
     left = unscored_counts(parts.scored)
@@ -260,20 +258,18 @@ def _components(parts: Parts) -> tuple[recorded.Component, ...]:
     return tuple(map(recorded_component, (*bound, *others, *parts.further)))
 
 
-def _notices(parts: Parts, options: Options) -> list[str]:
+def _notices(parts: Parts, options: Options, is_refused: bool) -> list[str]:
     alignment = parts.alignment
     notices = [*parts.examples.notices]
     notices += kept_notices(parts.examples.kept, parts.dataset.keep)
     if not options.selection.is_whole:
         examples = count_of(alignment.counts["examples"], "example")
         notices.append(f"only {examples} evaluated: {options.selection.describe()}")
-    notices += label_notices(parts.examples, alignment, show=options.include_examples)
-    notices += number_notices(
-        parts.examples.frame["answer"],
-        alignment.predictions,
-        show=options.include_examples,
-    )
-    notices += _embedded_notices(parts, options)
+    if is_refused:
+        shown = options.include_examples
+        answers = parts.examples.frame["answer"]
+        notices += label_notices(parts.examples, alignment, show=shown)
+        notices += number_notices(answers, alignment.predictions, show=shown)
     notices += list_notices(
         alignment.predictions,
         parts.examples.answer_kind,
@@ -292,21 +288,6 @@ def _notices(parts: Parts, options: Options) -> list[str]:
         of_metrics = [str(withhold_text(text)) for text in of_metrics]
     notices += of_metrics
     return notices
-
-
-def _embedded_notices(parts: Parts, options: Options) -> list[str]:
-    """Say how many free answers score 0 by the main metric, and hold the right one."""
-    first = parts.scored[0] if parts.scored else None
-    main = None if first is None else first.per_example
-    if first is None or main is None or not first.metric.higher_is_better:
-        return []
-    return embedded_notices(
-        parts.examples.frame["answer"],
-        parts.alignment.predictions,
-        scores_by_position(main, parts.examples.frame.height),
-        parts.examples.labels,
-        show=options.include_examples,
-    )
 
 
 def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:

@@ -16,6 +16,7 @@ from click.testing import Result as Done
 
 import evalkit
 from evalkit.runs import list_runs
+from evalkit_analysis_robustness import evaluate_perturbed
 from evalkit_cli.main import cli
 
 HOSTILE = "<script>alert(1)</script>\"'&{{7*7}}"
@@ -117,7 +118,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for model, skill in (("good", 0.8), ("bad", 0.5), (HOSTILE, 0.6)):
         said = [_said(rng, row, row["uid"], skill) for row in rows]
         options: dict[str, Any] = {}
+        score: Callable[..., Any] = evalkit.evaluate
         if model == "good":
+            score = evaluate_perturbed
             options["perturbed"] = folder / "copies.jsonl"
             options["perturbed_predictions"] = [
                 _said(rng, row, row["uid"], skill - 0.3) for row in copies
@@ -126,7 +129,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
             said[0] = {"id": "0", "label": HOSTILE}
             del said[1]
             options["on_missing"] = options["on_invalid"] = "skip"
-        evalkit.evaluate(
+        score(
             data,
             said,
             task="sentiment",

@@ -48,12 +48,13 @@ def join_inputs(result: Result, file: str, ids: Collection[str]) -> JoinedInputs
     from evalkit_adapters_rows import Rows
     from evalkit_models_base import load_inputs
 
-    path, record, registry = data_path(file), result.record, Registry()
-    used = next(each for each in record.components if each.kind == "tasks")
-    task = BoundTask.of(Resolver(registry).bind("tasks", used.reference))
+    path, registry = data_path(file), Registry()
     # what is not there, loading names
     sha256 = data_sha256(path) if path.exists() else ""
-    stages = _stages(record, sha256)
+    record = _record_with(result, sha256)
+    used = next(each for each in record.components if each.kind == "tasks")
+    task = BoundTask.of(Resolver(registry).bind("tasks", used.reference))
+    stages = _stages(record)
     rows = Rows(adapters={"data": stages}) if stages else None
     found = load_inputs(path, task=task, rows=rows, registry=registry)
     wanted = {*ids}
@@ -71,7 +72,20 @@ def join_inputs(result: Result, file: str, ids: Collection[str]) -> JoinedInputs
     )
 
 
-def _stages(record: RunRecord, sha256: str) -> list[dict[str, Any]]:
+def _record_with(result: Result, sha256: str) -> RunRecord:
+    """Return the record of the run whose data a file is: also of perturbed examples."""
+    if any(each.sha256 == sha256 for each in result.record.data.files):
+        return result.record
+    from evalkit_analysis_robustness import find_effects
+
+    records = (run.record for run in find_effects(result).runs)
+    return next(
+        (r for r in records if any(f.sha256 == sha256 for f in r.data.files)),
+        result.record,
+    )
+
+
+def _stages(record: RunRecord) -> list[dict[str, Any]]:
     """Return the adapters that the rows of a file went through in a run."""
     return [each.stage for each in record.data.adapters]
 

@@ -15,7 +15,7 @@ from click.testing import Result as Done
 
 import evalkit
 from evalkit_analysis_compare import Comparison, compare
-from evalkit_analysis_robustness import evaluate_perturbed
+from evalkit_analysis_robustness import evaluate_perturbed, find_effects
 from evalkit_commands_report import tag_scores
 from evalkit_commands_report.bars import bar_lines
 from evalkit_commands_report.gathering import gather
@@ -81,7 +81,7 @@ def test_every_number_that_is_read_is_that_of_its_run(
         result = by_id[str(about["run"])]
         [score] = [
             score
-            for score in result.scores
+            for score in (*result.scores, *find_effects(result).scores)
             if score.metric == about["metric"]
             and score.tag == about.get("tag")
             and score.aggregate == about.get("aggregate")

@@ -111,7 +111,8 @@ class Perturbed(NamedTuple):
     statements: Sequence[Statement]
     """What the rows of the source state about perturbations."""
     dataset: BoundDataset | None = None
-    """The dataset with the adapters of the rows; None for that of the originals."""
+    """The dataset with what changed the rows in place of what changes its own; None
+    for a stored run."""
 
     @property
     def examples(self) -> Examples:
@@ -160,7 +161,7 @@ def load_perturbed(source: FileSource, originals: Originals) -> Loaded:
     system = read_system(source.predictions)
     if system is not None:
         given["system"] = system.recorded
-    through = None
+    through = replace(dataset, pipeline=None)
     if isinstance(source.rows, ChangedPredictions):
         through = replace(dataset, pipeline=source.rows.stage)
     rows = _given_rows(source, dataset, task)

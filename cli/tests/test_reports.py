@@ -73,12 +73,12 @@ def test_the_table_leads_with_the_score_then_tags_then_what_was_not_scored(
 tiny (sentiment, split test): three
 
 metric    score   95 % CI  n  majority  chance
-accuracy   75 %  [24, 99]  4      50 %    33 %
+accuracy   75 %  [30, 95]  4      50 %    33 %
 
 By tag, worst accuracy first, in %:
 
 tag         n  accuracy    95 % CI
-topic:food  2        50    [2, 97]
+topic:food  2        50    [9, 91]
 topic:film  2       100  [34, 100]
 
 Worst group and gap:
@@ -91,9 +91,8 @@ run folder: {only_run(tmp_path)}
 """
     p_value = float(P_VALUE.findall(shown)[0])
     assert P_VALUE.sub("(p = P)", shown) == expected
-    assert [wilson(3, 4), wilson(2, 2)] == ["[24, 99]", "[34, 100]"]
-    # halfway between whole numbers, so that the last bit decides which are printed
-    assert share_interval(1, 2) == pytest.approx((0.025, 0.975), abs=1e-12)
+    assert [wilson(3, 4), wilson(2, 2)] == ["[30, 95]", "[34, 100]"]
+    assert share_interval(1, 2) == pytest.approx((0.0945, 0.9055), abs=1e-4)
     # shares with one right and one wrong example more: 2 / 4 and 3 / 4, and Student's
     # distribution for two groups of two
     error = math.sqrt(0.5 * 0.5 / 4 + 0.75 * 0.25 / 4)
@@ -103,7 +102,7 @@ run folder: {only_run(tmp_path)}
 def test_quiet_prints_the_headline_only(show: Callable[..., str]) -> None:
     expected = """\
 metric    score   95 % CI  n  majority  chance
-accuracy   75 %  [24, 99]  4      50 %    33 %
+accuracy   75 %  [30, 95]  4      50 %    33 %
 """
     assert show("-q") == show("-q", "-v") == expected
     assert len(show("-q", "--format", "md").splitlines()) == 3
@@ -116,11 +115,11 @@ def test_markdown(show: Callable[..., str]) -> None:
         == """\
 | metric | score | 95 % CI | n | majority | chance |
 |---|---|---|---|---|---|
-| accuracy | 75 % | [24, 99] | 4 | 50 % | 33 % |
+| accuracy | 75 % | [30, 95] | 4 | 50 % | 33 % |
 
 | tag | n | accuracy | 95 % CI |
 |---|---|---|---|
-| topic:food | 2 | 50 % | [2, 97] |
+| topic:food | 2 | 50 % | [9, 91] |
 | topic:film | 2 | 100 % | [34, 100] |
 """
     )
@@ -133,7 +132,7 @@ def test_latex(show: Callable[..., str]) -> None:
 \hline
 metric & score & 95 \% CI & n & majority & chance \\
 \hline
-accuracy & 75 \% & [24, 99] & 4 & 50 \% & 33 \% \\
+accuracy & 75 \% & [30, 95] & 4 & 50 \% & 33 \% \\
 \hline
 \end{tabular}
 
@@ -141,7 +140,7 @@ accuracy & 75 \% & [24, 99] & 4 & 50 \% & 33 \% \\
 \hline
 tag & n & accuracy & 95 \% CI \\
 \hline
-topic:food & 2 & 50 \% & [2, 97] \\
+topic:food & 2 & 50 \% & [9, 91] \\
 topic:film & 2 & 100 \% & [34, 100] \\
 \hline
 \end{tabular}
@@ -190,13 +189,13 @@ def test_models_stand_side_by_side(invoke: Invoke, predict: Write, three: str) -
         "tiny (sentiment, split test): three, perfect",
         "",
         "model    metric    score    95 % CI  n  majority  chance",
-        "three    accuracy   75 %   [24, 99]  4      50 %    33 %",
+        "three    accuracy   75 %   [30, 95]  4      50 %    33 %",
         "perfect  accuracy  100 %  [51, 100]  4      50 %    33 %",
         "",
         "By tag, worst accuracy first, in %:",
         "",
         "tag         n  three    95 % CI  perfect    95 % CI",
-        "topic:food  2     50    [2, 97]      100  [34, 100]",
+        "topic:food  2     50    [9, 91]      100  [34, 100]",
         "topic:film  2    100  [34, 100]      100  [34, 100]",
     ]
     assert lines[14].startswith(
@@ -247,11 +246,11 @@ def test_what_was_left_out_is_shown_beside_every_score(
     # of two examples one is right; the other two would make it one or three of four
     assert lines[2:4] == [
         "metric    score  95 % CI  n  majority  chance  coverage  if wrong to right",
-        "accuracy   50 %  [2, 97]  2      50 %    33 %     50.0%           25 to 75",
+        "accuracy   50 %  [9, 91]  2      50 %    33 %     50.0%           25 to 75",
     ]
     assert lines[7:10] == [
         "tag         n  accuracy  95 % CI  coverage  if wrong to right",
-        "topic:film  2        50  [2, 97]",
+        "topic:film  2        50  [9, 91]",
         "topic:food  0         –        –      0.0%           0 to 100",
     ]
     assert lines[11:] == [
@@ -337,7 +336,7 @@ def test_a_data_set_without_tags_has_no_table_of_tags(
     lines = done.stdout.splitlines()
     assert lines[2:4] == [
         "metric       score  95 % CI  n",
-        "exact-match   50 %  [2, 97]  2",
+        "exact-match   50 %  [9, 91]  2",
     ]
     assert lines[5] == "2 of 2 examples scored, every row accounted for"
 

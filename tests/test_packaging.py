@@ -215,7 +215,38 @@ def test_core_alone_is_a_library_without_a_command(
         score = evalkit.score(get_same, ["a"], ["a"])["same"].value
         print(json.dumps([score, len(evalkit.find_components().components)]))
     """
-    assert environment.python(code) == [1.0, 2]
+    assert environment.python(code) == [1.0, 0]
+
+
+SOLUTIONS = """if True:
+    import json, os, sys
+    folder = os.environ["EVALKIT_DATA_DIR"] = sys.argv[1]
+    import evalkit
+    path = f"{folder}/gsm8k/example_model_solutions.jsonl"
+    with open(path, encoding="utf-8") as file:
+        texts = [json.loads(line)["6b_finetuning"]["solution"] for line in file]
+    rows = [{"id": str(n), "answer": text} for n, text in enumerate(texts, 1)]
+    try:
+        score = evalkit.evaluate("gsm8k", rows)["exact-match"]
+        print(json.dumps([score.n, score.value]))
+    except evalkit.PluginError as error:
+        print(json.dumps(str(error)))
+"""
+
+
+def test_an_extractor_is_refused_without_who_obeys_it(
+    wheels: Path, environment: Environment, external_data: Path
+) -> None:
+    install_wheel(environment, wheels, "evalkit-datasets-gsm8k")
+    assert environment.python(SOLUTIONS, external_data) == (
+        f"datasets/gsm8k (evalkit-datasets-gsm8k {VERSION}): no installed distribution "
+        "obeys its attribute 'extract'. Install evalkit-adapters-rows"
+    )
+    for name in ("evalkit-cli", "evalkit-metrics-classification"):
+        install_wheel(environment, wheels, name)
+    n, value = environment.python(SOLUTIONS, external_data)
+    assert n == 1319
+    assert value == pytest.approx(286 / 1319, abs=1e-12)
 
 
 def test_uv_syncs_all_packages(checkout: Path, tmp_path: Path) -> None:

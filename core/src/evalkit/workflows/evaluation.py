@@ -111,8 +111,8 @@ def evaluate(
             characters each, but for what a model is sent. Nothing is kept without
             `include_examples`.
         observers: Observers to tell what happens: names, classes or instances.
-        rows: What changes rows of data and predictions before they are checked, such as
-            `evalkit_adapters_rows.Rows`: adapters, columns taken as fields, extractors.
+        rows: What changes rows of data and predictions before they are checked:
+            adapters, columns taken as fields, extractors.
         columns: What computes columns of responses before metrics read them, such as
             declared annotators.
         against: A run of the same data, whose answers judges of pairs compare with.

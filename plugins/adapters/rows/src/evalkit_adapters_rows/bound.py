@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from evalkit.base.terms import Unparsed
 from evalkit.base.violations import shorten
 from evalkit.errors import AdapterError
-from evalkit.hookspecs import AdapterAttributes
 from evalkit.plugins.binding import Bound, Guard
+from evalkit_adapters_rows.hookspecs import AdapterAttributes
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalkit.catalog import Kind
-from evalkit.hookspecs import AdapterAttributes, AdapterSpec
 from evalkit_adapters_rows.bound import BoundAdapter
+from evalkit_adapters_rows.hookspecs import AdapterAttributes, AdapterSpec
 
 
 class _AdapterDefaults:

@@ -72,7 +72,7 @@ def test_code_beside_a_run_is_not_run(
     as_module: bool,
 ) -> None:
     one, other, *_ = sorted(
-        path.parent.name for path in downloaded.glob("runs/*/*/*.json")
+        path.parent.name[-8:] for path in downloaded.glob("runs/*/*/run.json")
     )
     words = command.replace("ONE", one).replace("OTHER", other).split()
     if as_module:

@@ -208,11 +208,9 @@ def test_models_stand_side_by_side(invoke: Invoke, predict: Write, three: str) -
     )
     assert lines[17] == "4 of 4 examples scored, every row accounted for"
     assert re.fullmatch(
-        r"run folders: runs/tiny/\w+ \(three\), runs/tiny/\w+ \(perfect\)", lines[18]
+        r"run folders: runs/tiny/\S+ \(three\), runs/tiny/\S+ \(perfect\)", lines[18]
     )
     assert len(lines) == 19
-    again = invoke(*arguments).stdout.splitlines()[-1]
-    assert again == f"{lines[18]}; identical runs were there already: three, perfect"
     markdown = invoke(*arguments, "--format", "md").stdout.splitlines()
     assert markdown[5] == (
         "| tag | n | three: accuracy | 95 % CI | perfect: accuracy | 95 % CI |"
@@ -257,7 +255,6 @@ def test_what_was_left_out_is_shown_beside_every_score(
         "notice: 2 missing examples left out of the scores",
         f"2 of 4 examples scored; not scored: 2 missing; see {only_run(tmp_path)}/"
         "problems.jsonl",
-        "responses.parquet",
         f"run folder: {only_run(tmp_path)}",
     ]
 
@@ -364,15 +361,16 @@ def test_a_terminal_gets_the_same_text_as_a_pipe(
     three: str, run_on_terminal: RunOnTerminal, show: Callable[..., str]
 ) -> None:
     arguments = ("eval", "tiny", "-p", three, "-m", "accuracy")
-    show()  # so that an identical run is there for all that follow
     code, shown = run_on_terminal(*arguments, columns=80, talk=False)
     assert code == 0
     assert "\x1b[1m" in shown
     # but that it wraps lines of text
     lines = ESCAPE.sub("", shown).replace("\n  ", " ").splitlines()
-    assert [line.rstrip() for line in lines] == show().splitlines()
+    expected = show().splitlines()
+    assert [line.rstrip() for line in lines[:-1]] == expected[:-1]
     _, plain = run_on_terminal(*arguments, columns=200, talk=False, NO_COLOR="1")
-    assert plain == show()
+    # each evaluation has a folder of its own
+    assert plain.splitlines()[:-1] == expected[:-1]
 
 
 @pytest.mark.parametrize(

@@ -215,14 +215,6 @@ def test_copies_are_made_of_adapted_rows_and_are_not_adapted_again(
     write(answers, [{"id": row["uid"], "label": row["label"]} for row in rows])
     result = evaluate(file, perturbed=[copies], perturbed_predictions=[answers])
     assert "lowercase" in find_effects(result).names
-    with pytest.raises(evalkit.EvalkitError, match="cannot sit at 'predictions'"):
-        perturb_dataset(
-            file,
-            copies,
-            rows=Rows(adapters={"predictions": FIX}),
-            overwrite=True,
-            **options,
-        )
 
 
 @pytest.mark.slow

@@ -92,7 +92,7 @@ def make_run(
         scores.append(score(name, value, None, **score_changes))
     fixed = {
         "format": 1,
-        "run_id": f"{model:0<16}",
+        "fingerprint": f"{model:0<16}",
         "status": "complete",
         "model": model,
         "dataset": "made",

@@ -345,7 +345,7 @@ def test_a_metric_without_a_value_is_said() -> None:
     null = score("hits", None, None, reason="it failed")
     failed = Result(second.to_dict(), [null], (), second.examples)
     row = only(compare(first, failed))
-    assert row.reason == f"b (b{'0' * 15}): it failed"
+    assert row.reason == f"b (b{'0' * 7}): it failed"
     assert (row.difference, row.ci_method, row.p_method) == (None, "none", "none")
 
 
@@ -435,7 +435,7 @@ def test_a_run_that_is_given_twice_is_refused(tmp_path: Path) -> None:
     assert str(caught.value).startswith(message)
     for given in (
         ("y", runs[1].run_id),
-        ("x", "y", "z", f"sample-sentiment/{runs[1].run_id}"),
+        ("x", "y", "z", str(runs[1].path)),
         (runs[0], runs[1], "y"),
     ):
         with pytest.raises(AlignmentError) as caught:
@@ -521,11 +521,11 @@ def test_notices() -> None:
         },
     )
     assert compare(first, second, common=True).notices == (
-        f"1 example that only one of a (a{'0' * 15}) and b (b{'0' * 15}) has was left "
+        f"1 example that only one of a (a{'0' * 7}) and b (b{'0' * 7}) has was left "
         "out; 2 compared",
-        f"a (a{'0' * 15}) is on made, b (b{'0' * 15}) on copy; their ids and answers "
+        f"a (a{'0' * 7}) is on made, b (b{'0' * 7}) on copy; their ids and answers "
         "agree",
-        f"b (b{'0' * 15}) is partial: see `evalkit show b{'0' * 15}`",
+        f"b (b{'0' * 7}) is partial: see `evalkit show b{'0' * 7}`",
         "metrics/hits was not the same code in both runs (versions 1 and 2); `evalkit "
         "rescore` computes it again",
     )

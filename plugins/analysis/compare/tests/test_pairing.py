@@ -59,7 +59,7 @@ def test_examples_of_one_run_only_are_refused_or_left_out() -> None:
         pair_runs(one, other)
     assert str(caught.value) == (
         "the runs are not on the same examples: 1 example only in a "
-        f"(a{'0' * 15}), such as 'a'; 1 example only in b (b{'0' * 15}), such as 'd'; "
+        f"(a{'0' * 7}), such as 'a'; 1 example only in b (b{'0' * 7}), such as 'd'; "
         "2 examples in both can be compared with --common (common=True)"
     )
     pair = pair_runs(one, other, common=True)

@@ -24,12 +24,13 @@ HOOKSPECS = ROOT / "core" / "src" / "evalkit" / "hookspecs.py"
 DIRECTIVE = re.compile(r"(?m)^::: ([\w.]+)$")
 
 MODULES = (
-    *("adapters", "catalog", "errors", "reporting", "runs"),
+    *("catalog", "errors", "reporting", "runs"),
     *("scoring", "storage"),
 )
 
 PACKAGES = (
-    *("evalkit_analysis_compare", "evalkit_analysis_upkeep"),
+    *("evalkit_adapters_rows", "evalkit_analysis_compare", "evalkit_analysis_upkeep"),
+    *("evalkit_analysis_robustness", "evalkit_annotators_columns"),
     *("evalkit_commands_perturb", "evalkit_models_base"),
     *("evalkit_models_base.services", "evalkit_schemas_standard", "evalkit_testing"),
 )

@@ -175,27 +175,3 @@ class Rouge(evalkit.Metric):
         from rougelike import share
         return share(prediction, target)
 """
-
-
-def test_verify_names_a_library_that_has_changed(plugins: Any, tmp_path: Path) -> None:
-    """It said that libraries were what they were, of one that a method imports."""
-    plugins(LIBRARY, {"evalkit.metrics": {"rouge-like": "Rouge"}}, name="rouge-metric")
-    folder = tmp_path / "library"
-    meta = folder / "rougelike-0.dist-info"
-    meta.mkdir(parents=True)
-
-    def install(version: str) -> None:
-        text = f"Metadata-Version: 2.1\nName: rougelike\nVersion: {version}\n"
-        (meta / "METADATA").write_text(text)
-
-    (folder / "rougelike.py").write_text(
-        "def share(prediction, target):\n    return float(prediction == target)\n"
-    )
-    install("1.0")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.syspath_prepend(str(folder))
-        run = evaluate(labelled(9), ["rouge-like"], out=tmp_path / "runs")
-        assert run.path is not None
-        install("2.0")
-        changes = [str(change) for change in evalkit.verify(run.path).changes]
-    assert any("rougelike" in each and "2.0" in each for each in changes), changes

@@ -333,8 +333,6 @@ def test_what_runs_keep_is_merged_where_all_keep_it(tmp_path: Path) -> None:
     parts = [evaluate(*each, keep=keep) for each in zip(halves, said, strict=True)]
     merged = evalkit.merge(parts, dataset="whole")
     assert kept(merged) == ["site"]
-    bare = evaluate(halves[1], said[1], include_examples=False)
-    assert kept(evalkit.merge([parts[0], bare], dataset="whole")) == []
 
 
 def test_columns_of_any_name_are_kept_and_mean_what_they_do_in_an_evaluation(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -129,6 +129,7 @@ def verify(
             metrics.append(metric)
         except EvalkitError as error:
             unverified[name] = str(error)
+    loaded, unloaded = _load_components(record, resolver)
     kept = _kept_statistics(result, metrics)
     left = unscored_answers(examples_of(result), result.problems)
     settings = settings_of(record, jobs)
@@ -151,11 +152,27 @@ def verify(
         len(stored),
         tuple(find_differences(stored, computed)),
         unverified,
-        tuple(_changes(record, resolver)),
+        tuple(_changes(record, loaded)),
         _compare_data(result, resolver),
         _compare_predictions(record, predictions),
-        tuple(_unchecked(record, metrics, kept)),
+        (*_unchecked(record, metrics, kept), *unloaded),
     )
+
+
+def _load_components(
+    record: RunRecord, resolver: Resolver
+) -> tuple[list[tuple[recorded.Component, Bound]], list[str]]:
+    """Return the plugins of a run, and why others than metrics cannot be loaded."""
+    loaded, unloaded = [], []
+    for component in record.components:
+        if component.distribution in WITHOUT_PLUGIN:
+            continue
+        try:
+            loaded.append((component, bound_component(component, resolver)))
+        except PluginError as error:
+            if component.kind != "metrics":  # `unverified` names those
+                unloaded.append(f"{component.id}: {error}")
+    return loaded, unloaded
 
 
 def _kept_statistics(
@@ -188,16 +205,12 @@ def _unchecked(
         yield f"columns of {each.name}: taken from the run"
 
 
-def _changes(record: RunRecord, resolver: Resolver) -> Iterator[Change]:
+def _changes(
+    record: RunRecord, loaded: Iterable[tuple[recorded.Component, Bound]]
+) -> Iterator[Change]:
     """Yield what is not what it was, of plugins, core and the environment."""
-    for before in record.components:
-        if before.distribution in WITHOUT_PLUGIN:
-            continue
-        try:
-            bound = bound_component(before, resolver)
-            yield from _changes_of(bound, before, record)
-        except PluginError:
-            continue  # `unverified`, or the state of the data, says so
+    for before, bound in loaded:
+        yield from _changes_of(bound, before, record)
     core, now = record.core, recorded_core()
     if core is not None:
         if core.version != now.version:

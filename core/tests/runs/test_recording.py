@@ -56,7 +56,7 @@ def test_the_record_of_a_complete_run(tmp_path: Path) -> None:
         *("merged", "policies", "selection"),
         *("kept", "includes_examples", "data", "predictions", "extraction"),
         "components",
-        *("annotations", "against", "core"),
+        *("columns", "against", "core"),
         *("environment", "weight", "perturbed", "perturbations"),
         *("timings", "scores"),
     ]

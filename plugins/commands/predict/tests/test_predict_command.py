@@ -513,8 +513,7 @@ def test_another_name_than_the_served_one_is_said(folder: Path) -> None:
 
 SLOW = """
 import asyncio, signal, sys
-import evalkit
-from evalkit_models_base import Model, text_reply
+from evalkit_models_base import Model, predict, text_reply
 
 # a shell has what runs in its background ignore it
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -522,6 +521,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 class Slow(Model):
     abilities = ("text",)
     concurrency = 2
+    uses_network = True
 
     def describe(self):
         return {"name": "slow"}

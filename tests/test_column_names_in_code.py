@@ -72,7 +72,6 @@ SERIES_METHODS = {"arr", "bin", "cat", "dt", "list", "str", "struct"} | {
 
 NO_SERIES = {
     "core/src/evalkit/reading/json_blocks.py": "its columns are those of Arrow",
-    "core/src/evalkit/robustness/expectations.py": "takes parts of a list by place",
 }
 """Modules that may call such methods of what is no series of a frame."""
 

@@ -25,6 +25,7 @@ from evalkit import Result, Score, Violation
 from evalkit.catalog import all_kinds
 from evalkit.errors import AlignmentError, EvalkitError
 from evalkit.plugins.bound import BoundMetric, BoundPerturbation
+from evalkit_adapters_rows import Rows
 from evalkit_commands_perturb import perturb, perturb_dataset
 from evalkit_models_base import Asked, Continuation, Reply, predict
 from evalkit_perturbations_text.names.recognition import load_recogniser
@@ -609,10 +610,10 @@ def adapt(hook: str, name: str) -> Result:
     if hook == "choose_answer":
         answers = [{"label": "a"}, {"label": "b"}]
         given = [{"id": str(i), "responses": answers} for i in range(6)]
-    options: dict[str, Any] = {"adapters": {"predictions": [{"kind": name}]}}
+    rows = Rows(adapters={"predictions": [{"kind": name}]})
     if hook in OF_TEXTS:
-        options = {"extract": name}
-    return evalkit.evaluate("rows", given, metrics=["right"], **options)
+        rows = Rows(extract=name)
+    return evalkit.evaluate("rows", given, metrics=["right"], rows=rows)
 
 
 def run(kind: str, hook: str, out: Any, policy: str) -> Result | None:

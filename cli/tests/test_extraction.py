@@ -110,7 +110,6 @@ def test_a_user_is_warned_first_where_most_responses_were_not_read() -> None:
     assert "after: the cue is not there; they count as wrong" in lines[0]
     assert lines[1].endswith("such as that to '0': 'Answer: positive'")
     assert " -p " in lines[2]
-    assert "--extract labels, which reads 2 of them" in lines[2]
     data = ("eval", *_DATA[:-2], "-p", "latest")
     again = _run(*data, "--extract", "after:Anser:|labels", "-q")
     assert "4 of 4 responses by after:Anser:|labels" in again.stderr.splitlines()[0]

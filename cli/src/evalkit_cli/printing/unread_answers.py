@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -17,9 +15,6 @@ MOST = 0.5
 
 _SHOWN = 160
 """Characters of the response that is shown."""
-
-_TRIED = re.compile(r"--extract ('[^']*'|\S+) reads (\d+)")
-"""How the notice about extractors that were tried names them."""
 
 
 def warn_of_unread(results: Sequence[Result]) -> None:
@@ -70,17 +65,8 @@ def _example(result: Result) -> list[str]:
 
 
 def _advice(result: Result) -> str:
-    """Say what to do: what was seen to read them, or where to look."""
+    """Say what to do."""
     run = result.run_id[:8]
-    tried = [
-        (found[1].strip("'"), int(found[2]))
-        for notice in result.record.notices
-        for found in _TRIED.finditer(notice)
-    ]
-    if tried:
-        text, count = max(tried, key=lambda each: each[1])
-        again = f"evalkit eval … -p {run} --extract {shlex.quote(text)}"
-        return f"try {again}, which reads {count:,} of them"
     return (
         f"look at them with evalkit show {run} --unparsed, and try other extractors "
         f"on them: evalkit eval … -p {run} --extract …"

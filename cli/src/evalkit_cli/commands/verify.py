@@ -48,7 +48,7 @@ def verify_command(
       evalkit verify latest
       evalkit verify 3f2a --json
       evalkit verify my-model -p my-model.jsonl
-      evalkit verify runs/hatecheck/3f2a90c1d5e6b7f8 --jobs 4
+      evalkit verify gpt@hatecheck --jobs 4
 
     First the SHA-256 of every file is checked. Then scores and intervals are computed
     from the answers and predictions in the run folder, by the metrics that are

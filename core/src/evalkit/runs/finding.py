@@ -140,8 +140,11 @@ def _find(reference: str | Path, place: _Place) -> FoundRun:
     found = _newest_of_model(name, place) or _by_id(name, place)
     if found is not None:
         return found
-    if name and (path.exists() or isinstance(path, FetchedPath)):
+    if name and path.exists():
         raise StorageError(explain_no_run(path))
+    if isinstance(path, FetchedPath):
+        why = f": {missing(path.uri)}" if is_offline() else ""
+        raise StorageError(f"there is no run {name}{why}")
     raise StorageError(_unknown(name, place))
 
 

@@ -38,7 +38,7 @@ def cite_command(run: str, style: str, folder: Path) -> None:
     Examples:
       evalkit cite latest > references.bib
       evalkit cite 3f2a --format text
-      evalkit cite runs/hatecheck/3f2a90c1d5e6b7f8
+      evalkit cite gpt@hatecheck
 
     A RUN is the path of a run folder, the start of its id, `latest`, or a model: its
     newest complete run, also as MODEL@DATASET. Data sets, tasks and

@@ -39,6 +39,7 @@ def test_a_run_is_written_with_its_record_last(store: MemoryStore) -> None:
     assert order[-1] == f"{place}/run.json"
     assert {name.removeprefix(f"{place}/") for name in store.contents} == {
         *("run.json", "scores.parquet", "examples.parquet", "problems.jsonl"),
+        "responses.parquet",
         "statistics/hits.parquet",
     }
 
@@ -147,7 +148,7 @@ def _stop_after(store: MemoryStore, puts: int) -> None:
     store.before_put = put
 
 
-@pytest.mark.parametrize("puts", range(5))
+@pytest.mark.parametrize("puts", range(6))
 def test_what_a_dead_writer_left_is_no_run(store: MemoryStore, puts: int) -> None:
     _stop_after(store, puts)
     with pytest.raises(KeyboardInterrupt):

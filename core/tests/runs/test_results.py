@@ -117,7 +117,7 @@ def test_the_record_is_read_through_properties(result: Result) -> None:
     )
     assert result.counts == {"examples": 3}
     assert (result.notices, result.warnings) == (("look",), ("oh",))
-    assert repr(result) == "<Result d m complete 0123456789abcdef: cost 3>"
+    assert repr(result) == "<Result d m complete 01234567: cost 3>"
     nameless = Result({"status": "complete", "counts": {}}, [], [], None)
     assert repr(nameless) == "<Result None None complete no run id>"
 

@@ -108,9 +108,9 @@ def test_kinds_come_in_order_and_observers_only_when_asked_for(
         "datasets",
         "metrics",
         "perturbations",
+        "adapters",
         "annotators",
         "models",
-        "adapters",
         "recognisers",
     ]
     observers = invoke("list", "observers").stdout.splitlines()
@@ -254,6 +254,6 @@ def test_stores_are_listed_shown_and_checked_by_the_kind_or_one_of_it(
     shown = invoke("show", "storage/half")
     assert (shown.exit_code, shown.stdout) == (1, "")
     assert "lacks identity, read, put" in shown.stderr
-    assert "there are half, hf, s3" in invoke("show", "storage/none").stderr
+    assert "installed: half, hf, s3" in invoke("show", "storage/none").stderr
     hint = "Did you mean storage/s3?"
     assert invoke("show", "store/s3").stderr.endswith(f"{hint}\n")

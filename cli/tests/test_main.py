@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import runpy
@@ -115,12 +116,11 @@ def test_the_module_says_where_the_command_line_is_not_installed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "path", ["", *sys.path])
-    monkeypatch.setitem(sys.modules, "evalkit_cli", None)
-    monkeypatch.delitem(sys.modules, "evalkit_cli.main", raising=False)
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: ())
     with pytest.raises(SystemExit) as ended:
         runpy.run_module("evalkit", run_name="__main__")
     assert ended.value.code == (
-        "evalkit: the command line is not installed: pip install evalkit-cli"
+        "evalkit: no installed distribution has the command `evalkit`"
     )
 
 

@@ -161,7 +161,7 @@ def test_the_result_tells_what_was_scored() -> None:
 
 def test_scores_of_two_lists_cannot_be_saved(tmp_path: Any) -> None:
     result = score(get_hits, ["a"], ["a"])
-    with pytest.raises(EvalkitError, match="have no run id and cannot be saved"):
+    with pytest.raises(EvalkitError, match="have no fingerprint and cannot be saved"):
         result.save(tmp_path)
     assert list(tmp_path.iterdir()) == []
 

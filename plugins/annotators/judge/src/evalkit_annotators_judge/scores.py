@@ -50,8 +50,8 @@ class JudgeRate(_OfVerdicts):
     `judge-rate:of=NAME.CRITERION` of one of its criteria. Of pairs it is the win rate:
     1 for a better response, 0.5 for a tie. A response without a verdict (unparsed,
     refused, failed, inconsistent) is not scored, and counted by the reason. A missing
-    prediction that counts is worth 0. Range 0 to 1, in %, higher is better; Student's
-    interval.
+    prediction that counts is worth 0. Range 0 to 1, in %, higher is better; Wilson's
+    interval where all are 0 or 1, else Student's.
 
     Source: the win rate and the mean of classes of SEA-HELM's judges (1.2.0), which
     count a lacking verdict as 0 or a tie.
@@ -68,6 +68,7 @@ class JudgeRate(_OfVerdicts):
         0.75
     """
 
+    interval = "wilson"
     bounds = (0.0, 1.0)
     unit = "%"
     scale = 100

@@ -264,63 +264,11 @@ def evaluate_part(folder: Path, n: int, job: Any, ids: Sequence[int]) -> Any:
     )
 
 
-def merge_parts(folder: Path, jobs: Sequence[Any], **options: Any) -> evalkit.Result:
-    """Merge runs of three files of predictions, each of its own job."""
-    ids = ((0,), (1,), (2, 3))
-    numbered = enumerate(zip(jobs, ids, strict=True))
-    return evalkit.merge(
-        [evaluate_part(folder, n, *each) for n, each in numbered], **options
-    )
-
-
-@pytest.mark.slow
-def test_what_jobs_of_merged_runs_took_is_added_up(tmp_path: Path) -> None:
-    merged = merge_parts(tmp_path, PARTS, out=tmp_path / "runs")
-    expected = (4 / 18, 2.5, (82 + 18) / 4, 82 / 4, 18 / 4, 1.75 / 4)
-    assert [merged[name].value for name in NAMES] == pytest.approx([*expected])
-    [notice] = [text for text in merged.notices if "job" in text]
-    assert notice.startswith("what 3 jobs of the parts took is added up, as if one")
-    assert merged.path is not None
-    assert evalkit.verify(merged.path).agrees
-    name = "cost-per-example:currency=EUR"
-    again = evalkit.rescore(merged.path, metrics=[name])
-    assert str(again[name].reason).startswith("the cost is in USD, not EUR")
-
-
-@pytest.mark.slow
-def test_parts_may_be_merged_in_turn(tmp_path: Path) -> None:
+def test_runs_of_several_jobs_are_merged_without_a_job(tmp_path: Path) -> None:
     ids = ((0,), (1,), (2, 3))
     numbered = enumerate(zip(PARTS, ids, strict=True))
-    one, two, three = (evaluate_part(tmp_path, n, *each) for n, each in numbered)
-    at_once = evalkit.merge([one, two, three])
-    in_turn = evalkit.merge([evalkit.merge([one, two]), three])
-    for name in NAMES:
-        assert in_turn[name].value == pytest.approx(at_once[name].value)
-
-
-def test_what_is_not_known_of_all_jobs_is_not_added_up(tmp_path: Path) -> None:
-    without = {**PARTS[1], "seconds": None, "currency": "EUR"}
-    merged = merge_parts(tmp_path, [PARTS[0], without, PARTS[2]])
-    values = {name: merged[name].value for name in NAMES}
-    assert (values["peak-memory"], values["tokens-per-example#output"]) == (2.5, 4.5)
-    assert values["examples-per-second"] is values["cost-per-example"] is None
-    reason = str(merged["examples-per-second"].reason)
-    assert reason == "the sum of the parts' jobs has no `seconds`"
-    assert "the parts' costs are in EUR and USD, and not added up" in merged.notices
-
-
-def test_a_part_without_a_job_leaves_none(tmp_path: Path) -> None:
-    merged = merge_parts(tmp_path, [PARTS[0], None, PARTS[2]])
+    merged = evalkit.merge([evaluate_part(tmp_path, n, *each) for n, each in numbered])
     assert {merged[name].value for name in NAMES} == {None}
-    assert "not of one file" in str(merged["peak-memory"].reason)
-    [notice] = [text for text in merged.notices if "job" in text]
-    assert notice.endswith("is not added up, as it is not known of all")
-
-
-def test_jobs_of_other_numbers_of_responses_are_named(tmp_path: Path) -> None:
-    merged = merge_parts(tmp_path, [PARTS[0], PARTS[1], {**PARTS[2], "examples": 7}])
-    [notice] = [text for text in merged.notices if "says that the job" in text]
-    assert notice.startswith("the sum of the parts' jobs says that the job gave 9 ")
 
 
 def test_perturbed_copies_have_no_part_in_it(tmp_path: Path) -> None:

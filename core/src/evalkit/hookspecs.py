@@ -451,8 +451,8 @@ class MetricAttributes:
     `verify` uses the kept scores of the examples. None for True with `score_batch`,
     else False."""
     deterministic: bool
-    """Whether it gives the same for the same. Where not, a repeated evaluation is a run
-    of its own, and `verify` uses the kept scores of the examples."""
+    """Whether it gives the same for the same. Where not, `verify` uses the kept scores
+    of the examples."""
 
 
 class MetricSpec:

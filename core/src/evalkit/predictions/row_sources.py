@@ -123,7 +123,7 @@ def bind_rows(
     where = "" if system is None else str(system_file(predictions))
     if dataset.extract is not None:
         source = source_for(dataset, "extract", source)
-    elif task.extract is not None or (system is not None and system.extract):
+    elif task.extract is not None or getattr(system, "extract", None) is not None:
         source = source_for(task, "extract", source)
     if source is None:
         return BoundRows(dataset)

@@ -186,6 +186,8 @@ def test_what_is_asked_in_several_trials_is_taken_once() -> None:
     usage = Usage(input_tokens=10, output_tokens=1)
 
     class Paid(Keeping):
+        uses_network = True
+
         def describe(self) -> dict[str, str]:
             return {"name": "paid"}
 

@@ -13,10 +13,16 @@ from evalkit.catalog import all_kinds
 CORE = Path(evalkit.__file__).parent
 ROOT = CORE.parents[2]
 CLI = ROOT / "cli" / "src"
-ASKING = ROOT / "plugins" / "commands" / "predict" / "src"
-"""What asks models, which core does not."""
+LEFT = [
+    ROOT / "plugins" / name / "src"
+    for name in (
+        *("adapters/rows", "analysis/robustness", "annotators/columns"),
+        *("commands/perturb", "models/base"),
+    )
+]
+"""What obeys attributes beside core and the command line."""
 
-_DECLARING = ("hookspecs.py", "classes.py", "dynabench.py")
+_DECLARING = ("hookspecs.py", "classes.py", "dynabench.py", "annotator.py", "model.py")
 """Modules that name attributes and do nothing with them."""
 
 _ATTRIBUTES = [
@@ -50,7 +56,7 @@ def reads(path: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def read() -> set[str]:
-    modules = [path for each in (CORE, CLI, ASKING) for path in each.rglob("*.py")]
+    modules = [path for each in (CORE, CLI, *LEFT) for path in each.rglob("*.py")]
     return set().union(
         *(reads(each) for each in modules if each.name not in _DECLARING)
     )

@@ -16,23 +16,33 @@ ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "src" / "evalkit"
 
 LINES = {
-    "core": 66_107,
-    "cli": 13_579,
-    "plugins": 61_278,
-    "core + cli + plugins": 140_964,
-    "tests": 124_000,
+    "core": 40_900,
+    "cli": 13_310,
+    "core + cli + plugins": 133_700,
+    "tests": 117_200,
     "examples": 584,
-    "benchmarks": 9_600,
-    "data": 933,
+    "benchmarks": 8_600,
+    "data": 937,
 }
-STATEMENTS = {"core": 30_215, "core + cli + plugins": 63_316}
-WORDS = 94_409
+STATEMENTS = {"core": 18_350, "core + cli + plugins": 59_910}
+WORDS = 88_450
 """Of the pages in `docs` that people write."""
+
+DISTRIBUTIONS = {
+    "adapters/rows": 5_760,
+    "analysis/compare": 4_460,
+    "analysis/robustness": 3_670,
+    "analysis/upkeep": 760,
+    "annotators/columns": 1_470,
+    "commands/perturb": 3_320,
+    "models/base": 6_800,
+}
+"""Lines of what left core."""
 
 MODULE = 600
 """Lines of a module."""
 
-LONGER_MODULES = {"hookspecs.py": 1300}
+LONGER_MODULES = {"hookspecs.py": 962}
 
 FUNCTION = 60
 """Lines of a function of core."""
@@ -54,6 +64,9 @@ def test_nothing_grows(size: ModuleType) -> None:
     statements = {name: sizes[name].statements for name in STATEMENTS}
     assert {name: n for name, n in lines.items() if n > LINES[name]} == {}
     assert {name: n for name, n in statements.items() if n > STATEMENTS[name]} == {}
+    distributions = size.distributions()
+    left = {name: distributions[name].lines for name in DISTRIBUTIONS}
+    assert {name: n for name, n in left.items() if n > DISTRIBUTIONS[name]} == {}
     assert size.words() <= WORDS
 
 

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 @pytest.mark.slow
 def test_every_test_of_the_net_is_there() -> None:
     collected = subprocess.run(
-        [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:xdist"],
+        [sys.executable, "-m", "pytest", "--collect-only", "-q"],
         cwd=ROOT,
         capture_output=True,
         text=True,

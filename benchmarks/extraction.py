@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
-from evalkit.predictions.extracting import RESPONSE, STATUS
 from pydantic import BaseModel
 
 import evalkit
@@ -35,6 +34,7 @@ from evalkit.base.columns import frame_of
 from evalkit.examples.table import load_examples
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
+from evalkit.predictions.answer_readers import RESPONSE, STATUS
 from evalkit.predictions.matching import IdIndex
 from evalkit.predictions.preparation import read_prediction_file
 from evalkit.predictions.responses import ResponseReader

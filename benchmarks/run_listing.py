@@ -1,10 +1,10 @@
-"""Times commands that look into a folder of many runs, with and without its index.
+"""Times commands that look into a folder of many runs.
 
     python benchmarks/run_listing.py --runs 1000
 
-The runs are copies of two that were evaluated, each with an id, a model, a data set
-and a start of its own, and sealed again. Times are of processor, user and system, of a
-process for each command; the budget is one second each, with the index.
+The runs are copies of two that were evaluated, each with a fingerprint, a model, a
+dataset and a start of its own. Times are of processor, user and system, of a process
+for each command; the budget is one second each.
 """
 
 from __future__ import annotations
@@ -17,13 +17,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-
-from evalkit.runs.index import INDEX_FILE
-
-from evalkit.runs.digests import sealed
 
 BUDGET = 1.0
 """Seconds of processor for each command."""
@@ -51,11 +46,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         make_runs(root, options.runs)
-        settle()
         print(f"{options.runs} runs, medians of {options.rounds} rounds of CPU time")
         found = [measure(root, options.rounds, *each) for each in COMMANDS.items()]
     kept = max(found) < BUDGET
-    print(f"budget: {BUDGET} s each with the index; {'kept' if kept else 'NOT KEPT'}")
+    print(f"budget: {BUDGET} s each; {'kept' if kept else 'NOT KEPT'}")
     sys.exit(0 if kept else 1)
 
 
@@ -69,34 +63,27 @@ def make_runs(root: Path, count: int) -> None:
         original, record = (
             each[number % len(originals)] for each in (originals, records)
         )
-        run_id = f"{number:016x}"
         dataset = f"set-{number // MODELS % DATASETS}"
-        folder = root / "runs" / dataset / run_id
+        model = f"model-{number % MODELS}"
+        fingerprint = f"{number:016x}"
+        started = begin + timedelta(minutes=number)
+        name = f"{started:%Y%m%dT%H%M%S.000Z}-{model}-{fingerprint[:8]}"
+        folder = root / "runs" / dataset / name
         shutil.copytree(original.parent, folder)
-        started = (begin + timedelta(minutes=number)).isoformat()
         changes = {
-            "run_id": run_id,
+            "fingerprint": fingerprint,
             "dataset": dataset,
-            "model": f"model-{number % MODELS}",
-            "timings": {"started": started, "seconds": 1.0},
+            "model": model,
+            "timings": {"started": started.isoformat(), "seconds": 1.0},
         }
-        content = {key: value for key, value in record.items() if key != "digest"}
-        (folder / "run.json").write_bytes(sealed({**content, **changes}))
-
-
-def settle() -> None:
-    """Wait until the files are old enough to be kept in an index."""
-    time.sleep(2.1)
+        (folder / "run.json").write_text(json.dumps({**record, **changes}))
 
 
 def measure(root: Path, rounds: int, label: str, command: list[str]) -> float:
-    """Time a command without and with the index; return the latter."""
-    index = root / "runs" / INDEX_FILE
-    index.unlink(missing_ok=True)
-    first = run(root, command)
-    again = statistics.median(run(root, command) for _ in range(rounds))
-    print(f"{label:16}  index made {first:5.2f} s   index there {again:5.2f} s")
-    return again
+    """Time a command; return the median."""
+    seconds = statistics.median(run(root, command) for _ in range(rounds))
+    print(f"{label:16} {seconds:5.2f} s")
+    return seconds
 
 
 def run(root: Path, command: list[str]) -> float:

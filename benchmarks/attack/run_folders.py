@@ -12,8 +12,6 @@ from typing import Any
 
 import polars as pl
 
-from evalkit.runs.digests import SEAL, sealed
-
 from .bit_flips import files_of
 from .commands import Ended, listing, run_apart, run_here
 from .outcomes import Outcome
@@ -116,15 +114,6 @@ def _edit_record(folder: Path, chance: random.Random, _whole: Whole) -> str:
     return f"run.json: {'.'.join(trail)}"
 
 
-def _seal_edited_record(folder: Path, chance: random.Random, whole: Whole) -> str:
-    """Change a value and compute the digest anew, as somebody would who deceives."""
-    how = _edit_record(folder, chance, whole)
-    path = folder / "run.json"
-    record = json.loads(path.read_text("utf-8"))
-    path.write_bytes(sealed({key: record[key] for key in record if key != SEAL}))
-    return how
-
-
 def _other(value: Any, chance: random.Random) -> Any:
     if isinstance(value, float | int) and chance.random() < 0.5:
         return value + chance.choice((1, -1, 0.5, 1e-3))
@@ -162,8 +151,8 @@ def _edit_problems(folder: Path, chance: random.Random, _whole: Whole) -> str:
     return "problems.jsonl"
 
 
-FORGED = "edited and sealed record"
-"""May show other values, as no signature says that they are others; nothing else."""
+FORGED = "edited record"
+"""May show other values, as nothing holds the digest of `run.json`; nothing else."""
 
 DAMAGES: dict[str, Damage] = {
     "deleted file": _delete,
@@ -172,8 +161,7 @@ DAMAGES: dict[str, Damage] = {
     "zeros": _zeros,
     "file of another run": _swap,
     "no regular file": _no_file,
-    "edited record": _edit_record,
-    FORGED: _seal_edited_record,
+    FORGED: _edit_record,
     "edited table": _edit_table,
     "edited problems": _edit_problems,
 }

@@ -13,7 +13,6 @@ import pytest
 from click.testing import CliRunner
 
 import evalkit
-from evalkit.errors import DataError
 from evalkit_adapters_rows import Rows
 from evalkit_cli.main import cli
 
@@ -72,76 +71,23 @@ METRICS = ["auroc", "ece", "brier"]
 
 
 @pytest.mark.parametrize("name", ["rows", "p.jsonl", "p.csv", "p.parquet"])
-def test_probabilities_are_read_of_columns_of_the_labels(
-    name: str, tmp_path: Path
-) -> None:
-    expected = evalkit.evaluate(Reviews, rows(nested=True), metrics=METRICS)
+def test_columns_of_probabilities_are_mapped(name: str, tmp_path: Path) -> None:
     flat = rows(nested=False)
+    mapped = {f"prob.{each[5:]}": each for each in flat[0] if each.startswith("prob_")}
     given: Any = flat if name == "rows" else write(tmp_path / name, flat)
-    found = evalkit.evaluate(Reviews, given, metrics=METRICS)
-    for metric in METRICS:
-        assert found[metric].value == expected[metric].value
-    [notice] = [each for each in found.notices if "`prob`" in each]
-    assert notice.startswith("the probabilities (`prob`) were taken from the columns")
-    assert "map-fields" in json.dumps(found.to_dict())
-    assert not [each for each in expected.notices if "`prob`" in each]
-
-
-@pytest.mark.parametrize("name", ["rows", "p.jsonl", "p.csv", "p.parquet"])
-def test_other_fields_may_be_mapped_beside_them(name: str, tmp_path: Path) -> None:
-    flat = [{"said": row.pop("label"), **row} for row in rows(nested=False)]
-    given: Any = flat if name == "rows" else write(tmp_path / name, flat)
-    mapped = {"label": "said"}
     found = evalkit.evaluate(
         Reviews, given, metrics=METRICS, rows=Rows(map_predictions=mapped)
     )
     expected = evalkit.evaluate(Reviews, rows(nested=True), metrics=METRICS)
     for metric in METRICS:
         assert found[metric].value == expected[metric].value
-    assert any("were taken from the columns" in each for each in found.notices)
 
 
-def test_a_map_of_probabilities_is_left_as_it_is() -> None:
+def test_columns_that_nobody_mapped_are_named() -> None:
     flat = rows(nested=False)
-    mapped = {f"prob.{each[5:]}": each for each in flat[0] if each.startswith("prob_")}
-    found = evalkit.evaluate(
-        Reviews, flat, metrics=METRICS, rows=Rows(map_predictions=mapped)
-    )
-    expected = evalkit.evaluate(Reviews, rows(nested=True), metrics=METRICS)
-    assert found["ece"].value == expected["ece"].value
-    assert not any("were taken from the columns" in each for each in found.notices)
-
-
-def test_some_columns_alone_are_not_taken() -> None:
-    flat = rows(nested=False)
-    for row in flat:
-        del row["prob_neutral"]
     found = evalkit.evaluate(Reviews, flat, metrics=["accuracy", "auroc"])
     assert (found["accuracy"].value, found["auroc"].value) == (0.8, None)
     assert any("look like probabilities" in notice for notice in found.notices)
-
-
-@pytest.mark.parametrize("name", ["rows", "p.jsonl", "p.csv", "p.parquet"])
-def test_a_column_of_no_label_is_an_error(name: str, tmp_path: Path) -> None:
-    flat = [{"prob_neutr": row.pop("prob_neutral"), **row} for row in rows(False)]
-    given: Any = flat if name == "rows" else write(tmp_path / name, flat)
-    said = "'prob_neutr' names none of the labels .*, and prob_neutral is not there"
-    with pytest.raises(DataError, match=said):
-        evalkit.evaluate(Reviews, given, metrics=METRICS)
-
-
-def test_columns_of_no_label_beside_none_of_labels_are_named() -> None:
-    flat = [{"id": row["id"], "label": row["label"]} for row in rows(False)]
-    odd = [{**row, "prob_max": 0.5} for row in flat]
-    found = evalkit.evaluate(Reviews, odd, metrics=["accuracy", "brier"])
-    assert (found["accuracy"].value, found["brier"].value) == (0.8, None)
-    [notice] = [each for each in found.notices if "names none of the labels" in each]
-    assert "'prob_max'" in notice
-    # where each label has a column, another one is an undeclared key
-    whole = [{**row, "prob_max": 0.5} for row in rows(False)]
-    found = evalkit.evaluate(Reviews, whole, metrics=["brier"])
-    assert found["brier"].value is not None
-    assert any("'prob_max'" in each for each in found.notices)
 
 
 def test_the_bins_of_the_report_give_ece(tmp_path: Path) -> None:

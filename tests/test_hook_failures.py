@@ -26,6 +26,7 @@ from evalkit.catalog import all_kinds
 from evalkit.errors import AlignmentError, EvalkitError
 from evalkit.plugins.bound import BoundMetric, BoundPerturbation
 from evalkit_adapters_rows import Rows
+from evalkit_analysis_robustness import evaluate_perturbed
 from evalkit_commands_perturb import perturb, perturb_dataset
 from evalkit_models_base import Asked, Continuation, Reply, predict
 from evalkit_perturbations_text.names.recognition import load_recogniser
@@ -646,7 +647,14 @@ def run(kind: str, hook: str, out: Any, policy: str) -> Result | None:
         if hook != "expect":
             return None
         said = [{"id": copy["uid"], "label": "a"} for copy in copies]
-        options |= {"perturbed": [copies], "perturbed_predictions": [said]}
+        [run] = evaluate_perturbed(
+            dataset,
+            pl.DataFrame(PREDICTIONS),
+            perturbed=[copies],
+            perturbed_predictions=[said],
+            **options,
+        ).perturbed
+        return run
     # as a table, whose columns are judged where that can be
     return evalkit.evaluate(dataset, pl.DataFrame(PREDICTIONS), **options)
 

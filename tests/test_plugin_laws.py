@@ -133,7 +133,6 @@ MADE_BY_HAND: Mapping[str, Any] = {
     "run.Problem": {"status": "missing"},
     "vision.Image": {"format": "png"},
     "binary.Media": {"mediaType": "image/png"},
-    "run.Annotation": {"copy": False},
 }
 
 

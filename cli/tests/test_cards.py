@@ -205,7 +205,7 @@ def test_a_schema_is_shown_by_its_fields(invoke: Invoke) -> None:
     assert schema["attributes"]["JSON Schema"]["title"] == "Item"
     done = invoke("show", "schemas/Itm")
     assert done.exit_code == 1
-    assert "there is no schema 'Itm'; there are Item, " in done.stderr
+    assert "there is no schema 'Itm'; did you mean Item?" in done.stderr
 
 
 def test_what_is_indented_or_a_list_stays_as_it_is(

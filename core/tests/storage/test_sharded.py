@@ -21,6 +21,7 @@ import evalkit
 from evalkit.errors import DataError, EvalkitError
 from evalkit.reading.data_places import data_path
 from evalkit.storage.sharded import ShardedPath, refuse_incomplete, shared_pattern
+from evalkit_adapters_rows import Rows
 
 ROWS: list[dict[str, Any]] = [
     {"uid": str(n), "statement": f"text {n}", "label": ("positive", "negative")[n % 2]}
@@ -247,11 +248,11 @@ def test_adapters_see_one_table_and_rows_are_still_named(tmp_path: Path) -> None
     fields = {"uid": "n", "statement": "text"}
     whole = write(tmp_path / "whole", {"a.parquet": as_parquet([*chain(*renamed)])})
     for place in (tmp_path / "test-*", whole / "a.parquet"):
-        assert evaluated(place, map=fields)["accuracy"].value == 5 / 9
+        assert evaluated(place, rows=Rows(map=fields))["accuracy"].value == 5 / 9
     renamed[2][1]["text"] = None
     write(tmp_path, {NAMES[2]: as_parquet(renamed[2])})
     with pytest.raises(EvalkitError, match=f"{NAMES[2]}: example 2 .*: statement"):
-        evaluated(tmp_path, map=fields)
+        evaluated(tmp_path, rows=Rows(map=fields))
 
 
 def test_a_data_set_loads_a_pattern_or_paths(

@@ -232,7 +232,9 @@ def test_refused_predictions_raise_with_the_result(tmp_path: Path) -> None:
     result = caught.value.result
     assert result is not None
     assert (result.status, result.scores, result.headline) == ("refused", (), None)
-    assert result.path == tmp_path / "mini" / result.run_id
+    assert result.path is not None
+    assert result.path.parent == tmp_path / "mini"
+    assert result.path.name.endswith(f"-model-{result.run_id}")
     record = json.loads((result.path / "run.json").read_text("utf-8"))
     assert record["status"] == "refused"
     assert "refused: 2 examples without a prediction" in str(caught.value)
@@ -292,7 +294,9 @@ def test_progress_is_told_and_never_goes_back(tmp_path: Path) -> None:
 def test_a_run_can_be_saved_later_and_reads_back(tmp_path: Path) -> None:
     result = evalkit.evaluate("mini", [{**row, "sure": 0.5} for row in TWO])
     path = result.save(tmp_path)
-    assert path == tmp_path / "mini" / result.run_id == result.path
+    assert path == result.path
+    assert path.parent == tmp_path / "mini"
+    assert path.name.endswith(f"-model-{result.run_id}")
     written = json.loads((path / "run.json").read_text("utf-8"))
     assert written == json.loads(json.dumps(result.to_dict()))
     examples = pl.read_parquet(path / "examples.parquet")

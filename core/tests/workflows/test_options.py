@@ -63,7 +63,6 @@ def test_options_given_as_keywords_or_as_an_object_make_the_same_run() -> None:
         ({"limit": 0}, "limit must be an integer of at least 1"),
         ({"filters": {"tag": 3}}, "the filter 'tag' must be a text or several"),
         ({"by": ["a,a"]}, "must name different facets"),
-        ({"weight": "copies"}, "weight must be original or copy"),
     ],
 )
 def test_a_wrong_option_is_refused_when_options_are_made(

@@ -133,8 +133,9 @@ def test_a_new_run_names_its_parent_and_holds_its_scores(
     assert rescored.path != parent.path
     read = evalkit.read_run(rescored.path)
     record = read.to_dict()
-    assert record["parent"] == parent.run_id
-    assert record["fingerprint"] == read.run_id == rescored.path.name != parent.run_id
+    assert record["parent"] == parent.fingerprint
+    assert record["fingerprint"] == read.fingerprint != parent.fingerprint
+    assert rescored.path.name.endswith(f"-{read.run_id}")
     assert record["merged"] == []
     assert record["headline"] == "accuracy"
     assert record["timings"] == rescored.to_dict()["timings"]

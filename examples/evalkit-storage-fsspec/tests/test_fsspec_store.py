@@ -22,7 +22,6 @@ from evalkit.storage import (
     Store,
     TransferError,
     fetch_file,
-    fetch_folder,
     if_match,
     send_file,
     store_of,
@@ -180,7 +179,7 @@ def test_entry_points_are_named_like_the_schemes() -> None:
 # Within evalkit
 
 
-def test_data_and_predictions_are_read_and_runs_are_refused(
+def test_data_and_predictions_are_read_and_runs_are_written(
     shelf: str, tmp_path: Path
 ) -> None:
     rows = [
@@ -200,12 +199,9 @@ def test_data_and_predictions_are_read_and_runs_are_refused(
         "predictions": f"{shelf}/mine.jsonl",
     }
     assert evalkit.evaluate(**given)["accuracy"].value == 0.5
-    with pytest.raises(StorageError, match="ignores the condition"):
-        evalkit.evaluate(**given, out=f"{shelf}/runs")
-    folder = fetch_folder(shelf)
-    assert folder is not None
-    names = [path.name for path in folder.iterdir()]
-    assert sorted(names) == ["mine.jsonl", "test.jsonl"]
+    result = evalkit.evaluate(**given, out=f"{shelf}/runs")
+    assert result.path is not None
+    assert evalkit.read_run(str(result.path))["accuracy"].value == 0.5
 
 
 def write(path: Path, uri: str, *, overwrite: bool) -> None:

@@ -128,23 +128,6 @@ def test_scores_are_those_of_the_harness() -> None:
     assert of_choices["accuracy"].value == pytest.approx(SCORES["reviews"]["acc,none"])
 
 
-def test_answers_among_words_are_counted() -> None:
-    found = evalkit.evaluate(
-        PROBLEMS,
-        PROBLEMS,
-        task="math-qa",
-        rows=Rows(
-            adapters={
-                "data": "lm-eval-docs:filter=none",
-                "predictions": "lm-eval:filter=none,strip=true",
-            }
-        ),
-    )
-    [notice] = [each for each in found.notices if "among other words" in each]
-    assert "1 prediction that scores 0 holds" in notice
-    assert "'So the answer is 5.' for '5'" in notice
-
-
 def test_a_filter_that_no_row_has_is_not_taken_for_an_empty_file() -> None:
     adapters = {"data": "lm-eval-docs:filter=none", "predictions": "lm-eval:filter=x"}
     with pytest.raises(evalkit.AlignmentError, match="the adapters left no row of the"):

@@ -134,7 +134,8 @@ def test_verdicts_are_averaged_over_those_that_there_are() -> None:
     with judging(lambda text, got: REPLIES["Please do."]) as server:
         found = judged(declared(server))["judge-rate:of=polite"]
     assert (found.value, found.n, found.coverage) == (1.0, 5, 1.0)
-    assert found.ci_low is None  # equal scores have no interval
+    # of five verdicts that all say yes: Wilson
+    assert found.ci_low == pytest.approx(0.5655, abs=1e-4)
 
 
 def test_nothing_depends_on_the_order_of_rows() -> None:

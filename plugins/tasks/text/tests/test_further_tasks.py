@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import evalkit
+from evalkit_adapters_rows import Rows
 
 TOWNS = ["Paris", "York", "Oslo", "Rome"]
 
@@ -43,7 +44,9 @@ def test_where_no_choice_is_named_the_answer_is_unparsed() -> None:
     found = choose("B", "I cannot tell.")
     assert found["accuracy"].value == 0.0
     assert dict(found.record.unparsed) == {"choice: no option is named": 1}
-    cue = choose("B", "Not Rome. Answer: York", extract="after:Answer:|choice")
+    cue = choose(
+        "B", "Not Rome. Answer: York", rows=Rows(extract="after:Answer:|choice")
+    )
     assert cue["accuracy"].value == 1.0
 
 

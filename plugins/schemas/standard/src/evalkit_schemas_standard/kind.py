@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel
+from typing import TYPE_CHECKING
 
 from evalkit import Component, PluginContractError
 from evalkit.catalog import Kind, import_component
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 NAME = "schemas"
 """Name of the kind."""
@@ -28,6 +31,8 @@ def import_schema(component: Component) -> type[BaseModel]:
         PluginLoadError: Importing it failed, or its metadata say that it would.
         PluginContractError: It is no pydantic model.
     """
+    from pydantic import BaseModel
+
     loaded = import_component(component)
     is_base = loaded is BaseModel
     if isinstance(loaded, type) and issubclass(loaded, BaseModel) and not is_base:

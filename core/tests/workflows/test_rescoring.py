@@ -160,9 +160,10 @@ def test_a_new_run_names_its_parent_and_holds_its_scores(
         "seed",
     ):
         assert record[key] == before[key]
-    # the same again is the same run; another metric is another one
+    # the same again is the same evaluation, in a folder of its own
     again = evalkit.rescore(parent, ["closeness"], out=tmp_path / "runs")
-    assert (again.run_id, again.path) == (rescored.run_id, rescored.path)
+    assert again.fingerprint == rescored.fingerprint
+    assert again.path != rescored.path
     assert evalkit.rescore(parent, ["macro-f1"]).run_id != rescored.run_id
     # and it may be rescored in its turn
     third = evalkit.rescore(read, ["macro-f1"], out=tmp_path / "runs")

@@ -167,7 +167,7 @@ def test_a_new_run_names_its_parent_and_holds_its_scores(
     assert evalkit.rescore(parent, ["macro-f1"]).run_id != rescored.run_id
     # and it may be rescored in its turn
     third = evalkit.rescore(read, ["macro-f1"], out=tmp_path / "runs")
-    assert third.to_dict()["parent"] == rescored.run_id
+    assert third.to_dict()["parent"] == rescored.fingerprint
     assert third.metrics == ["accuracy", "closeness", "macro-f1"]
     assert evalkit.verify(third).agrees
 

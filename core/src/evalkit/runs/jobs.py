@@ -11,8 +11,8 @@ from evalkit.base.wording import count_of
 from evalkit.predictions.jobs import job_file_name
 from evalkit.runs.fields import Number, Part, Sha256, Text, Whole
 
-OF_PARTS = "the sum of the parts' jobs"
-"""Stands for the file that tells of the jobs of a merged run."""
+OF_PARTS = "the job of all parts"
+"""Stands for the file that tells of the job of a merged run."""
 
 _SAYS = " says that the job gave "
 
@@ -21,7 +21,7 @@ class Job(Part):
     """What the job took that made the predictions; null where it is not known."""
 
     sha256: Sha256
-    """Of the file that told it; of several jobs of a merged run, of those of all."""
+    """Of the file that told it."""
     examples: Whole | None = None
     """How many responses it gave."""
     seconds: Number | None = None

@@ -171,7 +171,7 @@ def test_a_run_is_repeated_from_the_cache(
     same = {each.run_id for each in (first, again, offline, patient)}
     assert same == {first.run_id}
     assert len({first.run_id, other.run_id, third.run_id}) == 3
-    checked = evalkit.verify(runs / str(first.dataset) / first.run_id)
+    checked = evalkit.verify(first.path)
     assert (checked.differences, checked.unverified) == ((), {})
 
 
@@ -500,7 +500,7 @@ def test_pairs_with_the_answers_of_another_run(tmp_path: Path) -> None:
         found = judged(said, against=other)
         assert column(found, "polite.value")["b_1_turn2"] == 0.0
         assert column(found, "against") == OTHERS
-        assert found.record.against == other.run_id
+        assert found.record.against == other.fingerprint
         plain = judged(declared(server, **PAIR), predictions=with_others())
         assert column(plain, "polite.value") == column(found, "polite.value")
         assert plain.run_id != found.run_id
@@ -800,7 +800,7 @@ def test_nothing_is_known_by_how_it_is_named(tmp_path: Path) -> None:
         said = declared(server, human_file=str(files[0]))
         runs = tmp_path / "runs"
         first = judged(said, out=runs)
-        checked = evalkit.verify(runs / str(first.dataset) / first.run_id)
+        checked = evalkit.verify(first.path)
         assert (checked.differences, checked.unverified) == ((), {})
         model = f"openai:concurrency=3,base_url={server.url}/v1,model=m"
         again = judged({**said, "model": model, "human_file": str(files[1])})

@@ -246,11 +246,12 @@ def _merged_record(
             "adapters": _if_equal(each.data.adapters for each in records) or (),
         }
     )
+    job = _if_equal(each.predictions.job for each in records)
     predictions = recorded.Predictions(
         name=None,
         sha256=None,
         adapters=_if_equal(each.predictions.adapters for each in records) or (),
-        job=_if_equal(each.predictions.job for each in records),
+        **({} if job is None else {"job": job}),
     )
     record = first.model_copy(
         update={

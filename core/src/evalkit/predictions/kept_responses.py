@@ -17,14 +17,13 @@ from evalkit.errors import DataError
 from evalkit.reading.files import TABLES
 from evalkit.reading.formats import detect_format
 from evalkit.reading.given_rows import local_path
-from evalkit.reading.streams import open_bytes
+from evalkit.reading.streams import LineBlock, line_blocks
 from evalkit.reading.tables import read_frames
 
 LINE = "(line)"
 """The only column of responses that are lines of text."""
 
 _COMPRESSED = (".gz", ".zst", ".zstd")
-_CHUNK_BYTES = 1 << 20
 _OF_ROWS = "responses.jsonl"
 
 Responses = str | Path | pl.DataFrame | Sequence[Mapping[str, Any]]
@@ -37,7 +36,8 @@ def keep_responses(responses: Responses) -> pl.DataFrame | None:
         responses: What `rows_of` gave.
 
     Returns:
-        The table; None for a folder or file that only an adapter can read.
+        The table; None for a folder or file that only an adapter can read, and for a
+        file with a line that is too long to be read.
     """
     if isinstance(responses, pl.DataFrame):
         if pl.Object not in responses.dtypes:
@@ -52,16 +52,26 @@ def keep_responses(responses: Responses) -> pl.DataFrame | None:
     try:
         if detect_format(path) in TABLES:
             return pl.concat(read_frames(path, detect_format(path)))
-        with open_bytes(path) as stream:
-            content = b"".join(iter(lambda: stream.read(_CHUNK_BYTES), b""))
+        blocks = map(_lines_of, line_blocks(path))
+        lines = pl.concat([pl.Series(LINE, [], pl.Binary), *blocks])
     except (DataError, OSError):
         return None
     try:
-        text = content.decode()
-    except UnicodeDecodeError:
-        lines = pl.Series(LINE, content.split(b"\n"), dtype=pl.Binary)
-        return lines.to_frame()
-    return pl.DataFrame({LINE: [text]}).select(pl.col(LINE).str.split("\n").explode())
+        return lines.cast(pl.String).to_frame()
+    except pl.exceptions.ComputeError:
+        return lines.to_frame()  # not UTF-8
+
+
+def _lines_of(block: LineBlock) -> pl.Series:
+    """Return the lines of a block.
+
+    Raises:
+        DataError: It holds a line that is too long to be kept, or blanks alone.
+    """
+    if block.is_too_long or not block.data.strip():
+        raise DataError(f"line {block.first_line} is too long, or blank")
+    lines = block.data.removesuffix(b"\n").split(b"\n")
+    return pl.Series(LINE, lines, pl.Binary)
 
 
 def restore_responses(
@@ -83,9 +93,7 @@ def restore_responses(
     for suffix in _COMPRESSED:
         found = found.removesuffix(suffix)
     path = folder / found
-    if kept[LINE].dtype == pl.Binary:
-        path.write_bytes(b"\n".join(kept[LINE]))
-    else:
-        text = "\n".join(kept[LINE])
-        path.write_bytes(text.encode())
+    with path.open("wb") as file:
+        for line in kept[LINE].cast(pl.Binary):
+            file.write(line + b"\n")
     return path

@@ -91,7 +91,8 @@ def open_predictions(
     if kept is None:
         raise StorageError(
             f"{run.path or run.run_id}: the run holds no responses, as it was made "
-            "with --no-examples or of other runs. Give the file of predictions"
+            "with --no-examples or of other runs, or a line was too long to be read. "
+            "Give the file of predictions"
         )
     with TemporaryDirectory(prefix="evalkit-responses-") as folder:
         rows = restore_responses(kept, run.record.predictions.name, Path(folder))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 import os
 import random
@@ -108,9 +107,7 @@ def put_back(record: Path, days: int) -> None:
     values = json.loads(text)
     then = datetime.now(UTC) - timedelta(days=days)
     text = text.replace(values["timings"]["started"], then.isoformat())
-    zeros = text.replace(values["digest"], "0" * 64)
-    digest = hashlib.sha256(zeros.encode()).hexdigest()
-    record.write_text(zeros.replace("0" * 64, digest), encoding="utf-8")
+    record.write_text(text, encoding="utf-8")
 
 
 def test_nightly_shows_no_score_of_an_earlier_night(models: Path) -> None:
@@ -218,7 +215,9 @@ def test_own_lines_are_perturbed_and_scored_by_the_key_that_was_given(
     done = run("perturbed.sh", "reviews.jsonl", model, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "30 of 30 examples scored" in done.stdout
-    assert re.search(r"copies.jsonl: (\d+) of \1 copies scored", done.stdout)
     for name in ("gender-swap", "lowercase", "keyboard-typos:preset=hard"):
+        assert re.search(
+            rf"^{name}: (\d+) of \1 copies scored", done.stdout, re.MULTILINE
+        )
         assert len(re.findall(rf"^{name} ", done.stdout, re.MULTILINE)) >= 2
     assert commands("perturbed.sh") == 5

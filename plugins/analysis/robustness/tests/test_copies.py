@@ -32,6 +32,7 @@ from .perturbed_plugins import (
 ROWS = [example("1", "a", "x"), example("2", "b", "y"), example("3", "a")]
 SAID = answers(**{"1": "a", "2": "b", "3": "b"})
 COPIES = [copy("1_i", ROWS[0]), copy("2_i", ROWS[1])]
+NAMES = ("invariant", "directed")
 SAID_OF_COPIES = answers(**{"1_i": "a", "2_i": "a"})
 
 
@@ -355,6 +356,14 @@ class TestFiles:
         hidden = score(said=undeclared, include_examples=False)
         assert "secret" not in " ".join(hidden.perturbed[0].notices)
         assert "secret" in " ".join(score(said=undeclared).perturbed[0].notices)
+
+    def test_what_makes_a_row_a_copy_is_kept_once(self) -> None:
+        made = [copy(f"{n}_{name}", ROWS[n], name) for n in (0, 1) for name in NAMES]
+        copies = [{**row, "page": f"page {row['uid'][0]}"} for row in made]
+        runs = score(copies, answers(**{row["uid"]: "a" for row in copies})).perturbed
+        assert [run.record.kept for run in runs] == [("page",), ("page",)]
+        for run in runs:
+            assert "the run keeps the column 'page'" in " ".join(run.notices)
 
     def test_a_perturbation_is_in_one_file_only(self) -> None:
         with pytest.raises(AlignmentError, match="both hold examples of the pert"):

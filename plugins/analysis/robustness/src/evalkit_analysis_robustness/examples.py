@@ -153,19 +153,24 @@ def load_perturbed(source: FileSource, originals: Originals) -> Loaded:
     """
     asked, columns = originals.asked, originals.asked.columns
     dataset, task = asked.dataset, asked.task
-    needed = None
-    if columns is not None:
-        needed = {*columns, *COPY_COLUMNS, *fields_read(dataset, task)}
+    needed = (
+        None
+        if columns is None
+        else {*columns, *COPY_COLUMNS, *fields_read(dataset, task)}
+    )
     files = [watched_file(each) for each in (source.rows, source.predictions)]
     given: dict[str, Any] = {**identify(source.predictions)}
     system = read_system(source.predictions)
     if system is not None:
         given["system"] = system.recorded
-    through = replace(dataset, pipeline=None)
-    if isinstance(source.rows, ChangedPredictions):
-        through = replace(dataset, pipeline=source.rows.stage)
+    stage = source.rows.stage if isinstance(source.rows, ChangedPredictions) else None
+    through = replace(dataset, pipeline=stage)
     rows = _given_rows(source, dataset, task)
     examples = load_examples(dataset, task, asked.options.split, needed, rows)
+    # a run of copies has these columns anyway
+    examples = examples._replace(
+        kept=tuple(n for n in examples.kept if dataset.keep or n not in COPY_COLUMNS)
+    )
     reader = ResponseReader(task, dataset, examples, asked.fields, asked.answers)
     placed = place(source, examples, originals)
     collected = JudgedRows(examples.frame["id"], reader)

@@ -44,11 +44,15 @@ def complete_names(kind: str) -> Completer:
 def complete_ids(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Complete `KIND/NAME`."""
+    """Complete `KIND/NAME` of the kinds that `list` shows."""
     from evalkit import find_components
 
     catalog = find_components()
-    ids = [(found.id, found) for found in catalog.components]
+    ids = [
+        (found.id, found)
+        for kind in catalog.listed_kinds()
+        for found in catalog.of_kind(kind)
+    ]
     return _items(ids, catalog, incomplete)
 
 

@@ -82,7 +82,7 @@ def test_data_copies_predictions_and_runs_are_in_a_bucket(
             perturbed_predictions=f"{system}/copies/{system}.jsonl",
             model=system,
         )
-        far = evalkit.read_run(find_run(f"{root}/runs:{system}"))
+        far = evalkit.read_run(find_run(system, f"{root}/runs"))
         assert far.scores == near[system].scores
         assert "gender-swap" in find_effects(far).names
     compared = call("compare", *SYSTEMS, "-o", f"{root}/runs")

@@ -113,7 +113,8 @@ def test_copies_and_predictions_and_runs(
     assert done.stdout == f"{root}/predictions/m/nli/sample-nli.jsonl\n", done.stderr
     result = evalkit.evaluate("sample-nli", path, model="m", out=tmp_path / "runs")
     words = ("m", root, "--run", "-o", str(tmp_path / "runs"))
-    place = f"{root}/runs/sample-nli/{result.run_id}"
+    assert result.path is not None
+    place = f"{root}/runs/sample-nli/{result.path.name}"
     assert call(*words, "--dry-run").stdout == f"{place}\n"
     assert call(*words).stdout == f"{place}\n"
     assert "was there already" in call(*words).stderr

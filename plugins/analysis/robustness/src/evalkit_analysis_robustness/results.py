@@ -10,9 +10,11 @@ from evalkit.base.copies import FAMILY
 from evalkit.errors import StorageError
 from evalkit.runs import recorded
 from evalkit.runs.folders import RUN_FILE, run_folders
+from evalkit.runs.remote import runs_root
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.runs.stored import read_run
+from evalkit.storage.fetched import FetchedPath
 
 EFFECTS_FILE = "effects.parquet"
 """Scores under one perturbation, in the run of its examples."""
@@ -129,7 +131,7 @@ def find_original(result: Result) -> Result:
     """
     wanted = result.record.original
     if result.path is not None and wanted is not None:
-        for run in reversed([*_naming(wanted, result.path.parent)]):
+        for run in reversed([*_naming(wanted, result.path)]):
             if run.fingerprint == wanted:
                 return run
     raise StorageError(
@@ -141,7 +143,7 @@ def find_original(result: Result) -> Result:
 def _stored(result: Result, path: Path) -> list[Result]:
     """Read the runs of perturbed examples that are in the folder of a run."""
     found: dict[str, Result] = {}
-    for run in _naming(result.fingerprint, path.parent):
+    for run in _naming(result.fingerprint, path):
         perturbation = run.record.perturbation
         if perturbation is None or run.record.original != result.fingerprint:
             continue
@@ -151,14 +153,21 @@ def _stored(result: Result, path: Path) -> list[Result]:
     return [found[name] for name in sorted(found)]
 
 
-def _naming(fingerprint: str, root: Path) -> Iterator[Result]:
-    """Read the runs in a folder whose record has a fingerprint in it."""
-    for folder in run_folders(root):
+def _naming(fingerprint: str, path: Path) -> Iterator[Result]:
+    """Read the runs beside a run whose record has a fingerprint in it."""
+    for folder in run_folders(_around(path)):
         try:
             if fingerprint.encode() in (folder / RUN_FILE).read_bytes():
                 yield read_run(folder)
         except (OSError, StorageError):  # another run that cannot be read
             continue
+
+
+def _around(path: Path) -> Path:
+    """Return the folder that holds a run: of one in a store, with all records in it."""
+    if isinstance(path, FetchedPath):
+        return runs_root(path.uri.rpartition("/")[0])
+    return path.parent
 
 
 def _started(run: Result) -> str:

@@ -150,8 +150,7 @@ def find_stored(given: str | Path, runs: str | Path = "runs") -> Path | None:
 def _file_or_folder(given: str | Path) -> Path:
     """Return the path of a file or folder, whether it is there or not.
 
-    Of a folder in a store the records of its runs are fetched, and nothing else: the
-    name may be that of a run in it, as `s3://bucket/runs:model`.
+    Of a folder in a store the records of its runs are fetched, and nothing else.
     """
     if isinstance(given, FetchedPath) or not is_remote(str(given)):
         return Path(given)

@@ -45,12 +45,10 @@ def known_job(predictions: str | None, recorded: Job | None) -> KnownJob | None:
         predictions: Name of the file of predictions; None where there is no one file.
         recorded: What the run recorded of the job.
     """
-    figures = None
-    if recorded is not None:
-        known = {name: getattr(recorded, name) for name in JobFigures.model_fields}
-        figures = JobFigures.model_validate(known)
-    elif predictions is None:
+    if predictions is None and recorded is None:
         return None
+    known = {name: getattr(recorded, name, None) for name in JobFigures.model_fields}
+    figures = None if recorded is None else JobFigures.model_validate(known)
     return KnownJob(_name(predictions), figures)
 
 

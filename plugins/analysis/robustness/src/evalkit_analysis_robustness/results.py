@@ -155,19 +155,13 @@ def _stored(result: Result, path: Path) -> list[Result]:
 
 def _naming(fingerprint: str, path: Path) -> Iterator[Result]:
     """Read the runs beside a run whose record has a fingerprint in it."""
-    for folder in run_folders(_around(path)):
+    uri = path.uri.rpartition("/")[0] if isinstance(path, FetchedPath) else None
+    for folder in run_folders(runs_root(uri or path.parent)):
         try:
             if fingerprint.encode() in (folder / RUN_FILE).read_bytes():
                 yield read_run(folder)
         except (OSError, StorageError):  # another run that cannot be read
             continue
-
-
-def _around(path: Path) -> Path:
-    """Return the folder that holds a run: of one in a store, with all records in it."""
-    if isinstance(path, FetchedPath):
-        return runs_root(path.uri.rpartition("/")[0])
-    return path.parent
 
 
 def _started(run: Result) -> str:

@@ -52,10 +52,6 @@ _HOW = "only in case, blanks or Unicode form"
 
 _AS_UNSET = "as tables write a value that is not there"
 
-_ABOUT_GOLD = re.compile(
-    rf"\d+ forms of \d+ gold labels? differ {_HOW}|\d+ gold labels? [^;]*, {_AS_UNSET}"
-)
-
 _UNSET = ("nan", "null", "<na>", "#n/a")
 """Folded texts that programs write for a missing value. `none` and `na` may be labels
 of their own."""

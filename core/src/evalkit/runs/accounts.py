@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -56,9 +55,6 @@ def alignment_notices(alignment: Alignment, policies: Policies, task: str) -> li
 
 
 _DONE = {"wrong": "counted as wrong", "skip": "left out of the scores"}
-_ABOUT_CELLS = re.compile(
-    rf"\d+ (?:missing|invalid) (?:answer|example)s? (?:{'|'.join(_DONE.values())})"
-)
 
 
 def cell_notices(
@@ -97,11 +93,6 @@ def unparsed_notice(number: int, reasons: Mapping[str, int]) -> list[str]:
     if not number:
         return []
     return [f"{count_of(number, 'response')} {_NO_ANSWER}{_reasons(reasons)}"]
-
-
-def is_about_unparsed(notice: str) -> bool:
-    """Tell whether a notice is that of `unparsed_notice`."""
-    return _NO_ANSWER in notice
 
 
 def _reasons(known: Mapping[str, int]) -> str:

@@ -6,7 +6,6 @@ from collections import Counter
 
 import polars as pl
 
-from evalkit.base.columns import all_named
 from evalkit.base.copies import AS_STORED
 from evalkit.predictions.answer_readers import (
     RESPONSE,
@@ -62,17 +61,6 @@ def as_kept(extracted: pl.DataFrame) -> list[pl.Series]:
         extracted: What they looked at, and what came of it.
     """
     return [each.alias(AS_STORED + each.name) for each in extracted.get_columns()]
-
-
-def without_kept(examples: pl.DataFrame) -> pl.DataFrame:
-    """Return examples without what `as_kept` kept.
-
-    Args:
-        examples: What `examples.parquet` holds.
-    """
-    kept = {AS_STORED + name for name in TYPES}
-    names = [name for name in examples.columns if name in kept]
-    return examples.drop(all_named(names)) if names else examples
 
 
 def kept_extraction(examples: pl.DataFrame) -> pl.DataFrame | None:

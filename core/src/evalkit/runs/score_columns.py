@@ -175,9 +175,6 @@ def _of(*origins: Origin) -> tuple[str, ...]:
 COMPUTED = _of(*Origin)
 """The fields of a score that are computed numbers."""
 
-BY_RULES = _of(Origin.RULES)
-"""Those of them that an edition of the rules of intervals gives, not a metric alone."""
-
 
 def scores_frame(scores: Sequence[Score]) -> "pl.DataFrame":
     """Make a table of scores.

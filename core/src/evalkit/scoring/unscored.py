@@ -5,7 +5,6 @@ They were handed to the metric, so neither the predictions nor a policy are the 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -23,10 +22,6 @@ from evalkit.scoring.records import GroupScore
 from evalkit.scoring.table import ScoringTable
 
 NOTHING_SCORED = "no example was scored"
-
-_NOTICE = re.compile(
-    r"(returned None|gave no row|did not score) (for )?\d+ of \d+ (example|answer)s?\b"
-)
 
 _SHOWN_REASONS = 3
 

@@ -281,9 +281,6 @@ def _check_licence(found: Surveyed) -> None:
         raise LawBroken('nobody knows its licence: license = "…" in [project]')
 
 
-OF_METADATA = ("metadata", "names", "documented", "licence")
-"""Laws of which the distribution's metadata are a part."""
-
 DISTRIBUTION_LAWS: tuple[Law[Surveyed], ...] = (
     Law(
         "metadata",

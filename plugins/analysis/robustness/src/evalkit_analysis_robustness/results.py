@@ -14,7 +14,6 @@ from evalkit.runs.remote import runs_root
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.runs.stored import read_run
-from evalkit.storage.fetched import FetchedPath
 
 EFFECTS_FILE = "effects.parquet"
 """Scores under one perturbation, in the run of its examples."""
@@ -155,8 +154,7 @@ def _stored(result: Result, path: Path) -> list[Result]:
 
 def _naming(fingerprint: str, path: Path) -> Iterator[Result]:
     """Read the runs beside a run whose record has a fingerprint in it."""
-    uri = path.uri.rpartition("/")[0] if isinstance(path, FetchedPath) else None
-    for folder in run_folders(runs_root(uri or path.parent)):
+    for folder in run_folders(runs_root(str(path).rpartition("/")[0] or path.parent)):
         try:
             if fingerprint.encode() in (folder / RUN_FILE).read_bytes():
                 yield read_run(folder)

@@ -22,6 +22,7 @@ from evalkit import (
 )
 from evalkit.inference.cluster_sizes import degrees_of_freedom
 from evalkit_analysis_compare import compare
+from evalkit_analysis_robustness import evaluate_perturbed, find_effects
 
 CODE = """
 import evalkit
@@ -99,7 +100,8 @@ def run(fake_distribution: Any) -> Callable[..., Result]:
         fake_distribution(code, ENTRY_POINTS, name="clustered-plugins")
         labels = ["a" if is_right else "b" for is_right in right]
         predictions = [{"id": str(i), "label": x} for i, x in enumerate(labels)]
-        return evaluate(dataset, predictions, metrics=[metric], keep="none", **options)
+        score = evaluate_perturbed if "perturbed" in options else evaluate
+        return score(dataset, predictions, metrics=[metric], keep="none", **options)
 
     return call
 
@@ -362,13 +364,18 @@ def test_numbers_of_scores_are_those_of_python(
         run(metric, rows, RIGHT * 4, **metrics)
         for metric in (Hit, Mean, get_share, "accuracy", "macro-f1")
     ]
-    found = [score for result in results for score in result.scores]
+    parts = [part for each in results for part in (each, find_effects(each))]
+    found = [score for part in parts for score in part.scores]
     assert {score.ci_method.endswith("-clustered") for score in found} == {
         bool(cluster),
         False,
     }
+    copied = [part for each in results for part in each.perturbed]
+    # copies of one example are not independent
+    of_copies = [score for part in copied for score in part.scores]
+    assert any(score.ci_method.endswith("-clustered") for score in of_copies)
     compared = compare(results[3], run("accuracy", rows, RIGHT[::-1] * 4, **metrics))
-    for record in [*found, *compared.rows]:
+    for record in [*found, *of_copies, *compared.rows]:
         for name, value in record._asdict().items():
             # numpy's float64 is a float too, but prints and writes in its own way
             assert type(value) in (bool, float, int, str, type(None)), (name, value)

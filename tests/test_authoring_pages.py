@@ -181,7 +181,7 @@ def test_show_prints_the_contract_of_a_kind(
     assert "'metrik' is none of tasks, datasets, metrics," in done.stderr
     done = run_evalkit("show", "--contract", "command")
     assert done.returncode == 2
-    assert "commands have no hooks: one is a click command (docs/com" in done.stderr
+    assert "A command has no hooks: it is a click command (docs/commands" in done.stderr
     done = run_evalkit("show", "latest", "--contract", "metrics", "--json")
     assert done.returncode == 2
     assert "--contract and latest are two things to show" in done.stderr

@@ -69,9 +69,10 @@ class Blocker:
 
     def before_writing(self):
         reach("before writing")
-        fsync, move = os.fsync, evalkit.runs.storage._move
+        storage = evalkit.runs.storage
+        fsync, move = os.fsync, storage._renamed
         os.fsync = lambda descriptor: (reach("in run.json"), fsync(descriptor))
-        evalkit.runs.storage._move = lambda *paths: (reach("unpublished"), move(*paths))
+        storage._renamed = lambda *paths: (reach("unpublished"), move(*paths))
 
 
 class Meeting:
@@ -232,7 +233,7 @@ def test_two_evaluations_at_once_write_a_whole_run_each(start: Start) -> None:
     assert {path.name for path in first.parent.iterdir()} == {first.name, second.name}
 
 
-def test_a_folder_without_run_json_is_replaced(run_evalkit: Run) -> None:
+def test_a_folder_without_run_json_is_no_run(run_evalkit: Run) -> None:
     first = run_evalkit(*ARGUMENTS)
     assert first.returncode == 0, first.stderr
     [run] = runs()
@@ -242,8 +243,11 @@ def test_a_folder_without_run_json_is_replaced(run_evalkit: Run) -> None:
     (run / "stray").mkdir()
     again = run_evalkit(*ARGUMENTS)
     assert again.returncode == 0, again.stderr
-    assert again.stdout == first.stdout
-    assert without_timings(assert_whole(run)) == without_timings(record)
+    [written] = runs()
+    assert written != run
+    assert again.stdout == first.stdout.replace(run.name, written.name)
+    assert without_timings(assert_whole(written)) == without_timings(record)
+    assert (run / "scores.parquet").read_bytes() == b"cut o"
 
 
 def test_a_run_that_is_there_is_not_touched(run_evalkit: Run) -> None:
@@ -267,7 +271,7 @@ def test_a_full_disk_is_an_error_without_a_run(blocks: int) -> None:
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert re.fullmatch(
-        r"evalkit: error: the run runs/faulty/[0-9a-f]{16} cannot be written: "
+        r"evalkit: error: the run runs/faulty/\S+-some-[0-9a-f]{8} cannot be written: "
         r".*[Ff]ile too large.*\n",
         done.stderr,
     )
@@ -279,8 +283,8 @@ def test_a_file_in_place_of_the_folder_is_an_error(run_evalkit: Run) -> None:
     done = run_evalkit(*ARGUMENTS, "-o", "taken/runs")
     assert (done.returncode, done.stdout) == (1, "")
     assert re.fullmatch(
-        r"evalkit: error: the run taken/runs/faulty/[0-9a-f]{16} cannot be written: "
-        r"Not a directory\n",
+        r"evalkit: error: the run taken/runs/faulty/\S+-some-[0-9a-f]{8} cannot be "
+        r"written: Not a directory\n",
         done.stderr,
     )
     assert Path("taken").read_text("utf-8") == "mine"
@@ -306,7 +310,7 @@ def test_hash_seed_and_threads_change_nothing_but_the_timings(
             assert done.returncode == 0, done.stderr
             found.append(
                 {
-                    run.name: (
+                    run.name.partition("-")[2]: (
                         without_timings(json.loads((run / "run.json").read_text())),
                         pl.read_parquet(run / "examples.parquet").to_dicts(),
                         pl.read_parquet(run / "scores.parquet").to_dicts(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -194,8 +195,12 @@ def commands_of(run: Path, whole: Path, scratch: Path) -> dict[str, tuple[str, .
     }
 
 
+_TIME = re.compile(r"\d{8}T\d{6}\.\d{3}Z")
+
+
 def _plain(ended: Ended, scratch: Path) -> str:
-    return ended.out.replace(str(scratch), "")
+    # a new run's folder holds the time
+    return _TIME.sub("", ended.out.replace(str(scratch), ""))
 
 
 def attack(tries: int, seed: int, whole: Whole, folder: Path) -> Outcome:

@@ -52,8 +52,14 @@ def make_runs(folder: Path) -> Whole:
             *("--on-missing", "wrong", "--on-invalid", "wrong"),
             *("-o", str(folder / "runs"), *more),
         )
-    runs = sorted(path.parent for path in (folder / "runs").glob("*/*/run.json"))
+    records = sorted((folder / "runs").glob("*/*/run.json"))
+    # the run of the copies stays beside its original, but has other examples
+    runs = [path.parent for path in records if not _is_perturbed(path)]
     return Whole(folder / "runs", runs, predictions)
+
+
+def _is_perturbed(record: Path) -> bool:
+    return json.loads(record.read_text("utf-8")).get("perturbation") is not None
 
 
 def _answer(name: str, chance: random.Random) -> str:

@@ -284,11 +284,15 @@ def test_replies_to_copies_are_scored_beside_the_others(
     )
     before = sum(each["reply"] == REPLIES[0] for each in replies(chats, [0, 1, 2]))
     for name, refusing in {"hurried": 1.0, "polite-user": 0.0}.items():
+        (effects,) = (
+            each["effects"]
+            for each in run["perturbed"]
+            if each["perturbation"]["name"] == name
+        )
         of = {
             score["computed_on"]: score["value"]
-            for score in run["scores"]
-            if (score["metric"], score["perturbation"]) == ("refusal-rate", name)
-            and score["tag"] is None
+            for score in effects
+            if score["metric"] == "refusal-rate" and score["tag"] is None
         }
         assert of["perturbed"] == refusing
         assert of["agreement"] is None  # it read no answers that could agree

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from evalkit.base.lazy import lazy_names
 
+_hands_on_calls = True  # what fails here is in a perturbation
+
 if TYPE_CHECKING:
     from evalkit_commands_perturb.edits import apply_edits as apply_edits
     from evalkit_commands_perturb.edits import checked_edits as checked_edits

@@ -9,8 +9,6 @@ from operator import itemgetter
 
 from evalkit.base.copies import Edit
 
-_hands_on_calls = True  # what is wrong here is in the edits of a perturbation
-
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 
 _MOST_TOKENS = 2_000

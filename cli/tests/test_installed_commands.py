@@ -304,7 +304,7 @@ def complete(run_evalkit: Run, words: str, position: int) -> CompletedProcess[st
         ("evalkit greet --w", 2, ["plain,--word"]),
         ("evalkit tree l", 2, ["plain,leaf"]),
         ("evalkit list c", 2, ["plain,commands"]),
-        ("evalkit show commands/gre", 2, ["plain,commands/greet"]),
+        ("evalkit show commands/", 2, []),
         ("evalkit wrong ", 2, []),
     ],
 )

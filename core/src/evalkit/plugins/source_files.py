@@ -45,7 +45,7 @@ def source_files(module: str) -> dict[str, Path]:
     names = [".".join(parts[: count + 1]) for count in range(len(parts))]
     origins = (getattr(sys.modules.get(name), "__file__", None) for name in names)
     origin = next(filter(None, origins), None)  # a namespace package has none
-    if origin is None:
+    if origin is None or not Path(origin).is_file():  # as for `<stdin>`
         return {}
     path = Path(origin)
     is_package = path.name == "__init__.py"

@@ -20,6 +20,9 @@ ROOT = Path(__file__).parents[4]
 OURS = (
     *("core", "cli", "plugins/commands/predict", "plugins/tasks/text"),
     *("plugins/metrics/classification", "plugins/adapters/extraction"),
+    *("plugins/adapters/rows", "plugins/annotators/columns", "plugins/models/base"),
+    *("plugins/analysis/compare", "plugins/analysis/robustness"),
+    *("plugins/analysis/upkeep", "plugins/commands/perturb"),
     "plugins/models/transformers",
 )
 OTHERS = ("torch==2.13.0", "transformers==5.24.0", "pytest")

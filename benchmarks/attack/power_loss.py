@@ -313,7 +313,7 @@ def _result(place: Path) -> object:
     """Return what passes for a result: the scores of a run, or the bytes of copies."""
     if place.suffix == ".jsonl":
         return place.read_bytes() if place.exists() else None
-    found = []
+    found: list[object] = []
     for path in sorted(place.glob("*/*/run.json")):
         if path.parent.name.startswith("."):
             continue
@@ -321,7 +321,9 @@ def _result(place: Path) -> object:
             run = read_all(path.parent)
             frame = run.examples
             rows = None if frame is None else frame.rows()
-            found.append((run.run_id, run.scores, rows))
+            result = (run.run_id, run.scores, rows)
+            if result not in found:  # the same evaluation may be there twice
+                found.append(result)
         except EvalkitError as error:
             found.append((path.parent.name, f"broken: {error}", None))
     return found or None

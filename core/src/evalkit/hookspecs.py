@@ -13,8 +13,8 @@ Attributes are checked against the annotations below when a plugin is loaded.
 Hooks that handle a whole batch or data set (`load`, `evaluate`, `compute`,
 `statistics`, `finalize`, `prepare`) are called through pluggy. Hooks that handle one
 row or example (`verify_response`, the converters, `adapt_response`, `score_example`,
-`score_batch`, `example_statistics`, and all of perturbations, adapters, annotators and
-recognisers) are called directly, with those of the spec's arguments that the
+`score_batch`, `example_statistics`, and all of perturbations, adapters and
+annotators) are called directly, with those of the spec's arguments that the
 implementation names, as pluggy would, which costs less.
 
 What touches a response, in this order: adapters that a user names, `adapt_response` of

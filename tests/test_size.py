@@ -19,10 +19,10 @@ LINES = {
     "core": 40_810,
     "cli": 13_310,
     "core + cli + plugins": 133_420,
-    "tests": 116_930,
+    "tests": 117_000,
     "examples": 573,
     "benchmarks": 8_530,
-    "data": 884,
+    "data": 887,
 }
 STATEMENTS = {"core": 18_320, "core + cli + plugins": 59_910}
 WORDS = 87_400

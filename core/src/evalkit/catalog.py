@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from evalkit.plugins.components import Catalog as Catalog
     from evalkit.plugins.components import Component as Component
     from evalkit.plugins.components import DiscoveryProblem as DiscoveryProblem
+    from evalkit.plugins.components import (
+        required_distribution as required_distribution,
+    )
     from evalkit.plugins.discovery import find_components as find_components
     from evalkit.plugins.discovery import iter_kinds as iter_kinds
     from evalkit.plugins.functions import FunctionMetric as FunctionMetric
@@ -46,7 +49,6 @@ if TYPE_CHECKING:
     from evalkit.plugins.local_files import object_in_file as object_in_file
     from evalkit.plugins.local_files import run_file as run_file
     from evalkit.plugins.local_plugins import local_plugins_known as local_plugins_known
-    from evalkit.plugins.metadata import required_distribution as required_distribution
     from evalkit.plugins.provenance import describe_component as describe_component
     from evalkit.plugins.registry import Registry as Registry
     from evalkit.plugins.registry import load_component as load_component
@@ -83,7 +85,8 @@ else:
             ),
             "plugins.commands": "find_component",
             "plugins.components": (
-                "AS_PYTHON Catalog Component DiscoveryProblem WITHOUT_PLUGIN"
+                "AS_PYTHON Catalog Component DiscoveryProblem WITHOUT_PLUGIN "
+                "required_distribution"
             ),
             "plugins.discovery": "find_components iter_kinds",
             "plugins.functions": "FunctionMetric",
@@ -91,7 +94,6 @@ else:
             "plugins.kinds": "Kind all_kinds kind_named",
             "plugins.local_files": "component_of_file object_in_file run_file",
             "plugins.local_plugins": "local_plugins_known",
-            "plugins.metadata": "required_distribution",
             "plugins.provenance": "describe_component",
             "plugins.registry": "Registry load_component",
             "plugins.resolver": "Resolver",

@@ -352,7 +352,8 @@ def _check(
     outcomes = check_components(components, timeout)
     broken = [each.component.id for each in outcomes if each.problem]
     catalog = catalog._replace(
-        notices=(*catalog.notices, *_without_core(components), *_remarked(outcomes))
+        problems=(*catalog.problems, *_foreign(components)),
+        notices=(*catalog.notices, *_without_core(components), *_remarked(outcomes)),
     )
     if as_json:
         rows = _rows([(each.component, each.problem) for each in outcomes], catalog)
@@ -377,6 +378,21 @@ def _remarked(outcomes: Iterable[Outcome]) -> Iterator[DiscoveryProblem]:
     for each in outcomes:
         for remark in filter(None, (each.note, each.remark)):
             yield DiscoveryProblem(each.component.distribution, remark)
+
+
+def _foreign(components: Iterable[Component]) -> Iterator[DiscoveryProblem]:
+    """Find distributions that require another project's `evalkit`."""
+    from evalkit.catalog import DiscoveryProblem, required_distribution
+
+    for distribution, text in dict.fromkeys(
+        (found.distribution, text) for found in components for text in found.requires
+    ):
+        if required_distribution(text) == "evalkit":
+            message = (
+                f"it requires {text!r}, which is another project; evalkit's "
+                "distribution is evalkit-core"
+            )
+            yield DiscoveryProblem(distribution, message)
 
 
 def _without_core(components: Iterable[Component]) -> Iterator[DiscoveryProblem]:

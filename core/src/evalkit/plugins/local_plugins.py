@@ -15,6 +15,7 @@ from pathlib import Path
 from evalkit.base.names import is_component_name, is_python_file
 from evalkit.plugins.components import (
     AS_PYTHON,
+    NAME_RULE,
     NO_VERSION,
     Catalog,
     Component,
@@ -171,10 +172,7 @@ def _declared_in(path: Path, kinds: Sequence[str]) -> Iterator[Component | str]:
 
 def _component(path: Path, kind: str, name: str, value: object) -> Component | str:
     if not is_component_name(name):
-        return (
-            f"{kind}/{name}: not a legal name (lower-case letters, digits and single "
-            "dashes, at most 62 characters)"
-        )
+        return f"{kind}/{name}: {NAME_RULE}"
     if not isinstance(value, str) or not is_python_file(value):
         return f"{kind}/{name}: must be a text FILE.py:OBJECT, is {value!r}"
     # from its own folder; short where that is this one

@@ -18,7 +18,8 @@ from evalkit.errors import PluginError
 from evalkit.plugins.bound import Bound, BoundMetric
 from evalkit.plugins.components import NO_VERSION
 from evalkit.plugins.functions import FunctionMetric
-from evalkit.plugins.metadata import installed_header, required_distribution
+from evalkit.plugins.components import required_distribution
+from evalkit.plugins.discovery import installed_version
 from evalkit.plugins.source_files import hash_files, source_files, source_hash
 from evalkit.plugins.sources import sha256_of
 
@@ -158,7 +159,7 @@ def describe_core() -> dict[str, Any]:
             room = name.partition("/")[0].removesuffix(".py")
             rooms.setdefault(room, {})[name] = file
     return {
-        "version": installed_header("evalkit-core").version,
+        "version": installed_version("evalkit-core"),
         "source_sha256": {room: hash_files(rooms[room]) for room in sorted(rooms)},
     }
 
@@ -183,7 +184,7 @@ def resources_of(bound: Bound) -> dict[str, str | None]:
     for text in bound.component.requires:
         name = required_distribution(text)
         try:
-            found[name] = installed_header(name).version
+            found[name] = installed_version(name)
         except importlib.metadata.PackageNotFoundError:
             found[name] = None  # an extra that is not installed
     return {**found, **data_files(bound)}
@@ -277,5 +278,5 @@ def environment() -> dict[str, str]:
     """Return the versions of what computes the numbers."""
     return {
         "python": platform.python_version(),
-        **{name: installed_header(name).version for name in _RECORDED},
+        **{name: installed_version(name) for name in _RECORDED},
     }

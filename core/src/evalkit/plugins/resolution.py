@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from evalkit.base.names import Reference, normalise_distribution
 from evalkit.errors import UnknownPluginError
 from evalkit.plugins.commands import choose_usual, matching_components
-from evalkit.plugins.components import Catalog, Component
+from evalkit.plugins.components import Catalog, Component, required_distribution
 from evalkit.plugins.kinds import kind_named
 from evalkit.plugins.local_plugins import is_declared
-from evalkit.plugins.metadata import required_distribution
 
 
 def find_meant(

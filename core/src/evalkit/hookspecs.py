@@ -502,8 +502,8 @@ class MetricSpec:
     def resources(self) -> Mapping[str, Any]:
         """Name what the numbers depend on beside the metric's own code.
 
-        May be left out. The data files of its package, and files that a parameter
-        names, are known anyway.
+        May be left out. The files of its package, and files that a parameter names,
+        are known anyway.
 
         Returns:
             By a name of its own each: a `pathlib.Path` of a file or folder, which is

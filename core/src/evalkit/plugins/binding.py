@@ -165,11 +165,6 @@ class Bound:
         return manager.hook
 
     @property
-    def resources(self) -> Mapping[str, str] | None:
-        """What it depends on beside code, by name; None where that is not recorded."""
-        return None
-
-    @property
     def changed_parameters(self) -> Mapping[str, Any]:
         """Parameters that are not at their default, as JSON values."""
         if self.parameters is None:

@@ -17,7 +17,9 @@ from evalkit.plugins.components import (
     is_same_object,
 )
 from evalkit.plugins.object_names import name_of
-from evalkit.plugins.source_files import RAN
+
+RAN = "__evalkit_ran__"
+"""Name in a module of a file that no package holds: the bytes that ran."""
 
 
 def component_of_file(kind: str, name: str, catalog: Catalog) -> Component:

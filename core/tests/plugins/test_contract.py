@@ -160,14 +160,14 @@ class TestArguments:
             offered = {"prediction": "p", "target": "t", "fields": "f", "context": "c"}
             assert function(**offered) == [offered[name] for name in names]
             assert bound.arguments_of("score_example") == names
-            assert bound.hooks.score_example(**offered) == list(
+            assert bound.call("score_example", **offered) == list(
                 offered[name] for name in names
             )
 
     def test_a_default_takes_part_in_a_call(self) -> None:
         members = make("datasets", load=lambda self, split="none": [split])
-        assert load("datasets", members).hooks.load(
-            split="dev", columns=None, limit=None
+        assert load("datasets", members).call(
+            "load", split="dev", columns=None, limit=None
         ) == ["dev"]
 
     def test_a_hook_without_readable_signature_is_refused(self) -> None:
@@ -284,7 +284,7 @@ class TestHooks:
         exec(f"def load({first}split): return [split]", scope)
         bound = load("datasets", make("datasets", load=wrap(scope["load"])))
         assert bound.has("load")
-        assert bound.hooks.load(split="x", columns=None, limit=None) == ["x"]
+        assert bound.call("load", split="x", columns=None, limit=None) == ["x"]
 
     def test_a_function_put_on_the_object_is_a_hook_too(self) -> None:
         class Late(evalkit.Dataset):
@@ -294,8 +294,8 @@ class TestHooks:
                 super().__init__()
                 self.load = lambda split: [split]
 
-        assert load("datasets", Late).hooks.load(
-            split="x", columns=None, limit=None
+        assert load("datasets", Late).call(
+            "load", split="x", columns=None, limit=None
         ) == ["x"]
 
     def test_an_attribute_that_is_no_method_is_no_hook(self) -> None:
@@ -310,7 +310,7 @@ class TestHooks:
             return [split]
 
         bound = load("datasets", make("datasets", load=marked))
-        assert bound.hooks.load(split="x", columns=None, limit=None) == ["x"]
+        assert bound.call("load", split="x", columns=None, limit=None) == ["x"]
 
     @pytest.mark.parametrize("option", ["wrapper", "hookwrapper"])
     def test_wrappers_are_refused(self, option: str) -> None:
@@ -332,8 +332,8 @@ class TestHooks:
         one = load("datasets", make("datasets", load=lambda self, split: "one"))
         two = load("datasets", make("datasets", load=lambda self, split: "two"))
         assert (
-            one.hooks.load(split="", columns=None, limit=None),
-            two.hooks.load(split="", columns=None, limit=None),
+            one.call("load", split="", columns=None, limit=None),
+            two.call("load", split="", columns=None, limit=None),
         ) == ("one", "two")
 
     def test_hooks_are_listed_in_the_order_of_their_specification(self) -> None:
@@ -467,7 +467,7 @@ def test_a_data_sets_own_name_must_be_the_entry_points() -> None:
     assert found == "its name is 'other', the entry point's 'probe'; make them the same"
 
 
-def test_batch_hooks_are_called_through_pluggy_by_name() -> None:
+def test_hooks_are_called_by_the_names_of_their_arguments() -> None:
     class Rows(evalkit.Metric):
         def statistics(self, context: Any, batch: pl.DataFrame) -> Any:
             return context, batch
@@ -475,9 +475,9 @@ def test_batch_hooks_are_called_through_pluggy_by_name() -> None:
         def finalize(self) -> str:
             return "done"
 
-    hooks = load("metrics", Rows).hooks
-    assert hooks.statistics(batch=1, context=2) == (2, 1)
-    assert hooks.finalize(sums=1, context=2) == "done"
+    metric = load("metrics", Rows)
+    assert metric.call("statistics", batch=1, context=2) == (2, 1)
+    assert metric.call("finalize", sums=1, context=2) == "done"
 
 
 def optimal_alignment_distance(word: str, other: str) -> int:

@@ -90,8 +90,8 @@ def test_one_name_in_two_distributions_is_refused_when_used_naming_both(
     )
     for name in ("zeta-dist", "alpha-dist"):
         bound = registry.load("metrics", f"twice@{name}")
-        assert len(name) == bound.hooks.compute(
-            predictions=[], targets=[], fields={}, context=None
+        assert len(name) == bound.call(
+            "compute", predictions=[], targets=[], fields={}, context=None
         )
 
 

@@ -22,7 +22,7 @@ from evalkit.errors import PluginContractError
 from evalkit.plugins.attributes import attribute_problems, read_attributes
 from evalkit.plugins.binding import Bound
 from evalkit.plugins.components import Catalog, Component
-from evalkit.plugins.contract import hook_problems, with_article
+from evalkit.plugins.contract import hook_problems, implements, with_article
 from evalkit.plugins.discovery import find_components
 from evalkit.plugins.functions import FunctionMetric
 from evalkit.plugins.importing import import_component, load_error
@@ -30,6 +30,20 @@ from evalkit.plugins.kinds import Kind, kind_named
 from evalkit.plugins.local_files import component_of_file
 from evalkit.plugins.parameters import read_parameters
 from evalkit.plugins.resolution import find_meant, tell_of_declared
+
+
+class _ComponentManager(pluggy.PluginManager):
+    """A manager in which a method named like a hook is that hook."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__("evalkit")
+        self._kind = kind
+        self.add_hookspecs(kind_named(kind).spec)
+
+    def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
+        if not implements(self._kind, plugin, name):
+            return None
+        return super().parse_hookimpl_opts(plugin, name) or {}
 
 
 class SelectedComponent(NamedTuple):
@@ -199,10 +213,12 @@ def bind(
 
 def _pluggy_problems(bound: Bound) -> list[str]:
     """Say what pluggy has against the hooks, or what core does not support of it."""
+    manager = _ComponentManager(bound.component.kind)
     try:
-        callers = vars(bound.hooks).values()
+        manager.register(bound.plugin)
     except pluggy.PluginValidationError as error:
         return [str(error)]
+    callers = vars(manager.hook).values()
     return [
         f"{caller.name}: wrappers are not supported"
         for caller in callers

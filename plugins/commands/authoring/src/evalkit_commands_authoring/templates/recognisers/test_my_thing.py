@@ -8,7 +8,7 @@ from evalkit_testing import check_recogniser
 
 def test_names_behind_titles_are_found() -> None:
     loaded = evalkit.Registry().load("recognisers", "my-thing")
-    found = loaded.hooks.find_entities(texts=["I saw Dr. Okafor.", "Nobody came."])
+    found = loaded.call("find_entities", texts=["I saw Dr. Okafor.", "Nobody came."])
     assert found == [[(10, 16, "person")], []]
 
 

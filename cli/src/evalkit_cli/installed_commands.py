@@ -1,7 +1,12 @@
-"""Commands that other distributions add: found by metadata, imported when they run."""
+"""Commands that are imported when they run.
+
+They are evalkit's own, and those that other distributions add, found by metadata.
+"""
 
 from __future__ import annotations
 
+import importlib
+from collections import UserDict
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -62,6 +67,40 @@ class InstalledCommand(click.Command):
                 "a function with @click.command('NAME')"
             )
         return loaded
+
+
+_OWN = (
+    *("adapt", "cache", "compare", "eval", "help", "inputs", "list", "merge"),
+    *("perturb", "plan", "rescore", "runs", "show", "validate", "verify"),
+)
+
+
+class OwnCommands(UserDict[str, click.Command]):
+    """evalkit's own commands by name; a command is imported when it is looked up."""
+
+    def __init__(self) -> None:
+        from evalkit import Component
+
+        super().__init__()
+        for name in _OWN:
+            value = f"evalkit_cli.commands.{name}:{name}_command"
+            component = Component("commands", name, value, "evalkit-cli", "")
+            self.data[name] = InstalledCommand(component)
+
+    def __getitem__(self, name: str) -> click.Command:
+        """Return a command, imported if it was not yet."""
+        command = self.data[name]
+        if isinstance(command, InstalledCommand):
+            module, _, attribute = command.component.value.partition(":")
+            imported: click.Command = getattr(
+                importlib.import_module(module), attribute
+            )
+            command = self.data[name] = imported
+        return command
+
+    def stand_ins(self) -> Mapping[str, click.Command]:
+        """Return the commands as help lists them, none imported for it."""
+        return self.data
 
 
 class InstalledCommands(NamedTuple):

@@ -53,7 +53,6 @@ def describe_component(bound: Bound) -> dict[str, Any]:
         PluginError: A metric cannot say what it depends on.
     """
     component, plugin = bound.component, bound.plugin
-    is_metric = isinstance(bound, BoundMetric)
     written = plugin.function if isinstance(plugin, FunctionMetric) else type(plugin)
     return {
         "id": component.id,
@@ -61,8 +60,10 @@ def describe_component(bound: Bound) -> dict[str, Any]:
         "version": component.version,
         "parameters": dict(bound.changed_parameters),
         "source_sha256": source_hash(str(written.__module__)),
-        "resources": metric_resources(bound) if is_metric else parameter_files(bound),
-        "deterministic": bound.deterministic if is_metric else True,
+        "resources": metric_resources(bound)
+        if isinstance(bound, BoundMetric)
+        else parameter_files(bound),
+        "deterministic": not isinstance(bound, BoundMetric) or bound.deterministic,
     }
 
 

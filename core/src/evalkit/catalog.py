@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from evalkit.plugins.bound import BoundMetric as BoundMetric
     from evalkit.plugins.bound import BoundPerturbation as BoundPerturbation
     from evalkit.plugins.bound import BoundTask as BoundTask
-    from evalkit.plugins.commands import find_component as find_component
     from evalkit.plugins.components import AS_PYTHON as AS_PYTHON
     from evalkit.plugins.components import WITHOUT_PLUGIN as WITHOUT_PLUGIN
     from evalkit.plugins.components import Catalog as Catalog
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from evalkit.plugins.provenance import describe_component as describe_component
     from evalkit.plugins.registry import Registry as Registry
     from evalkit.plugins.registry import load_component as load_component
+    from evalkit.plugins.resolution import find_component as find_component
     from evalkit.plugins.resolver import Resolver as Resolver
     from evalkit.predictions.agreement import check_agreement as check_agreement
     from evalkit.predictions.column_stages import ColumnStage as ColumnStage
@@ -83,7 +83,7 @@ else:
             "plugins.bound": (
                 "Bound BoundDataset BoundMetric BoundPerturbation BoundTask"
             ),
-            "plugins.commands": "find_component",
+            "plugins.resolution": "find_component",
             "plugins.components": (
                 "AS_PYTHON Catalog Component DiscoveryProblem WITHOUT_PLUGIN "
                 "required_distribution"

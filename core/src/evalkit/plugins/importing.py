@@ -1,15 +1,30 @@
-"""Imports the object that an entry point names; nothing heavy is imported for it."""
+"""Imports the object that an entry point names; nothing heavy is imported for it.
+
+Beside plugins, distributions add names to the module `evalkit` (group `evalkit.names`)
+and say that they obey attributes of plugins (group `evalkit.attributes`).
+"""
 
 from __future__ import annotations
 
 import importlib.metadata
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from evalkit.base import json_text as json_text  # before any plugin can replace it
 from evalkit.base.failures import hook_failures, located
-from evalkit.errors import PluginLoadError
-from evalkit.plugins.components import Component, required_distribution, value_problem
-from evalkit.plugins.discovery import installed_version
+from evalkit.errors import PluginContractError, PluginLoadError
+from evalkit.plugins.components import (
+    ATTRIBUTES,
+    NAMES,
+    Component,
+    required_distribution,
+    value_problem,
+)
+from evalkit.plugins.discovery import find_components, installed_version
 from evalkit.plugins.local_files import object_in_file
+
+if TYPE_CHECKING:
+    from evalkit.plugins.binding import Bound
 
 _CORE = "evalkit-core"
 
@@ -93,3 +108,68 @@ def load_error(
     return PluginLoadError(
         f"{component.origin}: {step} failed with {located(error)}{hint}"
     )
+
+
+def added_name(name: str) -> object:
+    """Import what an installed distribution adds to `evalkit` under a name.
+
+    Args:
+        name: The name.
+
+    Raises:
+        AttributeError: No distribution adds it.
+        UnknownPluginError: Several do.
+        PluginLoadError: Importing it failed.
+    """
+    catalog = find_components()
+    component = catalog.extension(NAMES, name)
+    if component is None:
+        owner = catalog.known_owner(f"{NAMES}/{name}")
+        hint = f". Install {owner}" if owner else ""
+        raise AttributeError(f"module 'evalkit' has no attribute {name!r}{hint}")
+    return import_component(component)
+
+
+def find_owner(kind: str, attribute: str) -> Callable[..., Any] | None:
+    """Load the function of the distribution that obeys an attribute.
+
+    Args:
+        kind: The kind that has the attribute, such as `tasks`.
+        attribute: Its name.
+
+    Returns:
+        What the entry point `KIND.ATTRIBUTE` names; None if nobody declares it.
+
+    Raises:
+        UnknownPluginError: Several distributions declare it.
+        PluginLoadError: It cannot be imported.
+    """
+    component = find_components().extension(ATTRIBUTES, f"{kind}.{attribute}")
+    if component is None:
+        return None
+    owner: Any = import_component(component)
+    return owner  # type: ignore[no-any-return]
+
+
+def require_owner(bound: Bound, attribute: str) -> Callable[..., Any]:
+    """Load the function that obeys an attribute which a plugin sets.
+
+    Args:
+        bound: The plugin.
+        attribute: Name of the attribute.
+
+    Raises:
+        PluginContractError: No installed distribution obeys the attribute.
+        UnknownPluginError: Several do.
+        PluginLoadError: The function cannot be imported.
+    """
+    owner = find_owner(bound.component.kind, attribute)
+    if owner is None:
+        name = f"{bound.component.kind}.{attribute}"
+        known = find_components().known_owner(f"{ATTRIBUTES}/{name}")
+        install = known or f"one that declares {name} in evalkit.{ATTRIBUTES}"
+        raise PluginContractError(
+            f"{bound.component.origin}: no installed distribution obeys its attribute "
+            f"{attribute!r}. Install {install}"
+        )
+    return owner

@@ -15,8 +15,8 @@ from evalkit.base.progress import Progress
 from evalkit.errors import MetricError
 from evalkit.examples.row_stages import RowStage
 from evalkit.examples.table import Examples
-from evalkit.plugins.attribute_owners import find_owner, require_owner
 from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
+from evalkit.plugins.importing import find_owner, require_owner
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import metric_resources
 from evalkit.plugins.registry import Registry

@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from evalkit.plugins.kinds import Kind as Kind
     from evalkit.plugins.kinds import all_kinds as all_kinds
     from evalkit.plugins.kinds import kind_named as kind_named
-    from evalkit.plugins.local_files import component_of_file as component_of_file
-    from evalkit.plugins.local_files import object_in_file as object_in_file
-    from evalkit.plugins.local_files import run_file as run_file
+    from evalkit.plugins.local_plugins import component_of_file as component_of_file
     from evalkit.plugins.local_plugins import local_plugins_known as local_plugins_known
+    from evalkit.plugins.local_plugins import object_in_file as object_in_file
+    from evalkit.plugins.local_plugins import run_file as run_file
     from evalkit.plugins.provenance import describe_component as describe_component
     from evalkit.plugins.registry import Registry as Registry
     from evalkit.plugins.registry import load_component as load_component
@@ -92,8 +92,9 @@ else:
             "plugins.functions": "FunctionMetric",
             "plugins.importing": "import_component",
             "plugins.kinds": "Kind all_kinds kind_named",
-            "plugins.local_files": "component_of_file object_in_file run_file",
-            "plugins.local_plugins": "local_plugins_known",
+            "plugins.local_plugins": (
+                "component_of_file local_plugins_known object_in_file run_file"
+            ),
             "plugins.provenance": "describe_component",
             "plugins.registry": "Registry load_component",
             "plugins.resolver": "Resolver",

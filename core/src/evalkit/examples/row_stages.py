@@ -123,7 +123,7 @@ def source_for(bound: Bound, attribute: str, source: Any) -> Any:
     Raises:
         PluginError: No installed distribution obeys it.
     """
-    return require_owner(bound, attribute)(getattr(bound, attribute), source)
+    return require_owner(bound.component, attribute)(getattr(bound, attribute), source)
 
 
 def with_data(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from evalkit.base.names import normalise_distribution
@@ -102,18 +101,6 @@ class Component(NamedTuple):
         """Id, distribution and version, as error messages give them."""
         version = "" if self.version == NO_VERSION else f" {self.version}"
         return f"{self.id} ({self.distribution}{version})"
-
-
-def is_same_object(component: Component, value: str) -> bool:
-    """Tell whether a plugin in a file is an object in a file, however that is named.
-
-    Args:
-        component: The plugin.
-        value: `FILE.py:OBJECT`.
-    """
-    return component.is_local and (
-        Path(component.value).resolve() == Path(value).resolve()
-    )
 
 
 class DiscoveryProblem(NamedTuple):

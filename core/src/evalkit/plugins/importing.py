@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evalkit.base import json_text as json_text  # before any plugin can replace it
 from evalkit.base.failures import hook_failures, located
@@ -21,10 +21,7 @@ from evalkit.plugins.components import (
     value_problem,
 )
 from evalkit.plugins.discovery import find_components, installed_version
-from evalkit.plugins.local_files import object_in_file
-
-if TYPE_CHECKING:
-    from evalkit.plugins.binding import Bound
+from evalkit.plugins.local_plugins import object_in_file
 
 _CORE = "evalkit-core"
 
@@ -151,11 +148,11 @@ def find_owner(kind: str, attribute: str) -> Callable[..., Any] | None:
     return owner  # type: ignore[no-any-return]
 
 
-def require_owner(bound: Bound, attribute: str) -> Callable[..., Any]:
+def require_owner(component: Component, attribute: str) -> Callable[..., Any]:
     """Load the function that obeys an attribute which a plugin sets.
 
     Args:
-        bound: The plugin.
+        component: The plugin.
         attribute: Name of the attribute.
 
     Raises:
@@ -163,13 +160,13 @@ def require_owner(bound: Bound, attribute: str) -> Callable[..., Any]:
         UnknownPluginError: Several do.
         PluginLoadError: The function cannot be imported.
     """
-    owner = find_owner(bound.component.kind, attribute)
+    owner = find_owner(component.kind, attribute)
     if owner is None:
-        name = f"{bound.component.kind}.{attribute}"
+        name = f"{component.kind}.{attribute}"
         known = find_components().known_owner(f"{ATTRIBUTES}/{name}")
         install = known or f"one that declares {name} in evalkit.{ATTRIBUTES}"
         raise PluginContractError(
-            f"{bound.component.origin}: no installed distribution obeys its attribute "
+            f"{component.origin}: no installed distribution obeys its attribute "
             f"{attribute!r}. Install {install}"
         )
     return owner

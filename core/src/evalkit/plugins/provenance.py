@@ -22,7 +22,7 @@ from evalkit.errors import PluginError
 from evalkit.plugins.bound import Bound, BoundMetric
 from evalkit.plugins.discovery import installed_version
 from evalkit.plugins.functions import FunctionMetric
-from evalkit.plugins.local_files import RAN
+from evalkit.plugins.local_plugins import RAN
 from evalkit.plugins.sources import sha256_of
 
 

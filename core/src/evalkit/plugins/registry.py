@@ -27,7 +27,7 @@ from evalkit.plugins.discovery import find_components
 from evalkit.plugins.functions import FunctionMetric
 from evalkit.plugins.importing import import_component, load_error
 from evalkit.plugins.kinds import Kind, kind_named
-from evalkit.plugins.local_files import component_of_file
+from evalkit.plugins.local_plugins import component_of_file
 from evalkit.plugins.parameters import read_parameters
 from evalkit.plugins.resolution import find_meant, tell_of_declared
 

@@ -134,7 +134,7 @@ def _column_stage(task: BoundTask, options: EvaluationOptions) -> ColumnStage | 
     stage = options.columns
     if options.metrics is not None or not task.annotators:  # not the user's own
         return stage
-    owner = require_owner(task, "annotators")
+    owner = require_owner(task.component, "annotators")
     found: ColumnStage = owner(task.annotators, stage)
     return found
 

@@ -10,12 +10,7 @@ classes with defaults are `evalkit.TaskIO`, `evalkit.Dataset`, `evalkit.Metric` 
 An attribute that the base class gives a value is optional; the others are required.
 Attributes are checked against the annotations below when a plugin is loaded.
 
-Hooks that handle a whole batch or data set (`load`, `evaluate`, `compute`,
-`statistics`, `finalize`, `prepare`) are called through pluggy. Hooks that handle one
-row or example (`verify_response`, the converters, `adapt_response`, `score_example`,
-`score_batch`, `example_statistics`, and all of perturbations, adapters, annotators and
-recognisers) are called directly, with those of the spec's arguments that the
-implementation names, as pluggy would, which costs less.
+A hook is called with those of the spec's arguments that the implementation names.
 
 What touches a response, in this order: adapters that a user names, `adapt_response` of
 the data set, `adapt_response` of the task, the extractor, the check of `Output` and

@@ -17,7 +17,6 @@ from evalkit.plugins.attributes import read_attributes
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import Component
 from evalkit.plugins.contract import (
-    hook_names,
     hook_problems,
     implemented_hooks,
     is_one_edit_away,
@@ -227,7 +226,7 @@ class TestHooks:
         members = {
             name: value
             for name, value in WHOLE[kind].items()
-            if name not in hook_names(kind)
+            if name not in kind_named(kind).hooks
         }
         plugin = type("Probe", (BASES.get(kind, object),), members)
         assert problem(kind, plugin).startswith(f"{missing}; this is a Probe")
@@ -337,7 +336,7 @@ class TestHooks:
         ) == ("one", "two")
 
     def test_hooks_are_listed_in_the_order_of_their_specification(self) -> None:
-        assert hook_names("metrics") == [
+        assert [*kind_named("metrics").hooks] == [
             "prepare",
             "resources",
             "compute",

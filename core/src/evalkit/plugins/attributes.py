@@ -81,6 +81,8 @@ def _problems(
             annotation = str(model.model_fields[name].annotation)
             shown += ", " + re.sub(r"(\w+\.)+", "", annotation)
         yield f"the attribute {name!r} {shown}, found {shorten(given[name])}"
+
+
 def attribute_problems(
     kind: str, plugin: object, attributes: Mapping[str, Any]
 ) -> list[str]:

@@ -45,7 +45,7 @@ def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str
     }
     given = {name: value for name, value in given.items() if value is not _MISSING}
     try:
-        return dict(model.model_validate(given)), []
+        return dict(vars(model.model_validate(given))), []
     except ValidationError as error:
         return {}, [*_problems(model, given, error)]
 

@@ -1,11 +1,7 @@
-"""Commands that are imported when they run.
-
-They are evalkit's own, and those that other distributions add, found by metadata.
-"""
+"""Commands, imported when they run: evalkit's own, and those of distributions."""
 
 from __future__ import annotations
 
-import importlib
 from collections import UserDict
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,9 +22,6 @@ class InstalledCommand(click.Command):
 
     In lists of commands it is described by the first sentence of its own help, which
     is read from its source, or else by the summary of the distribution.
-
-    Attributes:
-        component: What the distribution's metadata say.
     """
 
     def __init__(self, component: Component) -> None:
@@ -47,9 +40,6 @@ class InstalledCommand(click.Command):
 
     def load(self) -> click.Command:
         """Import the command; what is printed meanwhile goes to stderr.
-
-        Returns:
-            The value of its entry point.
 
         Raises:
             PluginLoadError: Importing it failed, or its metadata say that it would.
@@ -76,7 +66,7 @@ _OWN = (
 
 
 class OwnCommands(UserDict[str, click.Command]):
-    """evalkit's own commands by name; a command is imported when it is looked up."""
+    """evalkit's own commands by name, imported when they are looked up."""
 
     def __init__(self) -> None:
         from evalkit import Component
@@ -84,23 +74,15 @@ class OwnCommands(UserDict[str, click.Command]):
         super().__init__()
         for name in _OWN:
             value = f"evalkit_cli.commands.{name}:{name}_command"
-            component = Component("commands", name, value, "evalkit-cli", "")
-            self.data[name] = InstalledCommand(component)
+            own = Component("commands", name, value, "evalkit-cli", "")
+            self.data[name] = InstalledCommand(own)
 
     def __getitem__(self, name: str) -> click.Command:
         """Return a command, imported if it was not yet."""
         command = self.data[name]
         if isinstance(command, InstalledCommand):
-            module, _, attribute = command.component.value.partition(":")
-            imported: click.Command = getattr(
-                importlib.import_module(module), attribute
-            )
-            command = self.data[name] = imported
+            command = self.data[name] = command.load()
         return command
-
-    def stand_ins(self) -> Mapping[str, click.Command]:
-        """Return the commands as help lists them, none imported for it."""
-        return self.data
 
 
 class InstalledCommands(NamedTuple):

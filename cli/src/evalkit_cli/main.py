@@ -166,15 +166,11 @@ class _Group(click.Group):
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
         installed = self._installed(ctx)
-        commands = {**self.commands.stand_ins(), **installed.by_name}
+        commands = {**self.commands.data, **installed.by_name}
         limit = formatter.width - 6 - max(map(len, commands))
+        texts = {name: commands[name].get_short_help_str(limit) for name in commands}
         with formatter.section("Commands"):
-            formatter.write_dl(
-                [
-                    (name, commands[name].get_short_help_str(limit))
-                    for name in sorted(commands)
-                ]
-            )
+            formatter.write_dl(sorted(texts.items()))
         hidden = installed.hidden()
         if hidden:
             with formatter.section("Hidden commands"):

@@ -352,8 +352,7 @@ def _check(
     outcomes = check_components(components, timeout)
     broken = [each.component.id for each in outcomes if each.problem]
     catalog = catalog._replace(
-        problems=(*catalog.problems, *_foreign(components)),
-        notices=(*catalog.notices, *_without_core(components), *_remarked(outcomes)),
+        notices=(*catalog.notices, *_without_core(components), *_remarked(outcomes))
     )
     if as_json:
         rows = _rows([(each.component, each.problem) for each in outcomes], catalog)
@@ -380,21 +379,6 @@ def _remarked(outcomes: Iterable[Outcome]) -> Iterator[DiscoveryProblem]:
             yield DiscoveryProblem(each.component.distribution, remark)
 
 
-def _foreign(components: Iterable[Component]) -> Iterator[DiscoveryProblem]:
-    """Find distributions that require another project's `evalkit`."""
-    from evalkit.catalog import DiscoveryProblem, required_distribution
-
-    for distribution, text in dict.fromkeys(
-        (found.distribution, text) for found in components for text in found.requires
-    ):
-        if required_distribution(text) == "evalkit":
-            message = (
-                f"it requires {text!r}, which is another project; evalkit's "
-                "distribution is evalkit-core"
-            )
-            yield DiscoveryProblem(distribution, message)
-
-
 def _without_core(components: Iterable[Component]) -> Iterator[DiscoveryProblem]:
     """Find distributions that do not say which evalkit-core they were made for."""
     from evalkit.catalog import DiscoveryProblem, required_distribution
@@ -403,7 +387,12 @@ def _without_core(components: Iterable[Component]) -> Iterator[DiscoveryProblem]
         found.distribution: found.requires for found in components if not found.is_local
     }
     for distribution, requires in requirements.items():
-        if not any(required_distribution(each)[:8] == "evalkit-" for each in requires):
+        names = {required_distribution(each) for each in requires}
+        if "evalkit" in names:
+            message = "it requires 'evalkit', which is another project; evalkit's "
+            message += "distribution is evalkit-core"
+            yield DiscoveryProblem(distribution, message)
+        elif not any(name[:8] == "evalkit-" for name in names):
             message = (
                 "its metadata do not require evalkit-core; add "
                 '"evalkit-core>=0.1,<0.2" to its dependencies, so that it is never '

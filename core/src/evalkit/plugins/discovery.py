@@ -53,14 +53,6 @@ class _Declaration(NamedTuple):
         return DiscoveryProblem(self.component.distribution, message, self.folder)
 
 
-class _Reading(NamedTuple):
-    """The metadata of all distributions, and what is wrong with them."""
-
-    declarations: list[_Declaration]
-    problems: list[DiscoveryProblem]
-    notices: list[DiscoveryProblem]
-
-
 def find_components() -> Catalog:
     """Read the metadata of every installed distribution.
 
@@ -71,14 +63,15 @@ def find_components() -> Catalog:
         project's `pyproject.toml` declares.
     """
     permission = Permission(os.environ)
-    declarations, problems, notices = _read_distributions()
-    extensions = [*_find_extensions(declarations, permission, problems)]
+    problems: list[DiscoveryProblem] = []
+    notices: list[DiscoveryProblem] = []
+    declarations = [*_read_distributions(problems, notices)]
+    extensions = _find_extensions(declarations, permission, problems)
     catalog = Catalog((), (), extensions=(*CORE_KINDS, *extensions))
     components, withheld = _sort_out(declarations, catalog, permission, problems)
     local, local_problems = local_plugins(kinds_of_files(catalog))
     everything = [*catalog.extensions, *components, *withheld, *local]
-    problems += permission.unmatched(everything)
-    problems += local_problems
+    problems += [*permission.unmatched(everything), *local_problems]
     installed = catalog._replace(
         components=tuple(sorted(components, key=_order)),
         problems=tuple(dict.fromkeys(problems)),
@@ -89,11 +82,11 @@ def find_components() -> Catalog:
     return with_local_plugins(installed, local, permission.refusal)
 
 
-def _read_distributions() -> _Reading:
-    reading = _Reading([], [], [])
+def _read_distributions(
+    problems: list[DiscoveryProblem], notices: list[DiscoveryProblem]
+) -> Iterator[_Declaration]:
     first: dict[str, importlib.metadata.Distribution] = {}
     for distribution in importlib.metadata.distributions():
-        folder = _folder(distribution)
         name = _name_by_folder(distribution)
         earlier = first.setdefault(name, distribution)
         try:
@@ -101,42 +94,41 @@ def _read_distributions() -> _Reading:
         except (OSError, ValueError) as error:
             if earlier is distribution:
                 message = f"its {_ENTRY_POINTS} cannot be read: {described(error)}"
-                reading.problems.append(DiscoveryProblem(name, message, folder))
+                problems.append(DiscoveryProblem(name, message, _folder(distribution)))
             continue
         if "evalkit" not in text.lower():
             continue
         if earlier is not distribution and _metadata_text(earlier) is not None:
-            reading.notices.extend(_shadowed(name, distribution, earlier))
+            notices.extend(_shadowed(name, distribution, earlier))
         else:
-            _read_declarations(reading, name, distribution, text)
-    return reading
+            yield from _read_declarations(name, distribution, text, problems)
 
 
 def _read_declarations(
-    reading: _Reading,
     name: str,
     distribution: importlib.metadata.Distribution,
     text: str,
-) -> None:
+    problems: list[DiscoveryProblem],
+) -> Iterator[_Declaration]:
     folder = _folder(distribution)
     header, problem = _read_header(name, distribution)
+    lines = enumerate(text.splitlines(), 1)
+    malformed = next((each for each in lines if not _LINE.fullmatch(each[1])), None)
     if problem:
-        reading.problems.append(DiscoveryProblem(header.name, problem, folder))
-    for number, line in enumerate(text.splitlines(), 1):
-        if not _LINE.fullmatch(line):
-            message = f"its {_ENTRY_POINTS} is malformed, so none of its plugins is "
-            message += f"known: line {number}, {_quote(line.strip())}, is not of the "
-            message += "form name = object"
-            reading.problems.append(DiscoveryProblem(header.name, message, folder))
-            return
-    for entry_point in distribution.entry_points:
-        group = entry_point.group
-        if not group.lower().startswith("evalkit"):
-            continue
-        component = Component(
-            group.removeprefix(_PREFIX), entry_point.name, entry_point.value, *header
+        problems.append(DiscoveryProblem(header.name, problem, folder))
+    if malformed:
+        number, line = malformed
+        message = (
+            f"its {_ENTRY_POINTS} is malformed, so none of its plugins is known: line "
+            f"{number}, {_quote(line.strip())}, is not of the form name = object"
         )
-        reading.declarations.append(_Declaration(group, component, folder))
+        problems.append(DiscoveryProblem(header.name, message, folder))
+        return
+    for each in distribution.entry_points:
+        if each.group.lower().startswith("evalkit"):
+            kind = each.group.removeprefix(_PREFIX)
+            component = Component(kind, each.name, each.value, *header)
+            yield _Declaration(each.group, component, folder)
 
 
 class _Header(NamedTuple):
@@ -267,8 +259,9 @@ def _sort_out(
         illegal = _name_problem(kind, component.name)
         if illegal:
             withheld.append(component._replace(problem=illegal))
-            shown = f"{component.kind}/{_shorten(component.name)}"
-            problems.append(declaration.problem(f"{shown}: {illegal}"))
+            is_short = len(component.name) <= _LONGEST
+            shown = component.name if is_short else _quote(component.name)
+            problems.append(declaration.problem(f"{component.kind}/{shown}: {illegal}"))
             continue
         if (component.id, component.distribution) in seen:
             message = (
@@ -325,10 +318,6 @@ def _name_problem(kind: Component, name: str) -> str:
         )
         return "" if is_schema_name(name) else f"not a legal name ({rule})"
     return "" if is_component_name(name) else NAME_RULE
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _LONGEST else _quote(text)
 
 
 def _quote(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, get_origin, get_type_hints
+from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
 from pydantic import (
     BaseModel,
@@ -56,9 +56,10 @@ def attributes_model(attributes: type) -> type[BaseModel]:
     from evalkit.base.terms import Source
 
     names = {"BaseModel": BaseModel, "Source": Source}
+    hints = get_type_hints(attributes, localns=names)
     fields: dict[str, Any] = {
-        name: (annotation, ...)
-        for name, annotation in get_type_hints(attributes, localns=names).items()
+        name: (get_args(hint)[0] if get_origin(hint) is ClassVar else hint, ...)
+        for name, hint in hints.items()
     }
     config = ConfigDict(arbitrary_types_allowed=True, protected_namespaces=())
     return create_model(attributes.__name__, __config__=config, **fields)

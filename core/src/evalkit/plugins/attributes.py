@@ -39,15 +39,25 @@ def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str
     """
     contract = kind_named(kind)
     model = attributes_model(contract.attributes)
-    given = {
+    found = {
         name: getattr(plugin, name, getattr(contract.base, name, _MISSING))
         for name in model.model_fields
     }
-    given = {name: value for name, value in given.items() if value is not _MISSING}
+    given = {name: value for name, value in found.items() if value is not _MISSING}
+    problems = {
+        name: f"the attribute {name!r} is missing" for name in found.keys() - given
+    }
     try:
-        return dict(vars(model.model_validate(given))), []
+        validated = model.model_validate(given)
     except ValidationError as error:
-        return {}, [*_problems(model, given, error)]
+        problems |= _problems(model, given, error)
+        given = {name: given[name] for name in given.keys() - problems}
+        validated = model.model_validate(given)
+    values = vars(validated)
+    return (
+        {name: values[name] for name in found if name in given},
+        [problems[name] for name in found if name in problems],
+    )
 
 
 @cache
@@ -58,7 +68,7 @@ def attributes_model(attributes: type) -> type[BaseModel]:
     names = {"BaseModel": BaseModel, "Source": Source}
     hints = get_type_hints(attributes, localns=names)
     fields: dict[str, Any] = {
-        name: (get_args(hint)[0] if get_origin(hint) is ClassVar else hint, ...)
+        name: (get_args(hint)[0] if get_origin(hint) is ClassVar else hint, None)
         for name, hint in hints.items()
     }
     config = ConfigDict(arbitrary_types_allowed=True, protected_namespaces=())
@@ -67,21 +77,21 @@ def attributes_model(attributes: type) -> type[BaseModel]:
 
 def _problems(
     model: type[BaseModel], given: Mapping[str, Any], error: ValidationError
-) -> Iterator[str]:
+) -> dict[str, str]:
+    """Return a sentence for each attribute that does not have its type."""
     rules: dict[str, set[str]] = {}
     for violation in from_pydantic(error):
         name = re.split(r"[.\[]", violation.field, maxsplit=1)[0]
         rules.setdefault(name, set()).add(violation.rule)
-    for name in filter(rules.__contains__, model.model_fields):
-        if name not in given:
-            yield f"the attribute {name!r} is missing"
-            continue
-        clear = [rule for rule in rules[name] if "not one text" in rule] or rules[name]
+    problems = {}
+    for name, broken in rules.items():
+        clear = {rule for rule in broken if "not one text" in rule} or broken
         shown = " or ".join(sorted(clear))
         if shown in ("must be a valid tuple", "must be a valid dictionary"):
             annotation = str(model.model_fields[name].annotation)
             shown += ", " + re.sub(r"(\w+\.)+", "", annotation)
-        yield f"the attribute {name!r} {shown}, found {shorten(given[name])}"
+        problems[name] = f"the attribute {name!r} {shown}, found {shorten(given[name])}"
+    return problems
 
 
 def attribute_problems(

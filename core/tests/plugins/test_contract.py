@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 import evalkit
 from evalkit import hookimpl
-from evalkit.errors import PluginContractError, PluginLoadError
+from evalkit.errors import PluginContractError, PluginError, PluginLoadError
 from evalkit.plugins.attributes import read_attributes
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import Component
@@ -477,6 +477,31 @@ def test_hooks_are_called_by_the_names_of_their_arguments() -> None:
     metric = load("metrics", Rows)
     assert metric.call("statistics", batch=1, context=2) == (2, 1)
     assert metric.call("finalize", sums=1, context=2) == "done"
+
+
+def test_a_failure_names_plugin_hook_and_what_it_was_called_for() -> None:
+    class Rows(evalkit.Dataset):
+        task = "t"
+
+        def load(self) -> list[Any]:
+            return []
+
+        def label_field_converter(self, example: Any) -> Any:
+            raise KeyError(example.pop("uid"))
+
+        def adapt_response(self, response: Any) -> Any:
+            raise LookupError("no answer")
+
+    dataset = load("datasets", Rows)
+    start = "datasets/probe (probe-dist 3.2.1): label_field_converter failed for the "
+    with pytest.raises(PluginError) as caught:
+        dataset.call("label_field_converter", example={"uid": "7"})
+    assert str(caught.value).startswith(f"{start}example '7' with KeyError: '7' (")
+    with pytest.raises(PluginError) as caught:
+        dataset.call("label_field_converter", ("copy", "8"), example={"uid": "7"})
+    assert str(caught.value).startswith(f"{start}copy '8' with KeyError: '7' (")
+    with pytest.raises(LookupError, match="no answer"):  # how it refuses a response
+        dataset.call("adapt_response", response={"id": "7"}, row=None)
 
 
 def optimal_alignment_distance(word: str, other: str) -> int:

@@ -16,16 +16,16 @@ ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "src" / "evalkit"
 
 LINES = {
-    "core": 40_900,
+    "core": 40_810,
     "cli": 13_310,
-    "core + cli + plugins": 133_700,
-    "tests": 117_200,
-    "examples": 584,
-    "benchmarks": 8_600,
-    "data": 937,
+    "core + cli + plugins": 133_420,
+    "tests": 117_000,
+    "examples": 573,
+    "benchmarks": 8_530,
+    "data": 887,
 }
-STATEMENTS = {"core": 18_350, "core + cli + plugins": 59_910}
-WORDS = 88_450
+STATEMENTS = {"core": 18_320, "core + cli + plugins": 59_910}
+WORDS = 87_400
 """Of the pages in `docs` that people write."""
 
 DISTRIBUTIONS = {
@@ -42,7 +42,7 @@ DISTRIBUTIONS = {
 MODULE = 600
 """Lines of a module."""
 
-LONGER_MODULES = {"hookspecs.py": 962}
+LONGER_MODULES = {"hookspecs.py": 937}
 
 FUNCTION = 60
 """Lines of a function of core."""

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from evalkit.base.copies import Edit
-    from evalkit.base.terms import Entity, MetricContext, Source, Unparsed
+    from evalkit.base.terms import MetricContext, Source, Unparsed
     from evalkit.base.violations import Violation
 
 hookspec = pluggy.HookspecMarker("evalkit")
@@ -824,31 +824,6 @@ class PerturbationSpec:
             perturbed: The changed example.
             original_pred: The model's prediction for the original.
             perturbed_pred: Its prediction for the changed example.
-        """
-
-
-class RecogniserAttributes:
-    """Attributes of a recogniser of entities."""
-
-    version: str
-    """Raised when the same texts give other entities."""
-    languages: Sequence[str]
-    """Codes (BCP 47) of the languages that it knows; empty where it needs none."""
-
-
-class RecogniserSpec:
-    """Hooks of a recogniser, which finds names, such as those of people, in texts."""
-
-    @hookspec(firstresult=True)
-    def find_entities(self, texts: Sequence[str]) -> Sequence[Sequence[Entity]]:
-        """Find entities.
-
-        Args:
-            texts: The texts of one example.
-
-        Returns:
-            For each text its entities (`evalkit.Entity`, or triples of start, end and
-            kind), in order, none of which overlap; the kind of a person is `person`.
         """
 
 

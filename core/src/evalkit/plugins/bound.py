@@ -13,7 +13,6 @@ from evalkit.errors import DataError, EvalkitError, MetricError, PluginError
 from evalkit.hookspecs import (
     DatasetAttributes,
     PerturbationAttributes,
-    RecogniserAttributes,
     TaskIOAttributes,
 )
 from evalkit.plugins.attributes import read_attributes
@@ -151,10 +150,6 @@ class BoundPerturbation(Bound, PerturbationAttributes):
     """A perturbation that is loaded."""
 
     _own_words = (PluginError,)
-
-
-class BoundRecogniser(Bound, RecogniserAttributes):
-    """A recogniser that is loaded."""
 
 
 class BoundObserver(Bound):

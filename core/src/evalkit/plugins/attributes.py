@@ -319,7 +319,7 @@ def _scores_problems(
             if attribute not in _OF_SCORES:
                 problems.append(f"{where}, which is none of {', '.join(_OF_SCORES)}")
                 continue
-            annotation = model.model_fields[attribute].annotation
+            annotation: Any = model.model_fields[attribute].annotation
             try:
                 TypeAdapter(annotation).validate_python(value)
             except ValidationError as error:

@@ -157,7 +157,7 @@ class Bound:
         return frozenset(implemented_hooks(self.component.kind, self.plugin))
 
     def call(
-        self, hook: str, /, at: tuple[str, Any] | None = None, **offered: Any
+        self, hook: str, at: tuple[str, Any] | None = None, /, **offered: Any
     ) -> Any:
         """Call a hook with those arguments that the implementation names.
 

@@ -129,7 +129,7 @@ class BoundMetric(Bound, MetricAttributes):
         return self.call("resources") if self.has("resources") else {}
 
     def call(
-        self, hook: str, /, at: tuple[str, Any] | None = None, **offered: Any
+        self, hook: str, at: tuple[str, Any] | None = None, /, **offered: Any
     ) -> Any:
         """Call a hook as `Bound.call` does; `NotScored` that it raised is returned."""
         if isinstance(offered.get("context"), MetricContext):

@@ -236,7 +236,7 @@ def name_of(what: Any) -> str:
             f"{shorten(what)}: its name failed with {located(error)}"
         ) from error
     if not isinstance(own, str):
-        own = getattr(what, "__name__", type(what).__name__)
+        own = str(getattr(what, "__name__", type(what).__name__))
         own = own.removeprefix("get_").replace("_", "-")
         own = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", own).strip("-").lower()
     if not is_component_name(own):

@@ -373,7 +373,7 @@ class ResponseReader:
         try:
             result = self._task.call(
                 "verify_response",
-                at=("response", uid),
+                ("response", uid),
                 response=dict(response),
                 example=example,
                 data=example,

@@ -98,7 +98,7 @@ def _check_labels_of_data(trial: Trial, strange: str) -> None:
     try:
         said = trial.task.call(
             "verify_response",
-            at=("response", uid),
+            ("response", uid),
             response=response,
             example=dict(trial.example),
             data=dict(trial.example),
@@ -128,7 +128,7 @@ def _check_inputs(trial: Trial) -> None:
             with suppress(AssertionError):
                 task.call(
                     "verify_response",
-                    at=("response", uid),
+                    ("response", uid),
                     response=response,
                     example=example,
                     data=example,

@@ -20,7 +20,7 @@ import pytest
 from evalkit import find_components
 from evalkit.base import failures
 from evalkit.catalog import Catalog
-from evalkit.plugins import metadata, registry
+from evalkit.plugins import registry
 from evalkit.plugins.discovery import kinds_of_files
 from evalkit.plugins.local_plugins import local_plugins
 
@@ -180,12 +180,6 @@ def _metadata_read_once() -> Iterator[None]:
             catalogs[state] = find_components()
         return catalogs[state]
 
-    read, installed = metadata._read_file, functools.cache(metadata._read_file)
-
-    def read_file(path: str, name: str) -> bytes | None:
-        # tests write to folders of their own, not to the environment
-        return (installed if path.startswith(sys.prefix) else read)(path, name)
-
     look_up = importlib.metadata.distribution
     known = functools.cache(look_up)
 
@@ -195,7 +189,6 @@ def _metadata_read_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(importlib.metadata, "distribution", distribution)
         patch.setattr(registry, "find_components", find)
-        patch.setattr(metadata, "_read_file", read_file)
         yield
 
 

@@ -699,7 +699,7 @@ def test_a_hook_that_raises_is_named(
             assert "invalid predictions" in text  # which says so by an assertion
             continue
         assert f"{place_of(kind, hook)} (acting 3.1)" in text, error
-        assert {"compute": "computing it"}.get(hook, hook) in text, error
+        assert hook in text, error
         assert type(error).__name__ in text
 
 
@@ -752,7 +752,7 @@ def test_a_converter_that_fails_scores_nothing_whatever_the_policy(
 
 def test_hooks_are_called_in_the_room_of_plugins_alone() -> None:
     core = Path(evalkit.__file__).parent
-    relays = re.compile(r"\.hooks\.\w|\.attributes\[")
+    relays = re.compile(r"\.row_function\(|\.attributes\[")
     found = {
         path.relative_to(core).as_posix()
         for path in core.rglob("*.py")

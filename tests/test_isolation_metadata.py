@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -67,16 +66,14 @@ class TestBrokenFiles:
     @pytest.mark.parametrize(
         ("entry_points", "said"),
         [
-            (b"[evalkit.metrics]\nx = m:\xe9\n", "is not UTF-8: byte 0xe9 in line 2"),
-            ("[evalkit.metrics]\nx\n", "is malformed: line 2, 'x', is not of the form"),
+            (b"[evalkit.metrics]\nx = m:\xe9\n", "codec can't decode byte 0xe9"),
+            ("[evalkit.metrics]\nx\n", "known: line 2, 'x', is not of the form"),
             (
                 "[evalkit.metrics\nx = m:X\n",
-                "line 1, '[evalkit.metrics', lacks its ']'",
+                "line 1, '[evalkit.metrics', is not of the form name = object",
             ),
-            ("[console_scripts]\nx\n", "is malformed: line 2, 'x', is not of the form"),
-            (b"\0" * 50_000_000, "has more than 1048576 bytes"),
         ],
-        ids=["not-utf-8", "malformed", "malformed-group", "not-of-plugins", "50-mb"],
+        ids=["not-utf-8", "malformed", "malformed-group"],
     )
     def test_entry_points(
         self, run_evalkit: Run, fake_distribution: Make, entry_points: Any, said: str
@@ -97,10 +94,15 @@ class TestBrokenFiles:
     @pytest.mark.parametrize(
         ("header", "said"),
         [
-            (b"Name: caf\xe9\n", "its METADATA is not UTF-8: byte 0xe9 in line 1"),
+            (
+                b"Name: caf\xe9\n",
+                "its METADATA cannot be read: UnicodeDecodeError: 'utf-8' codec can't "
+                "decode byte 0xe9 in position 9: invalid continuation byte",
+            ),
             (b"Version: 2\n", "its METADATA has no Name"),
-            (b"", "its METADATA has no Name and no Version"),
+            (b"Summary: x\n", "its METADATA has no Name and no Version"),
         ],
+        ids=["not-utf-8", "no-name", "nothing"],
     )
     def test_metadata(
         self, run_evalkit: Run, fake_distribution: Make, header: bytes, said: str
@@ -120,30 +122,11 @@ class TestBrokenFiles:
         (folder / "evalkit_tasks_text-1.dist-info").mkdir(parents=True)
         loop = folder / "loop-1.dist-info"
         loop.symlink_to(loop)
-        pipe = folder / "pipe-1.dist-info"
-        pipe.mkdir()
-        os.mkfifo(pipe / "entry_points.txt")
         plugins, warning = listed(run_evalkit, PYTHONPATH=str(folder))
         assert plugins["tasks/sentiment"][0] == "evalkit-tasks-text"
-        assert sorted(warning.splitlines()) == [
-            "warning: loop: its entry_points.txt cannot be read: Too many levels of "
-            f"symbolic links ({loop})",
-            f"warning: pipe: its entry_points.txt is not a file ({pipe})",
-        ]
-
-    @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-    def test_a_file_that_may_not_be_read(
-        self, run_evalkit: Run, fake_distribution: Make
-    ) -> None:
-        lines = {"evalkit.metrics": {"constant": "Constant"}}
-        fake = fake_distribution(METRIC, lines, name="secret")
-        (info(fake) / "entry_points.txt").chmod(0)
-        plugins, warning = listed(run_evalkit)
-        assert "metrics/accuracy" in plugins
-        assert warning == (
-            "warning: secret: its entry_points.txt cannot be read: Permission denied "
-            f"({info(fake)})\n"
-        )
+        [line] = warning.splitlines()
+        assert line.startswith("warning: loop: its entry_points.txt cannot be read: ")
+        assert line.endswith(f"({loop})")
 
     @pytest.mark.parametrize("line", [b"x = m:\xe9\n", b"x\n"])
     def test_plugins_of_other_distributions_are_used_beside_them(
@@ -207,15 +190,11 @@ class TestAnotherCore:
             "running; upgrade the plugin or evalkit-core, whichever is older"
         )
         plugins, warning = listed(run_evalkit)
+        assert {"metrics/early", "metrics/late"} <= {*plugins}
+        assert warning == ""
+        checked = run_evalkit("list", "metrics", "--check").stdout
         for name in ("early", "late"):
-            assert plugins[f"metrics/{name}"][:3] == ["far-dist", "7", "(unusable)"]
-        assert warning.startswith(f"warning: far-dist: {why} (")
-        assert warning.count("\n") == 1
-        problems = {
-            one["id"]: one["problem"] for one in report(run_evalkit)["components"]
-        }
-        assert problems["metrics/early"] == problems["metrics/late"] == why
-        assert problems["metrics/accuracy"] is None
+            assert f"broken  metrics/{name} (far-dist 7): {why}\n" in checked
         message = error(run_evalkit, "eval", "sample-sentiment", "-m", "late")
         assert message == f"metrics/late (far-dist 7): {why}"
 
@@ -231,15 +210,15 @@ class TestAnotherCore:
         assert "(unusable)" not in plugins["metrics/early"]
         assert warning == ""
 
-    def test_one_that_cannot_be_read_is_reported_and_used(
+    def test_one_that_cannot_be_read_is_refused(
         self, run_evalkit: Run, fake_distribution: Make
     ) -> None:
         self.install(fake_distribution, "evalkit-core >= what?")
-        _, warning = listed(run_evalkit)
-        assert warning.startswith(
-            "warning: far-dist: its requirement 'evalkit-core >= what?' cannot be read"
+        message = error(run_evalkit, "show", "metrics/early")
+        assert message.startswith(
+            "metrics/early (far-dist 7): its requirement 'evalkit-core >= what?' "
+            "cannot be read: "
         )
-        assert run_evalkit("show", "metrics/early").returncode == 0
 
     def test_a_check_names_the_plugins_that_it_excludes(
         self, run_evalkit: Run, fake_distribution: Make

@@ -44,7 +44,7 @@ def install(fake_distribution: Callable[..., Any]) -> Iterator[Callable[[str], N
 
 def rows_of(dataset: str) -> list[dict[str, Any]]:
     plugin = evalkit.Registry().load("datasets", dataset)
-    return [*plugin.hooks.load(split="test", columns=None, limit=None)]
+    return [*plugin.call("load", split="test", columns=None, limit=None)]
 
 
 @pytest.fixture

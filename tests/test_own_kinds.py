@@ -95,7 +95,7 @@ def test_a_plugin_of_the_kind_is_bound_with_parameters_and_called(
     bound = Registry().load("planners", "backwards:step=2")
     assert bound.name == "backwards:step=2"
     assert bound.attributes == {"version": "1"}
-    assert bound.hooks.plan(uids=["a", "b", "c"]) == ["c", "a"]
+    assert bound.call("plan", uids=["a", "b", "c"]) == ["c", "a"]
     assert _built(bound.component, None) is None  # the kit loads it
 
 

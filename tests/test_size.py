@@ -16,15 +16,15 @@ ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "src" / "evalkit"
 
 LINES = {
-    "core": 40_810,
+    "core": 40_020,
     "cli": 13_310,
-    "core + cli + plugins": 133_420,
+    "core + cli + plugins": 132_640,
     "tests": 117_000,
     "examples": 573,
     "benchmarks": 8_530,
     "data": 887,
 }
-STATEMENTS = {"core": 18_320, "core + cli + plugins": 59_910}
+STATEMENTS = {"core": 17_930, "core + cli + plugins": 59_420}
 WORDS = 87_400
 """Of the pages in `docs` that people write."""
 
@@ -42,7 +42,7 @@ DISTRIBUTIONS = {
 MODULE = 600
 """Lines of a module."""
 
-LONGER_MODULES = {"hookspecs.py": 937}
+LONGER_MODULES = {"hookspecs.py": 934}
 
 FUNCTION = 60
 """Lines of a function of core."""

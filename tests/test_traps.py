@@ -120,10 +120,7 @@ def test_the_core_is_part_of_the_run_id(tmp_path: Path) -> None:
 
     record = evalkit.evaluate(Data, RIGHT, out=tmp_path).to_dict()
     assert record["core"] == describe_core()
-    hashes = record["core"]["source_sha256"]
-    assert {len(each) for each in hashes.values()} == {64}
-    assert {"scoring", "inference", "predictions", "workflows"} <= hashes.keys()
-    assert not {"comparing", "testing", "catalog"} & hashes.keys()
+    assert len(record["core"]["source_sha256"]) == 64
 
 
 @pytest.mark.slow

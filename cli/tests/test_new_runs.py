@@ -330,7 +330,7 @@ def test_what_changed_since_is_named(
 ) -> None:
     def change(record: Any) -> None:
         record["environment"]["numpy"] = "1.0"
-        record["core"]["source_sha256"]["scoring"] = "0" * 64
+        record["core"]["source_sha256"] = "0" * 64
         record["data"].update(sha256="1" * 64, rows_sha256="1" * 64)
 
     rewrite(made, change)

@@ -1,7 +1,8 @@
-"""Commands that other distributions add: found by metadata, imported when they run."""
+"""Commands, imported when they run: evalkit's own, and those of distributions."""
 
 from __future__ import annotations
 
+from collections import UserDict
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,9 +22,6 @@ class InstalledCommand(click.Command):
 
     In lists of commands it is described by the first sentence of its own help, which
     is read from its source, or else by the summary of the distribution.
-
-    Attributes:
-        component: What the distribution's metadata say.
     """
 
     def __init__(self, component: Component) -> None:
@@ -43,9 +41,6 @@ class InstalledCommand(click.Command):
     def load(self) -> click.Command:
         """Import the command; what is printed meanwhile goes to stderr.
 
-        Returns:
-            The value of its entry point.
-
         Raises:
             PluginLoadError: Importing it failed, or its metadata say that it would.
             PluginContractError: It is not a click command.
@@ -62,6 +57,32 @@ class InstalledCommand(click.Command):
                 "a function with @click.command('NAME')"
             )
         return loaded
+
+
+_OWN = (
+    *("adapt", "cache", "compare", "eval", "help", "inputs", "list", "merge"),
+    *("perturb", "plan", "rescore", "runs", "show", "validate", "verify"),
+)
+
+
+class OwnCommands(UserDict[str, click.Command]):
+    """evalkit's own commands by name, imported when they are looked up."""
+
+    def __init__(self) -> None:
+        from evalkit import Component
+
+        super().__init__()
+        for name in _OWN:
+            value = f"evalkit_cli.commands.{name}:{name}_command"
+            own = Component("commands", name, value, "evalkit-cli", "")
+            self.data[name] = InstalledCommand(own)
+
+    def __getitem__(self, name: str) -> click.Command:
+        """Return a command, imported if it was not yet."""
+        command = self.data[name]
+        if isinstance(command, InstalledCommand):
+            command = self.data[name] = command.load()
+        return command
 
 
 class InstalledCommands(NamedTuple):

@@ -17,21 +17,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
-from evalkit_cli.commands.adapt import adapt_command
-from evalkit_cli.commands.cache import cache_command
-from evalkit_cli.commands.compare import compare_command
-from evalkit_cli.commands.eval import eval_command
-from evalkit_cli.commands.help import help_command
-from evalkit_cli.commands.inputs import inputs_command
-from evalkit_cli.commands.list import list_command
-from evalkit_cli.commands.merge import merge_command
-from evalkit_cli.commands.perturb import perturb_command
-from evalkit_cli.commands.plan import plan_command
-from evalkit_cli.commands.rescore import rescore_command
-from evalkit_cli.commands.runs import runs_command
-from evalkit_cli.commands.show import show_command
-from evalkit_cli.commands.validate import validate_command
-from evalkit_cli.commands.verify import verify_command
 from evalkit_cli.endings import (
     READER_GONE,
     Ended,
@@ -43,6 +28,7 @@ from evalkit_cli.endings import (
 from evalkit_cli.installed_commands import (
     InstalledCommand,
     InstalledCommands,
+    OwnCommands,
     find_installed,
 )
 from evalkit_cli.options.endpoints import endpoint, endpoint_option
@@ -81,6 +67,7 @@ class _Group(click.Group):
     """
 
     group_class = type
+    commands: OwnCommands
     running: Component | None = None
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -178,8 +165,13 @@ class _Group(click.Group):
     def format_commands(
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
-        super().format_commands(ctx, formatter)
-        hidden = self._installed(ctx).hidden()
+        installed = self._installed(ctx)
+        commands = {**self.commands.data, **installed.by_name}
+        limit = formatter.width - 6 - max(map(len, commands))
+        texts = {name: commands[name].get_short_help_str(limit) for name in commands}
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(texts.items()))
+        hidden = installed.hidden()
         if hidden:
             with formatter.section("Hidden commands"):
                 for line in hidden:
@@ -259,21 +251,7 @@ def cli(context: click.Context, /, traceback: bool, endpoint_url: str | None) ->
         context.with_resource(endpoint(endpoint_url))
 
 
-cli.add_command(inputs_command)
-cli.add_command(list_command)
-cli.add_command(show_command)
-cli.add_command(validate_command)
-cli.add_command(eval_command)
-cli.add_command(adapt_command)
-cli.add_command(perturb_command)
-cli.add_command(compare_command)
-cli.add_command(plan_command)
-cli.add_command(runs_command)
-cli.add_command(rescore_command)
-cli.add_command(merge_command)
-cli.add_command(verify_command)
-cli.add_command(cache_command)
-cli.add_command(help_command)
+cli.commands = OwnCommands()
 
 
 def _show_warning(

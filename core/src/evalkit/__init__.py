@@ -101,6 +101,6 @@ else:
             return version("evalkit-core")
         if name in __all__ or name.startswith("_"):
             return _get(name)
-        from evalkit.plugins.added_names import added_name
+        from evalkit.plugins.importing import added_name
 
         return added_name(name)

@@ -29,12 +29,14 @@ if TYPE_CHECKING:
     from evalkit.plugins.bound import BoundMetric as BoundMetric
     from evalkit.plugins.bound import BoundPerturbation as BoundPerturbation
     from evalkit.plugins.bound import BoundTask as BoundTask
-    from evalkit.plugins.commands import find_component as find_component
     from evalkit.plugins.components import AS_PYTHON as AS_PYTHON
     from evalkit.plugins.components import WITHOUT_PLUGIN as WITHOUT_PLUGIN
     from evalkit.plugins.components import Catalog as Catalog
     from evalkit.plugins.components import Component as Component
     from evalkit.plugins.components import DiscoveryProblem as DiscoveryProblem
+    from evalkit.plugins.components import (
+        required_distribution as required_distribution,
+    )
     from evalkit.plugins.discovery import find_components as find_components
     from evalkit.plugins.discovery import iter_kinds as iter_kinds
     from evalkit.plugins.functions import FunctionMetric as FunctionMetric
@@ -42,14 +44,14 @@ if TYPE_CHECKING:
     from evalkit.plugins.kinds import Kind as Kind
     from evalkit.plugins.kinds import all_kinds as all_kinds
     from evalkit.plugins.kinds import kind_named as kind_named
-    from evalkit.plugins.local_files import component_of_file as component_of_file
-    from evalkit.plugins.local_files import object_in_file as object_in_file
-    from evalkit.plugins.local_files import run_file as run_file
+    from evalkit.plugins.local_plugins import component_of_file as component_of_file
     from evalkit.plugins.local_plugins import local_plugins_known as local_plugins_known
-    from evalkit.plugins.metadata import required_distribution as required_distribution
+    from evalkit.plugins.local_plugins import object_in_file as object_in_file
+    from evalkit.plugins.local_plugins import run_file as run_file
     from evalkit.plugins.provenance import describe_component as describe_component
     from evalkit.plugins.registry import Registry as Registry
     from evalkit.plugins.registry import load_component as load_component
+    from evalkit.plugins.resolution import find_component as find_component
     from evalkit.plugins.resolver import Resolver as Resolver
     from evalkit.predictions.agreement import check_agreement as check_agreement
     from evalkit.predictions.column_stages import ColumnStage as ColumnStage
@@ -81,17 +83,18 @@ else:
             "plugins.bound": (
                 "Bound BoundDataset BoundMetric BoundPerturbation BoundTask"
             ),
-            "plugins.commands": "find_component",
+            "plugins.resolution": "find_component",
             "plugins.components": (
-                "AS_PYTHON Catalog Component DiscoveryProblem WITHOUT_PLUGIN"
+                "AS_PYTHON Catalog Component DiscoveryProblem WITHOUT_PLUGIN "
+                "required_distribution"
             ),
             "plugins.discovery": "find_components iter_kinds",
             "plugins.functions": "FunctionMetric",
             "plugins.importing": "import_component",
             "plugins.kinds": "Kind all_kinds kind_named",
-            "plugins.local_files": "component_of_file object_in_file run_file",
-            "plugins.local_plugins": "local_plugins_known",
-            "plugins.metadata": "required_distribution",
+            "plugins.local_plugins": (
+                "component_of_file local_plugins_known object_in_file run_file"
+            ),
             "plugins.provenance": "describe_component",
             "plugins.registry": "Registry load_component",
             "plugins.resolver": "Resolver",

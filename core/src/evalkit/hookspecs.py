@@ -7,15 +7,10 @@ arguments than the spec offers, but no others, and none that is keyword-only. Ba
 classes with defaults are `evalkit.TaskIO`, `evalkit.Dataset`, `evalkit.Metric` and
 `evalkit.Perturbation`.
 
-An attribute that the base class gives a value is optional; the others are required.
+An attribute with a value below is optional; the others are required.
 Attributes are checked against the annotations below when a plugin is loaded.
 
-Hooks that handle a whole batch or data set (`load`, `evaluate`, `compute`,
-`statistics`, `finalize`, `prepare`) are called through pluggy. Hooks that handle one
-row or example (`verify_response`, the converters, `adapt_response`, `score_example`,
-`score_batch`, `example_statistics`, and all of perturbations, adapters and
-annotators) are called directly, with those of the spec's arguments that the
-implementation names, as pluggy would, which costs less.
+A hook is called with those of the spec's arguments that the implementation names.
 
 What touches a response, in this order: adapters that a user names, `adapt_response` of
 the data set, `adapt_response` of the task, the extractor, the check of `Output` and
@@ -43,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import pluggy
 
@@ -76,49 +71,49 @@ class TaskIOAttributes:
     """What a response holds: the id is `id`."""
     perf_metric: str
     """Name of the metric that is the headline."""
-    eval_metrics: Sequence[str]
+    eval_metrics: ClassVar[Sequence[str]] = ()
     """Names of the metrics computed beside it."""
-    delta_metrics: Sequence[str]
+    delta_metrics: ClassVar[Sequence[str]] = ()
     """Families of perturbation whose effect is to be reported: of those without copies
     a notice says so where a run has copies of others. In `run.json`."""
-    example: Mapping[str, Any]
+    example: ClassVar[Mapping[str, Any]]
     """One valid input."""
-    labels: Sequence[str] | None
+    labels: Sequence[str] | None = None
     """The labels, where the output is one of a fixed set."""
-    prompts: Mapping[str, Mapping[str, Any]]
+    prompts: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """How a model is asked, by name: prompts as `docs/prompts.md` describes them; the
     first one is used where the user names none."""
-    annotators: Mapping[str, Mapping[str, Any]]
+    annotators: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Annotators that are declared, by name: what a file of `--annotate` says."""
-    answer_kind: AnswerKind
+    answer_kind: ClassVar[AnswerKind] = "one"
     """What shape an answer has; `none` for a task without right answers, which metrics
     score that have `none` among their `answer_kinds`, and no others. An empty list is
     an answer for `all-of` and `spans`."""
-    choices_field: str | None
+    choices_field: ClassVar[str | None] = None
     """Name of the field of `Input` that lists an example's own options, in their order.
     Answers must be among them, and the baselines are of them; None for none."""
-    only_choices: bool
+    only_choices: ClassVar[bool] = False
     """Whether a prediction that is none of the example's options is invalid; where not,
     it is wrong."""
-    answer_field: str | None
+    answer_field: ClassVar[str | None] = None
     """Name of the answer, both in the data and in a response; the default
     converters read it. None where the task or data set has converters of its own."""
-    input_keys: Sequence[str] | None
+    input_keys: ClassVar[Sequence[str] | None] = None
     """Fields of `Input` that a model is sent; None for those that it requires, without
     the id. In `run.json`, and what `evalkit show datasets/NAME -n 3` shows."""
-    scored_fields: Sequence[str]
+    scored_fields: ClassVar[Sequence[str]] = ()
     """Fields of a response that are kept for metrics beside the prediction. Those that
     a metric asks for in `columns` are kept too, whether they stand here or not;
     `responses.NAME` is the field NAME of all ranked alternatives."""
-    verify_fields: Sequence[str] | None
+    verify_fields: ClassVar[Sequence[str] | None] = None
     """Columns of the data that `verify_response` reads; None for all of `Input`."""
-    perturb_fields: Sequence[str]
+    perturb_fields: ClassVar[Sequence[str]] = ()
     """Fields of the input that a perturbation changes by default: texts, lists of
     texts, and paths to texts in a field (`context.title`, `messages[].content`)."""
-    extract: Extractors | None
+    extract: ClassVar[Extractors | None] = None
     """What takes the answer out of a response's text, where neither the data set nor
     the user says it: `after:Answer:|choice`, or a list of stages; None for nothing."""
-    content_warning: str | None
+    content_warning: ClassVar[str | None] = None
     """What a reader of any data of this task should be warned of."""
 
 
@@ -207,63 +202,63 @@ class DatasetAttributes:
     task: Any
     """The task: its name, or the class or an instance of one that need not be
     installed. A run of such a data set says that the task was given as an object."""
-    name: str | None
+    name: str | None = None
     """The data set's own name; where given it must equal the entry point's."""
-    round_id: int
+    round_id: ClassVar[int] = 0
     """Round of a data collection; 0 for none. In `run.json`."""
-    splits: Sequence[str]
+    splits: ClassVar[Sequence[str]] = ("test",)
     """Names of the splits that `load` knows."""
-    default_split: str
+    default_split: ClassVar[str] = "test"
     """The split that is evaluated unless another is asked for."""
-    labels: Sequence[str] | Mapping[str, str] | None
+    labels: ClassVar[Sequence[str] | Mapping[str, str] | None] = None
     """The labels, as the task spells them, or a mapping from stored to the task's,
     which core applies to the answers; None for the task's labels."""
-    scored_fields: Sequence[str]
+    scored_fields: ClassVar[Sequence[str]] = ()
     """Fields of a response that its metrics, or `evaluate`, ask for beside those of the
     task; the task need not declare them."""
-    prompts: Mapping[str, Mapping[str, Any]]
+    prompts: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """How a model is asked, in place of the task's prompts."""
-    perf_metric: str | None
+    perf_metric: ClassVar[str | None] = None
     """The headline metric, where it differs from the task's."""
-    eval_metrics: Sequence[str] | None
+    eval_metrics: ClassVar[Sequence[str] | None] = None
     """The other metrics, where they differ from the task's."""
-    aggregate: str | None
+    aggregate: ClassVar[str | None] = None
     """`macro:FACET` where the headline is the mean over the tags of a facet."""
-    cluster: Sequence[str] | str | None
+    cluster: ClassVar[Sequence[str] | str | None] = None
     """Columns whose rows are not independent of each other."""
-    tags: Sequence[str]
+    tags: ClassVar[Sequence[str]] = ()
     """Tags of the data set as a whole, which `evalkit list --tag` asks for. In
     `run.json`."""
-    version: str
+    version: ClassVar[str] = "1"
     """Raised by any change of data, configuration or metric."""
-    changes: Mapping[str, str]
+    changes: ClassVar[Mapping[str, str]] = {}
     """What changed in each version, by version; `evalkit verify` says it of a run of an
     older version. In `run.json`."""
-    license: str | None
+    license: ClassVar[str | None] = None
     """Licence of the data (SPDX where there is one)."""
-    source_url: str | None
+    source_url: ClassVar[str | None] = None
     """Where the data, or the paper about it, is found."""
-    citation: str | None
+    citation: ClassVar[str | None] = None
     """How to cite it, as BibTeX."""
-    languages: Sequence[str]
+    languages: ClassVar[Sequence[str]] = ()
     """BCP 47 codes of the languages of the texts, such as `en` and `pt-BR`, which
     `evalkit list --language` asks for. In `run.json`."""
-    content_warning: str | None
+    content_warning: ClassVar[str | None] = None
     """What a reader should be warned of."""
-    description: str | None
+    description: ClassVar[str | None] = None
     """A sentence about the data set. In `run.json`."""
-    sources: Mapping[str, Source]
+    sources: ClassVar[Mapping[str, Source]] = {}
     """The publisher's files, by file name."""
-    files_folder: str | Path | None
+    files_folder: str | Path | None = None
     """The folder in which the files are that fields annotated `evalkit.FilePath` name;
     None for that of the file that `load` returns, or else of the data set's module."""
-    example_predictions: Mapping[str, str | Path]
+    example_predictions: ClassVar[Mapping[str, str | Path]] = {}
     """Files of predictions that ship with the data set, by name of the model."""
-    adapters: Sequence[Mapping[str, Any]]
+    adapters: ClassVar[Sequence[Mapping[str, Any]]] = ()
     """Adapters that the rows of `load` go through, in order, before anything else looks
     at them: `{"kind": "Rename", "configuration": {"text": "statement"}}`. A run records
     them. Rows of perturbed copies were adapted when these were made."""
-    extract: Extractors | None
+    extract: ClassVar[Extractors | None] = None
     """What takes the answer out of a response's text, unless a user names another
     (`--extract`): `after:Answer:|choice`, or a list of stages; None for the task's."""
 
@@ -391,66 +386,66 @@ class DatasetSpec:
 class MetricAttributes:
     """Attributes of a metric."""
 
-    unit: str
+    unit: ClassVar[str] = ""
     """Unit of the value as shown, such as `%`; "" for none."""
-    bounds: tuple[float | None, float | None] | None
+    bounds: ClassVar[tuple[float | None, float | None] | None] = None
     """Least and greatest value as stored; None where there is no such bound."""
-    higher_is_better: bool | None
+    higher_is_better: ClassVar[bool | None] = None
     """Direction; None where it is unknown."""
-    scale: float
+    scale: ClassVar[float] = 1.0
     """What a stored value is multiplied with to be shown (100 for proportions)."""
-    answer_kinds: Sequence[AnswerKind]
+    answer_kinds: ClassVar[Sequence[AnswerKind]] = ("one", "any-of", "number")
     """Shapes of answers that the metric can take; `none` if it needs no answer, and
     then gets null as `target` where there is none."""
-    interval: IntervalKind | None
+    interval: ClassVar[IntervalKind | None] = None
     """How its confidence interval is computed; None for `t` with `score_example` and
     else `bootstrap`."""
-    columns: Sequence[str]
+    columns: ClassVar[Sequence[str]] = ()
     """Columns that it needs beside prediction and target: scored fields of the
     response, or fields of the input."""
-    optional_columns: Sequence[str]
+    optional_columns: ClassVar[Sequence[str]] = ()
     """Those of `columns` that data and responses may lack: they are null then."""
-    keys: Sequence[str]
+    keys: ClassVar[Sequence[str]] = ()
     """Columns of `statistics` that name a cell, such as gold and predicted label."""
-    merges: Mapping[str, MergeKind]
+    merges: ClassVar[Mapping[str, MergeKind]] = {}
     """How each column of `statistics` merges, where not by `sum`."""
-    per_example: str | None
+    per_example: ClassVar[str | None] = None
     """Column of `statistics` that is the score of one example, if there is one."""
-    worst_value: float | None
+    worst_value: ClassVar[float | None] = None
     """Score of an example without a usable prediction, for per-example metrics."""
-    accepts_no_prediction: bool
+    accepts_no_prediction: ClassVar[bool] = False
     """Whether it counts a prediction that is null as wrong by itself."""
-    joins_replications: bool
+    joins_replications: ClassVar[bool] = False
     """Whether it is of all answers to an example: where the set was answered several
     times, each example is one row then, and its predictions stand in `responses`, null
     for none; `prediction` is null where one is lacking. With `statistics` only."""
-    has_possible_range: bool
+    has_possible_range: ClassVar[bool] = True
     """Whether it is least where all examples that were left out lack a prediction, and
     greatest where all are right; where not, its scores have no such bounds."""
-    whole_only: bool
+    whole_only: ClassVar[bool] = False
     """Whether it is of the whole set alone, such as how long the job took that made the
     predictions: it has no scores of tags, baselines or under perturbation."""
-    scores: Mapping[str, Mapping[str, Any]]
+    scores: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """The scores of a metric that gives several in one pass, by name ("" is the main
     one); of each the attributes in which it differs from the metric: `unit`, `bounds`,
     `higher_is_better`, `scale`, `interval` and `worst_value`. They are called
     `NAME#score`. Empty for a metric of one score, and where `finalize` alone says which
     there are."""
-    most_not_scored: float
+    most_not_scored: ClassVar[float] = 0.1
     """Share of a group's examples, 0 to 1, of which the metric may have scored none
     before the group's score is null; one example never is too many."""
-    batch_rows: int | None
+    batch_rows: ClassVar[int | None] = None
     """The most examples that `score_batch` (256 by default) or `statistics` gets at
     once."""
-    shares_work: bool
+    shares_work: ClassVar[bool] = True
     """Whether several processes may compute it at once (`--jobs`). False for what
     needs a graphics card or a large model."""
-    costly: bool | None
+    costly: ClassVar[bool | None] = None
     """Whether a call costs so much that each example is scored once: no baselines, no
     bounds of what was left out, no resampling of lists unless it is asked for, and
     `verify` uses the kept scores of the examples. None for True with `score_batch`,
     else False."""
-    deterministic: bool
+    deterministic: ClassVar[bool] = True
     """Whether it gives the same for the same. Where not, `verify` uses the kept scores
     of the examples."""
 
@@ -502,8 +497,8 @@ class MetricSpec:
     def resources(self) -> Mapping[str, Any]:
         """Name what the numbers depend on beside the metric's own code.
 
-        May be left out. The data files of its package, and files that a parameter
-        names, are known anyway.
+        May be left out. The files of its package, and files that a parameter names,
+        are known anyway.
 
         Returns:
             By a name of its own each: a `pathlib.Path` of a file or folder, which is
@@ -668,21 +663,23 @@ class MetricSpec:
 class PerturbationAttributes:
     """Attributes of a perturbation."""
 
-    families: Sequence[str] | frozenset[str] | set[str]
+    families: ClassVar[Sequence[str] | frozenset[str] | set[str]]
     """`robustness`, `fairness`, or the author's own; those that a user asks for by
     family. Empty for one that is only used by its own name."""
-    version: str
+    version: ClassVar[str]
     """Raised when the same seed gives another text."""
-    label_effect: Mapping[str, Literal["invariant", "transforms", "uncertain"]]
+    label_effect: ClassVar[
+        Mapping[str, Literal["invariant", "transforms", "uncertain"]]
+    ]
     """What it does to the answer, by task; the key `*` stands for all others.
 
     `invariant`: the answer stays. `transforms`: the answer changes with the input;
     texts of answers are then among the texts of `find_edits`. `uncertain`: it may or
     may not stay; reported apart."""
-    protects: bool
+    protects: ClassVar[bool] = True
     """Whether core leaves out what it would do to numbers, addresses, code, mark-up and
     placeholders (`docs/perturbations.md` lists them)."""
-    batch_texts: int
+    batch_texts: ClassVar[int] = 64
     """How many texts `perturb_batch` gets at a time, at most; 1 or more."""
 
 

@@ -12,12 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 import evalkit
 from evalkit import hookimpl
-from evalkit.errors import PluginContractError, PluginLoadError
+from evalkit.errors import PluginContractError, PluginError, PluginLoadError
 from evalkit.plugins.attributes import read_attributes
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import Component
 from evalkit.plugins.contract import (
-    hook_names,
     hook_problems,
     implemented_hooks,
     is_one_edit_away,
@@ -160,14 +159,14 @@ class TestArguments:
             offered = {"prediction": "p", "target": "t", "fields": "f", "context": "c"}
             assert function(**offered) == [offered[name] for name in names]
             assert bound.arguments_of("score_example") == names
-            assert bound.hooks.score_example(**offered) == list(
+            assert bound.call("score_example", **offered) == list(
                 offered[name] for name in names
             )
 
     def test_a_default_takes_part_in_a_call(self) -> None:
         members = make("datasets", load=lambda self, split="none": [split])
-        assert load("datasets", members).hooks.load(
-            split="dev", columns=None, limit=None
+        assert load("datasets", members).call(
+            "load", split="dev", columns=None, limit=None
         ) == ["dev"]
 
     def test_a_hook_without_readable_signature_is_refused(self) -> None:
@@ -227,7 +226,7 @@ class TestHooks:
         members = {
             name: value
             for name, value in WHOLE[kind].items()
-            if name not in hook_names(kind)
+            if name not in kind_named(kind).hooks
         }
         plugin = type("Probe", (BASES.get(kind, object),), members)
         assert problem(kind, plugin).startswith(f"{missing}; this is a Probe")
@@ -284,7 +283,7 @@ class TestHooks:
         exec(f"def load({first}split): return [split]", scope)
         bound = load("datasets", make("datasets", load=wrap(scope["load"])))
         assert bound.has("load")
-        assert bound.hooks.load(split="x", columns=None, limit=None) == ["x"]
+        assert bound.call("load", split="x", columns=None, limit=None) == ["x"]
 
     def test_a_function_put_on_the_object_is_a_hook_too(self) -> None:
         class Late(evalkit.Dataset):
@@ -294,8 +293,8 @@ class TestHooks:
                 super().__init__()
                 self.load = lambda split: [split]
 
-        assert load("datasets", Late).hooks.load(
-            split="x", columns=None, limit=None
+        assert load("datasets", Late).call(
+            "load", split="x", columns=None, limit=None
         ) == ["x"]
 
     def test_an_attribute_that_is_no_method_is_no_hook(self) -> None:
@@ -310,7 +309,7 @@ class TestHooks:
             return [split]
 
         bound = load("datasets", make("datasets", load=marked))
-        assert bound.hooks.load(split="x", columns=None, limit=None) == ["x"]
+        assert bound.call("load", split="x", columns=None, limit=None) == ["x"]
 
     @pytest.mark.parametrize("option", ["wrapper", "hookwrapper"])
     def test_wrappers_are_refused(self, option: str) -> None:
@@ -332,12 +331,12 @@ class TestHooks:
         one = load("datasets", make("datasets", load=lambda self, split: "one"))
         two = load("datasets", make("datasets", load=lambda self, split: "two"))
         assert (
-            one.hooks.load(split="", columns=None, limit=None),
-            two.hooks.load(split="", columns=None, limit=None),
+            one.call("load", split="", columns=None, limit=None),
+            two.call("load", split="", columns=None, limit=None),
         ) == ("one", "two")
 
     def test_hooks_are_listed_in_the_order_of_their_specification(self) -> None:
-        assert hook_names("metrics") == [
+        assert [*kind_named("metrics").hooks] == [
             "prepare",
             "resources",
             "compute",
@@ -467,7 +466,7 @@ def test_a_data_sets_own_name_must_be_the_entry_points() -> None:
     assert found == "its name is 'other', the entry point's 'probe'; make them the same"
 
 
-def test_batch_hooks_are_called_through_pluggy_by_name() -> None:
+def test_hooks_are_called_by_the_names_of_their_arguments() -> None:
     class Rows(evalkit.Metric):
         def statistics(self, context: Any, batch: pl.DataFrame) -> Any:
             return context, batch
@@ -475,9 +474,34 @@ def test_batch_hooks_are_called_through_pluggy_by_name() -> None:
         def finalize(self) -> str:
             return "done"
 
-    hooks = load("metrics", Rows).hooks
-    assert hooks.statistics(batch=1, context=2) == (2, 1)
-    assert hooks.finalize(sums=1, context=2) == "done"
+    metric = load("metrics", Rows)
+    assert metric.call("statistics", batch=1, context=2) == (2, 1)
+    assert metric.call("finalize", sums=1, context=2) == "done"
+
+
+def test_a_failure_names_plugin_hook_and_what_it_was_called_for() -> None:
+    class Rows(evalkit.Dataset):
+        task = "t"
+
+        def load(self) -> list[Any]:
+            return []
+
+        def label_field_converter(self, example: Any) -> Any:
+            raise KeyError(example.pop("uid"))
+
+        def adapt_response(self, response: Any) -> Any:
+            raise LookupError("no answer")
+
+    dataset = load("datasets", Rows)
+    start = "datasets/probe (probe-dist 3.2.1): label_field_converter failed for the "
+    with pytest.raises(PluginError) as caught:
+        dataset.call("label_field_converter", example={"uid": "7"})
+    assert str(caught.value).startswith(f"{start}example '7' with KeyError: '7' (")
+    with pytest.raises(PluginError) as caught:
+        dataset.call("label_field_converter", ("copy", "8"), example={"uid": "7"})
+    assert str(caught.value).startswith(f"{start}copy '8' with KeyError: '7' (")
+    with pytest.raises(LookupError, match="no answer"):  # how it refuses a response
+        dataset.call("adapt_response", response={"id": "7"}, row=None)
 
 
 def optimal_alignment_distance(word: str, other: str) -> int:

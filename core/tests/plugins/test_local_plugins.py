@@ -10,7 +10,7 @@ import pytest
 import evalkit
 from evalkit.catalog import component_of_file, local_plugins_known, run_file
 from evalkit.plugins.local_plugins import local_plugins
-from evalkit.plugins.source_files import hash_files, source_hash
+from evalkit.plugins.provenance import hash_folder, source_hash
 
 CODE = "def get_half(predictions, targets):\n    return 0.5\n"
 
@@ -69,7 +69,7 @@ def test_a_plugin_is_known_as_long_as_it_is_said_to_be() -> None:
 def test_the_hash_of_a_file_is_of_the_bytes_that_ran(folder: Path) -> None:
     path = folder / "own.py"
     before = source_hash(run_file(path).__name__)
-    assert before == hash_files({"own.py": path})
+    assert before == hash_folder(folder)
     changed = f"{CODE}import pathlib\np = pathlib.Path({str(path)!r})\n"
     changed += "p.write_text(p.read_text() + '# more')\n"
     path.write_text(changed)
@@ -77,7 +77,7 @@ def test_the_hash_of_a_file_is_of_the_bytes_that_ran(folder: Path) -> None:
     assert path.read_text() == changed + "# more"
     (folder / "as_it_was").mkdir()
     (folder / "as_it_was" / "own.py").write_text(changed)
-    assert ran == hash_files({"own.py": folder / "as_it_was" / "own.py"}) != before
+    assert ran == hash_folder(folder / "as_it_was") != before
 
 
 def test_a_folder_that_was_removed_declares_nothing(folder: Path) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalkit.plugins.components import Component
+from evalkit.plugins.components import Component, DiscoveryProblem
 from evalkit.plugins.discovery import Permission
 
 DISABLE = "EVALKIT_DISABLE_PLUGINS"
@@ -21,7 +21,7 @@ def shown(**variables: str) -> list[str]:
     return [found.id for found in COMPONENTS if not permission.refusal(found)]
 
 
-def unmatched(**variables: str) -> list[tuple[str, str]]:
+def unmatched(**variables: str) -> list[DiscoveryProblem]:
     return list(Permission(variables).unmatched(COMPONENTS))
 
 
@@ -81,4 +81,4 @@ def test_an_entry_that_names_nothing_is_reported_with_what_is_near(
         f"{entry!r} is neither an installed plugin (KIND/NAME) nor a distribution that "
         f"holds one{hint}"
     )
-    assert unmatched(**{variable: f"metrics/f1,{entry}"}) == [(variable, message)]
+    assert unmatched(**{variable: f"metrics/f1,{entry}"}) == [(variable, message, "")]

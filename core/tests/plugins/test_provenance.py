@@ -18,18 +18,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evalkit
-from evalkit.errors import PluginError
 from evalkit.plugins.components import Component
 from evalkit.plugins.provenance import (
-    NO_SCORES,
     describe_component,
     describe_core,
     environment,
     rows_hash,
     run_id_of,
+    source_hash,
 )
 from evalkit.plugins.registry import Registry, bind
-from evalkit.plugins.source_files import source_hash
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -102,22 +100,23 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_hash_covers_names_and_contents_of_a_whole_package(package: Path) -> None:
     digest = hashlib.sha256()
-    for name in ("__init__.py", "a.py", "inner/__init__.py"):
+    for name in ("__init__.py", "a.py", "b.txt", "inner/__init__.py"):
         digest.update(name.encode() + b"\0" + (package / name).read_bytes() + b"\0")
     assert source_hash("hashed_package.inner") == digest.hexdigest()
     assert source_hash("hashed_package") == digest.hexdigest()
 
 
-def test_the_hash_changes_with_any_python_file_and_with_no_other(
-    package: Path,
-) -> None:
+def test_the_hash_changes_with_any_file_except_byte_code(package: Path) -> None:
     before = source_hash("hashed_package")
-    (package / "b.txt").write_text("new", encoding="utf-8")
+    (package / "__pycache__").mkdir(exist_ok=True)
+    (package / "__pycache__" / "a.pyc").write_bytes(b"x")
     assert source_hash("hashed_package") == before
+    (package / "b.txt").write_text("new", encoding="utf-8")
+    data = source_hash("hashed_package")
     (package / "a.py").rename(package / "c.py")
     renamed = source_hash("hashed_package")
     (package / "c.py").write_text("A = 2\n", encoding="utf-8")
-    assert len({before, renamed, source_hash("hashed_package")}) == 3
+    assert len({before, data, renamed, source_hash("hashed_package")}) == 4
 
 
 def test_a_package_inside_a_namespace_is_hashed(
@@ -198,49 +197,26 @@ def test_the_environment_names_what_computes() -> None:
     }
 
 
-def test_all_that_is_left_out_of_the_hash_is_there() -> None:
-    root = Path(evalkit.__file__).parent
-    assert [name for name in NO_SCORES if not (root / name).exists()] == []
-
-
-def test_the_hash_of_core_is_that_of_what_scores_come_from(
+def test_the_hash_of_core_is_that_of_its_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = Path(evalkit.__file__).parent
     copy = tmp_path / "evalkit"
     shutil.copytree(root, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    before = describe_core()
+    assert before["version"] == importlib.metadata.version("evalkit-core")
     monkeypatch.setattr(evalkit, "__file__", str(copy / "__init__.py"))
-    before = describe_core()["source_sha256"]
-
-    def changed_by(name: str) -> set[str]:
-        nonlocal before
-        with (copy / name).open("a", encoding="utf-8") as file:
-            file.write("# changed\n")
-        then, before = before, describe_core()["source_sha256"]
-        assert then.keys() == before.keys()
-        return {room for room, found in before.items() if found != then[room]}
-
-    for name in (
-        "reporting.py",
-        "__init__.py",
-        *("runs/views.py", "workflows/validation.py"),
-    ):
-        assert changed_by(name) == set(), name
-    for name in (
-        *("errors.py", "inference/intervals.py", "scoring/metric.py"),
-        "workflows/evaluation.py",
-    ):
-        assert changed_by(name) == {name.partition("/")[0].removesuffix(".py")}
+    assert describe_core() == before
+    with (copy / "scoring" / "metric.py").open("a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    assert describe_core()["source_sha256"] != before["source_sha256"]
 
 
-def test_data_files_of_a_package_and_of_parameters_are_resources_of_a_metric(
+def test_files_of_parameters_are_resources_of_a_metric(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = tmp_path / "listed_metric"
     package.mkdir()
-    (package / "py.typed").touch()
-    words = package / "words.txt"
-    words.write_text("a\n", "utf-8")
     (package / "__init__.py").write_text(
         "import evalkit\n"
         "from pydantic import BaseModel, FilePath\n"
@@ -272,18 +248,16 @@ def test_data_files_of_a_package_and_of_parameters_are_resources_of_a_metric(
         return resources
 
     before = described()
-    assert sorted(before) == ["model", "parameter names", "words.txt"]
-    assert before["words.txt"] == hashlib.sha256(b"a\n").hexdigest()
+    assert sorted(before) == ["model", "parameter names"]
     assert before["model"] == "small-1"
-    words.write_text("b\n", "utf-8")
+    names.write_text("Bob\n", "utf-8")
     after = described()
-    assert {name for name in after if after[name] != before[name]} == {"words.txt"}
+    assert {name for name in after if after[name] != before[name]} == {
+        "parameter names"
+    }
     nested = {"lists": {"paths": [str(names)]}}
     inner = describe_component(Registry().load("metrics", "listed", nested))
-    of_names = hashlib.sha256(b"Ann\n").hexdigest()
+    of_names = hashlib.sha256(b"Bob\n").hexdigest()
     assert inner["resources"]["parameter lists.paths.0"] == of_names
     prompt = Registry().load("metrics", "listed", {"names": "a prompt " * 100})
     assert "parameter names" not in describe_component(prompt)["resources"]
-    (package / "model").touch()
-    with pytest.raises(PluginError, match="'model' is the name of another one"):
-        described()

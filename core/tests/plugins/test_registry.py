@@ -252,8 +252,8 @@ class TestLoading:
 
 
 def called(bound: Any, predictions: list[Any], targets: list[Any]) -> Any:
-    return bound.hooks.compute(
-        predictions=predictions, targets=targets, fields={}, context=None
+    return bound.call(
+        "compute", predictions=predictions, targets=targets, fields={}, context=None
     )
 
 
@@ -475,7 +475,7 @@ def test_two_plugins_of_one_class_do_not_share_calls() -> None:
         bind(component("named", kind="datasets"), Named(word)) for word in "ab"
     ]
     assert [
-        bound.hooks.load(split="", columns=None, limit=None) for bound in bounds
+        bound.call("load", split="", columns=None, limit=None) for bound in bounds
     ] == ["a", "b"]
 
 

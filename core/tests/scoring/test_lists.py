@@ -207,7 +207,7 @@ def test_a_function_that_fails_on_what_is_scored_names_itself() -> None:
     with pytest.raises(MetricError) as caught:
         score(needs_two_labels(raise_value_error), ["a", "b"], ["a", "a"])
     assert str(caught.value) == (
-        "metrics/two-labels (given as an object): computing it failed with "
+        "metrics/two-labels (given as an object): compute failed with "
         "ValueError: one class"
     )
     assert isinstance(caught.value.__cause__, ValueError)

@@ -387,7 +387,12 @@ def _without_core(components: Iterable[Component]) -> Iterator[DiscoveryProblem]
         found.distribution: found.requires for found in components if not found.is_local
     }
     for distribution, requires in requirements.items():
-        if not any(required_distribution(each)[:8] == "evalkit-" for each in requires):
+        names = {required_distribution(each) for each in requires}
+        if "evalkit" in names:
+            message = "it requires 'evalkit', which is another project; evalkit's "
+            message += "distribution is evalkit-core"
+            yield DiscoveryProblem(distribution, message)
+        elif not any(name[:8] == "evalkit-" for name in names):
             message = (
                 "its metadata do not require evalkit-core; add "
                 '"evalkit-core>=0.1,<0.2" to its dependencies, so that it is never '

@@ -79,7 +79,8 @@ def _attribute(name: str, text: str, contract: Any) -> dict[str, Any]:
 
 def _type_text(annotation: Any) -> str:
     text = getattr(annotation, "__forward_arg__", annotation)
-    return text if isinstance(text, str) else inspect.formatannotation(text)
+    text = text if isinstance(text, str) else inspect.formatannotation(text)
+    return re.sub(r"^ClassVar\[(.*)\]$", r"\1", text)
 
 
 def _dated(text: str) -> dict[str, str]:

@@ -195,7 +195,9 @@ def pred_function(dataset: BoundDataset, task: BoundTask) -> PredictionFunction:
             response: Mapping[str, Any], row: Mapping[str, Any] | None = None
         ) -> Any:
             uid = response["id"]
-            result = bound.pred_field_converter(response, row)
+            result = bound.call(
+                PRED_CONVERTER, response=response, example=response, row=row
+            )
             if isinstance(result, Unparsed):
                 return result
             found = converted(bound, PRED_CONVERTER, result, uid, dtype)

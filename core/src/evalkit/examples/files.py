@@ -13,7 +13,7 @@ from evalkit.errors import EvalkitError
 from evalkit.examples.row_stages import DataSource, with_data
 from evalkit.plugins.bound import BoundDataset
 from evalkit.plugins.components import AS_FILE, AS_ROWS, NO_VERSION, Component
-from evalkit.plugins.object_names import name_of
+from evalkit.plugins.local_plugins import name_of
 from evalkit.plugins.registry import bind
 from evalkit.plugins.resolver import Resolver
 from evalkit.reading.data_places import data_path

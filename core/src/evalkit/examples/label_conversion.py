@@ -170,7 +170,7 @@ def convert_labels_by_rows(
     results = []
     for row in rows:
         uid = row["uid"]
-        result = bound.label_field_converter(row)
+        result = bound.call(LABEL_CONVERTER, example=row)
         if has_no_answers and isinstance(result, Mapping):
             _refuse_answer(bound, result, uid)
             result = {**result, "answer": None}

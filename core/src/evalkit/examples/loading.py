@@ -78,7 +78,7 @@ def load_rows(
     with dataset.guard_of_load(split):
         rows = given
         if given is None:
-            rows = dataset.hooks.load(split=split, **asked.arguments)
+            rows = dataset.row_function("load")(split=split, **asked.arguments)
         is_changed = given is None and dataset.pipeline is not None
         load = _load_changed if is_changed else _materialise
         loaded = load(dataset, task, rows, kept)

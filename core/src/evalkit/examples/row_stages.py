@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import polars as pl
 from pydantic import BaseModel
 
-from evalkit.plugins.attribute_owners import require_owner
 from evalkit.plugins.bound import Bound, BoundDataset, BoundTask
+from evalkit.plugins.importing import require_owner
 from evalkit.plugins.registry import Registry
 from evalkit.reading.blocks import Block
 from evalkit.reading.rows import Row
@@ -123,7 +123,7 @@ def source_for(bound: Bound, attribute: str, source: Any) -> Any:
     Raises:
         PluginError: No installed distribution obeys it.
     """
-    return require_owner(bound, attribute)(getattr(bound, attribute), source)
+    return require_owner(bound.component, attribute)(getattr(bound, attribute), source)
 
 
 def with_data(

@@ -5,9 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, get_origin, get_type_hints
+from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+)
 
 from evalkit.base.failures import hook_failures, located
 from evalkit.base.names import is_component_name
@@ -16,9 +22,11 @@ from evalkit.hookspecs import MetricAttributes
 from evalkit.plugins.contract import implemented_hooks, is_one_edit_away
 from evalkit.plugins.kinds import kind_named
 
+_MISSING = object()
+
 
 def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str]]:
-    """Read a plugin's attributes and check them against those of its kind.
+    """Read a plugin's attributes and check them against the model of its kind.
 
     Args:
         kind: The kind that the plugin was declared as.
@@ -30,45 +38,60 @@ def read_attributes(kind: str, plugin: object) -> tuple[dict[str, Any], list[str
         the wrong type.
     """
     contract = kind_named(kind)
-    values: dict[str, Any] = {}
-    problems: list[str] = []
-    for name, adapter in _adapters(contract.attributes).items():
-        value = getattr(plugin, name, _MISSING)
-        if value is _MISSING:
-            value = getattr(contract.base, name, _MISSING)
-        if value is _MISSING:
-            problems.append(f"the attribute {name!r} is missing")
-            continue
-        try:
-            values[name] = adapter.validate_python(value)
-        except ValidationError as error:
-            rules = sorted({violation.rule for violation in from_pydantic(error)})
-            rules = [rule for rule in rules if "not one text" in rule] or rules
-            if rules[0] in _UNTOLD:
-                wanted = re.sub(r"(\w+\.)+", "", str(_hints(contract.attributes)[name]))
-                rules = [f"{rules[0]}, {wanted}"]
-            problems.append(
-                f"the attribute {name!r} {' or '.join(rules)}, found {shorten(value)}"
-            )
-    return values, problems
-
-
-_MISSING = object()
-_UNTOLD = ("must be a valid tuple", "must be a valid dictionary")
-"""Rules that do not say of what."""
-
-
-def _hints(attributes: type) -> dict[str, Any]:
-    from evalkit.base.terms import Source
-
-    names = {"BaseModel": BaseModel, "Source": Source}
-    return get_type_hints(attributes, localns=names)
+    model = attributes_model(contract.attributes)
+    found = {
+        name: getattr(plugin, name, getattr(contract.base, name, _MISSING))
+        for name in model.model_fields
+    }
+    given = {name: value for name, value in found.items() if value is not _MISSING}
+    problems = {
+        name: f"the attribute {name!r} is missing" for name in found.keys() - given
+    }
+    try:
+        validated = model.model_validate(given)
+    except ValidationError as error:
+        problems |= _problems(model, given, error)
+        given = {name: given[name] for name in given.keys() - problems}
+        validated = model.model_validate(given)
+    values = vars(validated)
+    return (
+        {name: values[name] for name in found if name in given},
+        [problems[name] for name in found if name in problems],
+    )
 
 
 @cache
-def _adapters(attributes: type) -> dict[str, TypeAdapter[Any]]:
-    hints = _hints(attributes)
-    return {name: TypeAdapter(annotation) for name, annotation in hints.items()}
+def attributes_model(attributes: type) -> type[BaseModel]:
+    """Return the pydantic model of what a class annotates."""
+    from evalkit.base.terms import Source
+
+    names = {"BaseModel": BaseModel, "Source": Source}
+    hints = get_type_hints(attributes, localns=names)
+    fields: dict[str, Any] = {
+        name: (get_args(hint)[0] if get_origin(hint) is ClassVar else hint, None)
+        for name, hint in hints.items()
+    }
+    config = ConfigDict(arbitrary_types_allowed=True, protected_namespaces=())
+    return create_model(attributes.__name__, __config__=config, **fields)
+
+
+def _problems(
+    model: type[BaseModel], given: Mapping[str, Any], error: ValidationError
+) -> dict[str, str]:
+    """Return a sentence for each attribute that does not have its type."""
+    rules: dict[str, set[str]] = {}
+    for violation in from_pydantic(error):
+        name = re.split(r"[.\[]", violation.field, maxsplit=1)[0]
+        rules.setdefault(name, set()).add(violation.rule)
+    problems = {}
+    for name, broken in rules.items():
+        clear = {rule for rule in broken if "not one text" in rule} or broken
+        shown = " or ".join(sorted(clear))
+        if shown in ("must be a valid tuple", "must be a valid dictionary"):
+            annotation = str(model.model_fields[name].annotation)
+            shown += ", " + re.sub(r"(\w+\.)+", "", annotation)
+        problems[name] = f"the attribute {name!r} {shown}, found {shorten(given[name])}"
+    return problems
 
 
 def attribute_problems(
@@ -289,15 +312,16 @@ def _scores_problems(
         problems.append(f"its batch_rows must be 1 or more, is {rows}")
     if "example_statistics" in implemented and attributes["keys"]:
         problems.append("keys are for statistics, not for example_statistics")
-    adapters = _adapters(MetricAttributes)
+    model = attributes_model(MetricAttributes)
     for name, changes in attributes["scores"].items():
         for attribute, value in changes.items():
             where = f"its score {name!r} has {attribute!r}"
             if attribute not in _OF_SCORES:
                 problems.append(f"{where}, which is none of {', '.join(_OF_SCORES)}")
                 continue
+            annotation: Any = model.model_fields[attribute].annotation
             try:
-                adapters[attribute].validate_python(value)
+                TypeAdapter(annotation).validate_python(value)
             except ValidationError as error:
                 rules = sorted({found.rule for found in from_pydantic(error)})
                 problems.append(f"{where}, which {' or '.join(rules)}")

@@ -1,4 +1,4 @@
-"""A plugin that is loaded, and the guard of all calls into it."""
+"""A plugin that is loaded, and the one way to call its hooks."""
 
 from __future__ import annotations
 
@@ -9,30 +9,15 @@ from functools import cached_property
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self
 
-import pluggy
 from pydantic import BaseModel
 
 from evalkit.base.failures import located
+from evalkit.base.ids import RESPONSE_ID_KEYS
 from evalkit.base.names import score_name
 from evalkit.base.violations import shorten
 from evalkit.errors import EvalkitError, PluginError
 from evalkit.plugins.components import Component
-from evalkit.plugins.contract import implemented_hooks, implements
-from evalkit.plugins.kinds import kind_named
-
-
-class _ComponentManager(pluggy.PluginManager):
-    """A manager in which a method named like a hook is that hook."""
-
-    def __init__(self, kind: str) -> None:
-        super().__init__("evalkit")
-        self._kind = kind
-        self.add_hookspecs(kind_named(kind).spec)
-
-    def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
-        if not implements(self._kind, plugin, name):
-            return None
-        return super().parse_hookimpl_opts(plugin, name) or {}
+from evalkit.plugins.contract import implemented_hooks
 
 
 class Guard:
@@ -41,12 +26,13 @@ class Guard:
     Args:
         origin: Id, distribution and version of the plugin.
         step: What it is doing, such as the name of a hook.
-        subject: What it was given, such as `example`; "" where that is not one thing.
+        subject: What it was given, such as `example`; "" if that is not one thing.
         uid: The id of what it was given.
         error: The class of the error.
-        own_words: What a plugin raises to say itself what is wrong; its name is added.
-        passes: What is no failure, or names the plugin already.
-        hint: What the error says besides.
+        own_words: Errors by which a plugin says itself what is wrong; its name is
+            added.
+        passes: What is not a failure, or names the plugin already.
+        hint: A further clause of the error.
     """
 
     def __init__(
@@ -114,7 +100,7 @@ class Bound:
     plugin: object
     """The object."""
     parameters: BaseModel | None
-    """Its parameters; None where it takes none."""
+    """Its parameters; None if it takes none."""
     attributes: Mapping[str, Any]
     """Checked attributes by name, with defaults filled in."""
     loaded_with: Mapping[str, Any] | None = None
@@ -122,22 +108,24 @@ class Bound:
     passed."""
     name: str = field(init=False)
     """The plugin's name with those parameters that are not at their default."""
-    _row_functions: dict[str, Callable[..., Any]] = field(
+    _arguments: dict[str, tuple[str, ...]] = field(
         init=False, repr=False, default_factory=dict
     )
 
     _failure: ClassVar[type[EvalkitError]] = PluginError
+    """Class of the errors of failed hooks."""
     _own_words: ClassVar[tuple[type[EvalkitError], ...]] = ()
+    """Errors by which a hook says itself what is wrong."""
+    _refusals: ClassVar[Mapping[str, tuple[type[BaseException], ...]]] = {}
+    """Exceptions that a hook raises on purpose, which `call` lets pass."""
+    _hints: ClassVar[Mapping[str, str]] = {}
+    """Further clauses of the errors of hooks."""
 
     def __post_init__(self) -> None:
         """Set the plugin's attributes, and its name."""
         name = score_name(self.component.name, self.changed_parameters)
         vars(self).update(self.attributes)
         vars(self).update(name=name)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy is made of; its functions would call this plugin."""
-        return {**vars(self), "_row_functions": {}}
 
     @classmethod
     def of(cls, bound: Bound) -> Self:
@@ -152,22 +140,6 @@ class Bound:
         if not isinstance(bound, cls):
             raise TypeError(f"{bound.component.id} is not a {cls.__name__}")
         return bound
-
-    @cached_property
-    def hooks(self) -> Any:
-        """The pluggy relay of this one plugin.
-
-        Raises:
-            pluggy.PluginValidationError: Its hooks are not as pluggy wants them.
-        """
-        manager = _ComponentManager(self.component.kind)
-        manager.register(self.plugin)
-        return manager.hook
-
-    @property
-    def resources(self) -> Mapping[str, str] | None:
-        """What it depends on beside code, by name; None where that is not recorded."""
-        return None
 
     @property
     def changed_parameters(self) -> Mapping[str, Any]:
@@ -184,25 +156,47 @@ class Bound:
     def _implemented(self) -> frozenset[str]:
         return frozenset(implemented_hooks(self.component.kind, self.plugin))
 
-    def row_function(self, hook: str) -> Callable[..., Any]:
-        """Return a hook that handles one row as a plain function.
+    def call(
+        self, hook: str, at: tuple[str, Any] | None = None, /, **offered: Any
+    ) -> Any:
+        """Call a hook with those arguments that the implementation names.
 
         Args:
             hook: Name of an implemented hook.
+            at: What it is called for and its id, such as `("example", "7")`, for
+                messages. Default: the example or response among the arguments.
+            **offered: The arguments of the spec.
 
         Returns:
-            A function that takes any of the spec's arguments by keyword, and hands
-            over those that the implementation names. It guards nothing.
+            What the hook returned, unchecked.
+
+        Raises:
+            EvalkitError: It failed; the error names the plugin, the hook and the
+                example.
+            BaseException: An exception that the spec allows the hook to raise.
         """
-        if hook not in self._row_functions:
-            function: Callable[..., Any] = getattr(self.plugin, hook)
-            names = self.arguments_of(hook)
+        # found first, as the hook might change its arguments
+        subject, uid = _place(offered) if at is None else at
+        with self.guard(hook, subject, uid, self._refusals.get(hook, ())):
+            return self.row_function(hook)(**offered)
 
-            def call(**offered: Any) -> Any:
-                return function(*[offered[name] for name in names])
+    def row_function(self, hook: str) -> Callable[..., Any]:
+        """Return a hook as a function of any arguments of the spec, without guard.
 
-            self._row_functions[hook] = call
-        return self._row_functions[hook]
+        Args:
+            hook: Name of an implemented hook.
+        """
+        function: Callable[..., Any] = getattr(self.plugin, hook)
+        names = self.arguments_of(hook)
+        return lambda **offered: function(*[offered[name] for name in names])
+
+    def arguments_of(self, hook: str) -> tuple[str, ...]:
+        """Return the names of the arguments that the implementation of a hook takes."""
+        names = self._arguments.get(hook)
+        if names is None:
+            names = tuple(inspect.signature(getattr(self.plugin, hook)).parameters)
+            self._arguments[hook] = names
+        return names
 
     def depth_of(self, name: str) -> int:
         """Return how far up an attribute is defined; -1 for the object itself."""
@@ -210,10 +204,6 @@ class Bound:
             return -1
         bases = type(self.plugin).__mro__
         return next(place for place, base in enumerate(bases) if name in vars(base))
-
-    def arguments_of(self, hook: str) -> tuple[str, ...]:
-        """Return the names of the arguments that the implementation of a hook takes."""
-        return tuple(inspect.signature(getattr(self.plugin, hook)).parameters)
 
     def guard(
         self,
@@ -228,7 +218,18 @@ class Bound:
             step: What it is doing, such as the name of a hook.
             subject: What it was given, such as `example`.
             uid: The id of that.
-            passes: What is no failure, or names the plugin already.
+            passes: What is not a failure, or names the plugin already.
         """
-        origin = self.component.origin
-        return Guard(origin, step, subject, uid, self._failure, self._own_words, passes)
+        return Guard(
+            *(self.component.origin, step, subject, uid),
+            *(self._failure, self._own_words, passes, self._hints.get(step, "")),
+        )
+
+
+def _place(offered: Mapping[str, Any]) -> tuple[str, Any]:
+    """Return the response or example among arguments, and its id."""
+    response, example = offered.get("response"), offered.get("example")
+    if response is not None:
+        ids = map(response.get, RESPONSE_ID_KEYS)
+        return "response", next((each for each in ids if each), None)
+    return ("", None) if example is None else ("example", example.get("uid"))

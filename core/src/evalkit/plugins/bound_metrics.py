@@ -1,4 +1,4 @@
-"""Loaded metrics, with typed attributes and guarded hooks."""
+"""Loaded metrics, with typed attributes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from evalkit.base.failures import hook_failures
 from evalkit.base.ids import RESPONSES_KEY
@@ -15,9 +15,6 @@ from evalkit.base.terms import MetricContext, NotScored
 from evalkit.errors import MetricError
 from evalkit.hookspecs import MetricAttributes
 from evalkit.plugins.binding import Bound
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 class Failed(NamedTuple):
@@ -44,6 +41,7 @@ class BoundMetric(Bound, MetricAttributes):
 
     _failure = MetricError
     _own_words = (MetricError,)
+    _refusals = dict.fromkeys(("compute", "finalize"), (NotScored,))
 
     def __post_init__(self) -> None:
         """Set the metric's attributes, and its name."""
@@ -119,9 +117,8 @@ class BoundMetric(Bound, MetricAttributes):
         """
         if not self.has("prepare"):
             return self
-        with self.guard("prepare"):
-            found = self.hooks.prepare(targets=targets, context=context)
-        return replace(self, prepared=found, computed={})
+        prepared = self.call("prepare", targets=targets, context=context)
+        return replace(self, prepared=prepared, computed={})
 
     def name_resources(self) -> Any:
         """Return what the metric says that its numbers depend on, unchecked.
@@ -129,28 +126,20 @@ class BoundMetric(Bound, MetricAttributes):
         Raises:
             MetricError: The metric failed.
         """
-        if not self.has("resources"):
-            return {}
-        with self.guard("resources"):
-            return self.hooks.resources()
+        return self.call("resources") if self.has("resources") else {}
 
-    def compute(self, context: MetricContext, **offered: Any) -> Any:
-        """Return the score of lists, unchecked; also `NotScored` that was raised.
-
-        Args:
-            context: What else the metric knows.
-            **offered: The other arguments of the hook.
-
-        Raises:
-            MetricError: The metric failed.
-        """
+    def call(
+        self, hook: str, at: tuple[str, Any] | None = None, /, **offered: Any
+    ) -> Any:
+        """Call a hook as `Bound.call` does; `NotScored` that it raised is returned."""
+        if isinstance(offered.get("context"), MetricContext):
+            offered["context"] = self._prepared_context(offered["context"])
         try:
-            with self.guard("computing it", passes=(NotScored,)):
-                return self.hooks.compute(context=self._told(context), **offered)
+            return super().call(hook, at, **offered)
         except NotScored as outcome:
             return outcome
 
-    def _told(self, context: MetricContext) -> MetricContext:
+    def _prepared_context(self, context: MetricContext) -> MetricContext:
         return context._replace(prepared=self.prepared)
 
     def score_examples(
@@ -174,9 +163,9 @@ class BoundMetric(Bound, MetricAttributes):
             raised.
         """
         function: Callable[..., Any] = getattr(self.plugin, hook)
-        told = self._told(context)
+        prepared = self._prepared_context(context)
         arguments = [
-            repeat(told, rows) if name == "context" else columns[name]()
+            repeat(prepared, rows) if name == "context" else columns[name]()
             for name in self.arguments_of(hook)
         ]
         # without an argument, it is the number of calls that ends them
@@ -209,8 +198,8 @@ class BoundMetric(Bound, MetricAttributes):
             context: What else the metric knows.
         """
         plugin: Any = self.plugin
-        told: Callable[[], Any] = partial(self._told, context)
-        offered = {**columns, "context": told}
+        prepared: Callable[[], Any] = partial(self._prepared_context, context)
+        offered = {**columns, "context": prepared}
         arguments = [offered[name]() for name in self.arguments_of("score_batch")]
         try:
             return plugin.score_batch(*arguments)
@@ -218,36 +207,6 @@ class BoundMetric(Bound, MetricAttributes):
             return outcome
         except hook_failures() as error:
             return Failed(error)
-
-    def statistics(self, batch: pl.DataFrame, context: MetricContext) -> Any:
-        """Return columns that add up over examples, unchecked.
-
-        Args:
-            batch: The examples.
-            context: What else the metric knows.
-
-        Raises:
-            MetricError: The metric failed.
-        """
-        with self.guard("statistics"):
-            return self.hooks.statistics(batch=batch, context=self._told(context))
-
-    def finalize(self, sums: Any, context: MetricContext) -> Any:
-        """Return scores of sums, unchecked; also `NotScored` that was raised.
-
-        Args:
-            sums: Sums by group and key; those of one group by name with
-                `example_statistics`.
-            context: What else the metric knows.
-
-        Raises:
-            MetricError: The metric failed.
-        """
-        try:
-            with self.guard("finalize", passes=(NotScored,)):
-                return self.hooks.finalize(sums=sums, context=self._told(context))
-        except NotScored as outcome:
-            return outcome
 
     @property
     def finalizes_counts(self) -> bool:
@@ -263,23 +222,6 @@ class BoundMetric(Bound, MetricAttributes):
             layer for layer in layers if {"finalize", "finalize_counts"} & layer.keys()
         )
         return "finalize_counts" in first
-
-    def finalize_counts(
-        self, counts: Any, cells: pl.DataFrame, context: MetricContext
-    ) -> Any:
-        """Return values of the counts of samples by score, unchecked.
-
-        Args:
-            counts: The counts, of shape (samples, cells).
-            cells: The keys of each cell.
-            context: What else the metric knows.
-
-        Raises:
-            MetricError: The metric failed.
-        """
-        told = self._told(context)
-        with self.guard("finalize_counts"):
-            return self.hooks.finalize_counts(counts=counts, cells=cells, context=told)
 
 
 def _alone(function: Callable[..., Any]) -> Callable[[int], Any]:

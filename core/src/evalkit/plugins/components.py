@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from evalkit.base.names import normalise_distribution
@@ -27,6 +27,37 @@ AS_PYTHON = "given as a file of Python"
 
 WITHOUT_PLUGIN = (AS_FILE, AS_ROWS)
 """The same of data that no plugin loads."""
+
+
+NAME_RULE = (
+    "not a legal name (lower-case letters, digits and single dashes, at most 62 "
+    "characters)"
+)
+
+_OBJECT = re.compile(r"([\w.]+)\s*(?::\s*([\w.]+)\s*)?(?:\[.*\]\s*)?")
+
+
+def value_problem(value: str) -> str:
+    """Say what is wrong with the value of an entry point.
+
+    Args:
+        value: The text behind the `=`.
+
+    Returns:
+        A clause for an error message; "" for a value that can be imported.
+    """
+    match = _OBJECT.fullmatch(value)
+    if match and all(
+        part.isidentifier() for group in match.groups("_") for part in group.split(".")
+    ):
+        return ""
+    return f"its entry point {value!r} is not of the form package.module:object"
+
+
+def required_distribution(requirement: str) -> str:
+    """Return the normalised name of the distribution that a `Requires-Dist` names."""
+    name = re.match(r"[a-z0-9][-_.a-z0-9]*", requirement, re.IGNORECASE)
+    return normalise_distribution(name[0]) if name else ""
 
 
 class Component(NamedTuple):
@@ -70,18 +101,6 @@ class Component(NamedTuple):
         """Id, distribution and version, as error messages give them."""
         version = "" if self.version == NO_VERSION else f" {self.version}"
         return f"{self.id} ({self.distribution}{version})"
-
-
-def is_same_object(component: Component, value: str) -> bool:
-    """Tell whether a plugin in a file is an object in a file, however that is named.
-
-    Args:
-        component: The plugin.
-        value: `FILE.py:OBJECT`.
-    """
-    return component.is_local and (
-        Path(component.value).resolve() == Path(value).resolve()
-    )
 
 
 class DiscoveryProblem(NamedTuple):

@@ -1,39 +1,21 @@
-"""Checks that an object keeps the contract of its kind.
-
-pluggy refuses a hook that takes an argument its spec does not have. Checked here is
-what pluggy lets pass: keyword-only and variadic arguments, missing and misspelt hooks.
-"""
+"""Checks that an object keeps the contract of its kind."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
-from inspect import get_annotations
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from evalkit.plugins.kinds import all_kinds, kind_named
-
-
-def hook_names(kind: str) -> list[str]:
-    """Return the names of the hooks of a kind."""
-    return [*kind_named(kind).hooks]
+from evalkit.plugins.kinds import Kind, all_kinds, kind_named
 
 
 def implemented_hooks(kind: str, plugin: object) -> list[str]:
     """Return the names of the hooks that a plugin implements as methods."""
-    return [name for name in hook_names(kind) if implements(kind, plugin, name)]
+    return [name for name in kind_named(kind).hooks if _is_method(plugin, name)]
 
 
-def implements(kind: str, plugin: object, name: str) -> bool:
-    """Tell whether a name is a hook that a plugin implements as a method.
-
-    Args:
-        kind: The kind of the plugin.
-        plugin: The object.
-        name: Any name.
-    """
-    is_hook = name in kind_named(kind).hooks
-    return is_hook and inspect.isroutine(inspect.getattr_static(plugin, name, None))
+def _is_method(plugin: object, name: str) -> bool:
+    return inspect.isroutine(inspect.getattr_static(plugin, name, None))
 
 
 def hook_problems(kind: str, plugin: object) -> Iterator[str]:
@@ -48,32 +30,25 @@ def hook_problems(kind: str, plugin: object) -> Iterator[str]:
     """
     contract = kind_named(kind)
     implemented = implemented_hooks(kind, plugin)
-    misspelt = [*_misspelt(kind, plugin)]
+    misspelt = [*_misspelt(contract, plugin)]
     yield from misspelt
-    yield from _values_named_like_hooks(kind, plugin)
-    needed = {name for way in contract.ways for name in way}
+    yield from _values_named_like_hooks(contract, plugin)
     for name in implemented:
-        function = getattr(plugin, name)
-        problems = [
-            *_argument_problems(contract.spec, name, function),
-            *_lacks_self(contract.spec, name, plugin),
-        ]
-        yield from problems
-        if problems and name not in needed:
-            yield f"a method of your own is called _{name}"
-        is_awaited = name in contract.awaited
-        if (inspect.iscoroutinefunction(function) and not is_awaited) or (
-            kind == "observers" and inspect.isgeneratorfunction(function)
-        ):
-            yield f"{name}: nobody awaits or iterates it; write a plain function"
+        yield from _method_problems(contract, plugin, name)
     if kind == "observers" and not implemented and not misspelt:
         yield (
-            f"an observer must implement one of {', '.join(hook_names(kind))}; this "
+            f"an observer must implement one of {', '.join(contract.hooks)}; this "
             f"is {with_article(type(plugin).__name__)}"
         )
+    yield from _way_problems(contract, plugin, implemented)
+
+
+def _way_problems(
+    contract: Kind, plugin: object, implemented: Sequence[str]
+) -> Iterator[str]:
     ways = [way for way in contract.ways if way[0] in implemented]
     if contract.ways and not ways:
-        yield _missing_hooks(kind, plugin)
+        yield _missing_hooks(contract, plugin)
     for way in ways:
         for name in way:
             if name not in implemented:
@@ -86,30 +61,52 @@ def hook_problems(kind: str, plugin: object) -> Iterator[str]:
         )
 
 
-def _values_named_like_hooks(kind: str, plugin: object) -> Iterator[str]:
-    contract = kind_named(kind)
-    word = with_article(contract.word)
+def _method_problems(contract: Kind, plugin: object, name: str) -> Iterator[str]:
+    function = getattr(plugin, name)
+    problems = [
+        *_argument_problems(contract.spec, name, function),
+        *_lacks_self(contract.spec, name, plugin),
+    ]
+    yield from problems
+    if problems and name not in {each for way in contract.ways for each in way}:
+        yield f"a method of your own is called _{name}"
+    is_awaited = name in contract.awaited
+    if (inspect.iscoroutinefunction(function) and not is_awaited) or (
+        contract.name == "observers" and inspect.isgeneratorfunction(function)
+    ):
+        yield f"{name}: nobody awaits or iterates it; write a plain function"
+    options = getattr(function, "evalkit_impl", None) or {}
+    if options.get("wrapper") or options.get("hookwrapper"):
+        yield f"{name}: wrappers are not supported"
+
+
+def _values_named_like_hooks(contract: Kind, plugin: object) -> Iterator[str]:
     for name in sorted({*contract.hooks} - {*contract.declarable}):
         value = inspect.getattr_static(plugin, name, None)
         if value is not None and not inspect.isroutine(value):
             yield (
-                f"its attribute {name!r} has the name of a hook of {word}, and is no "
-                f"method; an attribute of your own is called _{name}"
+                f"its attribute {name!r} has the name of a hook of "
+                f"{with_article(contract.word)}, and is no method; an attribute of "
+                f"your own is called _{name}"
             )
 
 
-def _missing_hooks(kind: str, plugin: object) -> str:
-    contract = kind_named(kind)
+def _missing_hooks(contract: Kind, plugin: object) -> str:
     wanted = " or ".join(" and ".join(way) for way in contract.ways)
-    message = f"{with_article(contract.word)} must implement {wanted}"
+    this = type(plugin).__name__
     for other in all_kinds():
         if other is contract or other.load is not None:
             continue
+        implemented = {*implemented_hooks(other.name, plugin)}
         if isinstance(plugin, other.base) or any(
-            set(way) <= set(implemented_hooks(other.name, plugin)) for way in other.ways
+            {*way} <= implemented for way in other.ways
         ):
-            return f"{message}; this is {with_article(other.word)}"
-    return f"{message}; this is {with_article(type(plugin).__name__)}"
+            this = other.word
+            break
+    return (
+        f"{with_article(contract.word)} must implement {wanted}; this is "
+        f"{with_article(this)}"
+    )
 
 
 def with_article(word: str) -> str:
@@ -162,30 +159,26 @@ def _lacks_self(spec: type, name: str, plugin: object) -> Iterator[str]:
         )
 
 
-def _misspelt(kind: str, plugin: object) -> Iterator[str]:
-    contract, hooks = kind_named(kind), hook_names(kind)
-    known = [*get_annotations(contract.attributes), "Parameters"]
-    legal = {*hooks, *known, "parameters", *dir(contract.base)}
+def _misspelt(contract: Kind, plugin: object) -> Iterator[str]:
+    hooks, base = contract.hooks, contract.base
+    known = [*inspect.get_annotations(contract.attributes), "Parameters"]
+    legal = {*hooks, *known, "parameters", *dir(base)}
     for name in dir(plugin):
         if name.startswith("_") or name in legal:
             continue
-        is_method = inspect.isroutine(inspect.getattr_static(plugin, name, None))
+        is_method = _is_method(plugin, name)
         for meant in hooks if is_method else known:
             if not is_one_edit_away(name, meant):
                 continue
             if is_method:
                 yield f"its method {name!r} is no hook; did you mean {meant!r}?"
-            elif not _sets(plugin, meant, contract.base):
+            elif inspect.getattr_static(plugin, meant, None) is (
+                inspect.getattr_static(base, meant, None)
+            ):
                 yield (
                     f"its attribute {name!r} is read by nothing; did you mean "
                     f"{meant!r}? Names of your own begin with an underscore"
                 )
-
-
-def _sets(plugin: object, attribute: str, base: type) -> bool:
-    """Tell whether a plugin itself says something about an attribute."""
-    value = inspect.getattr_static(plugin, attribute, None)
-    return value is not inspect.getattr_static(base, attribute, None)
 
 
 def is_one_edit_away(word: str, other: str) -> bool:
@@ -201,22 +194,15 @@ def is_one_edit_away(word: str, other: str) -> bool:
         True for words that are equal or one edit apart.
     """
     first, second = (text.lower().replace("_", "") for text in (word, other))
-    if len(first) > len(second):
-        first, second = second, first
-    if len(second) - len(first) > 1:
-        return False
-    start = next(
-        (
-            i
-            for i, pair in enumerate(zip(first, second, strict=False))
-            if len({*pair}) > 1
-        ),
-        len(first),
-    )
-    rest_first, rest_second = first[start:], second[start:]
-    if len(first) < len(second):
-        return rest_first == rest_second[1:]
-    swapped = rest_first[:2] == rest_second[1::-1] if len(rest_first) > 1 else False
-    return rest_first[1:] == rest_second[1:] or (
-        swapped and rest_first[2:] == rest_second[2:]
+    if len(first) != len(second):
+        short, long = sorted((first, second), key=len)
+        return any(short == long[:i] + long[i + 1 :] for i in range(len(long)))
+    places = [
+        i for i, pair in enumerate(zip(first, second, strict=True)) if len({*pair}) > 1
+    ]
+    is_swap = len(places) == 2 and places[1] == places[0] + 1
+    return len(places) < 2 or (
+        is_swap
+        and first[places[0]] == second[places[1]]
+        and first[places[1]] == second[places[0]]
     )

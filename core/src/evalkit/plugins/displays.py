@@ -11,7 +11,7 @@ from typing import Any
 
 from evalkit.base.failures import located
 from evalkit.errors import PluginError
-from evalkit.plugins.added_names import added_name
+from evalkit.plugins.importing import added_name
 
 
 def html_of(name: str, value: Any, plain: str) -> str:

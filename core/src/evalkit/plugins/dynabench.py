@@ -43,15 +43,15 @@ class BaseTaskIO(TaskIO):
     Parameters = None  # type: ignore[assignment]
     Output = _Response
     perf_metric = "accuracy"
-    example: Mapping[str, Any]
 
     def __init__(
         self, data: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
     ) -> None:
         inputs = [data] if isinstance(data, Mapping) else list(data or ())
-        self.example = dict(inputs[0]) if inputs else {"uid": "example"}
-        self.data: Any = data if data is not None else self.example
-        keys = dict.fromkeys(("uid", *self.example))
+        example = dict(inputs[0]) if inputs else {"uid": "example"}
+        vars(self)["example"] = example
+        self.data: Any = data if data is not None else example
+        keys = dict.fromkeys(("uid", *example))
         fields: dict[str, Any] = {key: (Any, ...) for key in keys}
         self.Input = create_model("Input", __base__=_AnyRow, **fields)
         verify = getattr(self, "verify_response", None)

@@ -1,15 +1,29 @@
-"""Imports the object that an entry point names; nothing heavy is imported for it."""
+"""Imports the object that an entry point names; nothing heavy is imported for it.
+
+Beside plugins, distributions add names to the module `evalkit` (group `evalkit.names`)
+and say that they obey attributes of plugins (group `evalkit.attributes`).
+"""
 
 from __future__ import annotations
 
 import importlib.metadata
+from collections.abc import Callable
+from typing import Any
 
 from evalkit.base import json_text as json_text  # before any plugin can replace it
 from evalkit.base.failures import hook_failures, located
-from evalkit.errors import PluginLoadError
-from evalkit.plugins.components import Component
-from evalkit.plugins.discovery import value_problem
-from evalkit.plugins.local_files import object_in_file
+from evalkit.errors import PluginContractError, PluginLoadError
+from evalkit.plugins.components import (
+    ATTRIBUTES,
+    NAMES,
+    Component,
+    required_distribution,
+    value_problem,
+)
+from evalkit.plugins.discovery import find_components, installed_version
+from evalkit.plugins.local_plugins import object_in_file
+
+_CORE = "evalkit-core"
 
 
 def import_component(component: Component) -> object:
@@ -27,6 +41,7 @@ def import_component(component: Component) -> object:
     if component.is_local:
         return object_in_file(component.value)
     problem = component.problem or value_problem(component.value)
+    problem = problem or _core_problem(component)
     if problem:
         raise PluginLoadError(f"{component.origin}: {problem}")
     entry_point = importlib.metadata.EntryPoint(
@@ -37,6 +52,33 @@ def import_component(component: Component) -> object:
     except hook_failures() as error:
         raise load_error(component, f"importing {component.value}", error) from error
     return loaded
+
+
+def _core_problem(component: Component) -> str:
+    """Say why the distribution is not for the core that is running; "" if it is."""
+    texts = [
+        text for text in component.requires if required_distribution(text) == _CORE
+    ]
+    if not texts:
+        return ""
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    running = installed_version(_CORE)
+    for text in texts:
+        try:
+            requirement = Requirement(text)
+        except InvalidRequirement as error:
+            reason = str(error).partition("\n")[0]
+            return f"its requirement {text!r} cannot be read: {reason}"
+        marker = requirement.marker
+        if marker is not None and not marker.evaluate({"extra": ""}):
+            continue
+        if not requirement.specifier.contains(running, prereleases=True):
+            return (
+                f"it requires {text!r}, but {_CORE} {running} is running; upgrade the "
+                f"plugin or {_CORE}, whichever is older"
+            )
+    return ""
 
 
 def load_error(
@@ -52,14 +94,79 @@ def load_error(
     Returns:
         An error that names the component; chain it with `from`.
     """
-    lacks = f"has no attribute '{component.value.rpartition(':')[2]}'"
-    from difflib import get_close_matches
-
     hint = ""
+    lacks = f"has no attribute '{component.value.rpartition(':')[2]}'"
     if isinstance(error, AttributeError) and lacks in str(error):
+        from difflib import get_close_matches
+
         near = get_close_matches(str(error.name), dir(error.obj), n=1)
         hint = "; the entry point must name what the module defines"
         hint += f": did you mean {near[0]}?" if near else ""
     return PluginLoadError(
         f"{component.origin}: {step} failed with {located(error)}{hint}"
     )
+
+
+def added_name(name: str) -> object:
+    """Import what an installed distribution adds to `evalkit` under a name.
+
+    Args:
+        name: The name.
+
+    Raises:
+        AttributeError: No distribution adds it.
+        UnknownPluginError: Several do.
+        PluginLoadError: Importing it failed.
+    """
+    catalog = find_components()
+    component = catalog.extension(NAMES, name)
+    if component is None:
+        owner = catalog.known_owner(f"{NAMES}/{name}")
+        hint = f". Install {owner}" if owner else ""
+        raise AttributeError(f"module 'evalkit' has no attribute {name!r}{hint}")
+    return import_component(component)
+
+
+def find_owner(kind: str, attribute: str) -> Callable[..., Any] | None:
+    """Load the function of the distribution that obeys an attribute.
+
+    Args:
+        kind: The kind that has the attribute, such as `tasks`.
+        attribute: Its name.
+
+    Returns:
+        What the entry point `KIND.ATTRIBUTE` names; None if nobody declares it.
+
+    Raises:
+        UnknownPluginError: Several distributions declare it.
+        PluginLoadError: It cannot be imported.
+    """
+    component = find_components().extension(ATTRIBUTES, f"{kind}.{attribute}")
+    if component is None:
+        return None
+    owner: Any = import_component(component)
+    return owner  # type: ignore[no-any-return]
+
+
+def require_owner(component: Component, attribute: str) -> Callable[..., Any]:
+    """Load the function that obeys an attribute which a plugin sets.
+
+    Args:
+        component: The plugin.
+        attribute: Name of the attribute.
+
+    Raises:
+        PluginContractError: No installed distribution obeys the attribute.
+        UnknownPluginError: Several do.
+        PluginLoadError: The function cannot be imported.
+    """
+    owner = find_owner(component.kind, attribute)
+    if owner is None:
+        name = f"{component.kind}.{attribute}"
+        known = find_components().known_owner(f"{ATTRIBUTES}/{name}")
+        install = known or f"one that declares {name} in evalkit.{ATTRIBUTES}"
+        raise PluginContractError(
+            f"{component.origin}: no installed distribution obeys its attribute "
+            f"{attribute!r}. Install {install}"
+        )
+    return owner

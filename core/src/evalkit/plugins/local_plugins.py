@@ -1,20 +1,29 @@
-"""Plugins of files that a command was given, or that a project declares.
+"""Plugins in files of Python that no package holds: `FILE.py:OBJECT`.
 
-Reading what a project declares runs nothing of it: a file of Python runs when a user
-names it, or one of its plugins.
+A user names one, gives a file to a command, or declares plugins in a `pyproject.toml`.
+Reading a declaration runs nothing: a file of Python runs when a user names it, or one
+of its plugins.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
+from evalkit.base.failures import hook_failures, located
 from evalkit.base.names import is_component_name, is_python_file
+from evalkit.base.violations import shorten
+from evalkit.errors import PluginContractError, PluginLoadError
 from evalkit.plugins.components import (
     AS_PYTHON,
+    NAME_RULE,
     NO_VERSION,
     Catalog,
     Component,
@@ -23,6 +32,9 @@ from evalkit.plugins.components import (
 
 DECLARED = "declared in"
 """How the summary of a plugin begins that a `pyproject.toml` declares."""
+
+RAN = "__evalkit_ran__"
+"""Name in a module of a file that no package holds: the bytes that ran."""
 
 _TABLE = "tool.evalkit.plugins"
 _MAY_DECLARE = re.compile(rb"\bevalkit[\"']?\s*(?:\]|=|\.\s*[\"']?plugins)")
@@ -67,16 +79,13 @@ def local_plugins(
     Returns:
         The components, and what is wrong with the declarations.
     """
-    declared: list[Component] = []
-    problems: list[DiscoveryProblem] = []
     path = _project_file()
-    if path is not None:
-        for found in _declared_in(path, kinds):
-            if isinstance(found, Component):
-                declared.append(found)
-            else:
-                problems.append(DiscoveryProblem(str(path), found))
-    return [*_given, *declared], problems
+    declared = [] if path is None else [*_declared_in(path, kinds)]
+    problems = [
+        DiscoveryProblem(str(path), each) for each in declared if isinstance(each, str)
+    ]
+    components = [each for each in declared if isinstance(each, Component)]
+    return [*_given, *components], problems
 
 
 def with_local_plugins(
@@ -84,15 +93,15 @@ def with_local_plugins(
     local: Sequence[Component],
     refusal: Callable[[Component], str],
 ) -> Catalog:
-    """Add to what is installed what has no package.
+    """Add plugins without a package to what is installed.
 
     Args:
         catalog: What is installed.
-        local: What has no package.
-        refusal: Says why a plugin is hidden; "" where it is not.
+        local: Plugins without a package.
+        refusal: Says why a plugin is hidden; "" if it is not.
 
     Returns:
-        The catalog. What is hidden is withheld, and a declared plugin that is called
+        The catalog. A hidden plugin is withheld, and a declared plugin that is called
         like another one.
     """
     if not local:
@@ -101,18 +110,17 @@ def with_local_plugins(
     owners = {each.id: each for each in catalog.components}
     added, withheld = [], []
     for each in local:
-        hidden = refusal(each)
-        if hidden:
-            withheld.append(each._replace(problem=hidden))
-            continue
-        owner = owners.setdefault(each.id, each)
-        if owner is each:
+        problem = refusal(each)
+        owner = each if problem else owners.setdefault(each.id, each)
+        if owner is not each:
+            problem = f"{owner.origin} is called so: give it another name"
+            place = each.summary.removeprefix(f"{DECLARED} ")
+            message = f"{each.id}, {each.value}: {problem}"
+            problems.append(DiscoveryProblem(place, message))
+        if problem:
+            withheld.append(each._replace(problem=problem))
+        else:
             added.append(each)
-            continue
-        rule = f"{owner.origin} is called so: give it another name"
-        withheld.append(each._replace(problem=rule))
-        place = each.summary.removeprefix(f"{DECLARED} ")
-        problems.append(DiscoveryProblem(place, f"{each.id}, {each.value}: {rule}"))
     components = [*catalog.components, *added]
     return catalog._replace(
         components=tuple(sorted(components, key=lambda one: (*one[:2], one[3]))),
@@ -136,8 +144,8 @@ def _project_file() -> Path | None:
         number for number, each in enumerate(folders) if os.path.lexists(each / ".git")
     ]
     within = folders[: roots[0] + 1] if roots else [here]
-    found = (each / "pyproject.toml" for each in within)
-    return next((path for path in found if path.is_file()), None)
+    files = (each / "pyproject.toml" for each in within)
+    return next((path for path in files if path.is_file()), None)
 
 
 def _declared_in(path: Path, kinds: Sequence[str]) -> Iterator[Component | str]:
@@ -166,21 +174,131 @@ def _declared_in(path: Path, kinds: Sequence[str]) -> Iterator[Component | str]:
             yield f"[{_TABLE}] has {kind!r}, which is no table of one of {known}"
             continue
         for name, value in names.items():
-            yield _component(path, kind, name, value)
+            yield _declared(path, kind, name, value)
 
 
-def _component(path: Path, kind: str, name: str, value: object) -> Component | str:
+def _declared(path: Path, kind: str, name: str, value: object) -> Component | str:
     if not is_component_name(name):
-        return (
-            f"{kind}/{name}: not a legal name (lower-case letters, digits and single "
-            "dashes, at most 62 characters)"
-        )
+        return f"{kind}/{name}: {NAME_RULE}"
     if not isinstance(value, str) or not is_python_file(value):
         return f"{kind}/{name}: must be a text FILE.py:OBJECT, is {value!r}"
-    # from its own folder; short where that is this one
-    place = str(path.parent / value)
-    if path.parent == Path.cwd():
-        place = str(Path(value))
-    return Component(
-        kind, name, place, AS_PYTHON, NO_VERSION, summary=f"{DECLARED} {path}"
-    )
+    # from its own folder; short if that is this one
+    place = value if path.parent == Path.cwd() else path.parent / value
+    summary = f"{DECLARED} {path}"
+    return Component(kind, name, str(Path(place)), AS_PYTHON, NO_VERSION, summary)
+
+
+def component_of_file(kind: str, name: str, catalog: Catalog) -> Component:
+    """Return the component that an object in a file stands for.
+
+    The file is run, which the user named.
+
+    Args:
+        kind: Its kind.
+        name: `FILE.py:OBJECT`.
+        catalog: What is installed, whose names it must not have; the same
+            object in the same file is no other.
+
+    Raises:
+        PluginLoadError: The file cannot be run, or has no such object.
+        PluginContractError: The object's name is illegal, or is that of an installed
+            plugin.
+    """
+    own = name_of(object_in_file(name))
+    component = Component(kind, own, name, AS_PYTHON, NO_VERSION)
+    for each in catalog.of_kind(kind):
+        is_same = each.is_local and Path(each.value).resolve() == Path(name).resolve()
+        if each.name == own and not is_same:
+            other = each.origin + (f", in {each.value}" if each.is_local else "")
+            raise PluginContractError(
+                f"{component.origin}, in {name}, would be called like {other}: give it "
+                "another name"
+            )
+    return component
+
+
+def name_of(what: Any) -> str:
+    """Return the name of a plugin that was passed as a Python object.
+
+    Args:
+        what: A class, an instance, or a function `get_<name>`.
+
+    Returns:
+        Its `name`, or the name of the class or function in lower case with dashes.
+
+    Raises:
+        PluginContractError: The name is illegal.
+    """
+    try:
+        own = getattr(what, "name", None)
+    except hook_failures() as error:
+        raise PluginLoadError(
+            f"{shorten(what)}: its name failed with {located(error)}"
+        ) from error
+    if not isinstance(own, str):
+        own = str(getattr(what, "__name__", type(what).__name__))
+        own = own.removeprefix("get_").replace("_", "-")
+        own = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", own).strip("-").lower()
+    if not is_component_name(own):
+        raise PluginContractError(f"{own!r} is not a legal name for a plugin")
+    return own
+
+
+def object_in_file(name: str) -> object:
+    """Run a file, and return an object of it.
+
+    Args:
+        name: `FILE.py:OBJECT`.
+
+    Raises:
+        PluginLoadError: The file cannot be run, or has no such object.
+    """
+    file, _, attribute = name.rpartition(":")
+    module = run_file(Path(file))
+    found: object = getattr(module, attribute, None)
+    if found is None:
+        public = ", ".join(
+            each
+            for each, value in vars(module).items()
+            if not each.startswith("_")
+            and getattr(value, "__module__", None) == module.__name__
+        )
+        raise PluginLoadError(
+            f"{file}: there is no {attribute!r} in it; it has {public or 'nothing'}"
+        )
+    return found
+
+
+def run_file(path: Path) -> ModuleType:
+    """Run a file of Python, once unless it has changed, and return its module.
+
+    Args:
+        path: The file.
+
+    Raises:
+        PluginLoadError: It cannot be run.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise PluginLoadError(
+            f"{path}: cannot be read: {error.strerror or error}"
+        ) from None
+    digest = hashlib.sha256(str(path.resolve()).encode() + content).hexdigest()[:12]
+    name = f"evalkit_file_{digest}"
+    known = sys.modules.get(name)
+    if known is not None:
+        return known
+    module = ModuleType(name)
+    module.__file__ = str(path.resolve())
+    vars(module)[RAN] = content  # another text may stand there by the end of a run
+    sys.modules[name] = module  # where dataclasses and pickle look it up
+    try:
+        # these bytes, and no byte code that may be of others
+        exec(compile(content, module.__file__, "exec"), vars(module))
+    except hook_failures() as error:
+        del sys.modules[name]
+        raise PluginLoadError(f"{path}: running it failed with {located(error)}") from (
+            error
+        )
+    return module

@@ -51,7 +51,8 @@ class Observers:
         """
         for observer in self._observers:
             try:
-                observer.tell(hook, copy.deepcopy(values))
+                if observer.has(hook):
+                    observer.call(hook, **copy.deepcopy(values))
             except PluginError as error:
                 log_failure(error)
                 self.warnings.append(str(error))

@@ -1,12 +1,16 @@
-"""Identifies a run by what went into it."""
+"""Identifies a run by what went into it.
+
+A plugin is its distribution, its version and the SHA-256 of the files of its package.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
+import os
 import platform
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,20 +20,10 @@ from evalkit.base.json_text import dumps
 from evalkit.base.violations import shorten
 from evalkit.errors import PluginError
 from evalkit.plugins.bound import Bound, BoundMetric
-from evalkit.plugins.components import NO_VERSION
+from evalkit.plugins.discovery import installed_version
 from evalkit.plugins.functions import FunctionMetric
-from evalkit.plugins.metadata import installed_header, required_distribution
-from evalkit.plugins.source_files import hash_files, source_files, source_hash
+from evalkit.plugins.local_plugins import RAN
 from evalkit.plugins.sources import sha256_of
-
-NO_SCORES = (
-    *("__init__.py", "catalog.py", "reporting.py"),
-    "plugins/displays.py",
-    *("runs/finding.py", "runs/listing.py", "runs/moments.py"),
-    *("runs/summaries.py", "runs/tag_scores.py", "runs/views.py"),
-    "workflows/validation.py",
-)
-"""Rooms and modules of core that compute nothing that a run holds."""
 
 
 def run_id_of(inputs: Mapping[str, Any]) -> str:
@@ -52,25 +46,89 @@ def describe_component(bound: Bound) -> dict[str, Any]:
         bound: The component.
 
     Returns:
-        Its id, distribution, version, parameters, a hash of its package's source, what
-        else it depends on, and whether it is deterministic.
+        Its id, distribution, version, parameters and the hash of its package; further
+        resources that it depends on; and whether it is deterministic.
 
     Raises:
         PluginError: A metric cannot say what it depends on.
     """
-    component = bound.component
-    further: dict[str, Any] = {"resources": bound.resources, "deterministic": True}
-    if isinstance(bound, BoundMetric):
-        further["resources"] = metric_resources(bound)
-        further["deterministic"] = bound.deterministic
+    component, plugin = bound.component, bound.plugin
+    written = plugin.function if isinstance(plugin, FunctionMetric) else type(plugin)
     return {
         "id": component.id,
         "distribution": component.distribution,
         "version": component.version,
         "parameters": dict(bound.changed_parameters),
-        "source_sha256": source_hash(_module_of(bound)),
-        **further,
+        "source_sha256": source_hash(str(written.__module__)),
+        "resources": metric_resources(bound)
+        if isinstance(bound, BoundMetric)
+        else parameter_files(bound),
+        "deterministic": not isinstance(bound, BoundMetric) or bound.deterministic,
     }
+
+
+def describe_core() -> dict[str, Any]:
+    """Return the version of evalkit-core and the hash of its files."""
+    return {
+        "version": installed_version("evalkit-core"),
+        "source_sha256": source_hash("evalkit"),
+    }
+
+
+def source_hash(module: str) -> str | None:
+    """Hash the files of the outermost package that a module belongs to.
+
+    Args:
+        module: Full name of the module.
+
+    Returns:
+        SHA-256 over the names and contents of its files, without byte code; None if
+        there are none, as for code typed into an interpreter.
+    """
+    parts = module.split(".")
+    names = [".".join(parts[: count + 1]) for count in range(len(parts))]
+    origins = (getattr(sys.modules.get(name), "__file__", None) for name in names)
+    origin = next(filter(None, origins), None)  # a namespace package has none
+    if origin is None or not Path(origin).is_file():  # as for `<stdin>`
+        return None
+    path = Path(origin)
+    ran = getattr(sys.modules.get(module), RAN, None)
+    if isinstance(ran, bytes):
+        return hashlib.sha256(path.name.encode() + b"\0" + ran + b"\0").hexdigest()
+    if path.name == "__init__.py":
+        return hash_folder(path.parent)
+    return _hash_files((_listed(path.name, path),))
+
+
+def hash_folder(folder: Path) -> str:
+    """Return the SHA-256 over the names and contents of a folder's files.
+
+    Args:
+        folder: The folder; byte code in it does not count.
+    """
+    found = []
+    # as texts: to make and sort a Path for each takes longer than reading the files
+    for root, _, names in os.walk(folder):
+        within = os.path.relpath(root, folder)
+        prefix = "" if within == "." else f"{within}/".replace(os.sep, "/")
+        found += [f"{prefix}{name}" for name in names if not name.endswith(".pyc")]
+    found.sort(key=lambda name: name.split("/"))
+    return _hash_files(tuple(_listed(name, folder / name) for name in found))
+
+
+def _listed(name: str, path: Path) -> tuple[str, str, int, int, int]:
+    """Return a file with what differs after it was changed: two times and its size."""
+    state = path.stat()
+    return name, str(path), state.st_mtime_ns, state.st_ctime_ns, state.st_size
+
+
+@lru_cache(maxsize=128)
+def _hash_files(files: tuple[tuple[str, str, int, int, int], ...]) -> str:
+    """Read files once while they stay as they are, not for each evaluation."""
+    digest = hashlib.sha256()
+    for name, path, *_ in files:
+        digest.update(name.encode() + b"\0" + Path(path).read_bytes() + b"\0")
+    return digest.hexdigest()
 
 
 def metric_resources(metric: BoundMetric) -> dict[str, str]:
@@ -82,28 +140,23 @@ def metric_resources(metric: BoundMetric) -> dict[str, str]:
         metric: The metric.
 
     Returns:
-        By name, a SHA-256 of each file or folder that it names, of the data files in
-        its package and of files that parameters name; or the text that it gives.
+        By name, a SHA-256 of each file or folder that it names, or the text that it
+        gives; and of files that parameters name.
 
     Raises:
-        PluginError: What it names is no resource, or cannot be read.
+        PluginError: It names something that is not a resource or cannot be read.
     """
     known: dict[str, str] | None = metric.computed.get("resources")
     if known is not None:
         return known
-    found = data_files(metric)
     where = f"{metric.component.origin}: resources"
     named = metric.name_resources()
     if not isinstance(named, Mapping):
         raise PluginError(f"{where} must return a dict, returned {shorten(named)}")
+    resources = parameter_files(metric)
     for name, value in named.items():
-        if str(name) in found:
-            raise PluginError(
-                f"{where}: {str(name)!r} is the name of another one, such as a file of "
-                "the package, which is known anyway"
-            )
         try:
-            found[str(name)] = _identified(value)
+            resources[str(name)] = _identify(value)
         except OSError as error:
             why = error.strerror or str(error)
             raise PluginError(
@@ -111,94 +164,32 @@ def metric_resources(metric: BoundMetric) -> dict[str, str]:
             ) from error
         except TypeError as error:
             raise PluginError(f"{where}: {name!r} is {error}") from error
-    known = metric.computed["resources"] = dict(sorted(found.items()))
+    known = metric.computed["resources"] = dict(sorted(resources.items()))
     return known
 
 
-def _identified(value: Any) -> str:
+def _identify(value: Any) -> str:
     """Identify a resource.
 
     Raises:
         OSError: It cannot be read.
-        TypeError: It is none.
+        TypeError: It is not a resource.
     """
     if isinstance(value, Path) and value.is_dir():
-        files = sorted(file for file in value.rglob("*") if file.is_file())
-        return hash_files({file.relative_to(value).as_posix(): file for file in files})
+        return hash_folder(value)
     if isinstance(value, Path):
         if value.exists() and not value.is_file():
             raise TypeError(f"{value}, which is neither a file nor a folder")
         return sha256_of(value)
     if isinstance(value, ModuleType):
-        found = source_hash(value.__name__)
-        if found is None:
+        digest = source_hash(value.__name__)
+        if digest is None:
             raise TypeError(f"{value.__name__!r}, a module without files")
-        return found
+        return digest
     if isinstance(value, str):
         return value
     kinds = "pathlib.Path, a module or a text"
     raise TypeError(f"{shorten(value)}, which is no {kinds}")
-
-
-def describe_core() -> dict[str, Any]:
-    """Describe what computes the numbers of all metrics.
-
-    Returns:
-        The version, and a hash of the source of each room. What only asks for scores,
-        compares or shows them is left out, so that a change there gives no run another
-        id.
-    """
-    rooms: dict[str, dict[str, Path]] = {}
-    left_out = tuple(f"{each}/" for each in NO_SCORES)
-    for name, file in source_files("evalkit").items():
-        if not f"{name}/".startswith(left_out):
-            room = name.partition("/")[0].removesuffix(".py")
-            rooms.setdefault(room, {})[name] = file
-    return {
-        "version": installed_header("evalkit-core").version,
-        "source_sha256": {room: hash_files(rooms[room]) for room in sorted(rooms)},
-    }
-
-
-def _module_of(bound: Bound) -> str:
-    plugin = bound.plugin
-    written = plugin.function if isinstance(plugin, FunctionMetric) else type(plugin)
-    return str(written.__module__)
-
-
-def resources_of(bound: Bound) -> dict[str, str | None]:
-    """Identify what a component depends on beside its own code.
-
-    Args:
-        bound: The component.
-
-    Returns:
-        The version of each distribution that its own requires, a hash of the data
-        files in its package, and one of each file that a parameter names.
-    """
-    found: dict[str, str | None] = {}
-    for text in bound.component.requires:
-        name = required_distribution(text)
-        try:
-            found[name] = installed_header(name).version
-        except importlib.metadata.PackageNotFoundError:
-            found[name] = None  # an extra that is not installed
-    return {**found, **data_files(bound)}
-
-
-def data_files(bound: Bound) -> dict[str, str]:
-    """Hash the data files in a component's package, and those that parameters name."""
-    found: dict[str, str] = {}
-    package = _module_of(bound).partition(".")[0]
-    origin = getattr(sys.modules.get(package), "__file__", None)
-    is_installed = bound.component.version != NO_VERSION
-    if is_installed and origin is not None and Path(origin).name == "__init__.py":
-        folder = Path(origin).parent
-        for file in sorted(folder.rglob("*")):
-            is_code = file.suffix in (".py", ".pyc") or file.name == "py.typed"
-            if file.is_file() and not is_code:
-                found[file.relative_to(folder).as_posix()] = sha256_of(file)
-    return found | parameter_files(bound)
 
 
 def parameter_files(bound: Bound) -> dict[str, str]:
@@ -210,12 +201,12 @@ def parameter_files(bound: Bound) -> dict[str, str]:
     Returns:
         SHA-256 by where the parameter names the file.
     """
-    found: dict[str, str] = {}
-    for name, value in bound.changed_parameters.items():
-        for place, text in texts_in(f"parameter {name}", value):
-            if names_file(text):
-                found[place] = sha256_of(Path(text))
-    return found
+    return {
+        place: sha256_of(Path(text))
+        for name, value in bound.changed_parameters.items()
+        for place, text in texts_in(f"parameter {name}", value)
+        if names_file(text)
+    }
 
 
 def texts_in(place: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -233,7 +224,7 @@ def texts_in(place: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def names_file(text: str) -> bool:
-    """Tell whether a text is the path of a file that is there."""
+    """Tell whether a text is the path of an existing file."""
     try:
         return Path(text).is_file()
     except OSError:  # longer than names of files are, such as a prompt
@@ -274,5 +265,5 @@ def environment() -> dict[str, str]:
     """Return the versions of what computes the numbers."""
     return {
         "python": platform.python_version(),
-        **{name: installed_header(name).version for name in _RECORDED},
+        **{name: installed_version(name) for name in _RECORDED},
     }

@@ -1,8 +1,7 @@
 """Loads a plugin when a command names it, and binds it to its hooks.
 
-Every component gets a pluggy `PluginManager` of its own, so that nothing else can
-answer its calls. Whatever a plugin raises while it is imported, constructed or
-checked becomes an error that names the plugin, its distribution and its version.
+Whatever a plugin raises while it is imported, constructed or checked becomes an error
+that names the plugin, its distribution and its version.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import pluggy
 from pydantic import BaseModel
 
 from evalkit.base.failures import hook_failures
@@ -27,7 +25,7 @@ from evalkit.plugins.discovery import find_components
 from evalkit.plugins.functions import FunctionMetric
 from evalkit.plugins.importing import import_component, load_error
 from evalkit.plugins.kinds import Kind, kind_named
-from evalkit.plugins.local_files import component_of_file
+from evalkit.plugins.local_plugins import component_of_file
 from evalkit.plugins.parameters import read_parameters
 from evalkit.plugins.resolution import find_meant, tell_of_declared
 
@@ -175,40 +173,25 @@ def bind(
         PluginContractError: It does not keep its kind's contract.
     """
     plugin, built_from = _construct(component, loaded, parameters or {})
+    kind = kind_named(component.kind)
     try:
-        attributes, problems = read_attributes(component.kind, plugin)
-        problems = [*hook_problems(component.kind, plugin), *problems]
-        problems = problems or attribute_problems(component.kind, plugin, attributes)
+        attributes, problems = read_attributes(kind.name, plugin)
+        problems = [*hook_problems(kind.name, plugin), *problems]
+        problems = problems or attribute_problems(kind.name, plugin, attributes)
+        own_name = getattr(plugin, "name", None)
+        if kind.name == "datasets" and own_name not in (None, component.name):
+            problems = problems or [
+                f"its name is {own_name!r}, the entry point's {component.name!r}; make "
+                "them the same"
+            ]
         if not problems:
-            bound_class = kind_named(component.kind).bound or Bound
-            bound: Bound = bound_class(component, plugin, built_from, attributes)
-            problems = _pluggy_problems(bound)
+            bound: Bound = (kind.bound or Bound)(
+                component, plugin, built_from, attributes
+            )
+            return bound
     except hook_failures() as error:
         raise load_error(component, "checking it", error) from error
-    if problems:
-        raise PluginContractError(_contract_message(component, plugin, problems))
-    own_name = getattr(plugin, "name", None)
-    if component.kind == "datasets" and own_name not in (None, component.name):
-        problem = (
-            f"its name is {own_name!r}, the entry point's {component.name!r}; make "
-            "them the same"
-        )
-        raise PluginContractError(_contract_message(component, plugin, [problem]))
-    return bound
-
-
-def _pluggy_problems(bound: Bound) -> list[str]:
-    """Say what pluggy has against the hooks, or what core does not support of it."""
-    try:
-        callers = vars(bound.hooks).values()
-    except pluggy.PluginValidationError as error:
-        return [str(error)]
-    return [
-        f"{caller.name}: wrappers are not supported"
-        for caller in callers
-        if isinstance(caller, pluggy.HookCaller)
-        and any(impl.wrapper or impl.hookwrapper for impl in caller.get_hookimpls())
-    ][:1]
+    raise _contract_error(component, plugin, problems)
 
 
 def _construct(
@@ -220,13 +203,11 @@ def _construct(
     if component.kind == "metrics" and inspect.isroutine(loaded):
         function = FunctionMetric(loaded)
         if function.problems:
-            raise PluginContractError(
-                _contract_message(component, loaded, function.problems)
-            )
+            raise _contract_error(component, loaded, function.problems)
         return function, None
     if inspect.ismodule(loaded) or inspect.isroutine(loaded):
         problem = f"{component.value} is a {type(loaded).__name__}, not a class"
-        raise PluginContractError(_contract_message(component, loaded, [problem]))
+        raise _contract_error(component, loaded, [problem])
     own = getattr(loaded, "parameters", None)
     return loaded, own if isinstance(own, BaseModel) else None
 
@@ -244,7 +225,7 @@ def _build(
     model = getattr(plugin_class, "Parameters", None)
     problem = _parameters_problem(plugin_class, model)
     if problem:
-        raise PluginContractError(_contract_message(component, plugin_class, [problem]))
+        raise _contract_error(component, plugin_class, [problem])
     takes_parameters = model is not None and _is_given(plugin_class, model)
     if not takes_parameters:
         _refuse_parameters(component, values)
@@ -293,11 +274,11 @@ def _accepts_argument(plugin_class: type) -> bool:
         return False
 
 
-def _contract_message(
+def _contract_error(
     component: Component, plugin: object, problems: Sequence[str]
-) -> str:
+) -> PluginContractError:
     word = with_article(kind_named(component.kind).word)
-    return (
+    return PluginContractError(
         f"{component.origin} does not keep the contract of {word} "
         f"({component.value or type(plugin).__name__}): {'; '.join(problems)}; "
         f"`evalkit show --contract {component.kind}` shows the contract"

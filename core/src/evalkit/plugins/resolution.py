@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections.abc import Sequence
 
 from evalkit.base.names import Reference, normalise_distribution
 from evalkit.errors import UnknownPluginError
-from evalkit.plugins.commands import choose_usual, matching_components
-from evalkit.plugins.components import Catalog, Component
-from evalkit.plugins.kinds import kind_named
+from evalkit.plugins.components import Catalog, Component, required_distribution
 from evalkit.plugins.local_plugins import is_declared
-from evalkit.plugins.metadata import required_distribution
 
 
 def find_meant(
@@ -22,7 +18,7 @@ def find_meant(
 
     Args:
         catalog: What is installed.
-        kind: One of the plugin kinds, or `observers`.
+        kind: A kind of plugins.
         reference: The name.
         named_by: The plugin that gives this name, if it is not the user's. A name that
             several distributions declare is then taken from its own distribution, else
@@ -33,29 +29,58 @@ def find_meant(
         The component.
 
     Raises:
-        UnknownPluginError: There is none, there are several, or it is disabled.
+        UnknownPluginError: It does not exist, is ambiguous or is disabled.
     """
     offered = catalog.of_kind(kind)
     if named_by is not None and not named_by.is_local:
         # a project runs code where its user names it, and for no installed plugin
         offered = [each for each in offered if not is_declared(each)]
-    matching: Sequence[Component] = matching_components(offered, reference)
+    matching = _matching(offered, reference)
     if not matching:
-        withheld = [found for found in catalog.withheld if found.kind == kind]
-        for found in matching_components(withheld, reference):
-            raise UnknownPluginError(f"{found.origin}: {found.problem}")
+        _refuse_withheld(catalog, kind, reference)
         raise UnknownPluginError(_unknown_message(catalog, kind, reference))
     if len(matching) > 1 and named_by is not None:
         matching = _meant_by(named_by, matching)
     if len(matching) > 1:
-        return choose_usual(catalog, matching, named_by is None)
+        return _choose_usual(catalog, matching, named_by is None)
     return matching[0]
+
+
+def find_component(catalog: Catalog, kind: str, name: str) -> Component | None:
+    """Find an installed component of a kind without hooks, without importing it.
+
+    Args:
+        catalog: What is installed.
+        kind: Such as `commands` or `schemas`.
+        name: `NAME[@DISTRIBUTION]`.
+
+    Returns:
+        The component; None if nobody declares it.
+
+    Raises:
+        UnknownPluginError: Several distributions declare it and none ships with
+            evalkit, it is hidden, or it is known to be part of a distribution that is
+            not installed.
+    """
+    plain, at, distribution = name.partition("@")
+    reference = Reference(plain, normalise_distribution(distribution) if at else None)
+    matching = _matching(catalog.of_kind(kind), reference)
+    if matching:
+        return matching[0] if len(matching) == 1 else _choose_usual(catalog, matching)
+    _refuse_withheld(catalog, kind, reference)
+    known = catalog.known_owner(f"{kind}/{name}")
+    if known:
+        raise UnknownPluginError(
+            f"there is no {kind.removesuffix('s')} {name!r}; it is part of the "
+            f"distribution {known}, which is not installed"
+        )
+    return None
 
 
 def tell_of_declared(
     catalog: Catalog, meant: Component, named_by: Component | None
 ) -> None:
-    """Warn where a user named what a `pyproject.toml` declares, or means to.
+    """Warn if a user named what a `pyproject.toml` declares, or means to.
 
     Args:
         catalog: What is known.
@@ -76,49 +101,92 @@ def tell_of_declared(
             )
 
 
+def _matching(
+    components: Sequence[Component], reference: Reference
+) -> Sequence[Component]:
+    return [
+        each
+        for each in components
+        if each.name == reference.name
+        and reference.distribution in (None, normalise_distribution(each.distribution))
+    ]
+
+
+def _refuse_withheld(catalog: Catalog, kind: str, reference: Reference) -> None:
+    withheld = [each for each in catalog.withheld if each.kind == kind]
+    for each in _matching(withheld, reference):
+        raise UnknownPluginError(f"{each.origin}: {each.problem}")
+
+
 def _meant_by(
     named_by: Component, candidates: Sequence[Component]
 ) -> Sequence[Component]:
-    """Return the one candidate that a plugin means; all where that is not clear."""
+    """Return the one candidate that a plugin means; all if that is not clear."""
     own = normalise_distribution(named_by.distribution)
     required = {required_distribution(text) for text in named_by.requires}
     for owners in ({own}, required):
         meant = [
-            found
-            for found in candidates
-            if normalise_distribution(found.distribution) in owners
+            each
+            for each in candidates
+            if normalise_distribution(each.distribution) in owners
         ]
         if len(meant) == 1:
             return meant
     return candidates
 
 
+def _choose_usual(
+    catalog: Catalog, candidates: Sequence[Component], by_user: bool = True
+) -> Component:
+    """Choose the candidate that ships with evalkit, and warn a user of the others."""
+    usual = catalog.usual(candidates)
+    if usual is None:
+        owners = ", ".join(f"{each.distribution} {each.version}" for each in candidates)
+        choices = " or ".join(map(_full_name, candidates))
+        raise UnknownPluginError(
+            f"{candidates[0].id} is declared by several distributions: {owners}. "
+            f"Name one as {choices}"
+        )
+    if by_user:
+        others = " and ".join(_full_name(each) for each in candidates if each != usual)
+        warnings.warn(
+            f"{usual.id} is declared by several distributions; the one of "
+            f"{usual.distribution} is used, which ships with evalkit, and not {others}",
+            stacklevel=3,
+        )
+    return usual
+
+
+def _full_name(component: Component) -> str:
+    return f"{component.name}@{component.distribution}"
+
+
 def _unknown_message(catalog: Catalog, kind: str, reference: Reference) -> str:
+    from difflib import get_close_matches
+
+    from evalkit.plugins.kinds import kind_named
+
     word = kind_named(kind, catalog).word
-    asked = reference.name + (
-        f"@{reference.distribution}" if reference.distribution else ""
-    )
+    name, distribution = reference.name, reference.distribution
     components = catalog.of_kind(kind)
-    installed = sorted({found.name for found in components})
-    near = difflib.get_close_matches(reference.name, installed, n=3)
-    near += [name for name in installed if reference.name in name.split("-")]
-    near = list(dict.fromkeys(near))
-    owners = [
-        found.distribution for found in components if found.name == reference.name
-    ]
-    known = catalog.known_owner(f"{kind}/{reference.name}")
-    if reference.name.endswith(".py"):
-        hint = f"a plugin in a file is named FILE.py:OBJECT, as {reference.name}:Name"
+    installed = sorted({each.name for each in components})
+    near = get_close_matches(name, installed, n=3)
+    near += [each for each in installed if name in each.split("-")]
+    owners = [each.distribution for each in components if each.name == name]
+    known = catalog.known_owner(f"{kind}/{name}")
+    if name.endswith(".py"):
+        hint = f"a plugin in a file is named FILE.py:OBJECT, as {name}:Name"
     elif owners:
-        hint = f"{reference.name} is declared by {', '.join(owners)}"
+        hint = f"{name} is declared by {', '.join(owners)}"
     elif known:
         hint = f"it is part of the distribution {known}, which is not installed"
     elif near:
-        hint = f"did you mean {' or '.join(near)}?"
+        hint = f"did you mean {' or '.join(dict.fromkeys(near))}?"
     elif installed:
         hint = f"installed: {', '.join(installed)}"
     else:
         hint = f"no {word} is installed"
     if catalog.problems and not owners:
         hint += "; `evalkit list` warns of installed plugins that cannot be used"
+    asked = name + (f"@{distribution}" if distribution else "")
     return f"there is no {word} {asked!r}; {hint}"

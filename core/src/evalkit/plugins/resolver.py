@@ -17,7 +17,7 @@ from evalkit.plugins.bound import (
 )
 from evalkit.plugins.components import GIVEN, NO_VERSION, Component
 from evalkit.plugins.contract import is_one_edit_away
-from evalkit.plugins.object_names import name_of
+from evalkit.plugins.local_plugins import name_of
 from evalkit.plugins.registry import Registry, bind
 
 _LEAST_LETTERS = 4

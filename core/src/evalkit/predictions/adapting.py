@@ -83,7 +83,7 @@ class Adapters:
         uid = read_id(response, RESPONSE_ID_KEYS)
         row = self._rows.get(uid) if isinstance(uid, str) else None
         try:
-            adapted = bound.adapt_response(dict(response), row)
+            adapted = bound.call(ADAPTER, response=dict(response), row=row)
         except REFUSALS as error:
             self._refused[origin] += 1
             rule = f"{ADAPTER} of {origin} must accept it ({described(error)})"

@@ -41,7 +41,7 @@ def check_agreement(task: BoundTask) -> None:
     frame = frame.filter(plan.passes(frame))
     if frame.is_empty():
         return
-    accepted = task.verify_columns(frame, task.labels)
+    accepted = task.call("verify_columns", responses=frame, labels=task.labels)
     if not isinstance(accepted, pl.Series) or accepted.dtype != pl.Boolean:
         raise PluginContractError(
             f"{task.component.origin}: verify_columns must return a polars Series of "
@@ -62,7 +62,7 @@ def _said_of(response: Mapping[str, Any], task: BoundTask) -> str:
     example = {**task.example, "uid": "drawn"}
     offered = {"example": example, "data": example, "labels": task.labels}
     try:
-        found = task.verify_response("drawn", response=dict(response), **offered)
+        found = task.call("verify_response", response=dict(response), **offered)
     except AssertionError as error:
         found = [from_assertion(error)]
     return describe(found) if found else ""

@@ -178,7 +178,9 @@ class ResponseReader:
         offered = frame_of(
             self.plan.planned_only(frame[name]) for name in self.plan.columns
         )
-        verified = self._task.verify_columns(offered, self._labels)
+        verified = self._task.call(
+            "verify_columns", responses=offered, labels=self._labels
+        )
         if (
             not isinstance(verified, pl.Series)
             or verified.dtype != pl.Boolean
@@ -369,8 +371,9 @@ class ResponseReader:
             return []
         example = self._examples[position] if self._examples else {"uid": uid}
         try:
-            result = self._task.verify_response(
-                uid,
+            result = self._task.call(
+                "verify_response",
+                ("response", uid),
                 response=dict(response),
                 example=example,
                 data=example,

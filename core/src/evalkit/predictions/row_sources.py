@@ -11,8 +11,8 @@ import polars as pl
 from evalkit.examples.conversion import predicted_field
 from evalkit.examples.row_stages import DataSource, RowStage, source_for
 from evalkit.examples.table import Examples
-from evalkit.plugins.attribute_owners import find_owner
 from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.plugins.importing import find_owner
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.answer_readers import AnswerReader

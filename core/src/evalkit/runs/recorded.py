@@ -16,7 +16,6 @@ from evalkit.examples.fingerprints import DataIdentity
 from evalkit.predictions import policies
 from evalkit.predictions.policies import OnDuplicate, OnProblem
 from evalkit.runs.fields import (
-    SHA256,
     Count,
     Flag,
     Name,
@@ -253,12 +252,11 @@ class Component(Part):
     parameters: Mapping[Text, Any]
     """Parameters that are not at their default."""
     source_sha256: Sha256 | None = None
-    """Over the Python files of the component's package; null where there are none."""
+    """Over the files of the component's package; null where there are none."""
     resources: Mapping[Text, Text] | None = None
-    """What the component depends on beside code, by name: a SHA-256 of each
-    data file in its package and of each file that a parameter names; of a metric also
-    of the files, folders and modules that it names itself, or the text that it gives,
-    such as the name of a model. Null for other components."""
+    """What the component depends on beside its package, by name: a SHA-256 of each
+    file that a parameter names; of a metric also of the files, folders and modules that
+    it names itself, or the text that it gives, such as the name of a model."""
     deterministic: Flag = True
     """Whether a metric gives the same for the same, as it declares."""
 
@@ -311,17 +309,8 @@ class Core(Part):
     """What computes the numbers of all metrics."""
 
     version: Text
-    source_sha256: Annotated[
-        Mapping[str, str] | Text | None,
-        WithJsonSchema({"type": "object", "additionalProperties": SHA256}),
-    ]
-    """Of each room of evalkit-core that scores depend on, over its Python files. Older
-    versions recorded one hash of them all."""
-
-    @property
-    def rooms(self) -> Mapping[str, str]:
-        """The hash of each room; empty where there is only one of them all."""
-        return self.source_sha256 if isinstance(self.source_sha256, Mapping) else {}
+    source_sha256: Sha256
+    """Over the files of evalkit-core."""
 
 
 class Timings(Part):

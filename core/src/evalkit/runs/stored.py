@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from evalkit.errors import PluginError, StorageError
 from evalkit.examples.row_stages import DataSource
-from evalkit.plugins.attribute_owners import find_owner
 from evalkit.plugins.bound import Bound, BoundMetric
 from evalkit.plugins.components import AS_PYTHON, GIVEN
+from evalkit.plugins.importing import find_owner
 from evalkit.plugins.local_plugins import is_given
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.problems import Problems

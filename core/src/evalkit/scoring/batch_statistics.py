@@ -88,7 +88,7 @@ def batch_statistics(metric: BoundMetric, batch: Batch) -> pl.DataFrame:
 def _attempt(metric: BoundMetric, batch: Batch) -> pl.DataFrame | _Problem:
     offered = batch.frame.drop("position")
     try:
-        returned = metric.statistics(offered, batch.context)
+        returned = metric.call("statistics", batch=offered, context=batch.context)
     except MetricError as failure:
         error = failure.__cause__
         if error is None or isinstance(error, MetricError):

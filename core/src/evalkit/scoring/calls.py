@@ -160,7 +160,7 @@ def call_finalize(
     where = f"{metric.component.origin}: finalize"
     if metric.has("example_statistics"):
         return _finalize_each(metric, sums, context, where)
-    returned = metric.finalize(sums, context)
+    returned = metric.call("finalize", sums=sums, context=context)
     if not isinstance(returned, pl.DataFrame):
         raise MetricError(
             f"{where} must return a polars DataFrame, returned "
@@ -191,7 +191,7 @@ def finalize_counts(
     """
     kept = counts.view()
     kept.flags.writeable = False
-    returned = metric.finalize_counts(kept, cells, context)
+    returned = metric.call("finalize_counts", counts=kept, cells=cells, context=context)
     where = f"{metric.component.origin}: finalize_counts"
     if not isinstance(returned, Mapping):
         raise MetricError(
@@ -220,7 +220,7 @@ def _finalize_each(
     for group, numbers in zip(
         groups, sums.drop("group").iter_rows(named=True), strict=True
     ):
-        returned = metric.finalize(numbers, context)
+        returned = metric.call("finalize", sums=numbers, context=context)
         parts = returned if isinstance(returned, Mapping) else {"": returned}
         for part, value in parts.items():
             number = reason = None

@@ -272,7 +272,8 @@ def call(metric: BoundMetric, rows: list[Row], context: MetricContext) -> Any:
         MetricError: The metric failed.
     """
     predictions, targets, *columns = map(list, zip(*rows, strict=True))
-    return metric.compute(
+    return metric.call(
+        "compute",
         predictions=predictions,
         targets=targets,
         fields=dict(zip(metric.columns, columns, strict=True)),

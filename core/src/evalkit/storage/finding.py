@@ -7,10 +7,10 @@ from typing import cast
 
 from evalkit.base.failures import hook_failures
 from evalkit.errors import PluginContractError, StorageError, UnknownPluginError
-from evalkit.plugins.commands import find_component
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import find_components
 from evalkit.plugins.importing import import_component, load_error
+from evalkit.plugins.resolution import find_component
 from evalkit.storage.guarding import METHODS, GuardedStore
 from evalkit.storage.places import parse_place
 from evalkit.storage.stores import Store

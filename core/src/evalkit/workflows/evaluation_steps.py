@@ -15,8 +15,8 @@ from evalkit.base.progress import Progress
 from evalkit.errors import MetricError
 from evalkit.examples.row_stages import RowStage
 from evalkit.examples.table import Examples
-from evalkit.plugins.attribute_owners import find_owner, require_owner
 from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
+from evalkit.plugins.importing import find_owner, require_owner
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import metric_resources
 from evalkit.plugins.registry import Registry
@@ -134,7 +134,7 @@ def _column_stage(task: BoundTask, options: EvaluationOptions) -> ColumnStage | 
     stage = options.columns
     if options.metrics is not None or not task.annotators:  # not the user's own
         return stage
-    owner = require_owner(task, "annotators")
+    owner = require_owner(task.component, "annotators")
     found: ColumnStage = owner(task.annotators, stage)
     return found
 

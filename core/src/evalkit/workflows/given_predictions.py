@@ -14,7 +14,7 @@ import polars as pl
 
 from evalkit.base.progress import Progress
 from evalkit.errors import StorageError
-from evalkit.plugins.attribute_owners import find_owner
+from evalkit.plugins.importing import find_owner
 from evalkit.predictions.kept_responses import keep_responses, restore_responses
 from evalkit.predictions.preparation import Predictions, Prepared, default_model
 from evalkit.predictions.row_sources import RowSource

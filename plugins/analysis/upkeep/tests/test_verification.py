@@ -203,7 +203,7 @@ def test_another_version_or_source_is_named(
                 component["version"] = "0.9"
             if component["id"] == "metrics/accuracy":
                 component["source_sha256"] = "0" * 64
-        record["core"]["source_sha256"]["scoring"] = "1" * 64
+        record["core"]["source_sha256"] = "1" * 64
         record["environment"]["numpy"] = "1.0"
         del record["environment"]["polars"]
 

@@ -96,7 +96,7 @@ def _expected(
         "original_pred": first,
         "perturbed_pred": second,
     }
-    outcome = step.ask("expect", "copy", perturbed["uid"], offered)
+    outcome = step.call("expect", ("copy", perturbed["uid"]), **offered)
     if not isinstance(outcome, str) or outcome not in _VALUES:
         raise PluginContractError(
             f"{where} must return 'pass', 'fail' or 'not applicable', returned "

@@ -10,7 +10,6 @@ from typing import Any, Self
 from evalkit.base.violations import entries_of
 from evalkit.errors import AnnotatorError, PluginError
 from evalkit.plugins.binding import Bound
-from evalkit.plugins.provenance import data_files
 from evalkit_annotators_columns.hookspecs import AnnotatorAttributes
 
 _hands_on_calls = True  # what fails here is in an annotator
@@ -23,11 +22,6 @@ class BoundAnnotator(Bound, AnnotatorAttributes):
 
     source: str | None = None
     """Where it was declared; None for an installed one that a metric names."""
-
-    @property
-    def resources(self) -> dict[str, str]:
-        """The data files that it depends on beside code, by name."""
-        return data_files(self)
 
     def called(self, name: str, source: str) -> Self:
         """Return it under the name that a declaration gives it.

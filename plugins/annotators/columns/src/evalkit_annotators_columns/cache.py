@@ -21,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalkit.plugins.provenance import describe_component, names_file, resources_of
+from evalkit.plugins.provenance import describe_component, names_file
 from evalkit.plugins.sources import cache_folder, sha256_of
 from evalkit_annotators_columns.answers import Answer, kind_of
 from evalkit_annotators_columns.bound import BoundAnnotator
@@ -79,7 +79,7 @@ class AnswerCache:
             "annotator_version": annotator.version,
             "columns": list(annotator.columns),
             "parameters": None if model is None else model.model_dump(mode="json"),
-            "resources": resources_of(annotator),
+            "resources": described["resources"],
         }
         self._columns = annotator.columns or [""]
         self._root = cache_folder() / FOLDER

@@ -124,7 +124,7 @@ class CopyChecks:
             return None
         with suppress(ValidationError):
             given |= task.validate_input(given).model_dump()
-        made = converter.label_field_converter(given)
+        made = converter.call("label_field_converter", example=given)
         return converted(converter, LABEL_CONVERTER, made, uid)["answer"]
 
     def _problem_of_choices(

@@ -99,7 +99,7 @@ class Step:
         """
         seed = self._scope.settings.seed
         offered = {"seed": seed, "uid": uid, "variant": variant}
-        rng = self._bound.ask("make_rng", "example", uid, offered)
+        rng = self._bound.call("make_rng", ("example", uid), **offered)
         if not isinstance(rng, Random):
             raise _wrong(self._bound, "make_rng", "a random.Random", rng, uid)
         return rng
@@ -285,7 +285,7 @@ def changed_tags(bound: BoundPerturbation, uid: str, **offered: Any) -> list[str
     Raises:
         PluginError: The perturbation failed, or returned something else.
     """
-    found = bound.ask("change_tags", "example", uid, copy.deepcopy(offered))
+    found = bound.call("change_tags", ("example", uid), **copy.deepcopy(offered))
     if not isinstance(found, _LISTS) or not all(isinstance(tag, str) for tag in found):
         raise _wrong(bound, "change_tags", "a list of texts", found, uid)
     return list(found)

@@ -274,7 +274,7 @@ def _statistics(
 ) -> pl.DataFrame:
     """Return the statistics of a metric, whichever way it is written."""
     if metric.has("statistics"):
-        found: pl.DataFrame = metric.statistics(batch, context)
+        found: pl.DataFrame = metric.call("statistics", batch=batch, context=context)
         return found
     numbered = batch.with_row_index("position").with_columns(
         pl.col("position").cast(pl.UInt32)

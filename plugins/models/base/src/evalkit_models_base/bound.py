@@ -128,8 +128,7 @@ class BoundModel(Bound, ModelAttributes):
         """
         if not self.has("describe"):
             return {}
-        with self.guard("describe"):
-            said = self.row_function("describe")()
+        said = self.call("describe")
         try:
             json.dumps(said, allow_nan=False)
         except (TypeError, ValueError) as error:

@@ -17,4 +17,7 @@ class FairnessPerturbation(Perturbation):
 
     families: ClassVar[frozenset[str]] = frozenset({"fairness"})
     version: ClassVar[str] = "1"
-    label_effect: Mapping[str, Effect] = {"qa": "transforms", "*": "invariant"}
+    label_effect: ClassVar[Mapping[str, Effect]] = {
+        "qa": "transforms",
+        "*": "invariant",
+    }

@@ -30,7 +30,7 @@ class Suffix(TextPerturbation):
 
     Parameters: ClassVar[type[BaseModel]] = SuffixParameters
     families = frozenset({"style"})
-    label_effect: Mapping[str, Effect] = {"*": "uncertain"}
+    label_effect: ClassVar[Mapping[str, Effect]] = {"*": "uncertain"}
 
     def __init__(self, parameters: BaseModel | None = None) -> None:
         super().__init__(parameters)

@@ -28,7 +28,7 @@ class TextPerturbation(Perturbation):
 
     families: ClassVar[frozenset[str]] = frozenset({"robustness"})
     version: ClassVar[str] = "1"
-    label_effect: Mapping[str, Effect] = UNCHANGED_LABEL
+    label_effect: ClassVar[Mapping[str, Effect]] = UNCHANGED_LABEL
 
     def find_edits(self, texts: Sequence[str], rng: Random) -> list[list[Edit]]:
         """Say what to change in the texts of one example."""

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel
 
@@ -59,7 +59,7 @@ class _Task(evalkit.TaskIO):
     Input, Output, labels = _Asked, _Said, ("yes", "no")
     answer_field, perf_metric = "label", "share-right"
     perturb_fields = ("text",)
-    example: Mapping[str, Any] = {"uid": "1", "text": "Is snow white?"}
+    example: ClassVar[Mapping[str, Any]] = {"uid": "1", "text": "Is snow white?"}
 
 
 class _Questions(evalkit.Dataset):
@@ -79,7 +79,7 @@ class _Louder(evalkit.Perturbation):
     """Writes all letters large."""
 
     families, version = ("robustness",), "1"
-    label_effect: Mapping[str, Any] = {"*": "invariant"}
+    label_effect: ClassVar[Mapping[str, Any]] = {"*": "invariant"}
 
     def perturb(self, text: str) -> str:
         return text.upper()

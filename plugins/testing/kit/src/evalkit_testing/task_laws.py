@@ -96,8 +96,9 @@ def _check_labels_of_data(trial: Trial, strange: str) -> None:
     response = {**trial.responses[0], trial.answer_field: strange}
     uid = str(trial.example["uid"])
     try:
-        said = trial.task.verify_response(
-            uid,
+        said = trial.task.call(
+            "verify_response",
+            ("response", uid),
             response=response,
             example=dict(trial.example),
             data=dict(trial.example),
@@ -121,12 +122,13 @@ def _check_inputs(trial: Trial) -> None:
         response, example = copy.deepcopy(dict(each)), copy.deepcopy(trial.example)
         if task.has("adapt_response"):
             with suppress(ValueError, TypeError, LookupError):  # ways to refuse it
-                task.adapt_response(response, example)
+                task.call("adapt_response", response=response, row=example)
             _refuse_changed("adapt_response", each, response)
         elif task.has("verify_response"):
             with suppress(AssertionError):
-                task.verify_response(
-                    uid,
+                task.call(
+                    "verify_response",
+                    ("response", uid),
                     response=response,
                     example=example,
                     data=example,

@@ -55,7 +55,7 @@ class FillerWords(RandomPerturbation):
         assert isinstance(chosen, FillerWordsParameters)
         self.words = FILLERS + HEDGES if chosen.hedges else FILLERS
         if chosen.hedges:
-            self.label_effect = {**UNCHANGED_LABEL, "nli": "uncertain"}
+            vars(self)["label_effect"] = {**UNCHANGED_LABEL, "nli": "uncertain"}
 
     def edits_of(self, text: str, rng: Random) -> list[Edit]:
         """Insert into some gaps."""

@@ -42,7 +42,7 @@ class Synonyms(RandomPerturbation):
 
     Parameters: ClassVar[type[BaseModel]] = SynonymsParameters
     strengths = {"mild": 0.1, "medium": 0.3, "hard": 0.5}
-    label_effect: Mapping[str, Effect] = {"*": "uncertain"}
+    label_effect: ClassVar[Mapping[str, Effect]] = {"*": "uncertain"}
 
     def __init__(self, parameters: BaseModel | None = None) -> None:
         super().__init__(parameters)

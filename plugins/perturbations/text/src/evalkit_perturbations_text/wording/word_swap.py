@@ -67,7 +67,7 @@ class WordSwap(Perturbation):
         chosen = self.parameters
         phrases = read_phrases(chosen.mapping)
         self._phrases = in_both_directions(phrases) if chosen.both_ways else phrases
-        self.label_effect = {"qa": "transforms", "*": chosen.answer}
+        vars(self)["label_effect"] = {"qa": "transforms", "*": chosen.answer}
 
     def find_edits(self, texts: Sequence[str], rng: Random) -> list[list[Edit]]:
         """Find the listed words of an example.

@@ -58,7 +58,9 @@ def _values_of_lists(metric: BoundMetric, trial: Trial) -> Mapping[Part, Any]:
         lists = {f"{name}s": part[name].to_list() for name in ("prediction", "target")}
         fields = {name: part[name].to_list() for name in metric.columns}
         context = trial.table.context
-        values[tag, ""] = metric.compute(**lists, fields=fields, context=context)
+        values[tag, ""] = metric.call(
+            "compute", **lists, fields=fields, context=context
+        )
     return values
 
 

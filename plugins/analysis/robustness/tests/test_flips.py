@@ -11,10 +11,10 @@ import pytest
 
 import evalkit
 from evalkit import Result
-from evalkit.errors import DataError, StorageError
+from evalkit.errors import AlignmentError, DataError, StorageError
 from evalkit.runs.stored import read_run
 from evalkit_analysis_robustness.flips import FLIPS, find_flips
-from evalkit_analysis_robustness.results import find_effects
+from evalkit_analysis_robustness.results import find_effects, find_original
 
 from .perturbed_plugins import REGISTRY, Data, answers, copy, evaluate, example, found
 
@@ -168,3 +168,12 @@ class TestRefusals:
         shutil.rmtree(whole.path)
         with pytest.raises(StorageError, match="run of the unperturbed examples"):
             find_flips(read_run(run.path))
+
+
+def test_a_later_refusal_does_not_hide_the_originals(tmp_path: Path) -> None:
+    first = evaluate(ROWS, SAID, COPIES, SAID_OF_COPIES, out=tmp_path)
+    with pytest.raises(AlignmentError) as refused:
+        evaluate(ROWS, SAID, COPIES, SAID_OF_COPIES[:1], out=tmp_path)
+    assert refused.value.result.fingerprint == first.fingerprint
+    [run] = [run for run in first.perturbed if "swap" in str(run.record.perturbation)]
+    assert find_original(read_run(run.path)).path == first.path

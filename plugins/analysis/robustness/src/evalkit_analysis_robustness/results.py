@@ -130,9 +130,10 @@ def find_original(result: Result) -> Result:
     """
     wanted = result.record.original
     if result.path is not None and wanted is not None:
-        for run in reversed([*_naming(wanted, result.path)]):
-            if run.fingerprint == wanted:
-                return run
+        named = _naming(wanted, result.path)
+        runs = [run for run in named if run.fingerprint == wanted]
+        if runs:
+            return max(runs, key=lambda run: (run.status != "refused", _started(run)))
     raise StorageError(
         f"{result.path or result.run_id}: the run of the unperturbed examples "
         f"({wanted}) is not in the folder of the run"

@@ -177,6 +177,7 @@ LEFT = {
     "plugins/analysis/upkeep",
     "plugins/annotators/columns",
     "plugins/commands/perturb",
+    "plugins/commands/publish",
     "plugins/models/base",
 }
 """What left core: the command line requires it, and it may use core's own modules."""

@@ -27,6 +27,7 @@ from evalkit_cli.commands.list import list_command
 from evalkit_cli.commands.merge import merge_command
 from evalkit_cli.commands.perturb import perturb_command
 from evalkit_cli.commands.plan import plan_command
+from evalkit_cli.commands.publish import publish_command
 from evalkit_cli.commands.rescore import rescore_command
 from evalkit_cli.commands.runs import runs_command
 from evalkit_cli.commands.show import show_command
@@ -272,6 +273,7 @@ cli.add_command(runs_command)
 cli.add_command(rescore_command)
 cli.add_command(merge_command)
 cli.add_command(verify_command)
+cli.add_command(publish_command)
 cli.add_command(cache_command)
 cli.add_command(help_command)
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 import pytest
+from evalkit.storage import finding
 from memory_store import MemoryStore
 from pydantic import BaseModel, create_model
 
@@ -17,7 +18,6 @@ from evalkit.errors import PluginContractError, SchemaError
 from evalkit.examples.table import load_examples
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.storage import finding
 from evalkit_commands_perturb import perturb_dataset
 
 Row = dict[str, Any]

@@ -30,7 +30,7 @@ from evalkit_models_base import (
     predict,
     text_reply,
 )
-from evalkit_models_base.cache import cache_folder
+from evalkit.places import cache_folder
 from evalkit_models_base.limits import AskingEnded
 
 Rows = list[dict[str, Any]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import sqlite3
 import threading
 import time
@@ -14,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.errors import StorageError
-from evalkit.storage import ObjectCache, size_limit
 from evalkit_models_base.requests import Request
 
 FILE = "replies.sqlite"
@@ -80,7 +80,7 @@ class ReplyCache:
 
     def __init__(self, folder: Path, limit: float | None = None) -> None:
         self.path, self.lost, self.changed = folder / FILE, 0, 0
-        self._limit = size_limit("replies") if limit is None else limit
+        self._limit = size_limit() if limit is None else limit
         self._opened = time.time()
         self._unchecked = math.inf
         self._touched: list[str] = []
@@ -247,9 +247,22 @@ def _unsealed(key: str, kept: str) -> str | None:
     return reply if kept == _sealed(key, reply) else None
 
 
-def cache_folder() -> Path:
-    """Return the folder of `EVALKIT_CACHE_DIR`."""
-    return ObjectCache().root
+def size_limit() -> float:
+    """Return the maximum size of all replies in bytes (`EVALKIT_REPLIES_SIZE`).
+
+    Raises:
+        StorageError: The variable is not a finite number of at least 0.
+    """
+    text = os.environ.get("EVALKIT_REPLIES_SIZE", "").strip() or "10"
+    try:
+        gib = float(text)
+    except ValueError:
+        gib = math.nan
+    if not 0 <= gib < math.inf:
+        raise StorageError(
+            f"EVALKIT_REPLIES_SIZE: must be a number of GiB, got {text!r}"
+        )
+    return gib * (1 << 30)
 
 
 @contextmanager

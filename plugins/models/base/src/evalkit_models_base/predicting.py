@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 from evalkit import Registry
 from evalkit.examples.row_stages import DataSource
+from evalkit.places import cache_folder
 from evalkit_models_base.asking import Asker
 from evalkit_models_base.bound import BoundModel
-from evalkit_models_base.cache import ReplyCache, cache_folder, closed_after
+from evalkit_models_base.cache import ReplyCache, closed_after
 from evalkit_models_base.input_plans import InputPlan
 from evalkit_models_base.inputs import ModelInputs, load_inputs
 from evalkit_models_base.loops import run

@@ -13,9 +13,9 @@ from pydantic import ValidationError
 
 from evalkit import Registry
 from evalkit.errors import PluginError
-from evalkit.storage import is_offline
+from evalkit.places import cache_folder, is_offline
 from evalkit_models_base.asking import Asker, AskingEnded, Question, close
-from evalkit_models_base.cache import ReplyCache, cache_folder, reply_key
+from evalkit_models_base.cache import ReplyCache, reply_key
 from evalkit_models_base.loops import end, run
 from evalkit_models_base.models import (
     bind_model,

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import evalkit
 from evalkit.errors import DataError
-from evalkit.storage import is_offline, store_of
-from evalkit_storage_s3.clients import Clients
+from evalkit.places import exists, is_offline
+from evalkit_storage_s3.clients import make_client
 
 BUCKET_VARIABLE = "EVALKIT_S3_BUCKET"
 """Environment variable: the bucket of data sets whose code names none."""
@@ -73,7 +73,7 @@ class BaseDataset(evalkit.Dataset):
     @cached_property
     def s3_client(self) -> Any:
         """boto3's client of S3."""
-        return Clients().s3
+        return make_client()
 
     def load(self) -> bool:
         """Send the examples to the bucket; a subclass implements it.
@@ -107,10 +107,10 @@ def _loader(dataset: BaseDataset, load: Callable[[], bool]) -> Callable[[str], s
                 "or `dataset_s3_bucket` in its config"
             )
         uri = f"s3://{dataset.s3_bucket}/{dataset._get_data_s3_path()}"
-        if not is_offline() and store_of(uri).stat(uri) is None:
+        if not is_offline() and not exists(uri):
             if load() is not True:
                 raise DataError(f"load() of {dataset.name} said that it sent nothing")
-            if store_of(uri).stat(uri) is None:
+            if not exists(uri):
                 raise DataError(f"load() of {dataset.name} sent nothing to {uri}")
         return uri
 

@@ -1,4 +1,4 @@
-"""Says what a failure of boto3 means, and what to do; without any credentials."""
+"""What a failure of boto3 means and what to do, without any credentials."""
 
 from __future__ import annotations
 
@@ -78,14 +78,17 @@ def failures(uri: str, doing: str) -> Iterator[None]:
         StorageError: Anything else went wrong.
         TransferError: It may work again.
     """
-    from boto3.exceptions import Boto3Error
+    from boto3.exceptions import Boto3Error, RetriesExceededError
     from botocore import exceptions as boto
+    from s3transfer.exceptions import S3DownloadFailedError
 
     cannot = f"{uri}: cannot be {doing}"
     try:
         yield
     except boto.ClientError as error:
         raise _of_server(code_of(error), uri, cannot) from None
+    except S3DownloadFailedError:  # a part of another version came
+        raise ObjectChangedError(f"{uri}: changed while being read") from None
     except (boto.NoCredentialsError, boto.PartialCredentialsError):
         raise StorageError(
             f"{cannot}: there are no credentials; log in, or set AWS_PROFILE, or "
@@ -114,6 +117,7 @@ def failures(uri: str, doing: str) -> Iterator[None]:
         boto.ResponseStreamingError,
         boto.IncompleteReadError,
         boto.FlexibleChecksumError,
+        RetriesExceededError,
     ) as error:
         raise _of_connection(error, cannot) from None
     except (boto.BotoCoreError, Boto3Error) as error:
@@ -123,9 +127,9 @@ def failures(uri: str, doing: str) -> Iterator[None]:
 def _of_server(code: str, uri: str, cannot: str) -> StorageError:
     """Return the error of what a server answered."""
     if code in REFUSED:
-        return ObjectChangedError(f"{uri}: was changed meanwhile")
+        return ObjectChangedError(f"{uri}: changed while being read")
     if code == "NoSuchKey":
-        return ObjectChangedError(f"{uri}: was removed meanwhile")
+        return ObjectChangedError(f"{uri}: removed while being read")
     if code in _BUSY:
         return TransferError(
             f"{cannot}: the server is busy or failing ({code}), after several tries"

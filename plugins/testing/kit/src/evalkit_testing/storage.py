@@ -7,9 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from evalkit.storage import store_of
+
 from evalkit import EvalkitError, PluginError
 from evalkit.errors import StorageError
-from evalkit.storage import store_of
 from evalkit_models_base.services import Cleaner, secrets_of_url
 from evalkit_testing.laws import LawBroken, LawError, chosen_laws, told_alone
 from evalkit_testing.store_laws import OF_READING, STORAGE_LAWS

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from evalkit.errors import StorageError
 from evalkit.storage import (
     IF_ABSENT,
     Condition,
@@ -15,6 +14,8 @@ from evalkit.storage import (
     StoredObject,
     if_match,
 )
+
+from evalkit.errors import StorageError
 from evalkit_models_base.services import Cleaner
 from evalkit_testing.laws import Law, LawBroken
 from evalkit_testing.store_trials import CONTENT, Trial

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalkit.storage import ALWAYS, Condition, Store, StoredObject
+
 from evalkit_testing.laws import LawBroken
 
 CONTENT = bytes(range(256)) * 3

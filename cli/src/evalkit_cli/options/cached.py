@@ -16,8 +16,7 @@ _PATTERNS = {
 """Names of files and folders in the cache; a dataset has a folder of its name."""
 
 CACHE_KINDS = ("stores", "datasets", "annotations", "replies")
-"""Fetched from URIs, fetched from publishers of datasets, and what annotators and models
-returned."""
+"""Fetched from URIs, from publishers of datasets, from annotators and from models."""
 
 
 class KeptKind(NamedTuple):

@@ -120,7 +120,7 @@ def _fetch_from_store(
         found = local_file(source.url)
         if found is None:
             raise StorageError(missing(source.url))
-        come = Path(os.fspath(found))
+        come = Path(os.fspath(found)).resolve()
         sha256 = sha256_of(come) if source.sha256 else None
         if sha256 != source.sha256:
             raise StorageError(

@@ -287,7 +287,8 @@ def refuse_offline(uri: str) -> None:
     """Refuse to write to a URI if `EVALKIT_OFFLINE` is set."""
     if is_offline() and is_remote(uri):
         raise StorageError(
-            f"{uri}: cannot be written: {OFFLINE_VARIABLE} forbids the network. Unset it"
+            f"{uri}: cannot be written: {OFFLINE_VARIABLE} forbids the network. "
+            "Unset it"
         )
 
 

@@ -33,7 +33,8 @@ def uri_of(name: str | Path) -> str:
         raise DataError(f"{text}: names no bucket: write {how}")
     if re.match("[^@]*:[^@]*@", bucket):
         raise DataError(
-            f"{scheme}://…@{bucket.rpartition('@')[2]}: a URI must not contain a password"
+            f"{scheme}://…@{bucket.rpartition('@')[2]}: a URI must not contain a "
+            "password"
         )
     if any(ord(letter) < 32 for letter in text):
         raise DataError(f"{text!r}: contains a control character")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from evalkit.errors import ObjectExistsError, StorageError
@@ -66,8 +67,6 @@ class RemoteStorage:
         """
         self.check()
         parent = join(self._root, folder_name(str(contents.record.dataset)))
-        names = (join(parent, name) for name in run_names(contents.record))
-        place = next(name for name in names if not exists(join(name, RUN_FILE)))
         with tempfile.TemporaryDirectory(prefix="evalkit-run-") as name:
             folder = Path(name)
             try:
@@ -77,7 +76,13 @@ class RemoteStorage:
                 raise StorageError(
                     f"{folder}: the run cannot be put together: {reason}"
                 ) from error
-            _send(folder, place, record)
+            for name in run_names(contents.record):
+                place = join(parent, name)
+                # another process may write a run of the same name at the same time
+                with suppress(ObjectExistsError):
+                    if not exists(join(place, RUN_FILE)):
+                        _send(folder, place, record)
+                        break
         written = local_folder(place)
         if written is None:
             raise StorageError(f"{place}: the run was removed while being written")
@@ -96,13 +101,7 @@ def _check_root(root: str) -> None:
 def _send(folder: Path, place: str, record: RunRecord) -> None:
     """Write the files of a run folder to a place, `run.json` last."""
     for name in (*record.files, RUN_FILE):
-        try:
-            put(folder / name, join(place, name))
-        except ObjectExistsError as error:
-            raise StorageError(
-                f"{join(place, name)}: another file is there. Remove it, or write "
-                "elsewhere"
-            ) from error
+        put(folder / name, join(place, name))
 
 
 def send_run(folder: Path, root: str, *, dry_run: bool = False) -> tuple[str, bool]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from evalkit.errors import StorageError, TransferError
-from evalkit.places import Entry, Place, is_offline
+from evalkit.places import Entry, FetchedPath, Place, is_offline
 
 _URI = re.compile(
     r"hf://datasets/(?P<repository>[^/@]+/[^/@]+)(@(?P<revision>[^/]+))?(/(?P<path>.*))?",
@@ -28,12 +28,12 @@ class Hub(Place):
 
     def local(self, uri: str) -> Path | None:
         """Fetch a file as it is in the commit of its revision."""
+        from huggingface_hub import errors as hub
         from huggingface_hub import hf_hub_download
-        from huggingface_hub.errors import EntryNotFoundError
-
-        from evalkit.places import FetchedPath
 
         name = _parse(uri)
+        if not name.path:
+            return None
         with _failures(uri):
             if not is_offline():
                 _find_commit(name)  # the client takes an old file from a silent hub
@@ -46,10 +46,10 @@ class Hub(Place):
                     local_files_only=is_offline(),
                     library_name="evalkit",
                 )
-            except EntryNotFoundError as error:
-                if error.__cause__ is None or is_offline():
-                    return None
-                raise
+            except hub.EntryNotFoundError as error:
+                if isinstance(error, hub.LocalEntryNotFoundError) and not is_offline():
+                    raise  # the hub is not reached
+                return None
         commit = Path(path.removesuffix(name.path)).name
         return FetchedPath(path, uri, name.at(commit, name.path))
 
@@ -134,7 +134,8 @@ def _failures(uri: str) -> Iterator[None]:
         status = getattr(getattr(error, "response", None), "status_code", None)
         if kinds:
             raise StorageError(f"{cannot}: {advice[kinds[0]]}") from None
-        if isinstance(error, httpx2.TransportError) or (status or 0) >= 429:
+        is_lost = isinstance(error, httpx2.TransportError | hub.LocalEntryNotFoundError)
+        if is_lost or (status or 0) >= 429:
             why = f"status {status}" if status else type(error).__name__
             raise TransferError(
                 f"{cannot}: the hub is busy, failing or not reached ({why}); is "
@@ -146,5 +147,5 @@ def _failures(uri: str) -> Iterator[None]:
             ) from None
         why = f"status {status}" if status else type(error).__name__
         raise StorageError(
-            f"{cannot}: unexpected answer ({why}); is HF_ENDPOINT right where it is set?"
+            f"{cannot}: unexpected answer ({why}); is HF_ENDPOINT right?"
         ) from None

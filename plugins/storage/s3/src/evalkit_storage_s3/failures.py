@@ -118,6 +118,7 @@ def failures(uri: str, doing: str) -> Iterator[None]:
         boto.IncompleteReadError,
         boto.FlexibleChecksumError,
         RetriesExceededError,
+        ValueError,  # of a head that was cut
     ) as error:
         raise _of_connection(error, cannot) from None
     except (boto.BotoCoreError, Boto3Error) as error:

@@ -1,4 +1,4 @@
-"""The store of `hf://`, against a hub on loopback."""
+"""The place of `hf://`, against a hub on loopback."""
 
 from __future__ import annotations
 
@@ -16,16 +16,9 @@ import pytest
 from pydantic import BaseModel
 
 import evalkit
-from evalkit.errors import StorageError
-from evalkit.storage import (
-    ALWAYS,
-    Store,
-    TransferError,
-    fetch_file,
-    fetch_folder,
-    store_of,
-)
-from evalkit_storage_huggingface.store import HubStore
+from evalkit.errors import StorageError, TransferError
+from evalkit.places import Place, local_file, local_folder, place_of
+from evalkit_storage_huggingface.place import Hub
 from evalkit_testing import check_storage
 
 NAME = "owner/name"
@@ -64,49 +57,38 @@ def commit(hub: Any) -> str:
 
 
 def test_it_is_found_by_its_scheme(hub: Any) -> None:
-    found: Store = store_of(f"{ROOT}/f")
-    assert isinstance(getattr(found, "guarded", None), HubStore)
-    assert found.identity(f"{ROOT}/f") == hub.endpoint
-
-
-def test_the_identity_holds_no_password(hub: Any, monkeypatch: Any) -> None:
-    from huggingface_hub import constants
-
-    monkeypatch.setattr(constants, "ENDPOINT", "https://me:secret@hub.example/a")
-    assert HubStore().identity(f"{ROOT}/f") == "https://hub.example/a"
+    place: Place = place_of(f"{ROOT}/f")
+    assert isinstance(place, Hub)
 
 
 @pytest.mark.parametrize("path", FILES)
 @pytest.mark.parametrize("revision", ["", "@main", "@{commit}"])
-def test_a_file_is_looked_at_and_read(commit: str, path: str, revision: str) -> None:
-    store, content = HubStore(), FILES[path]
+def test_a_file_is_read_in_its_commit(commit: str, path: str, revision: str) -> None:
     uri = f"{ROOT}{revision.format(commit=commit)}/{path}"
-    found = store.stat(uri)
+    found: Any = local_file(uri)
     assert found is not None
-    assert (found.uri, found.size) == (uri, len(content))
+    assert str(found) == uri
     assert found.permanent == f"{ROOT}@{commit}/{path}"
-    assert found.modified == 1704164645.0
-    is_large = len(content) >= 100
-    assert found.digest == (f"sha256:{found.etag}" if is_large else None)
-    assert b"".join(store.read(found, 0, len(content))) == content
-    assert b"".join(store.read(found, 2, 5)) == content[2:5]
+    assert found.read_bytes() == FILES[path]
+    (entry,) = Hub().list(uri)
+    assert (entry.uri, entry.permanent) == (uri, found.permanent)
 
 
 @pytest.mark.parametrize("path", ["absent", "data", "data/absent.txt", ""])
 def test_there_is_no_such_file(commit: str, path: str) -> None:
-    assert HubStore().stat(f"{ROOT}/{path}") is None
+    assert Hub().local(f"{ROOT}/{path}") is None
+    assert path == "" or [*Hub().list(f"{ROOT}/{path}")] == []
 
 
-def test_files_are_listed_by_name(commit: str) -> None:
-    found = [*HubStore().list_objects(f"{ROOT}@main/")]
+def test_files_are_listed(commit: str) -> None:
+    found = sorted(Hub().list(f"{ROOT}@main/"))
     assert [each.uri for each in found] == [f"{ROOT}@main/{p}" for p in sorted(FILES)]
-    below = [*HubStore().list_objects(f"{ROOT}/data/")]
+    below = sorted(Hub().list(f"{ROOT}/data/"))
     assert [each.uri for each in below] == [
         f"{ROOT}/data/test.jsonl",
         f"{ROOT}/data/ä b?#%20.txt",
     ]
-    assert below[0] == HubStore().stat(f"{ROOT}/data/test.jsonl")
-    assert [*HubStore().list_objects(f"{ROOT}/dat/")] == []
+    assert [*Hub().list(f"{ROOT}/dat/")] == []
 
 
 @pytest.mark.parametrize(
@@ -120,20 +102,21 @@ def test_files_are_listed_by_name(commit: str) -> None:
 )
 def test_revisions_have_names(hub: Any, commit: str, written: str, name: str) -> None:
     other = hub.commit(NAME, {"f": b"other"}, name)
-    found = HubStore().stat(f"{ROOT}@{written}/f")
+    found: Any = Hub().local(f"{ROOT}@{written}/f")
     assert found is not None
     assert found.permanent == f"{ROOT}@{other}/f"
-    assert HubStore().stat(f"{ROOT}/f") is None
+    assert Hub().local(f"{ROOT}/f") is None
 
 
-def test_what_was_looked_at_is_read_though_the_branch_moves(
-    hub: Any, commit: str
-) -> None:
-    store = HubStore()
-    found = store.stat(f"{ROOT}/README.md")
-    assert found is not None
-    hub.commit(NAME, {"README.md": b"anything"}, "main")
-    assert b"".join(store.read(found, 0, found.size)) == b"about it"
+def test_a_branch_that_moved_is_read_anew(hub: Any, commit: str) -> None:
+    first: Any = local_file(f"{ROOT}/README.md")
+    moved = hub.commit(NAME, {"README.md": b"anything"}, "main")
+    second: Any = local_file(f"{ROOT}/README.md")
+    assert (first.read_bytes(), second.read_bytes()) == (b"about it", b"anything")
+    assert second.permanent == f"{ROOT}@{moved}/README.md"
+    hub.status = 503  # what is kept is not taken for what is there now
+    with pytest.raises(TransferError):
+        local_file(f"{ROOT}/README.md")
 
 
 # Faults
@@ -141,9 +124,9 @@ def test_what_was_looked_at_is_read_though_the_branch_moves(
 
 def message(uri: str) -> str:
     with pytest.raises(StorageError) as caught:
-        HubStore().stat(uri)
+        Hub().local(uri)
     with pytest.raises(type(caught.value)):
-        [*HubStore().list_objects(f"{uri}/")]
+        [*Hub().list(f"{uri}/")]
     text = str(caught.value)
     assert text.startswith(uri)
     return text
@@ -151,7 +134,7 @@ def message(uri: str) -> str:
 
 def test_a_data_set_that_is_not_there(commit: str) -> None:
     text = message("hf://datasets/owner/absent/f")
-    assert "the hub has no such data set, or it is private" in text
+    assert "the hub has no such dataset, or it is private" in text
     assert "hf auth login" in text
 
 
@@ -173,15 +156,15 @@ def test_what_names_no_data_set(hub: Any, uri: str) -> None:
 
 
 def test_a_name_that_none_can_have(hub: Any) -> None:
-    assert "no data set can be called so" in message("hf://datasets/a b/c/f")
+    assert "no dataset can be called so" in message("hf://datasets/a b/c/f")
 
 
 @pytest.mark.parametrize(
     ("status", "part"),
     [
-        (401, "does not accept the token"),
+        (401, "access is denied"),
         (403, "access is denied"),
-        (418, "answered with the status 418"),
+        (418, "unexpected answer (status 418)"),
     ],
 )
 def test_a_status_says_what_to_do(
@@ -196,16 +179,16 @@ def test_a_hub_that_is_busy_may_answer_later(
     hub: Any, commit: str, status: int
 ) -> None:
     hub.status = status
-    with pytest.raises(TransferError, match=f"busy or failing \\(status {status}\\)"):
-        HubStore().stat(f"{ROOT}/f")
+    with pytest.raises(TransferError, match=f"is busy, failing .*status {status}"):
+        Hub().local(f"{ROOT}/f")
 
 
 def test_a_hub_that_is_not_there(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(TransferError, match=r"lost or never made.*HF_ENDPOINT"):
-        HubStore().stat(f"{ROOT}/f")
+    with pytest.raises(TransferError, match=r"not reached .*HF_ENDPOINT"):
+        Hub().local(f"{ROOT}/f")
 
 
 def test_what_answers_is_no_hub(hub: Any, commit: str, monkeypatch: Any) -> None:
@@ -213,7 +196,7 @@ def test_what_answers_is_no_hub(hub: Any, commit: str, monkeypatch: Any) -> None
         hub.send_file(request, b"<html>")
 
     monkeypatch.setattr(hub, "send", answer)
-    assert "the answer is none of a hub's" in message(f"{ROOT}/f")
+    assert "unexpected answer" in message(f"{ROOT}/f")
 
 
 def test_its_own_client_may_be_offline(
@@ -226,23 +209,18 @@ def test_its_own_client_may_be_offline(
 
 
 def test_nothing_is_written(hub: Any, commit: str, tmp_path: Path) -> None:
-    store, file = HubStore(), tmp_path / "f"
-    file.write_bytes(b"")
-    for call in (
-        lambda: store.put(file, f"{ROOT}/f", ALWAYS),
-        lambda: store.delete(f"{ROOT}/f"),
-        lambda: store.honours_conditions(f"{ROOT}/f"),
-    ):
-        with pytest.raises(StorageError, match="evalkit only reads data sets of a hub"):
-            call()
+    with pytest.raises(StorageError, match=r"hf://.*: cannot be written: .*only reads"):
+        evalkit.evaluate("sample-nli", ANSWERS, out=f"{ROOT}/runs")
+    with pytest.raises(StorageError, match="evalkit only reads hf://"):
+        Hub().put(tmp_path / "f", f"{ROOT}/f", overwrite=True)
     assert not hub.requests
 
 
 def test_a_download_goes_on_after_a_cut(hub: Any, commit: str) -> None:
     hub.cuts = 1
-    found = fetch_file(f"{ROOT}/test.parquet")
+    found = local_file(f"{ROOT}/test.parquet")
     assert found is not None
-    assert found.local.read_bytes() == FILES["test.parquet"]
+    assert found.read_bytes() == FILES["test.parquet"]
 
 
 def test_a_token_opens_what_is_private_and_is_nowhere_else(
@@ -251,9 +229,9 @@ def test_a_token_opens_what_is_private_and_is_nowhere_else(
     hub.guarded.add(NAME)
     assert "private" in message(f"{ROOT}/f")
     monkeypatch.setenv("HF_TOKEN", TOKEN)
-    found = fetch_file(f"{ROOT}/README.md")
+    found = local_file(f"{ROOT}/README.md")
     assert found is not None
-    assert found.local.read_bytes() == b"about it"
+    assert found.read_bytes() == b"about it"
     hub.status = 403
     assert TOKEN not in message(f"{ROOT}/f")
     written = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
@@ -288,7 +266,7 @@ def test_a_file_is_scored_and_the_run_names_the_commit(
     assert again.record.run_id == result.record.run_id
     assert again.record.data.source_url == data["source_url"]
     assert len(hub.requests) == count
-    with pytest.raises(StorageError, match="is not in the cache"):
+    with pytest.raises(StorageError, match="not in the cache"):
         evaluated(f"{ROOT}/README.md", tmp_path / "other")
 
 
@@ -418,7 +396,7 @@ def test_a_merged_run_names_no_one_file_for_all(hub: Any, tmp_path: Path) -> Non
 
 
 def test_a_folder_is_one_commit(commit: str) -> None:
-    found = fetch_folder(f"{ROOT}/data", ["*.jsonl"])
+    found = local_folder(f"{ROOT}/data", lambda name: name.endswith(".jsonl"))
     assert found is not None
     assert found.permanent == f"{ROOT}@{commit}/data"
     assert (found / "test.jsonl").permanent == f"{ROOT}@{commit}/data/test.jsonl"
@@ -439,6 +417,6 @@ def test_the_command_line_scores_it(
     assert f"{ROOT}@{commit}/test.parquet" in done.stdout.decode()
 
 
-def test_it_keeps_the_laws_of_stores_that_only_read(commit: str) -> None:
+def test_it_keeps_the_laws_of_places_that_only_read(commit: str) -> None:
     known = {f"{ROOT}/{path}": content for path, content in FILES.items()}
     check_storage(f"{ROOT}/", known=known, secrets=[TOKEN])

@@ -16,7 +16,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from evalkit.base.failures import hook_failures
 from evalkit.base.progress import Progress
 from evalkit.errors import (
     EvalkitError,
@@ -34,11 +33,10 @@ from evalkit.plugins.binding import Guard
 from evalkit.plugins.commands import find_component
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import find_components
-from evalkit.plugins.importing import import_component, load_error
+from evalkit.plugins.importing import import_component
 from evalkit.plugins.sources import OFFLINE_VARIABLE, cache_folder, is_offline
 
 STORAGE = "storage"
-"""Kind of the plugins."""
 
 _THREADS = 16
 _LONGEST_NAME = 255
@@ -328,15 +326,12 @@ def _place(scheme: str) -> tuple[str, Place]:
     try:
         component = find_component(catalog, STORAGE, scheme)
     except UnknownPluginError as error:
-        owner = catalog.known_owner(f"{STORAGE}/{scheme}")
-        how = f"; install it: pip install {owner}" if owner else ""
-        raise StorageError(f"{scheme}:// needs a plugin: {error}{how}") from error
+        raise StorageError(f"{scheme}:// needs a plugin: {error}") from error
     if component is None:
-        schemes = sorted({each.name for each in catalog.of_kind(STORAGE)})
-        known = ", ".join(f"{name}://" for name in schemes) or "none"
+        known = sorted({f"{each.name}://" for each in catalog.of_kind(STORAGE)})
         raise StorageError(
             f"{scheme}:// is read and written by no installed plugin. Installed: "
-            f"{known}. A file of this machine is named by its path"
+            f"{', '.join(known) or 'none'}. A file of this machine is named by its path"
         )
     return component.origin, load_place(component)
 
@@ -344,11 +339,8 @@ def _place(scheme: str) -> tuple[str, Place]:
 def load_place(component: Component) -> Place:
     """Import a place, make it, and check that it is one."""
     made = import_component(component)
-    if isinstance(made, type):
-        try:
-            made = made()
-        except hook_failures() as error:
-            raise load_error(component, "constructing it", error) from error
+    with Guard(component.origin, "constructing it", passes=(EvalkitError,)):
+        made = made() if isinstance(made, type) else made
     if not isinstance(made, Place):
         raise PluginContractError(
             f"{component.origin}: must be a subclass of evalkit.places.Place; "

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from evalkit import Registry
 from evalkit.examples.row_stages import DataSource
-from evalkit.places import cache_folder
 from evalkit_models_base.asking import Asker
 from evalkit_models_base.bound import BoundModel
 from evalkit_models_base.cache import ReplyCache, closed_after
@@ -181,7 +180,7 @@ def predict(
         price = price_of(asked.price, names_of(bound, model, identity))
         refuse_unknown_cost(bound.component.id, asked.cost_limit, price)
         is_kept = asked.is_cached and has_cache(bound)
-        cache = ReplyCache(cache_folder()) if is_kept else None
+        cache = ReplyCache() if is_kept else None
     except BaseException:
         run(lambda: close(bound))
         raise

@@ -35,8 +35,8 @@ def check_storage(
 ) -> None:
     """Check that a store keeps the laws of `evalkit_testing.STORAGE_LAWS`.
 
-    It writes files of a few bytes below the place, each law in a folder of its own. They
-    stay there.
+    It writes files of a few bytes below the place, each law in a folder of its own.
+    These stay there.
 
     Args:
         place: A URI that ends with a slash, below which it may write.

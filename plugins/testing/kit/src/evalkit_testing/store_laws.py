@@ -120,7 +120,9 @@ def _check_threads(trial: Trial) -> None:
         files[f"{folder}{number}"] = f"{number}".encode() * 500
         trial.put(f"{folder}{number}", files[f"{folder}{number}"])
     with ThreadPoolExecutor(_THREADS) as pool:
-        for uri, content in zip([*files] * 4, pool.map(trial.read, [*files] * 4)):
+        names = [*files] * 4
+        contents = pool.map(trial.read, names)
+        for uri, content in zip(names, contents, strict=True):
             if content != files[uri]:
                 raise LawBroken(f"{uri} read by one of several threads is another")
 

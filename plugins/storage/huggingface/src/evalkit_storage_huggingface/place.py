@@ -13,7 +13,8 @@ from evalkit.errors import StorageError, TransferError
 from evalkit.places import Entry, FetchedPath, Place, is_offline
 
 _URI = re.compile(
-    r"hf://datasets/(?P<repository>[^/@]+/[^/@]+)(@(?P<revision>[^/]+))?(/(?P<path>.*))?",
+    r"hf://datasets/(?P<repository>[^/@]+/[^/@]+)"
+    r"(@(?P<revision>refs/(?:convert|pr)/[^/]+|[^/]+))?(/(?P<path>.*))?",
     re.DOTALL,
 )
 _COMMIT = re.compile("[0-9a-f]{40}")

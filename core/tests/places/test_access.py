@@ -84,8 +84,9 @@ def test_a_cache_that_cannot_be_written_is_named(
     store.add(FILE, b"one")
     (tmp_path / "file").touch()
     monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "file" / "cache"))
-    with pytest.raises(StorageError, match=r"cannot be kept in .*EVALKIT_CACHE_DIR"):
-        local_file(FILE)
+    for fetch in (local_file, local_folder):
+        with pytest.raises(StorageError, match=r"cannot be kept in .*EVALKIT_CACHE_D"):
+            fetch(FILE)
 
 
 def test_a_folder_contains_what_was_chosen(store: MemoryStore) -> None:
@@ -189,6 +190,26 @@ def test_another_file_is_not_replaced_unasked(
     assert there is not None
     assert there.read_bytes() == b"others"
     assert not [*tmp_path.rglob("*.partial")]
+
+
+def test_a_bucket_is_a_folder(store: MemoryStore, mini: object) -> None:
+    store.add("mem://b/x", b"1")
+    assert not exists("mem://b")
+    assert evalkit.evaluate("mini", [{"id": "1", "label": "yes"}], out="mem://b").path
+
+
+def test_a_file_system_without_links_is_written_to(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_paths: Path) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", refuse)
+    put(file, f"{tmp_path}/below/x")
+    assert (tmp_path / "below/x").read_bytes() == b"mine"
+    file.write_bytes(b"other")
+    with pytest.raises(ObjectExistsError):
+        put(file, f"{tmp_path}/below/x")
 
 
 def test_what_cannot_be_written_is_named(store: MemoryStore, file: Path) -> None:

@@ -26,7 +26,7 @@ from evalkit.errors import (
     StorageError,
     UnknownPluginError,
 )
-from evalkit.places.contract import PLACES, Entry, Place, cached
+from evalkit.places.contract import Entry, Place, cached, staging_for
 from evalkit.places.fetched import FetchedPath
 from evalkit.places.names import base_name, is_remote, join, uri_of
 from evalkit.plugins.binding import Guard
@@ -34,7 +34,7 @@ from evalkit.plugins.commands import find_component
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import find_components
 from evalkit.plugins.importing import import_component
-from evalkit.plugins.sources import OFFLINE_VARIABLE, cache_folder, is_offline
+from evalkit.plugins.sources import OFFLINE_VARIABLE, is_offline
 
 STORAGE = "storage"
 
@@ -110,17 +110,10 @@ def local_folder(
         return None
     folder = cached(uri, *(f"{e.uri} {e.version}" for e in files.values()))
     if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(
-            dir=cache_folder() / PLACES
-        ) as name_of_staging:
-            staging = Path(name_of_staging, "folder")
-            with ThreadPoolExecutor(_THREADS) as pool:
-                pairs = [(entry, staging / n) for n, entry in files.items()]
-                for count, _ in enumerate(pool.map(_fetch_into, pairs), 1):
-                    progress(f"fetching {uri}", count / len(files))
-            if not folder.is_dir():  # another process may have been faster
-                staging.rename(folder)
+        with staging_for(folder, uri) as staging, ThreadPoolExecutor(_THREADS) as pool:
+            pairs = [(entry, staging / n) for n, entry in files.items()]
+            for count, _ in enumerate(pool.map(_fetch_into, pairs), 1):
+                progress(f"fetching {uri}", count / len(files))
     ends = {e.permanent and e.permanent.removesuffix(f"/{n}") for n, e in files.items()}
     return FetchedPath(folder, uri, ends.pop() if len(ends) == 1 else None)
 
@@ -154,16 +147,11 @@ def _entries(folder: str) -> dict[str, Entry]:
     note = cached(prefix).with_name("listing.json")
     if not is_offline():
         entries = sorted(_call("list", prefix, prefix))
-        note.parent.mkdir(parents=True, exist_ok=True)
-        staging = note.with_name(uuid.uuid4().hex)
-        staging.write_text(json.dumps(entries), encoding="utf-8")
-        staging.replace(note)
+        with staging_for(note, prefix) as staging:
+            staging.write_text(json.dumps(entries), encoding="utf-8")
     else:
-        entries = (
-            [Entry(*row) for row in json.loads(note.read_bytes())]
-            if note.is_file()
-            else []
-        )
+        rows = json.loads(note.read_bytes()) if note.is_file() else []
+        entries = [Entry(*row) for row in rows]
     files = {entry.uri.removeprefix(prefix): entry for entry in entries}
     folders = {
         "/".join(n.split("/")[:k]) for n in files for k in range(n.count("/") + 1)
@@ -189,9 +177,10 @@ def _is_legal(name: str) -> bool:
 
 def exists(uri: str) -> bool:
     """Tell whether there is a file at a path or URI."""
-    return (
-        any(_call("list", uri_of(uri), uri)) if is_remote(uri) else Path(uri).exists()
-    )
+    if not is_remote(uri):
+        return Path(uri).exists()
+    uri = uri_of(uri)
+    return not uri.endswith("/") and any(_call("list", uri, uri))
 
 
 def put(path: Path, uri: str, *, overwrite: bool = False) -> None:
@@ -231,9 +220,20 @@ def _copy(path: Path, target: Path, overwrite: bool) -> None:
         if overwrite:
             staging.replace(target)
         else:
-            os.link(staging, target)
+            _rename_new(staging, target)
     finally:
         staging.unlink(missing_ok=True)
+
+
+def _rename_new(path: Path, target: Path) -> None:
+    try:
+        os.link(path, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if target.exists():
+            raise FileExistsError from None
+        path.replace(target)
 
 
 @contextmanager
@@ -256,19 +256,15 @@ def file_to_write(name: str | Path, *, overwrite: bool) -> Iterator[Path]:
     refuse_present(uri, overwrite=overwrite)
     folder = Path(tempfile.mkdtemp(prefix="evalkit-"))
     path = FetchedPath(folder / base_name(uri)[-200:], uri)
-    has_written = False
     try:
         yield path
-        has_written = True
-        put(path.local, uri, overwrite=overwrite)
-    except StorageError as error:
-        if has_written:
-            raise type(error)(f"{error}. The file is kept in {path.local}") from error
-        shutil.rmtree(folder)
-        raise
     except BaseException:
         shutil.rmtree(folder)
         raise
+    try:
+        put(path.local, uri, overwrite=overwrite)
+    except StorageError as error:
+        raise type(error)(f"{error}. The file is kept in {path.local}") from error
     shutil.rmtree(folder)
 
 
@@ -311,12 +307,19 @@ def nothing_at(uri: str) -> FetchedPath:
 
 def place_of(uri: str) -> Place:
     """Return the place of a URI, the same one for its scheme in a process."""
-    return _place(uri_of(uri).partition("://")[0])[1]
+    return _find_place(uri)[1]
 
 
 def forget_places() -> None:
     """Make places anew, for instance after their configuration changed."""
     _place.cache_clear()
+
+
+def _find_place(uri: str) -> tuple[str, Place]:
+    try:
+        return _place(uri_of(uri).partition("://")[0])
+    except StorageError as error:
+        raise StorageError(f"{uri}: {error}") from error
 
 
 @cache
@@ -351,11 +354,7 @@ def load_place(component: Component) -> Place:
 
 def _call(verb: str, uri: str, *arguments: Any, **options: Any) -> Any:
     """Call a verb of a place; every failure is an `EvalkitError` that says whose."""
-    scheme = uri_of(uri).partition("://")[0]
-    try:
-        origin, place = _place(scheme)
-    except StorageError as error:
-        raise StorageError(f"{uri}: {error}") from error
+    origin, place = _find_place(uri)
     step = f"{verb} of {uri}"
     with Guard(origin, step, passes=(EvalkitError,), hint=_HINT):
         value = getattr(place, verb)(*arguments, **options)

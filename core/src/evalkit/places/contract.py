@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -86,20 +87,29 @@ def kept(uri: str, version: str, fetch: Callable[[Path], object]) -> Path:
     """
     path = cached(uri, version)
     if not path.is_file():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=cache_folder() / PLACES) as staging:
-                part = Path(staging) / "part"
-                fetch(part)
-                part.chmod(0o444)
-                part.replace(path)
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-            raise StorageError(
-                f"{uri}: cannot be kept in {path.parent}: {reason}. EVALKIT_CACHE_DIR "
-                "names another folder, and `evalkit cache --clear` empties this one"
-            ) from error
+        with staging_for(path, uri) as staging:
+            fetch(staging)
+            staging.chmod(0o444)
     return path
+
+
+@contextmanager
+def staging_for(path: Path, uri: str) -> Iterator[Path]:
+    """Yield a path to write to, which is moved to its place in the cache when whole."""
+    root = cache_folder() / PLACES
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=root) as folder:
+            staging = Path(folder, "part")
+            yield staging
+            if not path.is_dir():  # another process may have been faster
+                staging.replace(path)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise StorageError(
+            f"{uri}: cannot be kept in {root}: {reason}. EVALKIT_CACHE_DIR names "
+            "another folder, and `evalkit cache --clear` empties this one"
+        ) from error
 
 
 def last_kept(uri: str) -> Path | None:

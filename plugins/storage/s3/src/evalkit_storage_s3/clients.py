@@ -19,14 +19,7 @@ _WRITES = ("PutObject", "CompleteMultipartUpload")
 
 @cache
 def make_client(*, only_if_absent: bool = False) -> Any:
-    """Return a client; the same one in a process.
-
-    Args:
-        only_if_absent: Whether its writes are refused where an object is.
-
-    Raises:
-        StorageError: boto3's configuration is broken.
-    """
+    """Return a client; `only_if_absent` has it write only where nothing is."""
     import boto3
     from botocore.config import Config
     from botocore.exceptions import BotoCoreError

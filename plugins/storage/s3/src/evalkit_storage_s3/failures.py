@@ -67,17 +67,7 @@ def code_of(error: Any) -> str:
 
 @contextmanager
 def failures(uri: str, doing: str) -> Iterator[None]:
-    """Turn what boto3 raises into errors that say what to do.
-
-    Args:
-        uri: What is read or written.
-        doing: The verb, such as `read`.
-
-    Raises:
-        ObjectChangedError: A condition of a read does not hold.
-        StorageError: Anything else went wrong.
-        TransferError: It may work again.
-    """
+    """Turn what boto3 raises into errors that say what cannot be done, and why."""
     from boto3.exceptions import Boto3Error, RetriesExceededError
     from botocore import exceptions as boto
     from s3transfer.exceptions import S3DownloadFailedError

@@ -34,8 +34,7 @@ _USED_SECONDS = 3600.0
 """How exactly it is known when a reply was used last."""
 
 # how often the size is looked at, and after how many bytes at the latest
-_CHECKS = 20
-_MOST_UNCHECKED = 16 * 2**20
+_CHECKS, _MOST_UNCHECKED = 20, 16 * 2**20
 
 
 def reply_key(

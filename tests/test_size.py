@@ -16,20 +16,20 @@ ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "src" / "evalkit"
 
 LINES = {
-    "core": 39_600,
-    "cli": 13_500,
-    "core + cli + plugins": 131_900,
-    "tests": 116_200,
-    "examples": 393,
-    "benchmarks": 8_270,
-    "data": 937,
+    "core": 39_200,
+    "cli": 13_490,
+    "core + cli + plugins": 131_050,
+    "tests": 115_850,
+    "examples": 382,
+    "benchmarks": 8_220,
+    "data": 887,
 }
-STATEMENTS = {"core": 17_800, "core + cli + plugins": 59_200}
-WORDS = 87_450
+STATEMENTS = {"core": 17_560, "core + cli + plugins": 58_750}
+WORDS = 86_600
 """Of the pages in `docs` that people write."""
 
 DISTRIBUTIONS = {
-    "adapters/rows": 5_760,
+    "adapters/rows": 5_670,
     "analysis/compare": 4_460,
     "analysis/robustness": 3_670,
     "analysis/upkeep": 760,
@@ -46,7 +46,7 @@ DISTRIBUTIONS = {
 MODULE = 600
 """Lines of a module."""
 
-LONGER_MODULES = {"hookspecs.py": 962}
+LONGER_MODULES = {"hookspecs.py": 937}
 
 FUNCTION = 60
 """Lines of a function of core."""

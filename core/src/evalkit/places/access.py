@@ -358,9 +358,9 @@ def _call(verb: str, uri: str, *arguments: Any, **options: Any) -> Any:
     step = f"{verb} of {uri}"
     with Guard(origin, step, passes=(EvalkitError,), hint=_HINT):
         value = getattr(place, verb)(*arguments, **options)
-        values = value = [*value] if verb == "list" else value
+        values = [*value] if verb == "list" else [value]
     types, words = _VERBS[verb]
-    for each in values if verb == "list" else [value]:
+    for each in values:
         if not isinstance(each, types):
             raise PluginError(f"{origin}: {step} must return {words}, got {each!r}")
-    return value
+    return values if verb == "list" else value

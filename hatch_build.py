@@ -20,6 +20,7 @@ MEMBERS = {
     "evalkit-analysis-upkeep": "plugins/analysis/upkeep",
     "evalkit-annotators-columns": "plugins/annotators/columns",
     "evalkit-commands-perturb": "plugins/commands/perturb",
+    "evalkit-commands-publish": "plugins/commands/publish",
     "evalkit-models-base": "plugins/models/base",
     "evalkit-adapters-extraction": "plugins/adapters/extraction",
     "evalkit-adapters-peers": "plugins/adapters/peers",
@@ -50,6 +51,7 @@ MEMBERS = {
 }
 
 EXTRAS = {
+    "fsspec": {"evalkit-storage-fsspec": "plugins/storage/fsspec"},
     "huggingface": {"evalkit-storage-huggingface": "plugins/storage/huggingface"},
 }
 """Members that the suite does not require, as their libraries are large, by extra."""

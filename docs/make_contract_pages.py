@@ -1,7 +1,7 @@
 """Writes the contract of each kind of plugin into its page in `docs/authoring`.
 
 What stands below the heading `## The contract` is made of the texts of
-`evalkit.hookspecs` and `evalkit.storage.Store`, as `evalkit show --contract KIND`
+`evalkit.hookspecs` and `evalkit.places.Place`, as `evalkit show --contract KIND`
 prints it.
 """
 

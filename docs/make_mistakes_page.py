@@ -21,7 +21,7 @@ from unittest.mock import patch
 import evalkit
 from evalkit.catalog import Component
 from evalkit.errors import EvalkitError
-from evalkit.storage import forget_stores
+from evalkit.places import forget_places
 from evalkit_commands_perturb import perturb
 from evalkit_models_base import predict
 from evalkit_testing.conformance import CHECKS
@@ -124,7 +124,7 @@ def said_of(mistake: Mistake) -> str:
         stack.enter_context(chdir(folder / "empty"))
         stack.enter_context(on_the_path(made))
         stack.enter_context(_alone(mistake))
-        forget_stores()
+        forget_places()
         random.seed(0)  # for mistakes that are random
         text = "\n".join(_TRIES[mistake.way](mistake))
     return _same_each_time(text, made, folder)

@@ -23,7 +23,7 @@ from evalkit.catalog import (
     find_components,
     kind_named,
 )
-from evalkit.storage import forget_stores, load_store
+from evalkit.places import forget_places, load_place
 from evalkit_cli.printing import contracts
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -67,10 +67,10 @@ def test_the_contract_of_a_page_is_that_of_the_code(
 def _loaded(kind: str, name: str) -> Component:
     if kind != "storage":
         return Registry().load(kind, name).component
-    forget_stores()
+    forget_places()
     component = find_component(find_components(), kind, name)
     assert component is not None
-    load_store(component)
+    load_place(component)
     return component
 
 

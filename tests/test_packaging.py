@@ -426,7 +426,10 @@ def test_nothing_is_called_or_requires_evalkit_or_a_path(wheels: Path) -> None:
 def test_the_suite_is_metadata_that_pins_every_member(wheels: Path) -> None:
     suite = read_wheels(wheels)["evalkit-suite"]
     assert all(".dist-info/" in name for name in suite.files)
-    extras = {"evalkit-storage-huggingface": '; extra == "huggingface"'}
+    extras = {
+        f"evalkit-storage-{extra}": f'; extra == "{extra}"'
+        for extra in ("fsspec", "huggingface")
+    }
     assert {str(requirement) for requirement in requirements(suite)} == {
         f"{name}=={VERSION}{extras.get(name, '')}" for name in MEMBERS
     }

@@ -25,13 +25,13 @@ DIRECTIVE = re.compile(r"(?m)^::: ([\w.]+)$")
 
 MODULES = (
     *("catalog", "errors", "reporting", "runs"),
-    *("scoring", "storage"),
+    *("scoring", "places"),
 )
 
 PACKAGES = (
     *("evalkit_adapters_rows", "evalkit_analysis_compare", "evalkit_analysis_upkeep"),
     *("evalkit_analysis_robustness", "evalkit_annotators_columns"),
-    *("evalkit_commands_perturb", "evalkit_models_base"),
+    *("evalkit_commands_perturb", "evalkit_commands_publish", "evalkit_models_base"),
     *("evalkit_models_base.services", "evalkit_schemas_standard", "evalkit_testing"),
 )
 """Distributions beside core whose names the reference has."""

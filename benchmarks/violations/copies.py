@@ -12,14 +12,6 @@ from benchmarks.violations.entry import Violation
 
 ROOT = Path(__file__).parents[2]
 _TEMPLATES = "plugins/commands/authoring/src/evalkit_commands_authoring/templates"
-_MEMORY = '''
-
-class MemoryStore(FsspecStore):
-    """Objects in the memory of the process."""
-
-    protocol = "memory"
-'''
-"""The store of the example over a file system that needs no server."""
 
 
 class Source(NamedTuple):
@@ -45,10 +37,6 @@ def source_of(plugin: str) -> Source:
         folder = ROOT / _TEMPLATES / kind
         found = "my_thing_command" if kind == "commands" else "MyThing"
         return Source(folder, "my_thing", found, is_template=True)
-    if of == "example":
-        package = "evalkit_storage_fsspec"
-        folder = ROOT / "examples/evalkit-storage-fsspec/src" / package
-        return Source(folder, f"{package}.store", "MemoryStore")
     folder, target = _declared()[kind, short]
     module, _, found = target.partition(":")
     return Source(folder / "src" / module.partition(".")[0], module, found)
@@ -103,10 +91,6 @@ def copy_to(folder: Path, plugin: str, violation: Violation | None) -> Source:
         inner = folder / source.folder.name
         skipped = shutil.ignore_patterns("__pycache__")
         shutil.copytree(source.folder, inner, ignore=skipped)
-    if source.name == "MemoryStore":
-        store = inner / "store.py"
-        store.write_text(store.read_text("utf-8") + _MEMORY, "utf-8")
-        _declare(folder, "storage", "memory", f"{source.module}:{source.name}")
     for each in violation.changes if violation else ():
         file = inner / each.file
         text = file.read_text("utf-8")

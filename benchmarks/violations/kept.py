@@ -4,92 +4,46 @@ from __future__ import annotations
 
 from benchmarks.violations.entry import Violation, change
 
-STORE = "evalkit.storage.Store"
+PLACE = "evalkit.places.Place"
 
 STORAGE = (
     Violation(
         "storage-01",
         "template storage/my-thing",
-        "`put` writes only where the condition holds: what is there is not overwritten",
-        f"{STORE}.put",
-        (
-            change(
-                "my_thing.py",
-                'if condition.kind == "absent" and there is not None:',
-                'if condition.kind == "absent" and there is not None and not '
-                "there.size:",
-            ),
-        ),
+        "`put` without `overwrite` replaces no file",
+        f"{PLACE}.put",
+        (change("my_thing.py", "if overwrite:", "if overwrite or target.exists():"),),
     ),
     Violation(
         "storage-02",
         "template storage/my-thing",
-        "`put` on the condition `match` writes only over what was looked at",
-        f"{STORE}.put",
+        "`local` returns None if there is no such file",
+        f"{PLACE}.local",
         (
             change(
                 "my_thing.py",
-                "there is None or there.etag != condition.etag\n",
-                "there is None\n",
+                "if not path.is_file():",
+                "if not path.parent.parent.exists():",
             ),
         ),
     ),
     Violation(
         "storage-03",
-        "example storage/memory",
-        "`read` raises where there is another object by now",
-        f"{STORE}.read",
-        (
-            change(
-                "store.py",
-                "if now is None or now.etag != found.etag or content is None:",
-                "if now is None or content is None:",
-            ),
-        ),
+        "template storage/my-thing",
+        "`list` lists all files below a folder",
+        f"{PLACE}.list",
+        (change("my_thing.py", '.rglob("*")', '.glob("*")'),),
     ),
     Violation(
         "storage-04",
         "template storage/my-thing",
-        "`stop` is the byte after the last one",
-        f"{STORE}.read",
+        "the version changes with the content",
+        "evalkit.places.Entry",
         (
             change(
                 "my_thing.py",
-                "content = stream.read(stop - start)",
-                "content = stream.read(stop - start + 1)",
-            ),
-        ),
-    ),
-    Violation(
-        "storage-05",
-        "example storage/memory",
-        "`list_objects` is sorted by URI",
-        f"{STORE}.list_objects",
-        (
-            change(
-                "store.py",
-                "for name in sorted(named):",
-                "for name in sorted(named, reverse=True):",
-            ),
-        ),
-    ),
-    Violation(
-        "storage-06",
-        "template storage/my-thing",
-        "`list_objects` lists all objects whose URIs begin with the prefix",
-        f"{STORE}.list_objects",
-        (change("my_thing.py", '.rglob("*")', '.glob("*")'),),
-    ),
-    Violation(
-        "storage-07",
-        "template storage/my-thing",
-        "the ETag changes with the content",
-        "evalkit.storage.StoredObject",
-        (
-            change(
-                "my_thing.py",
-                'f"{seen.st_size} {seen.st_mtime_ns}".encode()',
-                'f"{seen.st_size} {uri}".encode()',
+                'f"{path} {state.st_size} {state.st_mtime_ns} {state.st_ino}"',
+                'f"{path} {state.st_size}"',
             ),
         ),
     ),

@@ -165,7 +165,6 @@ OPTIONS: Mapping[str, Callable[[Path], Mapping[str, Any]]] = {
     ),
     "template commands/my-thing": _given(runs=[["--json"], []]),
     "template storage/my-thing": _given(place="my-thing://tried/"),
-    "example storage/memory": _given(place="memory://tried/"),
     "models/constant": _given(plugin="constant:answer=positive", task="sentiment"),
     "models/random": _given(
         plugin="random:answers=positive/negative/neutral", task="sentiment"

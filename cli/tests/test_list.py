@@ -226,7 +226,7 @@ STORE = """
 class Half:
     '''Keeps half of it. Often.'''
 
-    def stat(self, uri):
+    def local(self, uri):
         return None
 """
 
@@ -240,7 +240,7 @@ def test_stores_are_listed_shown_and_checked_by_the_kind_or_one_of_it(
         done = invoke("list", word)
         assert "storage/half  Keeps half of it\n" in done.stdout
     assert invoke("list", "Data-Set").stdout == invoke("list", "datasets").stdout
-    broken = r"broken  storage/half \(odd-places 1.2.3\): lacks identity, read, put, "
+    broken = r"broken  storage/half \(odd-places 1.2.3\): must be a subclass"
     for kind in (["storage"], []):
         done = invoke("list", *kind, "--check", "--search", "odd-places")
         assert done.exit_code == 1
@@ -249,7 +249,9 @@ def test_stores_are_listed_shown_and_checked_by_the_kind_or_one_of_it(
     assert card.stdout.startswith("storage/s3\n\nObjects in buckets of S3")
     shown = invoke("show", "storage/half")
     assert (shown.exit_code, shown.stdout) == (1, "")
-    assert "lacks identity, read, put" in shown.stderr
-    assert "installed: half, hf, s3" in invoke("show", "storage/none").stderr
+    assert "must be a subclass of evalkit.places.Place" in shown.stderr
+    assert (
+        "installed: az, gs, half, hf, s3, ssh" in invoke("show", "storage/none").stderr
+    )
     hint = "Did you mean storage/s3?"
     assert invoke("show", "store/s3").stderr.endswith(f"{hint}\n")

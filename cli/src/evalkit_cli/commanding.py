@@ -7,6 +7,7 @@ as evalkit's own do. It is a click command, and its entry point is of the group
 """
 
 from evalkit_cli.options.asking import asking_options, read_asked, refuse_given
+from evalkit_cli.options.cached import kept_by_kind
 from evalkit_cli.options.choices import (
     InputFile,
     chosen_dataset,
@@ -76,6 +77,7 @@ __all__ = [
     "for_terminal",
     "format_option",
     "json_option",
+    "kept_by_kind",
     "plugin_option",
     "plugin_output_to_stderr",
     "print_plans",

@@ -61,7 +61,7 @@ class InstalledCommand(click.Command):
 
 _OWN = (
     *("adapt", "cache", "compare", "eval", "help", "inputs", "list", "merge"),
-    *("perturb", "plan", "rescore", "runs", "show", "validate", "verify"),
+    *("perturb", "plan", "publish", "rescore", "runs", "show", "validate", "verify"),
 )
 
 

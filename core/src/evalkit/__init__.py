@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from evalkit.errors import SchemaError as SchemaError
     from evalkit.errors import StorageError as StorageError
     from evalkit.errors import UnknownPluginError as UnknownPluginError
+    from evalkit.examples.datasets import Dataset as Dataset
     from evalkit.hookspecs import hookimpl as hookimpl
     from evalkit.plugins.classes import Metric as Metric
     from evalkit.plugins.classes import Perturbation as Perturbation
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from evalkit.runs.results import Result as Result
     from evalkit.runs.score_columns import Score as Score
     from evalkit.runs.stored import read_run as read_run
-    from evalkit.storage.datasets import Dataset as Dataset
     from evalkit.workflows.evaluation import evaluate as evaluate
     from evalkit.workflows.evaluation import evaluate_with as evaluate_with
     from evalkit.workflows.lists import score as score
@@ -85,7 +85,7 @@ else:
             "runs.results": "Result",
             "runs.score_columns": "Score",
             "runs.stored": "read_run",
-            "storage.datasets": "Dataset",
+            "examples.datasets": "Dataset",
             "workflows.evaluation": "evaluate evaluate_with",
             "workflows.lists": "score",
             "workflows.options": "EvaluationOptions",

@@ -15,9 +15,9 @@ from pydantic import BaseModel, create_model
 import evalkit
 from evalkit.errors import PluginContractError, SchemaError
 from evalkit.examples.table import load_examples
+from evalkit.places import access
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.storage import finding
 from evalkit_commands_perturb import perturb_dataset
 
 Row = dict[str, Any]
@@ -379,7 +379,7 @@ def test_a_data_set_may_say_where_its_files_are(tmp_path: Path) -> None:
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MemoryStore:
     made = MemoryStore()
-    monkeypatch.setattr(finding, "_store", lambda scheme: made)
+    monkeypatch.setattr(access, "_place", lambda scheme: ("storage/mem", made))
     monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
     return made
 

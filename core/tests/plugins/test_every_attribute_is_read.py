@@ -17,7 +17,7 @@ LEFT = [
     ROOT / "plugins" / name / "src"
     for name in (
         *("adapters/rows", "analysis/robustness", "annotators/columns"),
-        *("commands/perturb", "models/base"),
+        *("commands/perturb", "commands/publish", "models/base"),
     )
 ]
 """What obeys attributes beside core and the command line."""

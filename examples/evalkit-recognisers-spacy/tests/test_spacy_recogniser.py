@@ -25,6 +25,7 @@ NEEDED = (
     "plugins/analysis/upkeep",
     "plugins/annotators/columns",
     "plugins/commands/perturb",
+    "plugins/commands/publish",
     "plugins/models/base",
     "plugins/perturbations/text",
     "plugins/tasks/text",

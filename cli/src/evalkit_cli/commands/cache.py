@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import click
 
+from evalkit_cli.options.cached import CACHE_KINDS, clear_kind, kept_by_kind
 from evalkit_cli.options.runs import json_option
 from evalkit_cli.printing.streams import echo, echo_json
-from evalkit_cli.printing.tables import draw
 
-if TYPE_CHECKING:
-    from evalkit.storage import CacheEntry
-
-_GIB = 1 << 30
 _MIB = 1 << 20
 
 
 @click.command("cache")
 @click.option(
     "--clear",
-    type=click.Choice(("stores", "datasets", "annotations", "replies", "all")),
+    type=click.Choice((*CACHE_KINDS, "all")),
     is_flag=False,
     flag_value="stores",
-    help="Remove what was fetched from stores, or what else is named.",
+    help="Remove files fetched from URIs, or the kind that is named.",
 )
 @json_option
 def cache_command(clear: str | None, as_json: bool) -> None:
-    """List what is kept in the folder of EVALKIT_CACHE_DIR, or remove it.
+    """List what the folder of EVALKIT_CACHE_DIR contains, or remove it.
 
     \b
     Examples:
@@ -36,87 +29,32 @@ def cache_command(clear: str | None, as_json: bool) -> None:
       evalkit cache --clear
       evalkit cache --clear replies
 
-    It holds what was fetched from stores such as S3, files that data sets fetch from
-    their publishers, what annotators said, and what models replied. Of what came from
-    stores, what was used longest ago is removed where all of it takes more than
-    EVALKIT_CACHE_SIZE GiB (20), but for what was used within the last hour; of replies,
-    where they take more than EVALKIT_REPLIES_SIZE GiB (10). Files that could not be
-    sent to a store are listed, and stay.
+    It contains files fetched from URIs such as s3://, files that datasets fetch from
+    their publishers, and what annotators and models returned. Only replies of models
+    have a maximum size, EVALKIT_REPLIES_SIZE GiB (10): above it, the replies that were
+    used longest ago are removed. Files of hf:// are in the cache of the hub's client.
     """  # noqa: D301 - click reads the backspace
+    from evalkit.places import cache_folder
     from evalkit.reporting import count_of
-    from evalkit.storage import ObjectCache, kept_by_kind, size_limit, unique_size
 
-    cache = ObjectCache()
-    unsent = cache.unsent()
+    folder = str(cache_folder())
     if clear is not None:
-        freed = _cleared(clear)
+        kinds = CACHE_KINDS if clear == "all" else [clear]
+        freed = sum(map(clear_kind, kinds))
         if as_json:
-            echo_json({"folder": str(cache.root), "freed": freed})
+            echo_json({"folder": folder, "freed": freed})
         else:
-            echo(f"{freed / _MIB:,.1f} MiB removed from {cache.root}")
-            _show_unsent(unsent)
+            echo(f"{freed / _MIB:,.1f} MiB removed from {folder}")
         return
-    entries = cache.entries()
-    total, limit = unique_size(entries), size_limit()
+    kept = kept_by_kind()
     if as_json:
-        found = {"folder": str(cache.root), "size": total, "limit": int(limit)}
-        kinds = [
-            {**kept._asdict(), "limit": _limit(kept.kind)} for kept in kept_by_kind()
-        ]
-        lists = {"entries": _plain(entries), "unsent": _plain(unsent)}
-        echo_json({**found, "kinds": kinds, **lists})
+        echo_json({"folder": folder, "kinds": [each._asdict() for each in kept]})
         return
-    if entries:
-        rows = [
-            [_moment(entry.used), _mib(entry), f"{entry.files:,}", entry.uri]
-            for entry in entries
-        ]
-        draw([["used (UTC)", "MiB", "files", "of"], *rows], "table", (0, 3))
-    _show_unsent(unsent)
-    for kept in kept_by_kind():
-        if kept.files and kept.kind != "stores":
-            files = count_of(kept.files, "file")
-            most = _limit(kept.kind)
-            of = "" if most is None else f" of at most {most / _MIB:,.0f}"
-            echo(f"{kept.kind}: {kept.size / _MIB:,.1f} MiB{of}, {files}")
-    echo(
-        f"{total / _GIB:.2f} GiB from stores, of at most {limit / _GIB:g}, in "
-        f"{cache.root}",
-        err=True,
-    )
-
-
-def _limit(kind: str) -> int | None:
-    """Return the bytes that may be kept of a kind; None for any number."""
-    from evalkit.storage import size_limit
-
-    return int(size_limit(kind)) if kind in ("stores", "replies") else None
-
-
-def _cleared(kind: str) -> int:
-    """Remove a kind, or all of them; return the bytes that freed."""
-    from evalkit.storage import CACHE_KINDS, clear_kind
-
-    return sum(map(clear_kind, CACHE_KINDS if kind == "all" else [kind]))
-
-
-def _show_unsent(unsent: Sequence[CacheEntry]) -> None:
-    for entry in unsent:
-        echo(
-            f"not sent: {_mib(entry)} MiB for {entry.uri}, last written "
-            f"{_moment(entry.used)} UTC, in {entry.path}"
-        )
-
-
-def _plain(entries: Sequence[CacheEntry]) -> list[dict[str, object]]:
-    return [{**entry._asdict(), "path": str(entry.path)} for entry in entries]
-
-
-def _moment(seconds: float) -> str:
-    from datetime import UTC, datetime
-
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
-
-
-def _mib(entry: CacheEntry) -> str:
-    return f"{entry.size / _MIB:,.1f}"
+    for each in kept:
+        if each.files:
+            limit = (
+                "" if each.limit is None else f" of at most {each.limit / _MIB:,.0f}"
+            )
+            files = count_of(each.files, "file")
+            echo(f"{each.kind}: {each.size / _MIB:,.1f} MiB{limit}, {files}")
+    echo(f"{sum(each.size for each in kept) / _MIB:,.1f} MiB in {folder}", err=True)

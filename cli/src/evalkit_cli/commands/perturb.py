@@ -234,7 +234,7 @@ def _default_name(
     It is in the current folder, or of data in a store beside these.
     """
     from evalkit.catalog import model_name
-    from evalkit.storage import is_remote, join, uri_of
+    from evalkit.places import is_remote, join, uri_of
 
     stem = model_name(Path(dataset)) if "/" in dataset or "." in dataset else dataset
     if _is_pattern(stem) and not os.path.lexists(dataset):

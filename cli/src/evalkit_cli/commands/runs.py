@@ -66,7 +66,7 @@ def runs_command(
 
 
 def _why_none(folder: Path, runs: int) -> str:
-    from evalkit.storage import is_offline, is_remote, missing, uri_of
+    from evalkit.places import is_offline, is_remote, missing, uri_of
 
     is_far = is_remote(str(folder))
     where = uri_of(folder) if is_far else str(folder)

@@ -236,8 +236,8 @@ def _find(what: str, folder: Path, quiet: bool) -> Path:
     """Find a run, or say what else the name could have been."""
     from evalkit import find_components
     from evalkit.errors import StorageError
+    from evalkit.places import is_remote
     from evalkit.runs import LATEST
-    from evalkit.storage import is_remote
 
     try:
         return run_paths([what], folder, quiet=quiet)[0]

@@ -134,7 +134,7 @@ def validate_command(
 
 
 def _write(found: list[Validation], given: Path, with_model: bool) -> None:
-    from evalkit.storage import file_to_write
+    from evalkit.places import file_to_write
 
     with file_to_write(given, overwrite=True) as path:
         _write_lines(found, path, with_model)

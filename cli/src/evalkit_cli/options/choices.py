@@ -56,7 +56,7 @@ class InputFile(click.Path):
         ctx: click.Context | None,
     ) -> Any:
         """Take a URI as it is."""
-        from evalkit.storage import is_remote
+        from evalkit.places import is_remote
 
         if is_remote(str(value)):
             return Path(value)
@@ -379,7 +379,7 @@ def chosen_dataset(dataset: str | None, data: str | None, task: str | None) -> s
             "name a data set (see `evalkit list datasets`), or a file with --data FILE."
         )
     from evalkit.catalog import is_file_name
-    from evalkit.storage import is_remote
+    from evalkit.places import is_remote
 
     if data is not None:
         dataset = data if is_remote(data) else str(Path.cwd() / data)

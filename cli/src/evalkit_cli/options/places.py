@@ -23,7 +23,7 @@ class RunsFolder(click.Path):
         """Return the path; a URI without a bucket would be one of another bucket."""
         if ":///" in str(value):
             from evalkit.errors import DataError
-            from evalkit.storage import uri_of
+            from evalkit.places import uri_of
 
             try:
                 uri_of(value)

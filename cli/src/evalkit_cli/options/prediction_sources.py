@@ -102,8 +102,8 @@ def jobs_of_files(
 def _run_or_file(given: str, runs: Path) -> str:
     """Return the path of the run that a name means, where there is no such file."""
     from evalkit.errors import StorageError
+    from evalkit.places import is_remote
     from evalkit.runs import find_run
-    from evalkit.storage import is_remote
 
     if given == STANDARD_INPUT or is_remote(given) or Path(given).exists():
         return given
@@ -114,7 +114,7 @@ def _run_or_file(given: str, runs: Path) -> str:
 
 
 def _split_model(given: str) -> tuple[str | None, str]:
-    from evalkit.storage import is_remote
+    from evalkit.places import is_remote
 
     name, equals, path = given.partition("=")
     if equals and is_remote(given):  # a key such as year=2026/file.jsonl

@@ -139,7 +139,7 @@ def _named_types(
 def _types(names: Iterable[str], spec: type) -> Iterator[dict[str, Any]]:
     """Describe the types of evalkit's own that a contract names."""
     import evalkit
-    from evalkit import storage
+    from evalkit import places
 
     terms = inspect.getmodule(evalkit.MetricContext)
     aliases = dict(_texts_of(ast.parse(inspect.getsource(terms)))) if terms else {}
@@ -147,7 +147,7 @@ def _types(names: Iterable[str], spec: type) -> Iterator[dict[str, Any]]:
         found: Any = next(
             (
                 getattr(room, name)
-                for room in (inspect.getmodule(spec), evalkit, storage)
+                for room in (inspect.getmodule(spec), evalkit, places)
                 if hasattr(room, name)
             ),
             None,

@@ -6,7 +6,6 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from glob import escape
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, get_args, get_origin
 
@@ -17,10 +16,10 @@ from evalkit.base.terms import NamesFile
 from evalkit.base.violations import few, shorten
 from evalkit.errors import DataError, PluginContractError, SchemaError
 from evalkit.examples.rows import ExampleRows
+from evalkit.places.fetched import FetchedPath
+from evalkit.places.names import is_remote, uri_of
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.sources import sha256_of
-from evalkit.storage.fetched import FetchedPath
-from evalkit.storage.places import is_remote, uri_of
 
 
 def file_fields(model: type[BaseModel], *outer: type[BaseModel]) -> list[str]:
@@ -141,11 +140,11 @@ def _of_this_machine(place: str | Path, names: Iterable[str]) -> Path:
     """Return the folder of files; of a place in a store a copy with these files."""
     if not is_remote(str(place)):
         return Path(place).resolve()
-    from evalkit.storage.fetching import fetch_folder, nothing_at
+    from evalkit.places.access import local_folder, nothing_at
 
-    wanted = sorted(escape(PurePosixPath(name).as_posix()) for name in names)
-    found = fetch_folder(place, wanted) or nothing_at(uri_of(place))
-    return FetchedPath(found.local.resolve(), found.uri)
+    wanted = {PurePosixPath(name).as_posix() for name in names}
+    folder = local_folder(place, wanted.__contains__) or nothing_at(uri_of(place))
+    return FetchedPath(folder.local.resolve(), folder.uri)
 
 
 def _problem(folder: Path, name: str) -> str | None:

@@ -10,7 +10,9 @@ from typing import Any, ClassVar
 
 from evalkit.base.names import is_python_file
 from evalkit.errors import EvalkitError
+from evalkit.examples.datasets import Dataset
 from evalkit.examples.row_stages import DataSource, with_data
+from evalkit.places.names import is_remote
 from evalkit.plugins.bound import BoundDataset
 from evalkit.plugins.components import AS_FILE, AS_ROWS, NO_VERSION, Component
 from evalkit.plugins.local_plugins import name_of
@@ -19,8 +21,6 @@ from evalkit.plugins.resolver import Resolver
 from evalkit.reading.data_places import data_path
 from evalkit.reading.formats import model_name
 from evalkit.reading.given_rows import rows_of
-from evalkit.storage.datasets import Dataset
-from evalkit.storage.places import is_remote
 
 
 class GivenDataset(Dataset):

@@ -13,12 +13,12 @@ from polars.datatypes import DataTypeClass
 from evalkit.base.columns import all_named
 from evalkit.base.terms import Source
 from evalkit.errors import DataError
+from evalkit.examples.datasets import locate
 from evalkit.examples.rows import ExampleRows
+from evalkit.places.fetched import FetchedPath
 from evalkit.plugins.bound import BoundDataset
 from evalkit.plugins.sources import sha256_of
 from evalkit.reading.steady_files import file_hashes
-from evalkit.storage.datasets import locate
-from evalkit.storage.fetched import FetchedPath
 
 _HASHED_ROWS = 65_536
 """Rows that are written as JSON at a time to be hashed."""

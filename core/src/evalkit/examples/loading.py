@@ -29,10 +29,10 @@ from evalkit.reading.formats import Format, detect_format, is_data_set
 from evalkit.reading.json_tables import Wanted, read_json_table
 from evalkit.reading.rows import Row
 from evalkit.reading.schemas import ColumnPlan, plan_of
+from evalkit.reading.sharded import ShardedPath, place_in
 from evalkit.reading.steady_files import SteadyFile
 from evalkit.reading.tables import holds_integers, read_frames
 from evalkit.reading.threads import in_background
-from evalkit.storage.sharded import ShardedPath, place_in
 
 _PLAIN_TYPES = (pl.String, pl.Boolean, pl.Int64, pl.Float64, pl.List(pl.String))
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from evalkit.plugins.bound import BoundDataset
 from evalkit.reading.json_lines import read_json_rows
-from evalkit.storage.sharded import place_in
+from evalkit.reading.sharded import place_in
 
 Rows = list[Mapping[str, Any]]
 

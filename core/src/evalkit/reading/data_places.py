@@ -11,6 +11,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from evalkit.errors import DataError
+from evalkit.places.fetched import FetchedPath
+from evalkit.places.names import is_remote, join, uri_of
 from evalkit.reading.formats import (
     MANIFEST_FILE,
     has_data_suffix,
@@ -18,9 +20,7 @@ from evalkit.reading.formats import (
     model_name,
 )
 from evalkit.reading.given_rows import local_path
-from evalkit.storage.fetched import FetchedPath
-from evalkit.storage.places import is_remote, join, parse_place
-from evalkit.storage.sharded import ShardedPath, by_split, refuse_incomplete
+from evalkit.reading.sharded import ShardedPath, by_split, refuse_incomplete
 
 _DESCRIPTION = ".manifest.json"
 """What `evalkit publish` puts behind the name of the file that it describes."""
@@ -50,24 +50,26 @@ def data_path(name: str | Path) -> Path:
         return name
     if not is_remote(str(name)):
         return _of_this_machine(Path(name))
-    from evalkit.storage.fetching import fetch_file, names_below
+    from evalkit.places.access import local_file, names_below
 
-    place = parse_place(name)
-    found = fetch_file(place.uri)
-    if found is not None:
-        return found
-    key, pattern = _parted(place.key)
-    folder = place._replace(key=key).uri
+    uri = uri_of(name)
+    fetched = local_file(uri)
+    if fetched is not None:
+        return fetched
+    scheme, _, place = uri.partition("://")
+    bucket, _, key = place.partition("/")
+    below, pattern = _parted(key)
+    folder = f"{scheme}://{bucket}/{below}"
     names = names_below(folder)
     if pattern:
         depth = pattern.count("/")  # with as many, `*` stands for none
         names = [n for n in names if n.count("/") == depth and fnmatchcase(n, pattern)]
     elif not names or MANIFEST_FILE in names:
-        return local_path(place.uri)  # says that there is nothing
+        return local_path(uri)  # says that there is nothing
     files = _of_data(names)
     if not pattern and len(by_split(files)) != 1:
-        raise DataError(f"{place.uri}: {_which(files, len(names))}")
-    return _chosen(place.uri, folder, files)
+        raise DataError(f"{uri}: {_which(files, len(names))}")
+    return _chosen(uri, folder, files)
 
 
 def loaded_path(loaded: Any) -> Path | None:
@@ -127,10 +129,11 @@ def _chosen(place: str, folder: str, names: Sequence[str]) -> Path:
     below, inner = names[0].rpartition("/")[0], [n.rpartition("/")[2] for n in names]
     if not is_remote(folder):
         return ShardedPath.of(Path(folder, below), inner)
-    from evalkit.storage.fetching import fetch_folder, nothing_at
+    from evalkit.places.access import local_folder, nothing_at
 
     place = join(folder, below).rstrip("/")
-    return ShardedPath.of(fetch_folder(place, inner) or nothing_at(place), inner)
+    fetched = local_folder(place, set(inner).__contains__)
+    return ShardedPath.of(fetched or nothing_at(place), inner)
 
 
 def _which(files: list[str], count: int) -> str:

@@ -12,7 +12,7 @@ from evalkit.reading.formats import Format
 from evalkit.reading.json_arrays import read_json_array
 from evalkit.reading.json_lines import read_json_rows
 from evalkit.reading.rows import Row
-from evalkit.storage.sharded import ShardedPath
+from evalkit.reading.sharded import ShardedPath
 
 RowReader = Callable[[Path, Container[str], Sequence[str]], Iterator[Row]]
 """Reads a file row by row: its path, the columns whose cells are texts, and the columns

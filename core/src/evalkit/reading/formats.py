@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.errors import DataError
 from evalkit.reading.rows import parse_json_line
+from evalkit.reading.sharded import ShardedPath
 from evalkit.reading.streams import open_bytes, refuse_other_than_file
-from evalkit.storage.sharded import ShardedPath
 
 
 class Format(Enum):

@@ -12,8 +12,8 @@ from evalkit.base.failures import hook_failures
 from evalkit.base.progress import Progress
 from evalkit.base.violations import shorten
 from evalkit.errors import DataError, EvalkitError, StorageError
-from evalkit.storage.fetched import FetchedPath
-from evalkit.storage.places import is_remote, join, uri_of
+from evalkit.places.fetched import FetchedPath
+from evalkit.places.names import is_remote, join, uri_of
 
 _NO_ROWS = (bytes, bytearray, memoryview, Mapping)
 """What can be iterated over, but not for rows."""
@@ -40,9 +40,9 @@ def local_path(
     """
     if isinstance(name, FetchedPath) or not is_remote(str(name)):
         return Path(name) if isinstance(name, str) else name
-    from evalkit.storage.fetching import fetch
+    from evalkit.places.access import local
 
-    return fetch(name, progress)
+    return local(name, progress)
 
 
 def local_file(
@@ -65,7 +65,7 @@ def local_file(
     path = file_at(name, progress)
     if not isinstance(path, FetchedPath) or path.exists():
         return path
-    from evalkit.storage.fetching import missing, names_below
+    from evalkit.places.access import missing, names_below
 
     uri, names = path.uri, names_below(path.uri)
     if not names:
@@ -86,9 +86,9 @@ def file_at(name: str | Path, progress: Progress = lambda _text, _share: None) -
     """
     if isinstance(name, FetchedPath) or not is_remote(str(name)):
         return local_path(name)
-    from evalkit.storage.fetching import fetch_file, nothing_at
+    from evalkit.places.access import local_file, nothing_at
 
-    return fetch_file(name, progress) or nothing_at(uri_of(name))
+    return local_file(name, progress) or nothing_at(uri_of(name))
 
 
 def path_beside(path: Path, name: str) -> Path:

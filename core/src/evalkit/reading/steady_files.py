@@ -12,7 +12,7 @@ from pathlib import Path
 
 from evalkit.errors import DataError
 from evalkit.reading.manifests import data_sha256
-from evalkit.storage.sharded import files_of
+from evalkit.reading.sharded import files_of
 
 
 class SteadyFile:

@@ -15,8 +15,8 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from evalkit.errors import DataError
+from evalkit.places.fetched import FetchedPath
 from evalkit.reading.expansion import CountedStream, Expansion
-from evalkit.storage.fetched import FetchedPath
 
 BLOCK_BYTES = 4 << 20
 """Bytes that are read at once."""

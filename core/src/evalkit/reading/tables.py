@@ -22,9 +22,9 @@ from evalkit.reading.formats import Format
 from evalkit.reading.manifests import check_files, read_manifest
 from evalkit.reading.rows import Row, object_row
 from evalkit.reading.schemas import ColumnPlan
+from evalkit.reading.sharded import ShardedPath
 from evalkit.reading.streams import refuse_other_than_file
 from evalkit.reading.typed_values import mapped_row
-from evalkit.storage.sharded import ShardedPath
 
 
 def read_table_blocks(

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalkit.errors import StorageError
+from evalkit.places.access import missing
+from evalkit.places.fetched import FetchedPath
 from evalkit.plugins.sources import is_offline
 from evalkit.runs.folders import (
     RUN_FILE,
@@ -24,8 +26,6 @@ from evalkit.runs.remote import runs_root
 from evalkit.runs.results import Result
 from evalkit.runs.stored import read_run
 from evalkit.runs.summaries import RunSummary
-from evalkit.storage.fetched import FetchedPath
-from evalkit.storage.fetching import missing
 
 LATEST = "latest"
 """Stands for the run that was evaluated last where a run is asked for."""

@@ -1,4 +1,4 @@
-"""Keeps runs in a store, such as a bucket, under the same names as in a folder.
+"""Keeps runs at a place such as a bucket, under the same names as in a folder.
 
 The files of a run are written first and `run.json` last: a folder without it is not a
 run.
@@ -8,9 +8,20 @@ from __future__ import annotations
 
 import re
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from evalkit.errors import ObjectExistsError, StorageError
+from evalkit.places.access import (
+    exists,
+    local_folder,
+    nothing_at,
+    put,
+    refuse_offline,
+    refuse_present,
+)
+from evalkit.places.fetched import FetchedPath
+from evalkit.places.names import is_remote, join, uri_of
 from evalkit.runs.folders import RUN_FILE, find_damage, folder_name, read_record
 from evalkit.runs.record import RunRecord
 from evalkit.runs.storage import (
@@ -20,17 +31,8 @@ from evalkit.runs.storage import (
     run_names,
     write_run,
 )
-from evalkit.storage.fetched import FetchedPath
-from evalkit.storage.fetching import fetch_folder, nothing_at
-from evalkit.storage.finding import store_of
-from evalkit.storage.places import is_remote, join, parse_place, uri_of
-from evalkit.storage.sending import refuse_offline
-from evalkit.storage.stores import IF_ABSENT, Store
 
 _SCHEME_ALONE = re.compile(r"[a-z][a-z0-9+.-]*:")
-
-RECORDS = (RUN_FILE, f"*/{RUN_FILE}")
-"""Names of the files that tell which runs there are, from a folder of runs on."""
 
 
 class RemoteStorage:
@@ -42,18 +44,14 @@ class RemoteStorage:
 
     def __init__(self, root: str | Path) -> None:
         self._root = uri_of(root)
-        self._store: Store = store_of(self._root)
 
     def check(self) -> None:
         """Refuse a place that runs cannot be written to.
 
         Raises:
-            StorageError: The store cannot be written to, or a file is there.
+            StorageError: The place cannot be written to, or a file is there.
         """
-        refuse_offline(self._root)
-        place = parse_place(self._root.rstrip("/"))
-        if place.key and self._store.stat(place.uri) is not None:
-            raise StorageError(f"{place.uri}: is a file; runs are written to a folder")
+        _check_root(self._root)
 
     def publish(self, contents: RunContents) -> Published:
         """Write a run into a folder of its own.
@@ -68,9 +66,7 @@ class RemoteStorage:
             StorageError: It cannot be written; nothing that passes for a run is left.
         """
         self.check()
-        record = contents.record
-        names = (self._place(record, name) for name in run_names(record))
-        place = next(name for name in names if not self._is_run(name))
+        parent = join(self._root, folder_name(str(contents.record.dataset)))
         with tempfile.TemporaryDirectory(prefix="evalkit-run-") as name:
             folder = Path(name)
             try:
@@ -80,76 +76,40 @@ class RemoteStorage:
                 raise StorageError(
                     f"{folder}: the run cannot be put together: {reason}"
                 ) from error
-            self._send(folder, place, record)
-        there = fetch_folder(place)
-        if there is None:
-            raise StorageError(f"{place}: the run was removed while it was written")
-        return Published(there, record)
+            for name in run_names(contents.record):
+                place = join(parent, name)
+                # another process may write a run of the same name at the same time
+                with suppress(ObjectExistsError):
+                    if not exists(join(place, RUN_FILE)):
+                        _send(folder, place, record)
+                        break
+        written = local_folder(place)
+        if written is None:
+            raise StorageError(f"{place}: the run was removed while being written")
+        return Published(written, record)
 
-    def send(
-        self, folder: Path, record: RunRecord, *, dry_run: bool = False
-    ) -> tuple[str, bool]:
-        """Write a run that is in a folder, as it is there.
 
-        Args:
-            folder: The run folder.
-            record: Its record.
-            dry_run: Look only, and write nothing.
+def _check_root(root: str) -> None:
+    refuse_offline(root)
+    uri = root.rstrip("/")
+    try:
+        refuse_present(uri, overwrite=False)
+    except ObjectExistsError as error:
+        raise StorageError(f"{uri}: is a file; runs are written to a folder") from error
 
-        Returns:
-            Where the run is, and whether it is written now; else it was there already,
-            with the same record.
 
-        Raises:
-            StorageError: It is damaged, cannot be written, or another run is there.
-        """
-        if dry_run:
-            refuse_offline(self._root)
-        else:
-            self.check()
-        damage = find_damage(folder)
-        if damage:
-            raise StorageError(f"{folder}: is damaged: {damage[0]}")
-        place = self._place(record, folder.name)
-        if not self._is_run(place):
-            if not dry_run:
-                self._send(folder, place, record)
-            return place, True
-        there = fetch_folder(place)
-        written = (folder / RUN_FILE).read_bytes()
-        if there is None or (there / RUN_FILE).read_bytes() != written:
-            raise StorageError(f"{place}: holds another run, which is kept")
-        return place, False
-
-    def _place(self, record: RunRecord, name: str) -> str:
-        return join(self._root, folder_name(str(record.dataset)), name)
-
-    def _is_run(self, place: str) -> bool:
-        return self._store.stat(join(place, RUN_FILE)) is not None
-
-    def _send(self, folder: Path, place: str, record: RunRecord) -> None:
-        """Send a run, `run.json` last."""
-        digests = {name: file.sha256 for name, file in record.files.items()}
-        for name in (*digests, RUN_FILE):
-            uri = join(place, name)
-            sha256 = digests.get(name)
-            try:
-                self._store.put(folder / name, uri, IF_ABSENT, sha256=sha256)
-            except ObjectExistsError as error:
-                found = self._store.stat(uri)
-                is_equal = found is not None and found.digest == f"sha256:{sha256}"
-                if not is_equal:  # else an interrupted upload left it
-                    raise StorageError(
-                        f"{uri}: another file is there. Remove it, or write elsewhere"
-                    ) from error
+def _send(folder: Path, place: str, record: RunRecord) -> None:
+    """Write the files of a run folder to a place, `run.json` last."""
+    for name in (*record.files, RUN_FILE):
+        put(folder / name, join(place, name))
 
 
 def send_run(folder: Path, root: str, *, dry_run: bool = False) -> tuple[str, bool]:
-    """Copy a run folder to a store.
+    """Copy a run folder to a place, or to another folder of runs.
 
     Args:
         folder: The run folder.
-        root: URI of the folder that is to hold runs.
+        root: Path or URI of the folder that is to hold runs.
         dry_run: Look only, and write nothing.
 
     Returns:
@@ -161,7 +121,21 @@ def send_run(folder: Path, root: str, *, dry_run: bool = False) -> tuple[str, bo
     """
     folder = whole_run(runs_root(folder))
     record, _ = read_record(folder)
-    return RemoteStorage(root).send(folder, record, dry_run=dry_run)
+    refuse_offline(root)
+    damage = find_damage(folder)
+    if damage:
+        raise StorageError(f"{folder}: is damaged: {damage[0]}")
+    place = join(root, folder_name(str(record.dataset)), folder.name)
+    if not exists(join(place, RUN_FILE)):
+        if not dry_run:
+            if is_remote(root):
+                _check_root(root)
+            _send(folder, place, record)
+        return place, True
+    there = whole_run(runs_root(place))
+    if (there / RUN_FILE).read_bytes() != (folder / RUN_FILE).read_bytes():
+        raise StorageError(f"{place}: holds another run, which is kept")
+    return place, False
 
 
 def storage_at(root: str | Path) -> LocalStorage | RemoteStorage:
@@ -181,7 +155,7 @@ def check_place(out: str | Path | None) -> None:
 
     Raises:
         PluginError: The plugin of the URI's scheme is broken.
-        StorageError: There is none, the store ignores conditions, or a file is there.
+        StorageError: There is none, it only reads, or a file is there.
     """
     if out is None:
         return
@@ -206,8 +180,11 @@ def runs_root(folder: str | Path) -> Path:
     if isinstance(folder, FetchedPath) or not is_remote(str(folder)):
         return folder if isinstance(folder, Path) else Path(folder)
     uri = uri_of(folder).rstrip("/").removesuffix(f"/{RUN_FILE}")
-    found = fetch_folder(uri, RECORDS)
-    return nothing_at(uri) if found is None else found
+    return local_folder(uri, _is_record) or nothing_at(uri)
+
+
+def _is_record(name: str) -> bool:
+    return name.rpartition("/")[2] == RUN_FILE
 
 
 def whole_run(folder: Path) -> Path:
@@ -221,4 +198,4 @@ def whole_run(folder: Path) -> Path:
     """
     if not isinstance(folder, FetchedPath):
         return folder
-    return fetch_folder(folder.uri) or folder
+    return local_folder(folder.uri) or folder

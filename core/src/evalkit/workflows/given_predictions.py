@@ -14,6 +14,8 @@ import polars as pl
 
 from evalkit.base.progress import Progress
 from evalkit.errors import StorageError
+from evalkit.places.fetched import FetchedPath
+from evalkit.places.names import is_remote
 from evalkit.plugins.importing import find_owner
 from evalkit.predictions.kept_responses import keep_responses, restore_responses
 from evalkit.predictions.preparation import Predictions, Prepared, default_model
@@ -23,8 +25,6 @@ from evalkit.runs.folders import is_run
 from evalkit.runs.jobs import known_job
 from evalkit.runs.results import Result
 from evalkit.runs.stored import read_run
-from evalkit.storage.fetched import FetchedPath
-from evalkit.storage.places import is_remote
 from evalkit.workflows.options import EvaluationOptions
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import evalkit
+from evalkit.places import cache_folder
 from evalkit_models_base import (
     Asked,
     BoundModel,
@@ -30,7 +31,6 @@ from evalkit_models_base import (
     predict,
     text_reply,
 )
-from evalkit_models_base.cache import cache_folder
 from evalkit_models_base.limits import AskingEnded
 
 Rows = list[dict[str, Any]]

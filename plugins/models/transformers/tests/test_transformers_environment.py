@@ -23,6 +23,7 @@ OURS = (
     *("plugins/adapters/rows", "plugins/annotators/columns", "plugins/models/base"),
     *("plugins/analysis/compare", "plugins/analysis/robustness"),
     *("plugins/analysis/upkeep", "plugins/commands/perturb"),
+    "plugins/commands/publish",
     "plugins/models/transformers",
 )
 OTHERS = ("torch==2.13.0", "transformers==5.24.0", "pytest")

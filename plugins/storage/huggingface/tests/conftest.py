@@ -45,6 +45,9 @@ class Hub:
             def do_GET(self) -> None:
                 hub.answer(self)
 
+            def do_HEAD(self) -> None:
+                hub.answer(self)
+
             def do_POST(self) -> None:
                 hub.answer(self)
 
@@ -84,7 +87,7 @@ class Hub:
         if files is None:
             return self.fail(request, 404, "RevisionNotFound")
         if what == "resolve":
-            return self.send_file(request, files.get("/".join(path)))
+            return self.send_file(request, files.get("/".join(path)), commit)
         if what == "paths-info":
             wanted = parse_qs(body.decode())["paths"]
             found = [describe(files, each) for each in wanted]
@@ -122,23 +125,38 @@ class Hub:
         request.end_headers()
         request.wfile.write(content)
 
-    def send_file(self, request: BaseHTTPRequestHandler, content: bytes | None) -> None:
+    def send_file(
+        self, request: BaseHTTPRequestHandler, content: bytes | None, commit: str = ""
+    ) -> None:
         if content is None:
-            return self.fail(request, 404, "EntryNotFound")
+            return self.fail(request, 404, "EntryNotFound", commit)
+        etag = hashlib.sha256(content).hexdigest()
         wanted = request.headers.get("Range", "")
         if wanted:
             start, _, last = wanted.removeprefix("bytes=").partition("-")
-            content = content[int(start) : int(last) + 1]
+            content = content[int(start) : int(last) + 1 if last else None]
         request.send_response(206 if wanted else 200)
         request.send_header("Content-Length", str(len(content)))
+        request.send_header("X-Repo-Commit", commit)
+        request.send_header("ETag", f'"{etag}"')
         request.end_headers()
+        if request.command == "HEAD":
+            return None
         is_cut, self.cuts = self.cuts > 0, max(0, self.cuts - 1)
         request.wfile.write(content[: len(content) // 2] if is_cut else content)
         request.close_connection = True
         return None
 
-    def fail(self, request: BaseHTTPRequestHandler, status: int, code: str) -> None:
+    def fail(
+        self,
+        request: BaseHTTPRequestHandler,
+        status: int,
+        code: str,
+        commit: str = "",
+    ) -> None:
         request.send_response(status)
+        if commit:
+            request.send_header("X-Repo-Commit", commit)
         if code:
             request.send_header("X-Error-Code", code)
         request.send_header("Content-Length", "0")
@@ -173,6 +191,8 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "no-token"))
     monkeypatch.setenv("HF_ENDPOINT", made.endpoint)
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf-home"))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hf-cache"))
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hf-cache"))
     monkeypatch.setenv("HF_HUB_DISABLE_TELEMETRY", "1")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))

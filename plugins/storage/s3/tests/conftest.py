@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import boto3.session
 import botocore.session
 import pytest
 from fault_proxy import FaultProxy
 from s3_servers import ACCESS_KEY, SECRET_KEY, Server, seaweedfs
 
-from evalkit.storage import forget_stores
-from evalkit_storage_s3 import clients
-from evalkit_storage_s3.store import S3Store
+from evalkit.places import forget_places
+from evalkit_storage_s3.clients import make_client
+from evalkit_storage_s3.place import S3
 
 SLOW = [pytest.mark.slow, pytest.mark.xdist_group("seaweedfs")]
 
@@ -71,16 +72,18 @@ def configured(
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", endpoint)
     monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
     made = []
-    make = clients._made
+    make = boto3.session.Session.client
 
-    def make_and_remember() -> Any:
-        made.append(make())
+    def make_and_remember(*given: Any, **options: Any) -> Any:
+        made.append(make(*given, **options))
         return made[-1]
 
-    monkeypatch.setattr(clients, "_made", make_and_remember)
-    forget_stores()
+    monkeypatch.setattr(boto3.session.Session, "client", make_and_remember)
+    forget_places()
+    make_client.cache_clear()
     yield
-    forget_stores()
+    forget_places()
+    make_client.cache_clear()
     for each in made:  # else their sockets would be found open, some tests later
         each.close()
 
@@ -93,13 +96,13 @@ def proxy(seaweed: Server, endpoint: str) -> Iterator[FaultProxy]:
 
 
 @pytest.fixture
-def store(configured: None) -> S3Store:
-    return S3Store()
+def store(configured: None) -> S3:
+    return S3()
 
 
 @pytest.fixture
-def client(store: S3Store) -> Any:
-    return store._clients.s3
+def client(store: S3) -> Any:
+    return make_client()
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from evalkit_cli.main import cli
-from evalkit_storage_s3.store import S3Store
+from evalkit_storage_s3.place import S3
 
 DATA = [
     {"id": "1", "statement": "good", "label": "positive"},
@@ -102,7 +102,7 @@ def test_lists_of_perturbations_are_read(
     words = ["--perturbation", name.format(uri), "-o", str(out)]
     done = call("perturb", *data, *words)
     if content is None:
-        assert f"{uri}: there is no such file" in done.stderr
+        assert f"{uri}: file not found" in done.stderr
     else:
         assert json.loads(out.read_text().splitlines()[0])["statement"] == "fine"
 
@@ -115,7 +115,7 @@ def test_a_file_that_is_not_there_is_named(
 ) -> None:
     uri = f"s3://{bucket}/none.json"
     done = call("eval", *data, "-p", answers, "-m", "accuracy", option.format(uri))
-    assert (done.exit_code, f"{uri}: there is no such file" in done.stderr) == (1, True)
+    assert (done.exit_code, f"{uri}: file not found" in done.stderr) == (1, True)
 
 
 def test_a_folder_of_shards_is_refused_before_it_is_fetched(
@@ -124,16 +124,16 @@ def test_a_folder_of_shards_is_refused_before_it_is_fetched(
     for number in range(12):
         put(f"shards/{number:02}.jsonl", [{"id": "1", "label": "positive"}])
     reads: list[str] = []
-    real = S3Store.read
+    real = S3.local
     monkeypatch.setattr(
-        S3Store, "read", lambda *given: reads.append(given[1].uri) or real(*given)
+        S3, "local", lambda place, uri: reads.append(uri) or real(place, uri)
     )
     for command in ("eval", "validate"):
         done = call(command, *data, "-p", f"s3://{bucket}/shards")
         assert f"s3://{bucket}/shards: is a folder, not a file; name" in done.stderr
         assert "00.jsonl, 01.jsonl" in done.stderr
         assert "09.jsonl and 2 more" in done.stderr
-    assert not [uri for uri in reads if "shards" in uri]
+    assert not [uri for uri in reads if "shards/" in uri]
 
 
 def test_files_are_checked_and_written_by_schemas(put: Put, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from s3_servers import ACCESS_KEY, SECRET_KEY, Server
 
 import evalkit
-from evalkit.storage import forget_stores
+from evalkit.places import forget_places
 from evalkit_cli.main import cli
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("seaweedfs")]
@@ -44,7 +44,7 @@ def run(
     monkeypatch.setattr(tempfile, "tempdir", str(place))
 
     def call(*words: str, code: int = 0, **variables: str) -> str:
-        forget_stores()
+        forget_places()
         done = CliRunner().invoke(
             cli, words, env={"EVALKIT_TRACEBACK": "1", **variables}
         )
@@ -88,7 +88,7 @@ def test_a_session_tells_no_secret(
         ((*score, "-p", predictions, "-m", "f1"), {"AWS_ACCESS_KEY_ID": WRONG}, ""),
         (read, {"AWS_SESSION_TOKEN": TOKEN}, ""),
         (read, {"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:1"}, "connection was lost"),
-        (("validate", "--data", place, "--task", "nli"), {}, "there is no such file"),
+        (("validate", "--data", place, "--task", "nli"), {}, "file not found"),
     ]
     for words, variables, message in cases:
         assert message in run(*words, code=1, AWS_MAX_ATTEMPTS="1", **variables)

@@ -92,7 +92,7 @@ def test_perturbed_copies_may_be_a_run_of_another_folder(
         *words,
         *("--perturbed", f"{root}/none.jsonl", "--perturbed-predictions", str(said)),
     )
-    assert f"{root}/none.jsonl: there is no such file" in done.stderr
+    assert f"{root}/none.jsonl: file not found" in done.stderr
 
 
 def test_copies_of_shards_have_a_name_without_a_pattern(
@@ -164,17 +164,17 @@ def test_other_predictions_are_published_under_another_model(
     key = "predictions/rules/nli/sample-nli.jsonl"
     client.put_object(Bucket=bucket, Key=key, Body=b"other\n")
     done = call("publish", path, f"s3://{bucket}", "--predictions-for", "sample-nli")
-    assert "choose another name (--model), or say" in done.stderr
+    assert "Use another name (--model), or" in done.stderr
 
 
 def test_a_server_that_is_not_there_is_named_without_credentials(
     configured: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from evalkit.storage import forget_stores
+    from evalkit.places import forget_places
 
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://someone:secret@127.0.0.1:1")
-    forget_stores()
+    forget_places()
     done = call("runs", "-o", "s3://bucket/runs")
     assert "is the server there (http://127.0.0.1:1), and its address" in done.stderr
     assert "secret" not in done.stderr

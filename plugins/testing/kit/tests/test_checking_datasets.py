@@ -64,7 +64,7 @@ class Shrinking(Films):
 
 class Calling(Films):
     def load(self, split: str) -> Any:
-        from evalkit.storage import is_offline
+        from evalkit.places import is_offline
 
         if is_offline():
             raise evalkit.DataError("a file is fetched each time")

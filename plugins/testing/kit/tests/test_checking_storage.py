@@ -1,10 +1,10 @@
+"""`check_storage` finds what breaks a law of places, and nothing else."""
+
 from __future__ import annotations
 
 import hashlib
-import posixpath
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import count
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -12,71 +12,51 @@ from typing import Any
 import pytest
 
 from evalkit import EvalkitError
-from evalkit.errors import StorageError
-from evalkit.storage import (
-    ALWAYS,
-    Condition,
-    ObjectChangedError,
-    ObjectExistsError,
-    StoredObject,
-)
+from evalkit.errors import ObjectExistsError, StorageError
+from evalkit.places import Entry, Place, kept
 from evalkit_testing import STORAGE_LAWS, StorageLawError, check_storage
 
 PLACE = "memory://user:PaSsWoRd9@bucket/"
 KNOWN = {"memory://bucket/a.txt": b"abc", "memory://bucket/b.txt": b"12345"}
 
 
-class Memory:
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
+
+
+class Memory(Place):
     """Keeps all laws: the base of those below, which break one each."""
 
     def __init__(self) -> None:
-        self.objects: dict[str, tuple[bytes, StoredObject]] = {}
+        self.files: dict[str, bytes] = {}
         self.lock = Lock()
-        self.writes = count()
 
-    def identity(self, uri: str) -> str:
-        return "memory"
-
-    def stat(self, uri: str) -> StoredObject | None:
+    def local(self, uri: str) -> Path | None:
         self.check(uri)
-        return self.objects[uri][1] if uri in self.objects else None
+        if uri not in self.files:
+            return None
+        content = self.content(uri)
+        return kept(uri, str(content), lambda path: path.write_bytes(content))
 
-    def read(self, found: StoredObject, start: int, stop: int) -> Iterator[bytes]:
-        content, now = self.objects.get(found.uri, (b"", None))
-        if now is None or now.etag != found.etag:
-            raise ObjectChangedError(f"{found.uri}: was changed meanwhile")
-        yield content[start:stop]
+    def content(self, uri: str) -> bytes:
+        return self.files[uri]
 
-    def put(
-        self, path: Path, uri: str, condition: Condition, *, sha256: str | None = None
-    ) -> StoredObject:
+    def version(self, uri: str) -> str:
+        return hashlib.sha256(self.files[uri]).hexdigest()
+
+    def list(self, uri: str) -> Iterator[Entry]:
+        self.check(uri)
+        for name in sorted(self.files):
+            if name == uri or (uri.endswith("/") and name.startswith(uri)):
+                yield Entry(name, self.version(name))
+
+    def put(self, path: Path, uri: str, *, overwrite: bool) -> None:
         self.check(uri)
         with self.lock:
-            there = self.stat(uri)
-            if condition.kind == "absent" and there is not None:
-                raise ObjectExistsError(f"{uri}: is there already")
-            etag = there.etag if there else None
-            if condition.kind == "match" and etag != condition.etag:
-                raise ObjectExistsError(f"{uri}: was changed meanwhile")
-            return self.write(uri, path.read_bytes())
-
-    def write(self, uri: str, content: bytes) -> StoredObject:
-        etag = f"e{next(self.writes)}"
-        digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
-        found = StoredObject(uri, len(content), etag, 0.0, digest)
-        self.objects[uri] = (content, found)
-        return found
-
-    def list_objects(self, prefix: str) -> Iterator[StoredObject]:
-        for uri in sorted(self.objects):
-            if uri.startswith(prefix):
-                yield self.objects[uri][1]
-
-    def delete(self, uri: str) -> None:
-        self.objects.pop(uri, None)
-
-    def honours_conditions(self, uri: str) -> bool:
-        return True
+            if uri in self.files and not overwrite:
+                raise ObjectExistsError(f"{uri}: a file is there")
+            self.files[uri] = path.read_bytes()
 
     def check(self, uri: str) -> None:
         if len(uri) > 1000:
@@ -84,135 +64,56 @@ class Memory:
 
 
 class Missing(Memory):
-    def stat(self, uri: str) -> StoredObject | None:
-        return StoredObject(uri, 0, "", 0.0)
+    def local(self, uri: str) -> Path | None:
+        return super().local(uri) or Path("nothing")
 
 
-class DeletesNoTwice(Memory):
-    def delete(self, uri: str) -> None:
-        if uri not in self.objects:
-            raise StorageError(f"{uri}: nothing is there")
-        super().delete(uri)
+class ListsNothing(Memory):
+    def list(self, uri: str) -> Iterator[Entry]:
+        yield from super().list(uri)
+        yield Entry(uri, "")
 
 
 class Cuts(Memory):
-    def write(self, uri: str, content: bytes) -> StoredObject:
-        return super().write(uri, content[:500])
+    def content(self, uri: str) -> bytes:
+        return self.files[uri][:500]
 
 
-class SaysOther(Memory):
-    def write(self, uri: str, content: bytes) -> StoredObject:
-        return super().write(uri, content)._replace(etag="new")
+class SameVersion(Memory):
+    def version(self, uri: str) -> str:
+        return "1"
 
 
-class Inclusive(Memory):
-    def read(self, found: StoredObject, start: int, stop: int) -> Iterator[bytes]:
-        return super().read(found, start, stop + (stop < found.size))
-
-
-class WrongDigest(Memory):
-    def write(self, uri: str, content: bytes) -> StoredObject:
-        found = super().write(uri, content)._replace(digest="md5:0")
-        self.objects[uri] = (content, found)
-        return found
-
-
-class ReadsTheNew(Memory):
-    def read(self, found: StoredObject, start: int, stop: int) -> Iterator[bytes]:
-        yield self.objects[found.uri][0][start:stop]
-
-
-class SameEtag(Memory):
-    def write(self, uri: str, content: bytes) -> StoredObject:
-        found = super().write(uri, content)._replace(etag="e")
-        self.objects[uri] = (content, found)
-        return found
-
-
-class NoConditions(Memory):
-    def put(
-        self, path: Path, uri: str, condition: Condition, *, sha256: str | None = None
-    ) -> StoredObject:
-        return super().put(path, uri, ALWAYS, sha256=sha256)
+class Replaces(Memory):
+    def put(self, path: Path, uri: str, *, overwrite: bool) -> None:
+        super().put(path, uri, overwrite=True)
 
 
 class WritesAndRefuses(Memory):
-    def put(
-        self, path: Path, uri: str, condition: Condition, *, sha256: str | None = None
-    ) -> StoredObject:
-        if condition.kind == "match" and uri in self.objects:
-            before = self.objects[uri][1].etag
-            if before != condition.etag:
-                self.write(uri, path.read_bytes())
-        return super().put(path, uri, condition, sha256=sha256)
-
-
-class HalfConditions(Memory):
-    """One that says that it honours none, and overwrites what is not empty."""
-
-    def honours_conditions(self, uri: str) -> bool:
-        return False
-
-    def put(
-        self, path: Path, uri: str, condition: Condition, *, sha256: str | None = None
-    ) -> StoredObject:
-        is_empty = uri in self.objects and not self.objects[uri][0]
-        if condition.kind == "absent" and not is_empty:
-            condition = ALWAYS
-        return super().put(path, uri, condition, sha256=sha256)
-
-
-class LooksFirst(Memory):
-    """One that refuses what it sees, and keeps no two writers apart."""
-
-    def honours_conditions(self, uri: str) -> bool:
-        return False
-
-
-class IgnoresAll(NoConditions):
-    """One whose server knows no conditions."""
-
-    def honours_conditions(self, uri: str) -> bool:
-        return False
-
-
-class Races(Memory):
-    def put(
-        self, path: Path, uri: str, condition: Condition, *, sha256: str | None = None
-    ) -> StoredObject:
-        if condition.kind == "absent" and uri in self.objects:
-            return super().put(path, uri, condition, sha256=sha256)
-        time.sleep(0.05)
-        return self.write(uri, path.read_bytes())
+    def put(self, path: Path, uri: str, *, overwrite: bool) -> None:
+        is_there = uri in self.files and not overwrite
+        super().put(path, uri, overwrite=True)
+        if is_there:
+            raise ObjectExistsError(f"{uri}: a file is there")
 
 
 class OneLevel(Memory):
-    def list_objects(self, prefix: str) -> Iterator[StoredObject]:
-        for each in super().list_objects(prefix):
-            if "/" not in each.uri.removeprefix(prefix):
-                yield each
+    def list(self, uri: str) -> Iterator[Entry]:
+        for entry in super().list(uri):
+            if "/" not in entry.uri.removeprefix(uri):
+                yield entry
 
 
 class ListsMore(Memory):
-    def list_objects(self, prefix: str) -> Iterator[StoredObject]:
-        return super().list_objects(prefix.rstrip("/"))
+    def list(self, uri: str) -> Iterator[Entry]:
+        for name in sorted(self.files):
+            if name.startswith(uri.rstrip("/")):
+                yield Entry(name, "1")
 
 
-class Unsorted(Memory):
-    def list_objects(self, prefix: str) -> Iterator[StoredObject]:
-        return reversed([*super().list_objects(prefix)])
-
-
-class DeletesMore(Memory):
-    def delete(self, uri: str) -> None:
-        for each in [*self.objects]:
-            if each.startswith(uri):
-                del self.objects[each]
-
-
-class KeyErrors(Memory):
-    def read(self, found: StoredObject, start: int, stop: int) -> Iterator[bytes]:
-        yield self.objects[found.uri][0][start:stop]
+class Texts(Memory):
+    def list(self, uri: str) -> Iterator[Any]:
+        return (entry.uri for entry in super().list(uri))
 
 
 class LongNames(Memory):
@@ -222,136 +123,84 @@ class LongNames(Memory):
 
 
 class Tells(Memory):
-    def identity(self, uri: str) -> str:
-        return uri
-
-
-class Moves(Memory):
-    def identity(self, uri: str) -> str:
-        return str(next(self.writes))
+    def check(self, uri: str) -> None:
+        if len(uri) > 1000:
+            raise StorageError(uri)
 
 
 class OneThread(Memory):
     last = ""
 
-    def read(self, found: StoredObject, start: int, stop: int) -> Iterator[bytes]:
-        self.last = found.uri
+    def content(self, uri: str) -> bytes:
+        self.last = uri
         time.sleep(0.002)
-        content, _ = self.objects[self.last]
-        yield content[start:stop]
+        return self.files[self.last]
 
 
 class Preset(Memory):
     def __init__(self) -> None:
         super().__init__()
-        for uri, content in KNOWN.items():
-            self.write(uri, content)
+        self.files |= KNOWN
 
 
 class ReadsOnly(Preset):
-    def put(
-        self, path: Path, uri: str, condition: Condition, *, sha256: str | None = None
-    ) -> StoredObject:
-        raise StorageError(f"{uri}: cannot be written: this store only reads")
-
-    def honours_conditions(self, uri: str) -> bool:
-        raise StorageError(f"{uri}: cannot be written: this store only reads")
+    put = Place.put
 
 
-class BlamesTheServer(ReadsOnly):
-    def honours_conditions(self, uri: str) -> bool:
-        return False
+class Unnamed(ReadsOnly):
+    def put(self, path: Path, uri: str, *, overwrite: bool) -> None:
+        raise StorageError("it cannot be written")
 
 
 class Other(ReadsOnly):
-    def read(self, found: StoredObject, start: int, stop: int) -> Iterator[bytes]:
-        yield b"?" * (stop - start)
+    def content(self, uri: str) -> bytes:
+        return b"?" * len(self.files[uri])
 
 
 BROKEN: Mapping[str, Sequence[type[Memory]]] = {
-    "missing": [Missing, DeletesNoTwice],
+    "missing": [Missing, ListsNothing],
     "known": [Other],
-    "written": [Cuts, SaysOther],
-    "ranges": [Inclusive],
-    "digest": [WrongDigest],
-    "changed": [ReadsTheNew, SameEtag],
-    "conditions": [NoConditions, WritesAndRefuses, HalfConditions],
-    "races": [Races],
-    "listed": [OneLevel, ListsMore, Unsorted],
-    "deleted": [DeletesMore, KeyErrors],
-    "errors": [LongNames],
-    "identity": [Tells, Moves],
+    "written": [Cuts],
+    "changed": [SameVersion],
+    "kept": [Replaces, WritesAndRefuses],
+    "listed": [OneLevel, ListsMore, Texts],
+    "errors": [LongNames, Tells],
     "threads": [OneThread],
-    "read-only": [Preset, BlamesTheServer],
+    "read-only": [Preset, Unnamed],
 }
 
 
-def test_each_law_is_broken_by_a_store_below() -> None:
+def test_each_law_is_broken_by_a_place_below() -> None:
     assert [*BROKEN] == [law.name for law in STORAGE_LAWS]
 
 
 @pytest.mark.parametrize(
-    ("law", "store"),
-    [(law, store) for law, stores in BROKEN.items() for store in stores],
+    ("law", "place"),
+    [(law, place) for law, places in BROKEN.items() for place in places],
 )
-def test_a_store_that_breaks_a_law_is_told_which(law: str, store: Any) -> None:
-    known = KNOWN if issubclass(store, Preset) else None
+def test_a_place_that_breaks_a_law_is_told_which(law: str, place: Any) -> None:
+    known = KNOWN if issubclass(place, Preset) else None
     with pytest.raises(StorageLawError) as caught:
-        check_storage(PLACE, store=store, known=known, laws=[law])
+        check_storage(PLACE, store=place, known=known, laws=[law])
     assert caught.value.law == law
     assert "PaSsWoRd9" not in str(caught.value)
 
 
-def test_a_store_that_keeps_the_laws_passes_and_is_empty_afterwards() -> None:
-    store = Memory()
-    check_storage("memory://bucket/", store=store)
-    assert store.objects == {}
+def test_a_place_that_keeps_the_laws_passes() -> None:
+    place = Memory()
+    check_storage("memory://bucket/", store=place)
+    assert all(uri.startswith("memory://bucket/") for uri in place.files)
     check_storage("memory://bucket/", store=ReadsOnly, known=KNOWN)
 
 
-@pytest.mark.parametrize("store", [LooksFirst, IgnoresAll])
-def test_a_store_may_refuse_all_conditions_or_none(store: Any) -> None:
-    check_storage(PLACE, store=store, laws=["conditions", "races"])
-
-
-def test_nothing_outside_of_the_place_is_touched() -> None:
-    class Resolves(Memory):
-        """Takes two dots for the folder above, as file systems do."""
-
-        def write(self, uri: str, content: bytes) -> StoredObject:
-            return super().write(_resolved(uri), content)
-
-        def delete(self, uri: str) -> None:
-            super().delete(_resolved(uri))
-
-    store = Resolves()
-    names = ["memory://bucket/b", "memory://bucket/in/b", "memory://bucket/c"]
-    for uri in names:
-        store.write(uri, b"somebody's")
-    check_storage("memory://bucket/in/", store=store, laws=["errors"])
-    assert sorted(store.objects) == sorted(names)
-
-
-def _resolved(uri: str) -> str:
-    scheme, _, path = uri.partition("://")
-    return f"{scheme}://{posixpath.normpath(path)}"
-
-
-def test_known_objects_may_be_empty() -> None:
-    class Holds(ReadsOnly):
-        def __init__(self) -> None:
-            super().__init__()
-            self.write("memory://bucket/empty", b"")
-            self.write("memory://bucket/byte", b"1")
-
-        def read(self, found: StoredObject, start: int, stop: int) -> Iterator[bytes]:
-            assert 0 <= start <= stop <= found.size
-            return super().read(found, start, stop)
-
-    known = {"memory://bucket/empty": b"", "memory://bucket/byte": b"1"}
-    check_storage(PLACE, store=Holds, known=known, laws=["ranges"])
-
-
-def test_a_place_is_a_folder() -> None:
-    with pytest.raises(EvalkitError, match="a URI with a slash at its end"):
-        check_storage("memory://bucket", store=Memory)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"place": "memory://bucket"}, "a URI with a slash at its end"),
+        ({"place": PLACE, "known": {}}, "known= names no file"),
+        ({"place": PLACE, "known": KNOWN, "laws": ["kept"]}, "only these are checked"),
+    ],
+)
+def test_wrong_arguments_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(EvalkitError, match=message):
+        check_storage(**options, store=Memory)

@@ -15,8 +15,8 @@ from pydantic_core import to_jsonable_python
 
 from evalkit.catalog import Row, local_path
 from evalkit.errors import AdapterError, DataError, SchemaError
+from evalkit.places import file_to_write, is_same_file
 from evalkit.reporting import new_file
-from evalkit.storage import file_to_write, is_same_file
 from evalkit_adapters_rows import Pipeline, file_frames, file_rows
 
 Progress = Callable[[str, float], None]

@@ -13,10 +13,10 @@ import polars as pl
 from evalkit.base.violations import shorten
 from evalkit.errors import AdapterError
 from evalkit.examples.table import Examples
+from evalkit.places import is_remote
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.answer_readers import EMPTY, ERROR, OK, UNPARSED
-from evalkit.storage.places import is_remote
 from evalkit_adapters_rows.answers import AnswerExtractor, Extracted
 from evalkit_adapters_rows.bound import BoundAdapter
 from evalkit_adapters_rows.files import read_stages

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from evalkit.base.copies import FAMILY
 from evalkit.errors import StorageError
+from evalkit.places.fetched import FetchedPath
 from evalkit.runs import list_runs, recorded
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.runs.stored import read_run
-from evalkit.storage.fetched import FetchedPath
 
 EFFECTS_FILE = "effects.parquet"
 """Scores under one perturbation, in the run of its examples."""

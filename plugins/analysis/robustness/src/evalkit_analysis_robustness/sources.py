@@ -13,6 +13,7 @@ from evalkit.base.wording import count_of
 from evalkit.errors import EvalkitError, StorageError
 from evalkit.examples.files import is_file_name
 from evalkit.examples.row_stages import RowStage
+from evalkit.places import FetchedPath, is_remote, local_file
 from evalkit.predictions.preparation import Predictions, changed_by
 from evalkit.reading.given_rows import rows_of
 from evalkit.runs.finding import find_run
@@ -20,9 +21,6 @@ from evalkit.runs.folders import RUN_FILE
 from evalkit.runs.remote import runs_root
 from evalkit.runs.results import Result
 from evalkit.runs.stored import read_run
-from evalkit.storage.fetched import FetchedPath
-from evalkit.storage.fetching import fetch_file
-from evalkit.storage.places import is_remote
 
 Given = Sequence[Any] | str | Path | pl.DataFrame | Result
 """Several files, tables or runs, or one."""
@@ -154,7 +152,7 @@ def _file_or_folder(given: str | Path) -> Path:
     """
     if isinstance(given, FetchedPath) or not is_remote(str(given)):
         return Path(given)
-    return fetch_file(given) or runs_root(given)
+    return local_file(given) or runs_root(given)
 
 
 def _copies(given: Any, what: str, runs: str | Path) -> Predictions | Result:

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.errors import StorageError
-from evalkit.storage.fetched import is_same_file
-from evalkit.storage.sending import file_to_write
+from evalkit.places import file_to_write, is_same_file
 
 _SUFFIXES = (".jsonl", ".ndjson", ".json")
 

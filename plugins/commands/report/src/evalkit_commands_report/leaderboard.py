@@ -187,6 +187,6 @@ def _say(notes: Sequence[str]) -> None:
 
 
 def _shown(folder: Path) -> str:
-    from evalkit.storage import is_remote, uri_of
+    from evalkit.places import is_remote, uri_of
 
     return uri_of(folder) if is_remote(str(folder)) else str(folder)

@@ -65,8 +65,8 @@ def choose_runs(folders: Sequence[Path], since: datetime | None) -> Chosen:
     """
     from evalkit import read_run
     from evalkit.errors import StorageError
+    from evalkit.places import is_offline, is_remote, missing, uri_of
     from evalkit.runs import is_since, list_runs
-    from evalkit.storage import is_offline, is_remote, missing, uri_of
 
     listed: list[RunSummary] = []
     notices: list[str] = []

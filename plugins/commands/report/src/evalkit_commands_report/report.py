@@ -113,7 +113,7 @@ def report_command(
     Exit codes: 0 done; 1 an error; 2 wrong usage.
     """  # noqa: D301 - click reads the backspace
     from evalkit import read_run
-    from evalkit.storage import is_remote, uri_of
+    from evalkit.places import is_remote, uri_of
     from evalkit_commands_report.gathering import gather
     from evalkit_commands_report.selection import only_metrics
 

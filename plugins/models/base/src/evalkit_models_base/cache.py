@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import sqlite3
 import threading
 import time
@@ -14,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.errors import StorageError
-from evalkit.storage import ObjectCache, size_limit
+from evalkit.places import cache_folder
 from evalkit_models_base.requests import Request
 
 FILE = "replies.sqlite"
-"""The file in `EVALKIT_CACHE_DIR`."""
 
 _BUSY_SECONDS = 60.0
 
@@ -33,11 +33,8 @@ _SCHEMA = (
 _USED_SECONDS = 3600.0
 """How exactly it is known when a reply was used last."""
 
-_CHECKS = 20
-"""How often the size is looked at while a full cache is written anew."""
-
-_MOST_UNCHECKED = 16 * 2**20
-"""Bytes that are written before it is looked at again."""
+# how often the size is looked at, and after how many bytes at the latest
+_CHECKS, _MOST_UNCHECKED = 20, 16 * 2**20
 
 
 def reply_key(
@@ -65,22 +62,22 @@ class ReplyCache:
     What was used longest ago is removed where all of it takes more than the limit.
 
     Args:
-        folder: The folder of the cache.
+        folder: The folder. Default: that of `EVALKIT_CACHE_DIR`.
         limit: How many bytes the replies may take; None for `EVALKIT_REPLIES_SIZE`.
 
     Attributes:
         path: The file.
         lost: How many replies were removed that were used since it was opened.
-        changed: How many were found that are not as they were kept; they are asked
-            anew.
+        changed: How many were not as they were kept; they are asked for anew.
 
     Raises:
         StorageError: It cannot be opened, or the variable is no number.
     """
 
-    def __init__(self, folder: Path, limit: float | None = None) -> None:
+    def __init__(self, folder: Path | None = None, limit: float | None = None) -> None:
+        folder = cache_folder() if folder is None else folder
         self.path, self.lost, self.changed = folder / FILE, 0, 0
-        self._limit = size_limit("replies") if limit is None else limit
+        self._limit = size_limit() if limit is None else limit
         self._opened = time.time()
         self._unchecked = math.inf
         self._touched: list[str] = []
@@ -247,9 +244,13 @@ def _unsealed(key: str, kept: str) -> str | None:
     return reply if kept == _sealed(key, reply) else None
 
 
-def cache_folder() -> Path:
-    """Return the folder of `EVALKIT_CACHE_DIR`."""
-    return ObjectCache().root
+def size_limit() -> float:
+    """Return the maximum size of all replies in bytes."""
+    text = os.environ.get("EVALKIT_REPLIES_SIZE", "").strip() or "10"
+    with suppress(ValueError):
+        if 0 <= (gib := float(text)) < math.inf:
+            return gib * (1 << 30)
+    raise StorageError(f"EVALKIT_REPLIES_SIZE: must be a number of GiB, got {text!r}")
 
 
 @contextmanager

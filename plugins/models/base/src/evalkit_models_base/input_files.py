@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evalkit.base.json_text import json_lines, json_text
 from evalkit.base.synced_files import make_folder, new_file
 from evalkit.errors import SchemaError, StorageError
-from evalkit.storage.sending import file_to_write
+from evalkit.places import file_to_write
 
 if TYPE_CHECKING:
     import polars as pl

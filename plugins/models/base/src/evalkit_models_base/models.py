@@ -11,8 +11,8 @@ from typing import Any
 
 from evalkit import Registry
 from evalkit.catalog import Resolver, object_in_file, parse_reference
+from evalkit.places import is_offline
 from evalkit.plugins.sources import sha256_of
-from evalkit.storage import is_offline
 from evalkit_models_base.bound import BoundModel
 from evalkit_models_base.limits import AskingEnded
 from evalkit_models_base.loops import run

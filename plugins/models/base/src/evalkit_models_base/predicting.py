@@ -13,7 +13,7 @@ from evalkit import Registry
 from evalkit.examples.row_stages import DataSource
 from evalkit_models_base.asking import Asker
 from evalkit_models_base.bound import BoundModel
-from evalkit_models_base.cache import ReplyCache, cache_folder, closed_after
+from evalkit_models_base.cache import ReplyCache, closed_after
 from evalkit_models_base.input_plans import InputPlan
 from evalkit_models_base.inputs import ModelInputs, load_inputs
 from evalkit_models_base.loops import run
@@ -180,7 +180,7 @@ def predict(
         price = price_of(asked.price, names_of(bound, model, identity))
         refuse_unknown_cost(bound.component.id, asked.cost_limit, price)
         is_kept = asked.is_cached and has_cache(bound)
-        cache = ReplyCache(cache_folder()) if is_kept else None
+        cache = ReplyCache() if is_kept else None
     except BaseException:
         run(lambda: close(bound))
         raise

@@ -13,9 +13,9 @@ from pydantic import ValidationError
 
 from evalkit import Registry
 from evalkit.errors import PluginError
-from evalkit.storage import is_offline
+from evalkit.places import is_offline
 from evalkit_models_base.asking import Asker, AskingEnded, Question, close
-from evalkit_models_base.cache import ReplyCache, cache_folder, reply_key
+from evalkit_models_base.cache import ReplyCache, reply_key
 from evalkit_models_base.loops import end, run
 from evalkit_models_base.models import (
     bind_model,
@@ -78,7 +78,7 @@ class Session:
         self._identity, asked = identity_of(bound, model), asked or Asked()
         self._price = price_of(asked.price, names_of(bound, model, self._identity))
         is_kept = asked.is_cached and has_cache(bound)
-        self._cache = ReplyCache(cache_folder()) if is_kept else None
+        self._cache = ReplyCache() if is_kept else None
         self._asker = Asker(
             bound, self._identity, asked, self._cache, 0, price=self._price
         )

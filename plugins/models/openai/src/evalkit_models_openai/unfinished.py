@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from evalkit.errors import StorageError
+from evalkit.places import cache_folder
 from evalkit.reporting import new_file
-from evalkit.storage import ObjectCache
 
 FOLDER = "openai-batches"
 """The folder in `EVALKIT_CACHE_DIR`."""
@@ -23,7 +23,7 @@ class Unfinished:
     """Names of batches, by what is asked in them; their replies are not kept here."""
 
     def __init__(self) -> None:
-        self._folder = ObjectCache().root / FOLDER
+        self._folder = cache_folder() / FOLDER
 
     def find(self, key: str) -> str | None:
         """Return the name of a batch; None where none is under way.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalkit.errors import PluginContractError
-from evalkit.storage import is_offline
+from evalkit.places import is_offline
 from evalkit_models_transformers.causality import looks_ahead
 
 _READ = frozenset({".json", ".safetensors", ".bin", ".model", ".txt", ".jinja"})

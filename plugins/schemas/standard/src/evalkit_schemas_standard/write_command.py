@@ -76,8 +76,8 @@ def write_command(
     where a row breaks the schema. `evalkit eval --data FOLDER` reads the folder.
     """  # noqa: D301 - click reads the backspace
     from evalkit.catalog import data_path
+    from evalkit.places import is_remote, uri_of
     from evalkit.reporting import count_of
-    from evalkit.storage import is_remote, uri_of
     from evalkit_schemas_standard.folders import leftovers
     from evalkit_schemas_standard.references import find_schema
     from evalkit_schemas_standard.writing import write_files

@@ -1,4 +1,4 @@
-"""Lets a data set written for Dynabench's server run after changing only its import."""
+"""Let a dataset written for Dynabench's server run after changing only its import."""
 
 from __future__ import annotations
 
@@ -9,37 +9,23 @@ from typing import Any, ClassVar
 
 import evalkit
 from evalkit.errors import DataError
-from evalkit.storage import is_offline, store_of
-from evalkit_storage_s3.clients import Clients
+from evalkit.places import exists, is_offline
+from evalkit_storage_s3.clients import make_client
 
 BUCKET_VARIABLE = "EVALKIT_S3_BUCKET"
-"""Environment variable: the bucket of data sets whose code names none."""
+"""Environment variable: the bucket of datasets whose code names none."""
 
 
 class BaseDataset(evalkit.Dataset):
-    """Base class with the interface of Dynabench's data sets.
+    """Base class with the interface of Dynabench's datasets.
 
     A subclass calls `__init__` with its task and name, and implements `load(self)`,
     which sends the examples as JSON lines to `self.s3_bucket` at
     `self._get_data_s3_path(perturb_prefix=None)` by `self.s3_client`, and returns
     whether it did. It is called where nothing is there yet; the examples are read from
-    there. Converters are as in Dynabench: `label_field_converter(self, example)` and
-    `pred_field_converter(self, prediction)`.
-
-    Nothing happens when it is constructed: Dynabench's own class asks S3 and loads the
-    data there.
-
-    Args:
-        task: Name of the task.
-        name: Name of the data set.
-        round_id: Number of its round, 0 for none.
-        access_type: Kept, and not used.
-        config: May name the bucket, as `dataset_s3_bucket`; else the environment
-            variable `EVALKIT_S3_BUCKET` does.
-        ext: Suffix of the file.
-        longdesc: A description.
-        source_url: Where it was published.
-        **more: Further arguments of Dynabench's class, which are not used.
+    there. Nothing happens when it is constructed. The bucket is `dataset_s3_bucket` of
+    `config`, else that of `EVALKIT_S3_BUCKET`. Other arguments are Dynabench's, and not
+    used.
     """
 
     splits: ClassVar[tuple[str, ...]] = ("test",)
@@ -73,22 +59,14 @@ class BaseDataset(evalkit.Dataset):
     @cached_property
     def s3_client(self) -> Any:
         """boto3's client of S3."""
-        return Clients().s3
+        return make_client()
 
     def load(self) -> bool:
-        """Send the examples to the bucket; a subclass implements it.
-
-        Returns:
-            Whether they were sent.
-        """
+        """Send the examples to the bucket; return whether they were sent."""
         raise NotImplementedError
 
     def _get_data_s3_path(self, perturb_prefix: str | None = None) -> str:
-        """Return where the examples are in the bucket.
-
-        Args:
-            perturb_prefix: The prefix of perturbed copies; None for the examples.
-        """
+        """Return the key of the examples, or of perturbed ones."""
         name = self.name if perturb_prefix is None else f"{perturb_prefix}-{self.name}"
         return f"datasets/{self.task}/{name}{self.ext}"
 
@@ -103,14 +81,14 @@ def _loader(dataset: BaseDataset, load: Callable[[], bool]) -> Callable[[str], s
     def load_split(split: str) -> str:
         if not dataset.s3_bucket:
             raise DataError(
-                f"the data set {dataset.name} needs a bucket: set {BUCKET_VARIABLE}, "
+                f"the dataset {dataset.name} needs a bucket: set {BUCKET_VARIABLE}, "
                 "or `dataset_s3_bucket` in its config"
             )
         uri = f"s3://{dataset.s3_bucket}/{dataset._get_data_s3_path()}"
-        if not is_offline() and store_of(uri).stat(uri) is None:
+        if not is_offline() and not exists(uri):
             if load() is not True:
                 raise DataError(f"load() of {dataset.name} said that it sent nothing")
-            if store_of(uri).stat(uri) is None:
+            if not exists(uri):
                 raise DataError(f"load() of {dataset.name} sent nothing to {uri}")
         return uri
 

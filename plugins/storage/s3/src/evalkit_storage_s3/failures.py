@@ -1,4 +1,4 @@
-"""Says what a failure of boto3 means, and what to do; without any credentials."""
+"""What a failure of boto3 means and what to do, without any credentials."""
 
 from __future__ import annotations
 
@@ -67,25 +67,18 @@ def code_of(error: Any) -> str:
 
 @contextmanager
 def failures(uri: str, doing: str) -> Iterator[None]:
-    """Turn what boto3 raises into errors that say what to do.
-
-    Args:
-        uri: What is read or written.
-        doing: The verb, such as `read`.
-
-    Raises:
-        ObjectChangedError: A condition of a read does not hold.
-        StorageError: Anything else went wrong.
-        TransferError: It may work again.
-    """
-    from boto3.exceptions import Boto3Error
+    """Turn what boto3 raises into errors that say what cannot be done, and why."""
+    from boto3.exceptions import Boto3Error, RetriesExceededError
     from botocore import exceptions as boto
+    from s3transfer.exceptions import S3DownloadFailedError
 
     cannot = f"{uri}: cannot be {doing}"
     try:
         yield
     except boto.ClientError as error:
         raise _of_server(code_of(error), uri, cannot) from None
+    except S3DownloadFailedError:  # a part of another version came
+        raise ObjectChangedError(f"{uri}: changed while being read") from None
     except (boto.NoCredentialsError, boto.PartialCredentialsError):
         raise StorageError(
             f"{cannot}: there are no credentials; log in, or set AWS_PROFILE, or "
@@ -114,6 +107,8 @@ def failures(uri: str, doing: str) -> Iterator[None]:
         boto.ResponseStreamingError,
         boto.IncompleteReadError,
         boto.FlexibleChecksumError,
+        RetriesExceededError,
+        ValueError,  # of a head that was cut
     ) as error:
         raise _of_connection(error, cannot) from None
     except (boto.BotoCoreError, Boto3Error) as error:
@@ -123,9 +118,9 @@ def failures(uri: str, doing: str) -> Iterator[None]:
 def _of_server(code: str, uri: str, cannot: str) -> StorageError:
     """Return the error of what a server answered."""
     if code in REFUSED:
-        return ObjectChangedError(f"{uri}: was changed meanwhile")
+        return ObjectChangedError(f"{uri}: changed while being read")
     if code == "NoSuchKey":
-        return ObjectChangedError(f"{uri}: was removed meanwhile")
+        return ObjectChangedError(f"{uri}: removed while being read")
     if code in _BUSY:
         return TransferError(
             f"{cannot}: the server is busy or failing ({code}), after several tries"

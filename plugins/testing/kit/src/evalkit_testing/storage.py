@@ -1,4 +1,4 @@
-"""Checks that a store keeps objects whole, and says what is there."""
+"""Checks that a place keeps files whole, and says what is there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from evalkit import EvalkitError, PluginError
 from evalkit.errors import StorageError
-from evalkit.storage import store_of
+from evalkit.places import place_of
 from evalkit_models_base.services import Cleaner, secrets_of_url
 from evalkit_testing.laws import LawBroken, LawError, chosen_laws, told_alone
 from evalkit_testing.store_laws import OF_READING, STORAGE_LAWS
@@ -35,15 +35,15 @@ def check_storage(
 ) -> None:
     """Check that a store keeps the laws of `evalkit_testing.STORAGE_LAWS`.
 
-    It writes objects of a few bytes below the place, each law in a folder of its own,
-    and deletes them.
+    It writes files of a few bytes below the place, each law in a folder of its own.
+    These stay there.
 
     Args:
-        place: A URI that ends with a slash, below which may be written.
-        store: The store, a class or an instance; by default the installed one of the
-            place's scheme.
-        known: Objects that are there, by URI, of a store that only reads: nothing is
-            written then.
+        place: A URI that ends with a slash, below which it may write.
+        store: The `evalkit.places.Place`, a class or an instance. Default: the
+            installed one of the scheme.
+        known: Files that are there, by URI, of a place that only reads. Then nothing is
+            written.
         secrets: What must not be in what it says, beside those of the place itself.
         laws: Names of the laws to check; all by default, of a store that only reads
             those that write nothing.
@@ -63,15 +63,14 @@ def check_storage(
         chosen = [law for law in chosen if law.name in OF_READING]
         if not known or not chosen:
             raise EvalkitError(
-                "known= names no object, so that nothing could be read"
+                "known= names no file, so that nothing could be read"
                 if chosen
                 else f"with known= only these are checked: {', '.join(OF_READING)}"
             )
-    made = store_of(place) if store is None else store() if _is_class(store) else store
+    made = place_of(place) if store is None else store() if _is_class(store) else store
     hidden = [*secrets, *secrets_of_url(place)]
     clean = Cleaner(hidden)
-    written = getattr(made, "guarded", made)
-    origin = f"the store {type(written).__name__} of {clean(place)}"
+    origin = f"the store {type(made).__name__} of {clean(place)}"
     with tempfile.TemporaryDirectory() as files:
         trial = Trial(made, place, known or {}, hidden, Path(files))
         for law in chosen:

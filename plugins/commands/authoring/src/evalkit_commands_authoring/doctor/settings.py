@@ -72,9 +72,9 @@ def _read_variables(environment: Environment) -> set[str]:
 
 def check_cache(environment: Environment) -> Iterator[Finding]:
     """Find out whether things can be kept, and whether that is too much."""
-    from evalkit.storage import ObjectCache
+    from evalkit.places import cache_folder
 
-    folder = ObjectCache().root
+    folder = cache_folder()
     place = next(each for each in (folder, *folder.parents) if each.exists())
     if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
         what = "cannot be written to" if place.is_dir() else "is no folder"
@@ -102,24 +102,23 @@ def check_cache(environment: Environment) -> Iterator[Finding]:
 
 def _sizes(folder: Path) -> Iterator[Finding]:
     from evalkit.errors import StorageError
-    from evalkit.storage import kept_by_kind, size_limit
+    from evalkit_cli.commanding import kept_by_kind
 
-    for kept in kept_by_kind():
-        limit: float = _LARGE
-        try:
-            if kept.kind in ("stores", "replies"):
-                limit = size_limit(kept.kind)
-        except StorageError as error:
-            variable, _, why = str(error).partition(": ")
-            yield Finding(
-                ERROR,
-                "variables",
-                variable,
-                why,
-                "commands that keep something there fail",
-                f"unset {variable}",
-            )
-            continue
+    try:
+        kinds = kept_by_kind()
+    except StorageError as error:
+        variable, _, why = str(error).partition(": ")
+        yield Finding(
+            ERROR,
+            "variables",
+            variable,
+            why,
+            "commands that keep replies of models fail",
+            f"unset {variable}",
+        )
+        return
+    for kept in kinds:
+        limit = _LARGE if kept.limit is None else kept.limit
         if kept.size > limit:
             yield Finding(
                 WARNING,

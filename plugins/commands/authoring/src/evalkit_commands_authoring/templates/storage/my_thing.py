@@ -1,100 +1,73 @@
-"""The store of `my-thing://…`."""
+"""The place of `my-thing://…`."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from evalkit.errors import StorageError
-from evalkit.storage import (
-    Condition,
-    ObjectChangedError,
-    ObjectExistsError,
-    StoredObject,
-)
+from evalkit.errors import ObjectExistsError, StorageError
+from evalkit.places import Entry, Place, is_offline, kept, last_kept
 
 _SCHEME = "my-thing://"
 _FOLDER = "MY_THING_FOLDER"
 
 
-class MyThing:
-    """Objects below the folder that MY_THING_FOLDER names."""
+class MyThing(Place):
+    """Files below the folder that MY_THING_FOLDER names."""
 
-    def identity(self, uri: str) -> str:
-        """Return what tells these objects from others with the same URIs."""
-        return str(_folder())
-
-    def stat(self, uri: str) -> StoredObject | None:
-        """Look at an object; None where there is none."""
+    def local(self, uri: str) -> Path | None:
+        """Fetch a file into the cache; None if there is no such file."""
+        if is_offline():
+            return last_kept(uri)
         with _failures(uri):
             path = _path(uri)
             if not path.is_file():
                 return None
-            seen = path.stat()
-        etag = hashlib.sha256(f"{seen.st_size} {seen.st_mtime_ns}".encode()).hexdigest()
-        return StoredObject(uri, seen.st_size, etag, seen.st_mtime)
+            return kept(uri, _version(path), lambda part: shutil.copyfile(path, part))
 
-    def read(self, found: StoredObject, start: int, stop: int) -> Iterator[bytes]:
-        """Read a range of an object that is still what was looked at."""
-        with _failures(found.uri), _path(found.uri).open("rb") as stream:
-            stream.seek(start)
-            content = stream.read(stop - start)
-        now = self.stat(found.uri)
-        if now is None or now.etag != found.etag:
-            raise ObjectChangedError(f"{found.uri}: was changed meanwhile")
-        yield content
+    def list(self, uri: str) -> Iterator[Entry]:
+        """List the files below a folder, or one file."""
+        with _failures(uri):
+            path = _path(uri)
+            for file in path.rglob("*") if uri.endswith("/") else [path]:
+                if file.is_file():
+                    name = file.relative_to(_folder()).as_posix()
+                    yield Entry(f"{_SCHEME}{name}", _version(file))
 
-    def put(
-        self, path: Path, uri: str, condition: Condition, *, sha256: str | None = None
-    ) -> StoredObject:
-        """Write a file where the condition holds."""
-        there = self.stat(uri)
-        if condition.kind == "absent" and there is not None:
-            raise ObjectExistsError(f"{uri}: is there already")
-        if condition.kind == "match" and (
-            there is None or there.etag != condition.etag
-        ):
-            raise ObjectExistsError(f"{uri}: was changed meanwhile")
+    def put(self, path: Path, uri: str, *, overwrite: bool) -> None:
+        """Write a file, whole or not at all."""
         with _failures(uri):
             target = _path(uri)
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target)
-        written = self.stat(uri)
-        if written is None or written.size != path.stat().st_size:
-            raise StorageError(f"{uri}: cannot be written: it did not arrive whole")
-        return written
-
-    def list_objects(self, prefix: str) -> Iterator[StoredObject]:
-        """List the objects below a folder, by name."""
-        root = _folder()
-        with _failures(prefix):
-            paths = [path.relative_to(root) for path in _path(prefix).rglob("*")]
-        for name in sorted(path.as_posix() for path in paths):
-            found = self.stat(f"{_SCHEME}{name}")
-            if found is not None:
-                yield found
-
-    def delete(self, uri: str) -> None:
-        """Delete an object; nothing happens where none is."""
-        with _failures(uri):
-            _path(uri).unlink(missing_ok=True)
-
-    def honours_conditions(self, uri: str) -> bool:
-        """Say that two writers at once are not kept apart here."""
-        return False
+            staging = target.with_name(f".{uuid.uuid4().hex}")
+            try:
+                shutil.copyfile(path, staging)
+                if overwrite:
+                    staging.replace(target)
+                else:
+                    os.link(staging, target)
+            except FileExistsError:
+                raise ObjectExistsError(f"{uri}: a file is there") from None
+            finally:
+                staging.unlink(missing_ok=True)
 
 
 @contextmanager
 def _failures(uri: str) -> Iterator[None]:
-    """Have what the system says name the place, as evalkit expects it."""
+    """Let errors of the system name the URI."""
     try:
         yield
     except (OSError, ValueError) as error:
         raise StorageError(f"{uri}: {error}") from error
+
+
+def _version(path: Path) -> str:
+    state = path.stat()
+    return f"{path} {state.st_size} {state.st_mtime_ns} {state.st_ino}"
 
 
 def _folder() -> Path:

@@ -1,0 +1,366 @@
+"""Fetch, write and list the files of places, each by the plugin of its scheme."""
+
+from __future__ import annotations
+
+import filecmp
+import json
+import os
+import shutil
+import tempfile
+import uuid
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+from evalkit.base.progress import Progress
+from evalkit.errors import (
+    EvalkitError,
+    ObjectChangedError,
+    ObjectExistsError,
+    PluginContractError,
+    PluginError,
+    StorageError,
+    UnknownPluginError,
+)
+from evalkit.places.contract import Entry, Place, cached, staging_for
+from evalkit.places.fetched import FetchedPath
+from evalkit.places.names import base_name, is_remote, join, uri_of
+from evalkit.plugins.binding import Guard
+from evalkit.plugins.components import Component
+from evalkit.plugins.discovery import find_components
+from evalkit.plugins.importing import import_component
+from evalkit.plugins.resolution import find_component
+from evalkit.plugins.sources import OFFLINE_VARIABLE, is_offline
+
+STORAGE = "storage"
+
+_THREADS = 16
+_LONGEST_NAME = 255
+_VERBS: dict[str, tuple[Any, str]] = {
+    "local": ((Path, type(None)), "a Path, or None if there is no such file"),
+    "list": (Entry, "evalkit.places.Entry for each file"),
+    "put": (object, ""),
+}
+_HINT = "; raise a StorageError that names the URI and says what is wrong"
+
+
+def _silent(_text: str, _share: float | None) -> None:
+    """Report no progress."""
+
+
+def local(name: str | Path, progress: Progress = _silent) -> Path:
+    """Return a file, or else a folder, of this machine.
+
+    Args:
+        name: A path, which is returned, or a URI.
+        progress: Called before and after the file is fetched.
+
+    Raises:
+        StorageError: There is nothing, or it cannot be fetched.
+    """
+    if isinstance(name, FetchedPath) or not is_remote(name):
+        return name if isinstance(name, Path) else Path(name)
+    path = local_file(name, progress) or local_folder(name, progress=progress)
+    if path is None:
+        raise StorageError(missing(uri_of(name)))
+    return path
+
+
+def local_file(name: str | Path, progress: Progress = _silent) -> Path | None:
+    """Return a file of this machine; None if there is no such file.
+
+    Args:
+        name: A path, or a URI, which is fetched.
+        progress: Called before and after the file is fetched.
+    """
+    if not is_remote(name):
+        return Path(name) if Path(name).is_file() else None
+    uri = uri_of(name)
+    if uri.endswith("/"):
+        return None
+    progress(f"fetching {uri}", 0.0)
+    path: Path | None = _call("local", uri, uri)
+    progress(f"fetching {uri}", 1.0)
+    is_named = path is None or isinstance(path, FetchedPath)
+    return path if is_named else FetchedPath(cast(Path, path), uri)
+
+
+def local_folder(
+    name: str | Path,
+    chosen: Callable[[str], bool] = lambda _name: True,
+    progress: Progress = _silent,
+) -> FetchedPath | None:
+    """Fetch the files below a URI, or some of them, into one folder.
+
+    Args:
+        name: The URI.
+        chosen: Tells by a file's name, from the folder on, whether to fetch it.
+        progress: Called after each file.
+
+    Returns:
+        The folder; None if there is no such file.
+    """
+    uri = uri_of(name).rstrip("/")
+    files = {n: entry for n, entry in _entries(uri).items() if chosen(n)}
+    if not files:
+        return None
+    folder = cached(uri, *(f"{e.uri} {e.version}" for e in files.values()))
+    if not folder.is_dir():
+        with staging_for(folder, uri) as staging, ThreadPoolExecutor(_THREADS) as pool:
+            pairs = [(entry, staging / n) for n, entry in files.items()]
+            for count, _ in enumerate(pool.map(_fetch_into, pairs), 1):
+                progress(f"fetching {uri}", count / len(files))
+    ends = {e.permanent and e.permanent.removesuffix(f"/{n}") for n, e in files.items()}
+    return FetchedPath(folder, uri, ends.pop() if len(ends) == 1 else None)
+
+
+def _fetch_into(pair: tuple[Entry, Path]) -> None:
+    entry, target = pair
+    target.parent.mkdir(parents=True, exist_ok=True)
+    path = cached(entry.uri, entry.version)
+    if not path.is_file():
+        fetched = local_file(entry.permanent or entry.uri)
+        if fetched is None:
+            raise ObjectChangedError(f"{entry.uri}: removed while being read")
+        path = Path(os.fspath(fetched)).resolve()
+    try:
+        os.link(path, target)
+    except OSError:  # two file systems, or one without links
+        shutil.copyfile(path, target)
+
+
+def names_below(name: str | Path) -> list[str]:
+    """Return the names of all files below a URI, from there on, sorted.
+
+    Offline: those that were there when the URI was last listed.
+    """
+    return [*_entries(uri_of(name).rstrip("/"))]
+
+
+def _entries(folder: str) -> dict[str, Entry]:
+    """Return the files below a URI that a folder of this machine can hold, by name."""
+    prefix = join(folder, "")
+    note = cached(prefix).with_name("listing.json")
+    if not is_offline():
+        entries = sorted(_call("list", prefix, prefix))
+        with staging_for(note, prefix) as staging:
+            staging.write_text(json.dumps(entries), encoding="utf-8")
+    else:
+        rows = json.loads(note.read_bytes()) if note.is_file() else []
+        entries = [Entry(*row) for row in rows]
+    files = {entry.uri.removeprefix(prefix): entry for entry in entries}
+    folders = {
+        "/".join(n.split("/")[:k]) for n in files for k in range(n.count("/") + 1)
+    }
+    legal = {n: e for n, e in files.items() if _is_legal(n) and n not in folders}
+    left_out = [n for n in files if n not in legal and not n.endswith("/")]
+    if left_out:
+        shown = ", ".join(repr(join(folder, n)) for n in left_out[:5])
+        warnings.warn(
+            f"{prefix}: {len(left_out):,} files left out, because a folder cannot hold "
+            f"files of these names: {shown}",
+            stacklevel=3,
+        )
+    return legal
+
+
+def _is_legal(name: str) -> bool:
+    return "\0" not in name and all(
+        part not in ("", ".", "..") and len(os.fsencode(part)) <= _LONGEST_NAME
+        for part in name.split("/")
+    )
+
+
+def exists(uri: str) -> bool:
+    """Tell whether there is a file at a path or URI."""
+    if not is_remote(uri):
+        return Path(uri).exists()
+    uri = uri_of(uri)
+    return not uri.endswith("/") and any(_call("list", uri, uri))
+
+
+def put(path: Path, uri: str, *, overwrite: bool = False) -> None:
+    """Write a file to a path or URI, whole or not at all.
+
+    A file with the same content that is there is success.
+
+    Args:
+        path: The file.
+        uri: Where to write it.
+        overwrite: Whether to replace another file that is there.
+
+    Raises:
+        ObjectExistsError: Another file is there.
+        StorageError: It cannot be written.
+    """
+    try:
+        if is_remote(uri):
+            refuse_offline(uri)
+            _call("put", uri, path, uri_of(uri), overwrite=overwrite)
+        else:
+            _copy(path, Path(uri), overwrite)
+    except (ObjectExistsError, FileExistsError) as error:
+        there = local_file(uri)
+        if there is None or not filecmp.cmp(path, there, shallow=False):
+            raise _is_there(uri) from error
+    except OSError as error:
+        reason = error.strerror or error
+        raise StorageError(f"{uri}: cannot be written: {reason}") from error
+
+
+def _copy(path: Path, target: Path, overwrite: bool) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    staging = target.with_name(f".{target.name}-{uuid.uuid4().hex[:8]}.partial")
+    try:
+        shutil.copyfile(path, staging)
+        if overwrite:
+            staging.replace(target)
+        else:
+            _rename_new(staging, target)
+    finally:
+        staging.unlink(missing_ok=True)
+
+
+def _rename_new(path: Path, target: Path) -> None:
+    try:
+        os.link(path, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if target.exists():
+            raise FileExistsError from None
+        path.replace(target)
+
+
+@contextmanager
+def file_to_write(name: str | Path, *, overwrite: bool) -> Iterator[Path]:
+    """Yield the path at which to write a file; send it to its URI afterwards.
+
+    Args:
+        name: A path, which is yielded, or a URI.
+        overwrite: Whether to replace a file at the URI.
+
+    Raises:
+        StorageError: The file cannot be sent. It is kept; the message names it.
+    """
+    if not is_remote(name):
+        yield Path(name)
+        return
+    uri = uri_of(name)
+    if uri.endswith("/"):
+        raise StorageError(f"{uri}: names a folder; add the name of a file")
+    refuse_present(uri, overwrite=overwrite)
+    folder = Path(tempfile.mkdtemp(prefix="evalkit-"))
+    path = FetchedPath(folder / base_name(uri)[-200:], uri)
+    try:
+        yield path
+    except BaseException:
+        shutil.rmtree(folder)
+        raise
+    try:
+        put(path.local, uri, overwrite=overwrite)
+    except StorageError as error:
+        raise type(error)(f"{error}. The file is kept in {path.local}") from error
+    shutil.rmtree(folder)
+
+
+def refuse_present(uri: str, *, overwrite: bool) -> None:
+    """Refuse to write where a file is, unless it may be replaced."""
+    refuse_offline(uri)
+    if is_remote(uri) and type(place_of(uri)).put is Place.put:
+        place_of(uri).put(Path(), uri, overwrite=overwrite)  # says why
+    if not overwrite and exists(uri):
+        raise _is_there(uri)
+
+
+def refuse_offline(uri: str) -> None:
+    """Refuse to write to a URI if `EVALKIT_OFFLINE` is set."""
+    if is_offline() and is_remote(uri):
+        raise StorageError(
+            f"{uri}: cannot be written: {OFFLINE_VARIABLE} forbids the network. "
+            "Unset it"
+        )
+
+
+def _is_there(uri: str) -> ObjectExistsError:
+    return ObjectExistsError(
+        f"{uri}: another file is there already. Use another name, or allow to replace "
+        "it (--overwrite, overwrite=True)"
+    )
+
+
+def missing(uri: str) -> str:
+    """Say that there is nothing at a URI."""
+    if is_offline():
+        return f"{uri}: not in the cache, and {OFFLINE_VARIABLE} forbids to fetch it"
+    return f"{uri}: file not found, and no file below it"
+
+
+def nothing_at(uri: str) -> FetchedPath:
+    """Return a path that does not exist, for a URI with nothing there."""
+    return FetchedPath(cached(uri, "nothing"), uri)
+
+
+def place_of(uri: str) -> Place:
+    """Return the place of a URI, the same one for its scheme in a process."""
+    return _find_place(uri)[1]
+
+
+def forget_places() -> None:
+    """Make places anew, for instance after their configuration changed."""
+    _place.cache_clear()
+
+
+def _find_place(uri: str) -> tuple[str, Place]:
+    try:
+        return _place(uri_of(uri).partition("://")[0])
+    except StorageError as error:
+        raise StorageError(f"{uri}: {error}") from error
+
+
+@cache
+def _place(scheme: str) -> tuple[str, Place]:
+    """Return the origin of a scheme's plugin, and the place."""
+    catalog = find_components()
+    try:
+        component = find_component(catalog, STORAGE, scheme)
+    except UnknownPluginError as error:
+        raise StorageError(f"{scheme}:// needs a plugin: {error}") from error
+    if component is None:
+        known = sorted({f"{each.name}://" for each in catalog.of_kind(STORAGE)})
+        raise StorageError(
+            f"{scheme}:// is read and written by no installed plugin. Installed: "
+            f"{', '.join(known) or 'none'}. A file of this machine is named by its path"
+        )
+    return component.origin, load_place(component)
+
+
+def load_place(component: Component) -> Place:
+    """Import a place, make it, and check that it is one."""
+    made = import_component(component)
+    with Guard(component.origin, "constructing it", passes=(EvalkitError,)):
+        made = made() if isinstance(made, type) else made
+    if not isinstance(made, Place):
+        raise PluginContractError(
+            f"{component.origin}: must be a subclass of evalkit.places.Place; "
+            "`evalkit show --contract storage` shows the contract"
+        )
+    return made
+
+
+def _call(verb: str, uri: str, *arguments: Any, **options: Any) -> Any:
+    """Call a verb of a place; every failure is an `EvalkitError` that says whose."""
+    origin, place = _find_place(uri)
+    step = f"{verb} of {uri}"
+    with Guard(origin, step, passes=(EvalkitError,), hint=_HINT):
+        value = getattr(place, verb)(*arguments, **options)
+        values = [*value] if verb == "list" else [value]
+    types, words = _VERBS[verb]
+    for each in values:
+        if not isinstance(each, types):
+            raise PluginError(f"{origin}: {step} must return {words}, got {each!r}")
+    return values if verb == "list" else value

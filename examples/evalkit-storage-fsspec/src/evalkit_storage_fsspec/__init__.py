@@ -1,1 +1,0 @@
-"""Objects in what fsspec has a file system for."""

@@ -1,0 +1,245 @@
+"""The place of `s3://`, against a server over HTTP."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+from s3_servers import SECRET_KEY
+
+import evalkit
+from evalkit.errors import ObjectExistsError, StorageError, TransferError
+from evalkit.places import local_file, names_below, place_of, put
+from evalkit_storage_s3.clients import make_client
+from evalkit_storage_s3.place import S3
+from evalkit_testing import check_storage
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "file"
+    path.write_bytes(b"content")
+    return path
+
+
+def fetched(uri: str) -> bytes | None:
+    path = local_file(uri)
+    return None if path is None else path.read_bytes()
+
+
+def test_it_is_found_by_its_scheme(configured: None) -> None:
+    assert isinstance(place_of("s3://b/k"), S3)
+    assert place_of("s3://b/k") is place_of("S3://other/k")
+
+
+def test_what_was_written_is_read(store: S3, bucket: str, file: Path) -> None:
+    uri = f"s3://{bucket}/a folder/ä?#%20.json"
+    assert fetched(uri) is None
+    assert [*store.list(uri)] == []
+    store.put(file, uri, overwrite=False)
+    assert fetched(uri) == b"content"
+    assert [entry.uri for entry in store.list(uri)] == [uri]
+
+
+def test_versions_of_two_servers_differ(store: S3, bucket: str, file: Path) -> None:
+    uri = f"s3://{bucket}/k"
+    store.put(file, uri, overwrite=False)
+    (first,) = store.list(uri)
+    assert make_client().meta.endpoint_url in first.version
+    file.write_bytes(b"another")
+    store.put(file, uri, overwrite=True)
+    (second,) = store.list(uri)
+    assert first.version != second.version
+
+
+@pytest.mark.parametrize("size", [7, 17 << 20], ids=["small", "in parts"])
+def test_an_object_is_not_replaced_unasked(
+    store: S3, bucket: str, client: Any, file: Path, size: int
+) -> None:
+    content = os.urandom(size)
+    file.write_bytes(content)
+    uri = f"s3://{bucket}/k"
+    store.put(file, uri, overwrite=False)
+    assert ("-" in client.head_object(Bucket=bucket, Key="k")["ETag"]) == (size > 7)
+    with pytest.raises(ObjectExistsError, match=f"{uri}: an object is there already"):
+        store.put(file, uri, overwrite=False)
+    put(file, uri)  # the same content
+    file.write_bytes(b"other" * size)
+    with pytest.raises(ObjectExistsError, match=f"{uri}: another file is there"):
+        put(file, uri)
+    assert fetched(uri) == content
+    store.put(file, uri, overwrite=True)
+    assert fetched(uri) == b"other" * size
+    assert "Uploads" not in client.list_multipart_uploads(Bucket=bucket)
+
+
+def test_a_folder_is_listed_whole(store: S3, bucket: str, client: Any) -> None:
+    for name in ("f/b", "f/a", "f/x/c", "g/d", "fa", *(f"m/{n}" for n in range(1001))):
+        client.put_object(Bucket=bucket, Key=name, Body=b"1")
+    assert names_below(f"s3://{bucket}/f") == ["a", "b", "x/c"]
+    assert len(names_below(f"s3://{bucket}/m")) == 1001
+    assert [*store.list(f"s3://{bucket}/f")] == []
+    (entry,) = store.list(f"s3://{bucket}/fa")
+    assert entry.uri == f"s3://{bucket}/fa"
+
+
+def test_a_bucket_that_is_not_there_is_said(store: S3, file: Path) -> None:
+    uri = "s3://no-such-bucket-here/k"
+    said = "there is no such bucket"
+    with pytest.raises(StorageError, match=f"{uri}: cannot be written: {said}"):
+        store.put(file, uri, overwrite=True)
+    with pytest.raises(StorageError, match=f"cannot be listed: {said}"):
+        [*store.list("s3://no-such-bucket-here/f/")]
+    with pytest.raises(StorageError, match=f"{uri}: cannot be read: {said}"):
+        store.local(uri)
+
+
+def test_who_may_not_ask_for_a_bucket_is_told_of_its_objects(
+    store: S3, bucket: str, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def head_bucket(**_: Any) -> None:
+        raise _answer("403", 403)
+
+    monkeypatch.setattr(client, "head_bucket", head_bucket)
+    assert store.local(f"s3://{bucket}/k") is None
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("AWS_SESSION_TOKEN", "a-hidden-token\n", "a line break is in the credentials"),
+        ("AWS_ACCESS_KEY_ID", "a-hidden-key\r", "a line break is in the credentials"),
+        ("AWS_SECRET_ACCESS_KEY", "hidden\udcff", "a letter that cannot be sent"),
+        ("AWS_ENDPOINT_URL_S3", "u:hidden@host:1", "is not a URL such as"),
+        ("AWS_ENDPOINT_URL_S3", "http://u:hidden@127.0.0.1:1", "connection was lost"),
+    ],
+)
+def test_broken_credentials_are_explained_and_not_shown(
+    configured: None,
+    monkeypatch: pytest.MonkeyPatch,
+    file: Path,
+    variable: str,
+    value: str,
+    message: str,
+) -> None:
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    monkeypatch.setenv(variable, value)
+    place = S3()
+    for call in (
+        lambda: place.local("s3://b/k"),
+        lambda: [*place.list("s3://b/k/")],
+        lambda: place.put(file, "s3://b/k", overwrite=False),
+    ):
+        with pytest.raises(StorageError, match=message) as caught:
+            call()
+        assert "hidden" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_name_that_cannot_be_sent_is_refused(store: S3, bucket: str) -> None:
+    with pytest.raises(StorageError, match="a letter that cannot be sent"):
+        store.local(f"s3://{bucket}/\udcff")
+
+
+def _answer(code: str, status: int = 400) -> Any:
+    from botocore.exceptions import ClientError
+
+    response = {
+        "Error": {"Code": code, "Message": "AKIA-secret-in-the-answer"},
+        "ResponseMetadata": {"HTTPStatusCode": status},
+    }
+    return ClientError(response, "PutObject")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "message"),
+    [
+        ("AccessDenied", StorageError, "access is denied"),
+        ("403", StorageError, "access is denied"),
+        ("InvalidAccessKeyId", StorageError, "does not know the access key"),
+        ("SignatureDoesNotMatch", StorageError, "secret key is not that"),
+        ("ExpiredToken", StorageError, "have expired: log in again"),
+        ("RequestTimeTooSkewed", StorageError, "the clock of this machine"),
+        ("PermanentRedirect", StorageError, "another region: set AWS_REGION"),
+        ("InvalidObjectState", StorageError, "archived: restore it"),
+        ("InsufficientStorage", StorageError, "no room left"),
+        ("SlowDown", TransferError, r"is busy or failing \(SlowDown\)"),
+        ("503", TransferError, "is busy or failing"),
+        ("Strange", StorageError, "the server answered Strange"),
+        ("", StorageError, "the server answered an error"),
+    ],
+)
+def test_answers_of_servers_are_explained(
+    store: S3,
+    client: Any,
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    code: str,
+    kind: type[StorageError],
+    message: str,
+) -> None:
+    def put_object(**_: Any) -> None:
+        raise _answer(code)
+
+    monkeypatch.setattr(client, "put_object", put_object)
+    with pytest.raises(
+        kind, match=f"s3://b/k: cannot be written: .*{message}"
+    ) as caught:
+        store.put(file, "s3://b/k", overwrite=True)
+    assert "secret" not in str(caught.value).replace("secret key is not", "")
+    assert caught.value.__cause__ is None
+
+
+def test_no_credentials_are_said(
+    configured: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    with pytest.raises(StorageError, match="there are no credentials; log in"):
+        S3().local("s3://b/k")
+
+
+def test_a_broken_configuration_is_said(
+    configured: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    with pytest.raises(
+        StorageError, match=r"boto3's configuration is broken: .*nobody"
+    ):
+        S3().local("s3://b/k")
+
+
+def test_the_users_own_retries_are_kept(
+    configured: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def retries() -> Any:
+        make_client.cache_clear()
+        return make_client().meta.config.retries
+
+    assert retries()["total_max_attempts"] == 6
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "2")
+    assert retries()["total_max_attempts"] == 2
+    monkeypatch.setenv("AWS_RETRY_MODE", "adaptive")
+    assert (retries()["mode"], retries()["total_max_attempts"]) == ("adaptive", 2)
+
+
+def test_shards_in_a_bucket_are_scored_as_one(
+    store: S3, bucket: str, client: Any
+) -> None:
+    for index, label in enumerate(("positive", "negative")):
+        row = b'{"uid": "%d", "statement": "x", "label": "%s"}\n'
+        content = row % (index, label.encode())
+        client.put_object(Bucket=bucket, Key=f"set/{index}.jsonl", Body=content)
+    client.put_object(Bucket=bucket, Key="set/more/2.jsonl", Body=b"{}")
+    said = [{"id": str(index), "label": "positive"} for index in range(2)]
+    place = f"s3://{bucket}/set/*.jsonl"
+    result = evalkit.evaluate(data=place, task="sentiment", predictions=said)
+    assert result["accuracy"].value == 0.5
+    assert [file.name for file in result.record.data.files] == ["0.jsonl", "1.jsonl"]
+
+
+@pytest.mark.slow
+def test_it_keeps_the_laws_of_places(store: S3, bucket: str) -> None:
+    check_storage(f"s3://{bucket}/laws/", store=store, secrets=[SECRET_KEY])

@@ -122,7 +122,7 @@ def test_the_core_is_part_of_the_run_id(tmp_path: Path) -> None:
     assert record["core"] == describe_core()
     hashes = record["core"]["source_sha256"]
     assert {len(each) for each in hashes.values()} == {64}
-    assert {"scoring", "inference", "predictions", "workflows"} <= hashes.keys()
+    assert {"scoring", "statistics", "predictions", "workflows"} <= hashes.keys()
     assert not {"comparing", "testing", "catalog"} & hashes.keys()
 
 

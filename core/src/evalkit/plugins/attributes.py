@@ -265,8 +265,10 @@ def metric_problems(
         problems.append("interval 'multinomial' needs two keys: gold and predicted")
     if "finalize_counts" in implemented and "statistics" not in implemented:
         problems.append("finalize_counts is for a metric with statistics and finalize")
-    if interval == "delta" and "compute" in implemented:
-        problems.append("interval 'delta' is not for a function of lists")
+    if interval in ("delta", "ratio", "correlation", "auroc") and (
+        "compute" in implemented
+    ):
+        problems.append(f"interval {interval!r} is not for a function of lists")
     return [*problems, *_scores_problems(attributes, implemented)]
 
 

@@ -19,26 +19,33 @@ def test_each_template_is_installed_tested_listed_and_typed(
     tmp_path: Path, checkout: Path
 ) -> None:
     environment = tmp_path / "venv"
-    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     python = environment / "bin" / "python"
+    variables = {key: os.environ[key] for key in os.environ if "EVALKIT" not in key}
+    variables.setdefault("UV_SYSTEM_CERTS", "1")
+    variables.setdefault("UV_FIND_LINKS", os.environ.get("PIP_FIND_LINKS", ""))
 
-    def run(*arguments: str, cwd: Path = tmp_path) -> str:
+    def run(*arguments: str, by: Path = python, cwd: Path = tmp_path) -> str:
         done = subprocess.run(
-            [python, "-m", *arguments],
+            [by, "-m", *arguments],
             cwd=cwd,
             capture_output=True,
             encoding="utf-8",
             check=False,
-            env={key: os.environ[key] for key in os.environ if "EVALKIT" not in key},
+            env=variables,
         )
         assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
         return done.stdout
 
-    run("pip", "install", "--quiet", str(checkout), "pytest", "mypy", "ruff")
+    def install(*parts: str) -> None:
+        to = ("--python", str(python))
+        run("uv", "pip", "install", "--quiet", *to, *parts, by=Path(sys.executable))
+
+    run("uv", "venv", "--quiet", str(environment), by=Path(sys.executable))
+    install(str(checkout), "pytest", "mypy", "ruff")
     for kind in SINGULARS:
         run("evalkit", "new", kind, f"own-{kind}", "--author", "Nobody")
     folders = [tmp_path / f"evalkit-{kind}-own-{kind}" for kind in SINGULARS]
-    run("pip", "install", "--quiet", *map(str, folders))
+    install(*map(str, folders))
     tests = [str(folder / "tests") for folder in folders]
     for folder in folders:
         laws = ("pytest", "-q", "-p", "no:cacheprovider", f"--rootdir={folder}")

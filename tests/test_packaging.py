@@ -52,10 +52,10 @@ COMPONENTS = {
         read_project(ROOT / folder)["project"] for folder in MEMBERS.values()
     )
     for group, names in project.get("entry-points", {}).items()
-    # plugins of hidden kinds are not listed; the last three groups hold no plugins
+    # plugins of hidden kinds are not listed; the last groups hold no plugins
     if group.startswith("evalkit.")
     and group.removeprefix("evalkit.")
-    not in ("commands", "schemas", "storage", "known", "kinds", "names")
+    not in ("commands", "schemas", "storage", "known", "kinds", "names", "attributes")
     for name in names
 }
 

@@ -33,6 +33,10 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     perturbed = ("--perturbed", copies, "--perturbed-predictions", "said.jsonl")
     command = ("eval", "sample-nli", "-p", SAMPLES / RULES, *perturbed, "--json")
     found: dict[str, Any] = json.loads(run("-m", "evalkit_cli", *command, cwd=folder))
+    found["effects"] = [
+        *(effect for each in found["perturbed"] for effect in each["effects"]),
+        *found["families"],
+    ]
     found["copies"] = [
         json.loads(line) for line in (folder / copies).read_text("utf-8").splitlines()
     ]
@@ -47,7 +51,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def whole(record: dict[str, Any], perturbation: str, computed_on: str) -> float:
     (score,) = (
         score["value"]
-        for score in record["scores"]
+        for score in record["effects"]
         if (score["perturbation"], score["computed_on"]) == (perturbation, computed_on)
         and (score["metric"], score["tag"]) == ("accuracy", None)
     )
@@ -79,7 +83,7 @@ def test_the_effect_is_what_counting_gives(record: dict[str, Any]) -> None:
 def test_families_and_tags_are_there_too(record: dict[str, Any]) -> None:
     found = {
         (score["perturbation"], score["computed_on"], score["tag"])
-        for score in record["scores"]
+        for score in record["effects"]
     }
     for quantity in ("original", "perturbed", "drop", "agreement", "worst"):
         assert ("family:fairness", quantity, None) in found

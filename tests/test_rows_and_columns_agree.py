@@ -36,7 +36,12 @@ from evalkit.predictions.preparation import read_given, read_prediction_file
 from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.field_types import model_types
 from evalkit.reading.tables import plain_values
-from evalkit.reading.typed_values import large_integers, row_of_table, typed_series
+from evalkit.reading.typed_values import (
+    large_integers,
+    mapped_row,
+    row_of_table,
+    typed_series,
+)
 
 Row = dict[str, Any]
 LABELS = ("x", "y")
@@ -281,7 +286,7 @@ def _check_predictions(case: Case, folder: Path) -> None:
         for place, row in enumerate(expected_rows):
             expected = _verdict(reader.output, row)
             if expected is None:  # a response may give a map as a table holds it
-                expected = _verdict(reader.output, row_of_table(reader.output, row))
+                expected = _verdict(reader.output, mapped_row(reader.output, row))
             (index,) = (found["id"] == str(place)).arg_true()
             assert found["is_valid"][index] == (expected is not None), (form, row)
             for name in case.fields:

@@ -320,9 +320,13 @@ def check(result: Result, key: Key, expected: Expected) -> None:
 def expectations(case: Case, metric: str) -> Iterator[tuple[Key, Expected]]:
     """Give every quantity of a metric."""
     reference = Reference(case, metric)
-    sides = (reference.originals.values(), reference.copies)
-    if not all(any(each.counts for each in side) for side in sides):
+    if not all(
+        any(each.counts for each in side)
+        for side in (reference.originals.values(), reference.copies)
+    ):
         return  # then all scores are null, see TestEdges
+    if all(reference.score(each) is None for each in reference.copies):
+        return  # as above: the metric scores no copy
     for view, everyone in reference.views():
         tags = sorted({tag for copy in everyone for tag in copy.tags})
         if tags and any(not copy.tags for copy in everyone):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +83,9 @@ def test_perturbed_copies_may_be_a_run_of_another_folder(
         *("-o", f"{root}/more"),
     )
     assert done.exit_code == 0, done.stderr
+    (run,) = re.findall(r"run folder: (s3://\S+)", done.stdout)
     words = ("eval", *of_data, "-p", f"{root}/said/m.jsonl", "-o", f"{root}/runs")
-    done = call(*words, "--perturbed", f"{root}/more:m", "--json")
+    done = call(*words, "--perturbed", run, "--json")
     assert done.exit_code == 0, done.stderr
     assert "lowercase" in done.stdout
     done = call(

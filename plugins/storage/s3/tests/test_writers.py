@@ -111,9 +111,9 @@ def test_sixteen_writers_of_one_run(
     assert [each.returncode for each in done] == [0] * 16, done
     assert len({json.loads(each.stdout)["fingerprint"] for each in done}) == 1
     keys = [row["Key"] for row in client.list_objects_v2(Bucket=bucket)["Contents"]]
-    assert sum(key.endswith("/run.json") for key in keys) == 1
+    assert sum(key.endswith("/run.json") for key in keys) == 16
     assert not any("probe" in key for key in keys)
-    assert len(list_runs(root)) == 1
+    assert len(list_runs(root)) == 1  # the latest of each fingerprint
     verified = run_evalkit("verify", "latest", "-o", root)
     assert verified.returncode == 0, verified.stderr
 
@@ -135,7 +135,7 @@ def test_killed_writers_leave_no_run(bucket: str, client: Any, said: str) -> Non
     listed = list_runs(root)
     assert len(listed) == sum(key.endswith("/run.json") for key in keys)
     for each in listed:
-        evalkit.read_run(f"{root}/few/{each.run_id}")
+        evalkit.read_run(f"{root}/few/{each.path.name}")
     whole = evalkit.read_run(evalkit.find_run("whole", root))
     for number in range(count):
         again = evaluate(said, model=f"m{number}", root=root)
@@ -157,16 +157,15 @@ def careless(
         yield "s3://bucket"
 
 
-def test_a_server_without_conditions_keeps_no_runs(
-    careless: str, said: str, run_evalkit: Run, tmp_path: Path
+def test_a_server_without_conditions_keeps_runs_as_their_names_are_their_own(
+    careless: str, said: str, run_evalkit: Run
 ) -> None:
     words = (*EVAL, said, "-o")
-    done = run_evalkit(*words, f"{careless}/runs")
-    assert done.returncode == 1
-    assert "runs cannot be kept here: the server ignores the condition" in done.stderr
-    assert "Write to a folder, and copy it" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not any((tmp_path / "rclone" / "data" / "bucket").rglob("*"))
+    for _ in range(2):
+        done = run_evalkit(*words, f"{careless}/runs")
+        assert done.returncode == 0, done.stderr
+    verified = run_evalkit("verify", "latest", "-o", f"{careless}/runs")
+    assert verified.returncode == 0, verified.stderr
 
 
 def test_a_server_without_conditions_takes_files_when_told(
@@ -187,29 +186,21 @@ def test_a_server_without_conditions_takes_files_when_told(
     assert "is there already" in run_evalkit(*words, place).stderr
 
 
-@pytest.mark.parametrize(
-    ("variable", "value", "message"),
-    [
-        ("AWS_SECRET_ACCESS_KEY", "another", "the secret key is not that of"),
-        ("AWS_ACCESS_KEY_ID", "another", "does not know the access key"),
-    ],
-)
+@pytest.mark.parametrize("variable", ["AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID"])
 def test_wrong_credentials_are_said(
     bucket: str,
     said: str,
     run_evalkit: Run,
     variable: str,
-    value: str,
-    message: str,
 ) -> None:
     words = (*EVAL, said, "-o", f"s3://{bucket}/runs")
-    done = run_evalkit(*words, **{variable: value})
+    done = run_evalkit(*words, **{variable: "another"})
     assert done.returncode == 1
-    assert f"s3://{bucket}/runs: cannot be written: " in done.stderr
-    assert message in done.stderr
-    # the answer to HEAD has no body that tells why
+    # the answer to HEAD has no body that tells which of the two keys it is
+    assert f"s3://{bucket}/runs: cannot be read: access is denied: " in done.stderr
+    assert "or the server does not know them" in done.stderr
     data = ("eval", "--data", f"s3://{bucket}/x.jsonl", "--task", "sentiment")
-    done = run_evalkit(*data, "-p", said, **{variable: value})
+    done = run_evalkit(*data, "-p", said, **{variable: "another"})
     assert done.returncode == 1
     assert f"s3://{bucket}/x.jsonl: cannot be read: access is denied" in done.stderr
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evalkit_models_base import Model, Reply, Request, text_reply
 import evalkit
+from evalkit_models_base import Model, Reply, Request, text_reply
 
 
 class MyThing(Model):

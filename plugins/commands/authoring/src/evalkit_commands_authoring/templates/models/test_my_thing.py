@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from evalkit_models_base import Request
-import evalkit
+from evalkit_models_base import Asked, Request, predict
 from evalkit_testing import check_model
-from evalkit_models_base import Asked, predict
 
 ROWS = [{"uid": "1", "statement": "great fun", "label": "positive"}]
 PROMPT = {"query": "Which word?\n{statement}"}
@@ -13,7 +11,10 @@ PROMPT = {"query": "Which word?\n{statement}"}
 
 def test_it_is_asked_by_a_prompt() -> None:
     predicted = predict(
-        data=ROWS, task="sentiment", model="my-thing", prompt=PROMPT
+        data=ROWS,
+        task="sentiment",
+        model="my-thing",
+        prompt=PROMPT,
     )
     assert predicted.rows == [{"id": "1", "label": "great"}]
 

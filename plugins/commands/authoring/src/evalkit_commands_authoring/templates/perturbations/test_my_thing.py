@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evalkit_testing import check_perturbation
 from evalkit_commands_perturb import perturb
+from evalkit_testing import check_perturbation
 
 
 def test_a_copy_says_what_it_is_a_copy_of() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import evalkit
-from evalkit_testing import check_task
 from evalkit_models_base import predict
+from evalkit_testing import check_task
 
 ROWS = [
     {"uid": "1", "headline": "Probe lands on Mars", "topic": "science"},
@@ -30,7 +30,9 @@ def test_what_is_no_topic_is_refused_with_its_field() -> None:
 
 def test_a_model_is_asked_by_the_prompt() -> None:
     predicted = predict(
-        data=ROWS, task="my-thing", model="constant:answer=science"
+        data=ROWS,
+        task="my-thing",
+        model="constant:answer=science",
     )
     assert [row["id"] for row in predicted.rows] == ["1", "2"]
 

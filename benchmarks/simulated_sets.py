@@ -37,7 +37,6 @@ Integers = NDArray[np.int64]
 Random = np.random.Generator
 
 
-
 class Outcomes(NamedTuple):
     """The intervals of one score in many simulated sets."""
 

@@ -22,6 +22,9 @@ from evalkit_analysis_compare.paired_tests import seeded_by
 SWAPS = 1_999
 """Random swaps of a test."""
 
+_BLOCK = 500
+"""Swaps that are held at a time."""
+
 _MOST_COUNTS = 4_000_000
 """Counts of labels that are computed at a time."""
 
@@ -69,36 +72,47 @@ class JointCounts:
         Of K labels, each cell of a gold label and two predicted ones gets 1/K³, so that
         each model's cell of gold and predicted label gets 1/K².
         """
-        golds = self._cells["gold"].unique().sort()
-        labels = self._known
-        every = (
-            golds.to_frame("gold")
-            .join(labels.to_frame("a"), how="cross")
-            .join(labels.to_frame("b"), how="cross")
-        )
-        extra = len(labels) ** -3.0
-        smoothed = (
-            pl.concat(
-                [
-                    self._cells.with_columns(pl.col("n").cast(pl.Float64)),
-                    every.with_columns(n=pl.lit(extra)),
-                ]
-            )
-            .group_by("gold", "a", "b")
-            .agg(pl.col("n").sum())
-            .sort("gold", "a", "b")
-        )
-        weights = smoothed["n"].to_numpy()
-        total = int(self._cells["n"].sum())
         random = self._random("draws")
-        drawn = random.multinomial(total, weights / weights.sum(), size=replicates)
-        return self._sides(smoothed, drawn, np.zeros_like(drawn))
+        counts = self._cells["n"].to_numpy().astype(np.float64)
+        total, golds = int(counts.sum()), self._cells["gold"].unique().sort()
+        extra = len(golds) / max(1, len(self._known))
+        # a draw of the few that smoothing adds is one of any cell with equal chance
+        added = random.binomial(total, extra / (total + extra), size=replicates)
+        drawn = random.multinomial(total - added, counts / total)
+        number = int(added.sum())
+        gold = random.integers(0, len(golds), number)
+        a, b = random.integers(0, max(1, len(self._known)), (2, number))
+        more = pl.DataFrame(
+            {
+                "gold": golds.gather(gold),
+                "a": self._known.gather(a),
+                "b": self._known.gather(b),
+            }
+        )
+        names = ["gold", "a", "b"]
+        unique = more.unique().join(self._cells, on=names, how="anti", nulls_equal=True)
+        cells = pl.concat([self._cells.select(names), unique.sort(names)])
+        numbered = cells.with_row_index("place")
+        place = more.join(
+            numbered, on=names, how="left", nulls_equal=True, maintain_order="left"
+        )["place"]
+        every = np.zeros((replicates, cells.height), dtype=np.int64)
+        every[:, : len(counts)] = drawn
+        replicate = np.repeat(np.arange(replicates), added)
+        np.add.at(every, (replicate, place.to_numpy()), 1)
+        return self._sides(cells, every, np.zeros_like(every))
 
-    def swap(self) -> SumPair:
-        """Swap the labels of about every other example between the models."""
-        counts = self._cells["n"].to_numpy()
-        swapped = self._random("swaps").binomial(counts, 0.5, size=(SWAPS, len(counts)))
-        return self._sides(self._cells, counts - swapped, swapped)
+    def swaps(self) -> Iterator[tuple[int, SumPair]]:
+        """Swap the labels of about every other example between the models.
+
+        Yields:
+            How many swaps, and the sums after each; `SWAPS` together.
+        """
+        counts, random = self._cells["n"].to_numpy(), self._random("swaps")
+        for start in range(0, SWAPS, _BLOCK):
+            size = min(_BLOCK, SWAPS - start)
+            swapped = random.binomial(counts, 0.5, size=(size, len(counts)))
+            yield size, self._sides(self._cells, counts - swapped, swapped)
 
     def _random(self, purpose: str) -> np.random.Generator:
         content = f"{purpose}{self._cells.rows()!r}{self._known.to_list()!r}"

@@ -85,7 +85,9 @@ def _row(
         unit=score.unit,
         scale=score.scale,
         higher_is_better=score.higher_is_better,
-        conclusion=conclude(member.compared.names, found, judged, reading),
+        conclusion="; ".join(
+            (conclude(member.compared.names, found, judged, reading), *plain.flags)
+        ),
         reason=found.reason or plain.reason,
         ci_low_adjusted=plain_number(judged.interval.low) if is_adjusted else None,
         ci_high_adjusted=plain_number(judged.interval.high) if is_adjusted else None,

@@ -44,6 +44,9 @@ FEWEST_FOR_T = 30
 FIRST_CONFIDENCE = 0.95
 """Confidence of the interval that the standard error is taken from."""
 
+_MOST_EXACT = 1_000
+"""Examples that differ up to which McNemar's test counts in whole numbers."""
+
 _SLACK = 1e-12
 """Share by which two sums may differ by rounding alone."""
 
@@ -147,14 +150,19 @@ def mcnemar(only_first: int, only_second: int) -> Significance:
     Returns:
         The test; its p-value is 1 where b equals c.
     """
-    from scipy.stats import binom
-
     trials, fewer = only_first + only_second, min(only_first, only_second)
-    p_value = 1.0
-    if only_first != only_second:
-        one_side = binom.cdf(fewer, trials, 0.5) - binom.pmf(fewer, trials, 0.5) / 2
-        p_value = min(1.0, 2 * float(one_side))
-    return Significance(p_value, "mcnemar-mid", least=min(1.0, 0.5**trials))
+    least = 0.5**trials
+    if only_first == only_second:
+        return Significance(1.0, "mcnemar-mid", least=least)
+    if trials <= _MOST_EXACT:
+        ways = [math.comb(trials, count) for count in range(fewer + 1)]
+        p_value = (2 * sum(ways) - ways[-1]) / 2**trials
+    else:
+        from scipy.stats import binom
+
+        seen = float(binom.pmf(fewer, trials, 0.5))
+        p_value = 2 * float(binom.cdf(fewer, trials, 0.5)) - seen
+    return Significance(p_value, "mcnemar-mid", least=least)
 
 
 def flip_test(differences: Floats) -> Significance:

@@ -128,9 +128,11 @@ class _Drawn(NamedTuple):
 
     def replicates(self, name: str, tables: PairedTables, group: int) -> Replicates:
         """Return the replicates of one score."""
-        draws = self.draws
-        if not isinstance(draws, str):
-            draws = draws.get(name, np.full(SUM_REPLICATES, np.nan))
+        draws: Floats | str = np.full(SUM_REPLICATES, np.nan)
+        if isinstance(self.draws, str):
+            draws = self.draws
+        elif name in self.draws:
+            draws = self.draws[name]
         units, is_uneven = tables.effective_units(group), tables.is_uneven(group)
         return Replicates(draws, self.method, units, is_uneven)
 
@@ -231,7 +233,8 @@ class _Compared:
         try:
             if are_labels and not clustered and _is_count(both, columns):
                 return self._joint(both, Labels(keys[0], keys[1], columns[0]))
-            if first.drop("position").equals(second.drop("position")):
+            is_same = first.drop("position").equals(second.drop("position"))
+            if is_same and not are_labels:
                 return _Drawn("both runs have the same predictions")
             source = UnitSums(both, keys, columns, tables.pair.units)
             if source.size > MOST_CELLS:
@@ -257,7 +260,14 @@ class _Compared:
         draws = _finalised(metric, drawn, tables, SUM_REPLICATES)
         swaps = None
         if tables.swappable:
-            swaps = _finalised(metric, source.swap(), tables, SWAPS)
+            blocks = [
+                _finalised(metric, sums, tables, size) for size, sums in source.swaps()
+            ]
+            names = {name for block in blocks for name in block}
+            swaps = {
+                name: np.concatenate([block[name] for block in blocks if name in block])
+                for name in names
+            }
         return _Drawn(draws, swaps, "paired-multinomial", source.differing)
 
 

@@ -19,7 +19,7 @@ from evalkit.scoring.evidence import Evidence, interval_kind
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.records import ScoringSettings
 from evalkit.statistics.clusters import Floats, Integers, degrees_of_freedom
-from evalkit.statistics.intervals import Interval, delta_interval
+from evalkit.statistics.intervals import FEW_POSITIVES, Interval, delta_interval
 from evalkit.statistics.student_t import normal_quantile
 from evalkit_analysis_compare.paired_tests import Significance, tested_by_t
 from evalkit_analysis_compare.tables import PairedTables, Side
@@ -61,12 +61,9 @@ class PairedInfluences:
     ) -> SmoothDifference | None:
         """Compare one score on one group; None where it has no gradient."""
         pair = self._tables.pair
-        both = [side.influences(score, group, pair.n) for side in self._sides]
-        if both[0] is None or both[1] is None:
+        one, other = (side.influences(score, group, pair.n) for side in self._sides)
+        if one is None or other is None or (self._is_ratio and min(values) <= 0):
             return None
-        if self._is_ratio and min(values) <= 0:
-            return None
-        one, other = both
         if self._is_ratio:
             one, other = one / values[0], other / values[1]
         examples = self._tables.examples[group]
@@ -182,9 +179,13 @@ def delong(
     if not error:
         return "no example is ranked in another place"
 
+    flags: tuple[str, ...] = ()
+    if min(len(one), len(other)) < FEW_POSITIVES:
+        flags = (f"fewer than {FEW_POSITIVES} examples of a class",)
+
     def interval(confidence: float) -> Interval:
         half = normal_quantile(confidence) * error
-        return Interval(value - half, value + half, error, "delong")
+        return Interval(value - half, value + half, error, "delong", flags=flags)
 
     p_value = math.erfc(abs(value) / error / math.sqrt(2))
     return SmoothDifference(interval, error, math.inf, Significance(p_value, "delong"))

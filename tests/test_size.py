@@ -16,21 +16,21 @@ ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "src" / "evalkit"
 
 LINES = {
-    "core": 39_650,
+    "core": 39_270,
     "cli": 13_310,
-    "core + cli + plugins": 131_950,
-    "tests": 116_400,
-    "examples": 584,
-    "benchmarks": 8_600,
-    "data": 937,
+    "core + cli + plugins": 131_220,
+    "tests": 115_920,
+    "examples": 573,
+    "benchmarks": 8_430,
+    "data": 887,
 }
-STATEMENTS = {"core": 17_780, "core + cli + plugins": 59_140}
-WORDS = 85_700
+STATEMENTS = {"core": 17_560, "core + cli + plugins": 58_830}
+WORDS = 84_950
 """Of the pages in `docs` that people write."""
 
 DISTRIBUTIONS = {
-    "adapters/rows": 5_760,
-    "analysis/compare": 4_040,
+    "adapters/rows": 5_670,
+    "analysis/compare": 4_070,
     "analysis/robustness": 3_590,
     "analysis/upkeep": 760,
     "annotators/columns": 1_470,
@@ -42,7 +42,7 @@ DISTRIBUTIONS = {
 MODULE = 600
 """Lines of a module."""
 
-LONGER_MODULES = {"hookspecs.py": 962}
+LONGER_MODULES = {"hookspecs.py": 937}
 
 FUNCTION = 60
 """Lines of a function of core."""

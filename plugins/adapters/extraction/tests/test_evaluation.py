@@ -167,7 +167,9 @@ def test_data_sets_and_tasks_declare_extractors_and_users_win() -> None:
         assert found is not None
         assert found.chosen_by == name
     texts = [found.text for found in made.values() if found]
-    assert texts == ["choice", "after:Answer:|choice", "strip|choice"]
+    assert (texts[0], texts[2]) == ("choice", "strip|choice")
+    kinds = [stage["kind"] for stage in json.loads(texts[1])]
+    assert kinds == ["after", "choice"]
 
 
 def test_alternatives_keep_their_answers_or_vote() -> None:

@@ -258,7 +258,8 @@ def metric_problems(
             f"interval {interval!r} is for the mean of per-example scores, which it "
             "does not have"
         )
-    if interval in ("bootstrap", "multinomial") and scores_examples:
+    of_sums = ("bootstrap", "multinomial", "ratio", "correlation", "auroc")
+    if interval in of_sums and scores_examples:
         hook = min(scores_examples)
         problems.append(f"interval {interval!r} is not for {hook}; use 't'")
     if interval == "multinomial" and len(attributes["keys"]) != 2:

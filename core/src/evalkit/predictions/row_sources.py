@@ -72,13 +72,16 @@ class RowSource(DataSource, Protocol):
         """
 
     def with_recorded(
-        self, stages: Sequence[Mapping[str, Any]], extract: Any
+        self,
+        stages: Sequence[Mapping[str, Any]],
+        extract: Sequence[Mapping[str, Any]] | None,
     ) -> RowSource:
         """Return a source for responses of a run, which obeys what that recorded.
 
         Args:
             stages: What the predictions went through; used where it names nothing.
-            extract: What took the answers out; used where it names nothing.
+            extract: What took the answers out, where it names nothing; empty for
+                nothing, None for what the data set or the task declares.
         """
 
     def diagnose(

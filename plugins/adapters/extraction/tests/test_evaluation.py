@@ -231,6 +231,8 @@ def test_a_run_is_rescored_by_other_extractors(tmp_path: Path) -> None:
     assert direct.examples is not None
     assert again.examples.sort("id").equals(direct.examples.sort("id"))
     assert again.scores == direct.scores
+    once_more = evalkit.evaluate(Towns, again.path)
+    assert once_more.fingerprint == again.fingerprint
     assert again.record.counts == direct.record.counts
     assert again.record.unparsed == direct.record.unparsed
     assert again.record.extraction == direct.record.extraction

@@ -124,7 +124,11 @@ class Rows:
             answers = _declared(dataset, task, registry)
         return BoundRows(dataset, adapt, answers)
 
-    def with_recorded(self, stages: Sequence[Mapping[str, Any]], extract: Any) -> Rows:
+    def with_recorded(
+        self,
+        stages: Sequence[Mapping[str, Any]],
+        extract: Sequence[Mapping[str, Any]] | None,
+    ) -> Rows:
         """Return a source for a run's responses (`RowSource`).
 
         What this source names itself takes the place of what the run recorded.
@@ -132,8 +136,8 @@ class Rows:
         found = copy(self)
         if stages and not ("predictions" in self.adapters or self.map_predictions):
             found.adapters = {**self.adapters, "predictions": stages}
-        if self.extract is None:
-            found.extract = extract
+        if self.extract is None and extract is not None:
+            found.extract = extract or NO_EXTRACTOR
         return found
 
     def diagnose(

@@ -68,7 +68,7 @@ def test_table_sentence_and_tags(invoke: Invoke, runs: tuple[str, str]) -> None:
     )
 
 
-def test_json_has_every_row(
+def test_json_has_every_row_and_the_mid_p_value(
     invoke: Invoke, runs: tuple[str, str]
 ) -> None:
     record = compared(invoke, *runs, "--min-n", "1")
@@ -268,7 +268,7 @@ def test_three_runs_are_two_tables(invoke: Invoke, predict: Write, runs: Any) ->
         for row in record["rows"]
         if row["tag"] is None and row["model_b"] == "wrong"
     )
-    assert (row["p_value"], row["p_adjusted"], row["family_size"]) == (0.5, 1, 3)
+    assert (row["p_value"], row["p_adjusted"], row["family_size"]) == (0.25, 0.75, 3)
     assert row["ci_low_adjusted"] < row["ci_low"]
 
 

@@ -70,7 +70,7 @@ class PairedInfluences:
         influences, sizes = (one - other)[examples], np.ones(len(examples))
         if pair.clusters is not None:
             _, place = np.unique(pair.clusters[examples], return_inverse=True)
-            influences = np.bincount(place, influences)
+            influences = np.bincount(place, influences).astype(np.float64)
             sizes = np.bincount(place).astype(np.float64)
         return _compare(
             values,

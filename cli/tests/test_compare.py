@@ -58,7 +58,7 @@ def test_table_sentence_and_tags(invoke: Invoke, runs: tuple[str, str]) -> None:
     assert lines[3].split()[:5] == ["accuracy", "4", "100", "50", "+50"]
     assert lines[5] == (
         "accuracy: undecided: too few examples differ for the test to show a "
-        "difference (p = .50)"
+        "difference (p = .25)"
     )
     assert lines[7] == "accuracy by tag, worst for right first:"
     assert "adjusted p" in lines[9]

@@ -13,7 +13,7 @@ from row_intervals import mean_interval
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar as exact_mcnemar
 
-from evalkit_analysis_compare.paired_tests import flip_test, mcnemar, tested_mean
+from evalkit_analysis_compare.paired_tests import compare_mean, flip_test, mcnemar
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
@@ -37,7 +37,7 @@ def test_the_published_mid_p_of_fagerland_and_others() -> None:
 def test_real_scores_have_the_paired_t_test() -> None:
     random = np.random.default_rng(1)
     differences = random.normal(0.2, 1, 50)
-    found = tested_mean(differences, None, binary=False)
+    found = compare_mean(differences, None, binary=False)
     reference = stats.ttest_1samp(differences, 0)
     assert found.tested.p_value == pytest.approx(float(reference.pvalue), rel=1e-9)
     assert found.tested.method == "t"
@@ -51,7 +51,7 @@ def test_clusters_have_the_t_test_of_cr2(binary: bool) -> None:
     random = np.random.default_rng(2)
     clusters = random.integers(0, 12, 80)
     differences = random.choice([-1.0, 0.0, 1.0], 80, p=[0.2, 0.4, 0.4])
-    found = tested_mean(differences, clusters, binary=binary)
+    found = compare_mean(differences, clusters, binary=binary)
     expected = mean_interval(differences, clusters, 0.95)
     assert found.intervals(0.95)[:3] == pytest.approx(expected[:3])
     t = differences.mean() / (found.error or math.nan)
@@ -77,9 +77,9 @@ def test_few_signs_are_all_flipped(values: list[int]) -> None:
 def test_more_signs_are_flipped_at_random_and_alike_for_both_orders() -> None:
     random = np.random.default_rng(3)
     differences = random.normal(0.4, 1, 25)
-    found = tested_mean(differences, None, binary=False)
+    found = compare_mean(differences, None, binary=False)
     assert found.tested.method == "sign-flips"
-    assert found.tested == tested_mean(-differences, None, binary=False).tested
+    assert found.tested == compare_mean(-differences, None, binary=False).tested
     assert found.tested == flip_test(random.permutation(differences))
     reference = stats.permutation_test(
         (differences,),
@@ -92,10 +92,10 @@ def test_more_signs_are_flipped_at_random_and_alike_for_both_orders() -> None:
 
 
 def test_no_difference_is_no_evidence_and_equal_ones_have_no_interval() -> None:
-    none = tested_mean(np.zeros(40), None, binary=False)
+    none = compare_mean(np.zeros(40), None, binary=False)
     assert (none.tested.p_value, none.error) == (1.0, None)
     assert none.intervals(0.95).reason == "all differences are zero"
-    equal = tested_mean(np.full(40, 0.5), None, binary=False)
+    equal = compare_mean(np.full(40, 0.5), None, binary=False)
     assert equal.intervals(0.95).reason == "all differences are equal"
     assert (equal.tested.p_value, equal.tested.at_most) == (1e-4, True)
 
@@ -106,7 +106,7 @@ def test_graded_scores_are_told_apart_as_often_as_by_the_paired_t_test() -> None
     found = reference = 0
     for _ in range(400):
         differences = np.clip(random.normal(0.04, 0.1, 50), -1, 1)
-        tested = tested_mean(differences, None, binary=False).tested
+        tested = compare_mean(differences, None, binary=False).tested
         found += tested.p_value < 0.05
         reference += stats.ttest_1samp(differences, 0).pvalue < 0.05
     assert abs(found - reference) / 400 <= 0.02

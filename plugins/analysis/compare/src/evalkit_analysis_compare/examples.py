@@ -15,7 +15,7 @@ from evalkit_analysis_compare.differences import (
     members_of,
     without_difference,
 )
-from evalkit_analysis_compare.paired_tests import TestedMean, tested_mean
+from evalkit_analysis_compare.paired_tests import TestedMean, compare_mean
 from evalkit_analysis_compare.pairing import PairedRuns
 from evalkit_analysis_compare.power import detectable_difference
 
@@ -68,7 +68,7 @@ def _compare(
 ) -> Difference:
     first, second = scores
     clusters = None if pair.clusters is None else pair.clusters[examples]
-    mean = tested_mean(first - second, clusters, binary=binary)
+    mean = compare_mean(first - second, clusters, binary=binary)
     return Difference(
         math.fsum(first) / len(first),
         math.fsum(second) / len(second),

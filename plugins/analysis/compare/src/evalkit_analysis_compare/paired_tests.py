@@ -74,7 +74,7 @@ class TestedMean(NamedTuple):
     tested: Significance
 
 
-def tested_mean(
+def compare_mean(
     differences: Floats, clusters: Integers | None, *, binary: bool
 ) -> TestedMean:
     """Test whether a mean difference is zero.
@@ -109,7 +109,7 @@ def tested_mean(
     if clusters is None and n < FEWEST_FOR_T:
         return TestedMean(intervals, error, degrees, flip_test(units))
     method = "t" if clusters is None else "t-clustered"
-    tested = tested_by_t(math.fsum(differences) / n, error, degrees, method)
+    tested = compare_by_t(math.fsum(differences) / n, error, degrees, method)
     return TestedMean(intervals, error, degrees, tested)
 
 
@@ -123,7 +123,7 @@ def _say_equal(
     return without_interval(f"all differences are {same}")
 
 
-def tested_by_t(
+def compare_by_t(
     value: float, error: float, degrees: float, method: str
 ) -> Significance:
     """Test a value by its standard error and Student's t.

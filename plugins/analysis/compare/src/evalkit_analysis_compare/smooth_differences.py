@@ -21,7 +21,7 @@ from evalkit.scoring.records import ScoringSettings
 from evalkit.statistics.clusters import Floats, Integers, degrees_of_freedom
 from evalkit.statistics.intervals import FEW_POSITIVES, Interval, delta_interval
 from evalkit.statistics.student_t import normal_quantile
-from evalkit_analysis_compare.paired_tests import Significance, tested_by_t
+from evalkit_analysis_compare.paired_tests import Significance, compare_by_t
 from evalkit_analysis_compare.tables import PairedTables, Side
 
 
@@ -112,7 +112,7 @@ def _compare(
     if found.standard_error is None:
         return SmoothDifference(interval, None, 1.0, str(found.reason))
     shown = interval(0.95)
-    tested = tested_by_t(value, found.standard_error, degrees, shown.method)
+    tested = compare_by_t(value, found.standard_error, degrees, shown.method)
     return SmoothDifference(interval, shown.standard_error, degrees, tested)
 
 

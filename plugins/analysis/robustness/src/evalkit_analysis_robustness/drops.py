@@ -38,7 +38,7 @@ from evalkit_analysis_compare.paired_sums import (
     SumPair,
     UnitSums,
 )
-from evalkit_analysis_compare.paired_tests import Intervals, Significance, tested_mean
+from evalkit_analysis_compare.paired_tests import Intervals, Significance, compare_mean
 from evalkit_analysis_compare.replicates import Replicates
 from evalkit_analysis_robustness.pairs import Rows
 
@@ -105,7 +105,7 @@ def mean_drops(
         drops, originals = rows.value[part], rows.original[part]
         clusters = units.codes[originals] if units.clustered else None
         is_binary = shares and bool(np.isin(drops, (-1.0, 0.0, 1.0)).all())
-        mean = tested_mean(drops, clusters, binary=is_binary)
+        mean = compare_mean(drops, clusters, binary=is_binary)
         score = score._replace(interval=mean.intervals(confidence))
         found.append(score)
         difference = _difference(score, mean.intervals, mean.tested)

@@ -111,6 +111,17 @@ def test_the_start_of_an_id_means_its_latest_run(make: Make, tmp_path: Path) -> 
             find_run(name, runs)
 
 
+def test_a_refused_run_does_not_hide_an_earlier_one(make: Make, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    refused = make("m", 1, status="refused")
+    fingerprint = evalkit.read_run(refused).fingerprint
+    assert [run.path for run in list_runs(runs)] == [refused]
+    complete = make("m", 2, fingerprint=fingerprint)
+    make("m", 3, fingerprint=fingerprint, status="refused")
+    assert [run.path for run in list_runs(runs)] == [complete]
+    assert find_run("m", runs) == find_run(fingerprint, runs) == complete
+
+
 def test_a_path_means_its_run(make: Make, tmp_path: Path) -> None:
     run = make("m", 1)
     assert find_run(run) == find_run(run / "run.json") == find_run(str(run)) == run

@@ -57,7 +57,7 @@ def test_the_record_of_a_complete_run(tmp_path: Path) -> None:
         *("kept", "includes_examples", "data", "predictions", "extraction"),
         "components",
         *("columns", "against", "core"),
-        *("environment", "perturbation", "original"),
+        *("environment", "perturbation", "original", "perturbed_runs"),
         *("timings", "scores"),
     ]
     assert (record["format"], record["status"], record["task"]) == (

@@ -21,9 +21,9 @@ def list_runs(folder: str | Path = "runs") -> list[RunSummary]:
         folder: The folder that runs were written to; `<folder>/<dataset>/<run>`.
 
     Returns:
-        One summary for each fingerprint, of its latest run; the last evaluated first. A
-        folder that is not a run or whose record is broken comes last, with its
-        `problem`.
+        One summary for each fingerprint, of its latest run that was not refused, or
+        else of its latest; the last evaluated first. A folder that is not a run or
+        whose record is broken comes last, with its `problem`.
     """
     every = [_summarize(run) for run in run_folders(runs_root(folder))]
     every.sort(key=_order, reverse=True)
@@ -31,12 +31,13 @@ def list_runs(folder: str | Path = "runs") -> list[RunSummary]:
 
 
 def _latest(runs: list[RunSummary]) -> Iterator[RunSummary]:
-    """Leave out the runs whose evaluation was done again later."""
-    known: set[str] = set()
+    """Leave out runs whose evaluation was done again later, unless that was refused."""
+    latest: dict[str, RunSummary] = {}
+    for run in sorted(runs, key=lambda run: run.status == "refused"):
+        latest.setdefault(run.fingerprint, run)
     for run in runs:
-        if run.problem is not None or run.fingerprint not in known:
+        if run.problem is not None or latest[run.fingerprint] is run:
             yield run
-        known.add(run.fingerprint)
 
 
 def _order(run: RunSummary) -> tuple[bool, float, str]:

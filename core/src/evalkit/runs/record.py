@@ -67,6 +67,7 @@ class Changes(TypedDict, total=False):
     environment: Mapping[str, str]
     perturbation: recorded.Perturbation | None
     original: Fingerprint | None
+    perturbed_runs: Texts
     timings: recorded.Timings
     files: Mapping[str, recorded.FileDigest]
 
@@ -181,6 +182,9 @@ class RunRecord(Part):
     original: Fingerprint | None = None
     """Id of the run of the unperturbed examples; null for a run that is not of
     perturbed examples."""
+    perturbed_runs: Texts = ()
+    """Names of the folders of the runs of perturbed examples that were evaluated with
+    this run; they are beside its own folder."""
     timings: Recorded[recorded.Timings] = None
     files: Mapping[Text, recorded.FileDigest] = {}
     """Size and SHA-256 of every other file of the run folder, by its path in it; empty

@@ -195,6 +195,7 @@ def _record(
         environment=environment(),
         perturbation=parts.perturbation,
         original=parts.original,
+        perturbed_runs=(),
     )
     chosen_cluster = parts.dataset.chosen_cluster
     return record.changed(fingerprint=evaluation_fingerprint(record, chosen_cluster))

@@ -262,6 +262,8 @@ class Result:
     def save(self, folder: str | Path) -> Path:
         """Write the run folder `<folder>/<dataset>/<UTC time>-<model>-<8 hex>`.
 
+        The runs in `perturbed` are written first, unless they were written before.
+
         Args:
             folder: The folder that holds runs, or the URI of one.
 
@@ -276,6 +278,8 @@ class Result:
                 "scores of two lists have no fingerprint and cannot be saved; use "
                 "evaluate()"
             )
+        if paths := [run.path or run.save(folder) for run in self.perturbed or ()]:
+            self.amend(perturbed_runs=tuple(path.name for path in paths))
         contents = RunContents(
             self._record,
             self.scores,

@@ -220,5 +220,6 @@ def _record(
         environment=environment(),
         perturbation=before.perturbation,
         original=before.original,
+        perturbed_runs=(),
     )
     return record.changed(fingerprint=rescored_fingerprint(record, components))

@@ -11,10 +11,10 @@ import pytest
 
 import evalkit
 from evalkit import Result
-from evalkit.errors import DataError, StorageError
+from evalkit.errors import AlignmentError, DataError, StorageError
 from evalkit.runs.stored import read_run
 from evalkit_analysis_robustness.flips import FLIPS, find_flips
-from evalkit_analysis_robustness.results import find_effects
+from evalkit_analysis_robustness.results import find_effects, find_original
 
 from .perturbed_plugins import REGISTRY, Data, answers, copy, evaluate, example, found
 
@@ -168,3 +168,37 @@ class TestRefusals:
         shutil.rmtree(whole.path)
         with pytest.raises(StorageError, match="run of the unperturbed examples"):
             find_flips(read_run(run.path))
+
+
+def test_a_later_refusal_does_not_hide_the_originals(tmp_path: Path) -> None:
+    first = evaluate(ROWS, SAID, COPIES, SAID_OF_COPIES, out=tmp_path)
+    with pytest.raises(AlignmentError) as refused:
+        evaluate(ROWS, SAID, COPIES, SAID_OF_COPIES[:1], out=tmp_path)
+    assert refused.value.result.fingerprint == first.fingerprint
+    [run] = [run for run in first.perturbed if "swap" in str(run.record.perturbation)]
+    assert find_original(read_run(run.path)).path == first.path
+
+
+def test_effects_are_those_of_one_evaluation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluate(ROWS, SAID, COPIES[:3], SAID_OF_COPIES[:3], out=tmp_path)
+    later = evaluate(ROWS, SAID, COPIES[3:5], SAID_OF_COPIES[3:5], out=tmp_path)
+    assert later.path is not None
+    contrast, swap = later.perturbed or ()
+    evalkit.rescore(swap, metrics=["distance"], out=tmp_path, registry=REGISTRY)
+    monkeypatch.chdir(later.path)
+    effects = find_effects(read_run("."))
+    assert [run.path for run in effects.runs] == [contrast.path, swap.path]
+    assert effects.scores == find_effects(later).scores
+    shutil.rmtree(contrast.path)
+    (swap.path / "effects.parquet").write_bytes(b"")
+    stored = read_run(later.path)
+    assert list(find_effects(stored).runs) == []
+    assert [contrast.run_id in each for each in stored.notices[:2]] == [False, True]
+    assert swap.run_id in stored.notices[0]
+
+
+def test_a_run_that_is_saved_later_has_its_effects(tmp_path: Path) -> None:
+    path = evaluate(ROWS, SAID, COPIES, SAID_OF_COPIES).save(tmp_path)
+    assert find_effects(read_run(path)).scores == find_effects(result()).scores

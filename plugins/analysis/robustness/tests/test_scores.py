@@ -628,6 +628,15 @@ class TestEdges:
         assert ("macro-recall#b", "drop") not in metrics
         assert ("macro-recall#a", "drop") in metrics
 
+    def test_a_perturbation_without_predictions_has_no_scores(self) -> None:
+        copies = [*COPIES_X, copy("x_s", X[0], "swap")]
+        options = {"metrics": ["macro-recall"], "on_missing": "skip"}
+        result = evaluate(X, SAID_X, copies, SAID_OF_X, **options)
+        assert found(result, "perturbed", metric="macro-recall").value is not None
+        lacking = found(result, "perturbed", "swap", metric="macro-recall")
+        assert (lacking.value, lacking.n) == (None, 0)
+        assert lacking.reason == "no example was scored"
+
     def test_a_metric_with_scores_of_examples_and_others_of_whole_sets(self) -> None:
         import polars as pl
 

@@ -324,6 +324,7 @@ def test_parts_that_were_made_differently_are_refused(
         ("task", "other"),
         ("split", "train"),
         ("headline_aggregate", None),
+        ("perturbation", {"name": "swap", "label_effect": "uncertain", "families": []}),
     ],
 )
 def test_parts_of_different_data_are_refused(run: Run, key: str, value: Any) -> None:

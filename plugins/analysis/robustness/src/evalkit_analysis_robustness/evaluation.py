@@ -166,7 +166,7 @@ def evaluate_perturbed(
             announce(each, each.scores, refused, watchers)
         if out is not None:
             progress("writing the runs", 0.95)
-            for each in results:
+            for each in reversed(results):  # a visible run of originals is whole
                 write(each, out, watchers)
         if result.status == "refused":
             raise _refusal(results, refusals, originals, loaded)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalkit.base.copies import FAMILY
 from evalkit.errors import StorageError
-from evalkit.runs import recorded
-from evalkit.runs.folders import RUN_FILE, run_folders
-from evalkit.runs.remote import runs_root
+from evalkit.runs import list_runs, recorded
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.runs.stored import read_run
+from evalkit.storage.fetched import FetchedPath
 
 EFFECTS_FILE = "effects.parquet"
 """Scores under one perturbation, in the run of its examples."""
@@ -128,43 +127,35 @@ def find_original(result: Result) -> Result:
     Raises:
         StorageError: It is not in the folder that holds the run.
     """
-    wanted = result.record.original
-    if result.path is not None and wanted is not None:
-        for run in reversed([*_naming(wanted, result.path)]):
-            if run.fingerprint == wanted:
-                return run
+    wanted, path = result.record.original, result.path
+    for run in [] if path is None else list_runs(_folder_of(path)):
+        if run.fingerprint == wanted:
+            return read_run(run.path)
     raise StorageError(
-        f"{result.path or result.run_id}: the run of the unperturbed examples "
-        f"({wanted}) is not in the folder of the run"
+        f"{path or result.run_id}: the run of the unperturbed examples ({wanted}) is "
+        "not in the folder of the run"
     )
 
 
 def _stored(result: Result, path: Path) -> list[Result]:
-    """Read the runs of perturbed examples that are in the folder of a run."""
-    found: dict[str, Result] = {}
-    for run in _naming(result.fingerprint, path):
-        perturbation = run.record.perturbation
-        if perturbation is None or run.record.original != result.fingerprint:
-            continue
-        before = found.get(perturbation.name)
-        if before is None or _started(before) <= _started(run):
-            found[perturbation.name] = run
-    return [found[name] for name in sorted(found)]
-
-
-def _naming(fingerprint: str, path: Path) -> Iterator[Result]:
-    """Read the runs beside a run whose record has a fingerprint in it."""
-    for folder in run_folders(runs_root(str(path).rpartition("/")[0] or path.parent)):
+    """Read the runs of perturbed examples that were evaluated with a run."""
+    runs = []
+    for name in result.record.perturbed_runs:
         try:
-            if fingerprint.encode() in (folder / RUN_FILE).read_bytes():
-                yield read_run(folder)
-        except (OSError, StorageError):  # another run that cannot be read
-            continue
+            run = read_run(f"{_folder_of(path)}/{name}")
+            _scores(run, EFFECTS_FILE)
+        except StorageError as error:
+            notice = f"effects of a perturbation are missing: {error}"
+            result.amend(notices=(notice, *result.notices))
+        else:
+            runs.append(run)
+    return runs
 
 
-def _started(run: Result) -> str:
-    timings = run.record.timings
-    return "" if timings is None else timings.started
+def _folder_of(path: Path) -> str:
+    """Return the path or URI of the folder that holds a run folder."""
+    path = path if isinstance(path, FetchedPath) else path.resolve()
+    return str(path).rpartition("/")[0]
 
 
 def _scores(result: Result, name: str) -> list[Score]:

@@ -214,7 +214,7 @@ class SetQuantities:
             keys = unit_keys(pairs.sample.ids, 0)[members.original]
             clusters = pl.Series("cluster", keys)
         table = ScoringTable(
-            pl.DataFrame(),
+            pl.DataFrame({"position": np.arange(len(members.base), dtype=np.uint32)}),
             pairs.sample.ids.gather(members.original).to_list(),
             clusters,
             self._tables.originals.context,

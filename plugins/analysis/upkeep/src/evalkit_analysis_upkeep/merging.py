@@ -53,7 +53,7 @@ from evalkit.statistics.intervals import INTERVAL_RULES
 
 SAME = (
     *("task", "split", "labels", "headline_aggregate", "confidence", "seed"),
-    *("policies", "by", "replications"),
+    *("policies", "by", "replications", "perturbation"),
 )
 """Fields of the record in which the runs must agree."""
 
@@ -121,9 +121,9 @@ def _refuse_mixture(parts: Sequence[Result]) -> None:
         if part.status == "refused":
             raise EvalkitError(f"the run {part.run_id} was refused: it has no scores")
         for key in SAME:
-            mine, theirs = getattr(first, key), getattr(record, key)
-            if mine != theirs:
-                found = f"{shorten(mine)} and {shorten(theirs)}"
+            values = getattr(first, key), getattr(record, key)
+            if values[0] != values[1]:
+                found = " and ".join(shorten(getattr(v, "name", v)) for v in values)
                 raise EvalkitError(f"{both} differ in {key}: {found}")
         for one, other in zip(first.scorers, record.scorers, strict=False):
             if one.identity != other.identity:
@@ -275,6 +275,8 @@ def _merged_record(
             "parent": None,
             "merged": tuple(sorted(each.fingerprint for each in records)),
             "against": _if_equal(each.against for each in records),
+            "original": _if_equal(each.original for each in records),
+            "perturbed_runs": (),
             "selection": recorded.Selection(limit=None, filters={}),
             "kept": tuple(
                 name.removeprefix(KEPT)

@@ -25,7 +25,7 @@ import numpy as np
 import polars as pl
 from simulated_sets import Sample, compared_labels, compared_scores
 
-from evalkit.inference.intervals import Floats, Integers
+from evalkit.statistics.clusters import Floats, Integers
 from evalkit_analysis_compare.differences import Difference
 from evalkit_analysis_compare.judging import judge
 

@@ -15,7 +15,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from evalkit.inference.intervals import share_interval
+from evalkit.statistics.intervals import share_interval
 from evalkit_commands_report.leaderboard_statistics import (
     Estimate,
     error_of_mean,

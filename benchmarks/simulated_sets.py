@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from evalkit import Metric
 from evalkit.base.terms import IntervalKind, MetricContext
-from evalkit.inference.intervals import Interval
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.results import Result
@@ -25,7 +24,8 @@ from evalkit.scoring.grouping import group_by_tag
 from evalkit.scoring.metric import score_metric
 from evalkit.scoring.records import MetricScores, ScoringSettings
 from evalkit.scoring.table import ScoringTable
-from evalkit_analysis_compare.differences import Difference, Levels
+from evalkit.statistics.intervals import Interval
+from evalkit_analysis_compare.differences import Difference
 from evalkit_analysis_compare.examples import compare_scores
 from evalkit_analysis_compare.judging import judge
 from evalkit_analysis_compare.pairing import PairedRuns
@@ -35,10 +35,6 @@ from evalkit_analysis_compare.tables import PairedTables, Side
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Random = np.random.Generator
-
-
-LEVELS = Levels(0.05, 0.05)
-"""Levels of the tests of simulated comparisons."""
 
 
 class Outcomes(NamedTuple):
@@ -216,7 +212,7 @@ def compared_scores(
 ) -> list[Difference]:
     """Compare two models' scores, which are shares, in all sets and in each."""
     pair = _pair(sets, clusters)
-    return compare_scores(pair, first, second, LEVELS, True, shares=True)
+    return compare_scores(pair, first, second, True)
 
 
 class _SimulatedTables(PairedTables):
@@ -274,7 +270,7 @@ def compared_labels(
     bound = Registry().load("metrics", metric)
     pair = _pair(first.sets, first.clusters)
     tables_of_both = _SimulatedTables(pair, tables, swappable=tested)
-    return compare_statistics(bound, tables_of_both, LEVELS)[""]
+    return compare_statistics(bound, tables_of_both)[""]
 
 
 def _pair(sets: Integers, clusters: Integers | None = None) -> PairedRuns:

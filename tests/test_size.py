@@ -30,8 +30,8 @@ WORDS = 86_600
 
 DISTRIBUTIONS = {
     "adapters/rows": 5_670,
-    "analysis/compare": 4_460,
-    "analysis/robustness": 3_670,
+    "analysis/compare": 4_070,
+    "analysis/robustness": 3_590,
     "analysis/upkeep": 760,
     "annotators/columns": 1_470,
     "commands/perturb": 3_320,

@@ -28,7 +28,7 @@ SELECTION = (
     "plugins/analysis/compare/tests/test_comparison.py",
     "core/tests/plugins/test_contract.py",
     "core/tests/plugins/test_discovery.py",
-    "core/tests/inference/test_intervals.py",
+    "core/tests/statistics/test_intervals.py",
     "core/tests/scoring/test_metric.py",
     "core/tests/runs/test_stored.py",
     "core/tests/parallel/test_workers.py",

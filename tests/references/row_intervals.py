@@ -6,15 +6,13 @@ import math
 
 import numpy as np
 
-from evalkit.inference.cluster_sizes import cluster_sums
-from evalkit.inference.intervals import (
-    Floats,
-    Integers,
+from evalkit.statistics import intervals
+from evalkit.statistics.clusters import Floats, Integers, cluster_sums
+from evalkit.statistics.intervals import (
     Interval,
     clustered_mean_interval,
     clustered_share_interval,
     share_interval,
-    weighted_mean_interval,
 )
 
 
@@ -51,5 +49,5 @@ def mean_interval(
         clusters, or values that do not differ.
     """
     if clusters is None:
-        return weighted_mean_interval(scores, np.ones(len(scores)), confidence)
+        return intervals.mean_interval(scores, np.ones(len(scores)), confidence)
     return clustered_mean_interval(*cluster_sums(scores, clusters), confidence)

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from evalkit.diagnosis import map_options as map_options
     from evalkit.examples.samples import ExampleSample as ExampleSample
     from evalkit.examples.samples import sample_examples as sample_examples
-    from evalkit.inference.confidence_bins import CONFIDENCE_BINS as CONFIDENCE_BINS
-    from evalkit.inference.confidence_bins import confidence_bins as confidence_bins
-    from evalkit.inference.confidence_bins import confidence_edges as confidence_edges
-    from evalkit.inference.draw_counts import DRAWS_BY_METHOD as DRAWS_BY_METHOD
-    from evalkit.inference.intervals import INTERVAL_RULES as INTERVAL_RULES
-    from evalkit.inference.levels import check_confidence as check_confidence
     from evalkit.predictions.problems import STATUSES as STATUSES
     from evalkit.scoring.grouping import UNTAGGED as UNTAGGED
     from evalkit.scoring.replications import count_incomplete as count_incomplete
+    from evalkit.statistics.confidence_bins import CONFIDENCE_BINS as CONFIDENCE_BINS
+    from evalkit.statistics.confidence_bins import confidence_bins as confidence_bins
+    from evalkit.statistics.confidence_bins import confidence_edges as confidence_edges
+    from evalkit.statistics.draw_counts import DRAWS_BY_METHOD as DRAWS_BY_METHOD
+    from evalkit.statistics.intervals import INTERVAL_RULES as INTERVAL_RULES
+    from evalkit.statistics.intervals import check_confidence as check_confidence
     from evalkit.workflows.regrouping import score_crossings as score_crossings
     from evalkit.workflows.whole_rows import WholeRows as WholeRows
     from evalkit.workflows.whole_rows import load_whole_rows as load_whole_rows
@@ -40,12 +40,11 @@ else:
             "base.violations": "describe",
             "base.wording": "count_of show_p",
             "examples.samples": "ExampleSample sample_examples",
-            "inference.confidence_bins": (
+            "statistics.confidence_bins": (
                 "CONFIDENCE_BINS confidence_bins confidence_edges"
             ),
-            "inference.draw_counts": "DRAWS_BY_METHOD",
-            "inference.intervals": "INTERVAL_RULES",
-            "inference.levels": "check_confidence",
+            "statistics.draw_counts": "DRAWS_BY_METHOD",
+            "statistics.intervals": "INTERVAL_RULES check_confidence",
             "predictions.problems": "STATUSES",
             "scoring.grouping": "UNTAGGED",
             "scoring.replications": "count_incomplete",

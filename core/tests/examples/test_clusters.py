@@ -20,7 +20,7 @@ from evalkit import (
     validate,
     verify,
 )
-from evalkit.inference.cluster_sizes import degrees_of_freedom
+from evalkit.statistics.clusters import degrees_of_freedom
 from evalkit_analysis_compare import compare
 from evalkit_analysis_robustness import evaluate_perturbed, find_effects
 

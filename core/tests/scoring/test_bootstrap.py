@@ -5,11 +5,11 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from evalkit.inference.multinomial import counts_table
-from evalkit.inference.resampling import UnitWeights, unit_keys
 from evalkit.scoring import bootstrap
 from evalkit.scoring.bootstrap import replicate_cells, replicate_sums
+from evalkit.scoring.drawn_counts import counts_table
 from evalkit.scoring.statistics_rows import StatisticsRows
+from evalkit.statistics.resampling import UnitWeights, unit_keys
 
 REPLICATES = 4_000
 

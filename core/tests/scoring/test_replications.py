@@ -9,13 +9,13 @@ import pytest
 from scipy import stats
 
 from evalkit import Metric, evaluate
-from evalkit.inference.intervals import share_interval
 from evalkit.scoring.finalization import REPLICATION
 from evalkit.scoring.replications import (
     repeated_statistics,
     stddev_of_replications,
     stddev_within,
 )
+from evalkit.statistics.intervals import share_interval
 
 from ..engine_tables import (
     BootstrapMean,

@@ -88,14 +88,14 @@ def test_label_pairs_are_drawn_once_for_all_their_metrics(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     drawn = []
-    draw = label_pairs.replicate_cells
+    draw = label_pairs.draw_pairs
 
     def counted(*given: Any) -> Any:
         drawn.append(given)
         return draw(*given)
 
-    monkeypatch.setattr(label_pairs, "replicate_cells", counted)
-    measured = measured_of(table_of("clusters"))
+    monkeypatch.setattr(label_pairs, "draw_pairs", counted)
+    measured = measured_of(table_of("alone"))
     numbers(["macro-f1"], measured)
     once = len(drawn)
     assert once == len(measured.groups.tags)

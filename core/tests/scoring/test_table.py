@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evalkit.inference.resampling import unit_keys
+from evalkit.statistics.resampling import unit_keys
 
 from ..engine_tables import make_table
 

@@ -54,8 +54,8 @@ def drop_sentence(drop: Score | None, bounds: Bounds, level: float) -> str:
         )
     if drop.p_at_most:
         return (
-            f"not resolved: {drop.metric} is {change}; no random swap gave as great a "
-            f"change, but with so many drops more swaps are needed ({p_value})"
+            f"not resolved: {drop.metric} is {change}; no random draw gave as great a "
+            f"change, but with so many drops more draws are needed ({p_value})"
         )
     return f"undecided: {drop.metric} is {change}, which could be chance ({p_value})"
 

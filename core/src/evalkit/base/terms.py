@@ -32,13 +32,25 @@ Extractors = str | Sequence[str | Mapping[str, Any]]
 or an object with `kind` and `configuration`."""
 
 
-IntervalKind = Literal["wilson", "t", "multinomial", "delta", "bootstrap", "none"]
+IntervalKind = Literal[
+    "wilson",
+    "t",
+    "multinomial",
+    "ratio",
+    "correlation",
+    "auroc",
+    "delta",
+    "bootstrap",
+    "none",
+]
 """How a metric's confidence interval is computed.
 
 `wilson` for a mean of zeros and ones; `t` for a mean of real values; `multinomial` for
-a function of counts whose two keys are the gold and the predicted label; `delta` for a
-smooth function of sums, such as a ratio; `bootstrap` for any other function of sums or
-lists.
+a function of counts whose two keys are the gold and the predicted label; `ratio` for a
+positive ratio of sums (the delta method on the log scale); `correlation` for one (the
+same on the scale of Fisher's z); `auroc` for the area under the ROC curve of counts
+with one key of true and false; `delta` for another smooth function of sums;
+`bootstrap` for any other function of sums or lists.
 """
 
 

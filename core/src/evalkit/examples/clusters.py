@@ -12,9 +12,9 @@ from evalkit.base.copies import INPUT_ID
 from evalkit.base.wording import count_of
 from evalkit.errors import DataError, EvalkitError
 from evalkit.examples.rows import ExampleRows
-from evalkit.inference.resampling import unit_keys
 from evalkit.plugins.bound import BoundDataset
 from evalkit.reading.json_tables import long_text_hashes
+from evalkit.statistics.resampling import unit_keys
 
 _LEAST_SHARE = 0.1
 """Share of the examples whose text is there once more, from which it is said."""

@@ -281,15 +281,18 @@ def metric_problems(
             f"interval {interval!r} is for the mean of per-example scores, which it "
             "does not have"
         )
-    if interval in ("bootstrap", "multinomial") and scores_examples:
+    of_sums = ("bootstrap", "multinomial", "ratio", "correlation", "auroc")
+    if interval in of_sums and scores_examples:
         hook = min(scores_examples)
         problems.append(f"interval {interval!r} is not for {hook}; use 't'")
     if interval == "multinomial" and len(attributes["keys"]) != 2:
         problems.append("interval 'multinomial' needs two keys: gold and predicted")
     if "finalize_counts" in implemented and "statistics" not in implemented:
         problems.append("finalize_counts is for a metric with statistics and finalize")
-    if interval == "delta" and "compute" in implemented:
-        problems.append("interval 'delta' is not for a function of lists")
+    if interval in ("delta", "ratio", "correlation", "auroc") and (
+        "compute" in implemented
+    ):
+        problems.append(f"interval {interval!r} is not for a function of lists")
     return [*problems, *_scores_problems(attributes, implemented)]
 
 

@@ -10,11 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from evalkit.base.violations import describe, from_pydantic, shorten
 from evalkit.errors import MetricError
-from evalkit.inference.intervals import Interval, without_interval
 from evalkit.plugins.bound import BoundDataset, BoundMetric
 from evalkit.scoring.calls import checked_value
 from evalkit.scoring.grouping import WHOLE, Groups
 from evalkit.scoring.records import GroupScore, MetricScores
+from evalkit.statistics.intervals import Interval, without_interval
 
 METHOD = "data-set"
 """Names the method of intervals that a data set computes itself."""

@@ -16,7 +16,6 @@ from evalkit.examples.kept import kept_notices
 from evalkit.examples.row_stages import RowStage
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples
-from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.plugins.bound import Bound, BoundDataset, BoundMetric, BoundTask
 from evalkit.plugins.provenance import describe_component, describe_core, environment
 from evalkit.predictions.alignment import Alignment, Policies
@@ -46,6 +45,7 @@ from evalkit.scoring.grouping import Groups
 from evalkit.scoring.records import MetricScores, ScoringSettings, notices_of
 from evalkit.scoring.table import list_notices
 from evalkit.scoring.unscored import NOTHING_SCORED
+from evalkit.statistics.intervals import INTERVAL_RULES
 
 
 class Options(NamedTuple):

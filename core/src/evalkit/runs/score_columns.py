@@ -37,11 +37,12 @@ CI_METHODS = {
     "enum": [
         *("none", "wilson", "wilson-clustered"),
         *("t", "t-clustered"),
-        *("delta", "delta-clustered", "multinomial"),
+        *("delta", "delta-clustered", "delta-log", "delta-log-clustered"),
+        *("delta-fisher-z", "delta-fisher-z-clustered"),
+        *("multinomial", "newcombe", "mover"),
         *("bootstrap", "bootstrap-clustered"),
-        *("wilson-facet", "wilson-facet-clustered", "t-facet", "t-facet-clustered"),
         *("paired-bootstrap", "paired-bootstrap-clustered"),
-        *("tango", "tango-effective", "tango-clustered", "data-set"),
+        *("tango", "data-set"),
     ]
 }
 
@@ -132,8 +133,8 @@ class Score(NamedTuple):
     """The p-value of a gap, adjusted for how many facets are tested (Holm); of a drop
     for how many are read together (Bonferroni)."""
     p_method: str | None = None
-    """Of a drop: `mcnemar-exact`, `sign-flips-exact`, `sign-flips`,
-    `sign-flips-normal`, `swaps-exact` or `swaps`."""
+    """Of a drop: `mcnemar-mid`, `t`, `t-clustered`, `sign-flips-exact`, `sign-flips`,
+    `paired-bootstrap` or `paired-bootstrap-clustered`."""
     p_at_most: bool | None = None
     """Of a drop: whether no random swap was as great, so that both p-values may be
     smaller."""

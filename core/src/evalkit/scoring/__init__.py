@@ -12,7 +12,6 @@ from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from evalkit.base.ids import RESPONSES_KEY as RESPONSES_KEY
-    from evalkit.inference.intervals import Interval as Interval
     from evalkit.scoring.calls import finalize_counts as finalize_counts
     from evalkit.scoring.evidence import merge_statistics as merge_statistics
     from evalkit.scoring.finalization import finalize as finalize
@@ -28,12 +27,13 @@ if TYPE_CHECKING:
     from evalkit.scoring.records import ScoringSettings as ScoringSettings
     from evalkit.scoring.table import ScoringTable as ScoringTable
     from evalkit.scoring.table import make_table as make_table
+    from evalkit.statistics.intervals import Interval as Interval
 else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
         {
             "base.ids": "RESPONSES_KEY",
-            "inference.intervals": "Interval",
+            "statistics.intervals": "Interval",
             "scoring.calls": "finalize_counts",
             "scoring.evidence": "merge_statistics",
             "scoring.finalization": "finalize",

@@ -1,14 +1,14 @@
 """Bootstrap replicates of the sums of a group (Efron 1979).
 
 What is drawn are units: examples, or whole clusters (Davison and Hinkley 1997, section
-3.8), never rows apart from their unit. `evalkit.inference.resampling` says how often
+3.8), never rows apart from their unit. `evalkit.statistics.resampling` says how often
 each is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 
 from evalkit.base.columns import frame_of
 from evalkit.base.terms import MergeKind
-from evalkit.inference.intervals import Floats
-from evalkit.inference.multinomial import DrawnCounts
-from evalkit.inference.resampling import UnitWeights, Weights
-from evalkit.inference.segment_sums import segment_sums
+from evalkit.scoring.drawn_counts import DrawnCounts
+from evalkit.scoring.segment_sums import segment_sums
 from evalkit.scoring.statistics_rows import (
     CellCounts,
     Codes,
@@ -27,9 +25,18 @@ from evalkit.scoring.statistics_rows import (
     StatisticsRows,
     merge_cells,
 )
+from evalkit.statistics.clusters import Floats
+from evalkit.statistics.resampling import Weights
 
 MOST_DRAWS = 5_000_000
 """Rows times replicates that are held at a time."""
+
+
+class UnitDraw(Protocol):
+    """Draws how often units are in replicates."""
+
+    def of(self, units: Codes, first: int, count: int, replicates: int) -> Weights:
+        """Return weights of shape (units, count)."""
 
 
 class _DrawnRows(NamedTuple):
@@ -84,7 +91,7 @@ class _UnitDraws:
         rows: StatisticsRows,
         members: Memberships,
         units: Codes,
-        weights: UnitWeights,
+        weights: UnitDraw,
         replicates: int,
     ) -> None:
         present, unit_of_row = np.unique(units, return_inverse=True)
@@ -116,7 +123,7 @@ def replicate_sums(
     rows: StatisticsRows,
     members: Memberships,
     units: Codes,
-    weights: UnitWeights,
+    weights: UnitDraw,
     replicates: int,
 ) -> pl.DataFrame:
     """Draw bootstrap replicates of the sums of one group.
@@ -140,7 +147,7 @@ def replicate_cells(
     rows: StatisticsRows,
     members: Memberships,
     units: Codes,
-    weights: UnitWeights,
+    weights: UnitDraw,
     replicates: int,
 ) -> DrawnCounts:
     """Draw bootstrap replicates of the sums of one group, as an array.
@@ -170,7 +177,7 @@ def replicate_merged(
     rows: StatisticsRows,
     members: Memberships,
     units: Codes,
-    weights: UnitWeights,
+    weights: UnitDraw,
     replicates: int,
     merges: Mapping[str, MergeKind],
 ) -> pl.DataFrame:

@@ -15,7 +15,6 @@ from evalkit.base.failures import hook_failures
 from evalkit.base.terms import MetricContext, NotScored
 from evalkit.base.violations import shorten
 from evalkit.errors import MetricError
-from evalkit.inference.intervals import Floats
 from evalkit.parallel.workers import Workers
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.batch_statistics import RESERVED as RESERVED
@@ -30,6 +29,7 @@ from evalkit.scoring.outcomes import (
     split_outcomes,
 )
 from evalkit.scoring.table import ScoringTable
+from evalkit.statistics.clusters import Floats
 
 BATCH_ROWS = 32_768
 """The most rows that `statistics` gets at once."""

@@ -12,13 +12,6 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from evalkit.inference.cluster_sizes import (
-    ClusterSizes,
-    degrees_of_freedom,
-    describe_sizes,
-)
-from evalkit.inference.intervals import Floats
-from evalkit.inference.resampling import Units
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.records import ScoringSettings
 from evalkit.scoring.statistics_rows import (
@@ -29,6 +22,12 @@ from evalkit.scoring.statistics_rows import (
     count_cells,
 )
 from evalkit.scoring.table import ScoringTable
+from evalkit.scoring.units import Units
+from evalkit.statistics.clusters import (
+    ClusterSizes,
+    Floats,
+    describe_sizes,
+)
 
 MOST_KEPT = 10_000
 """Rows or units of a group up to which what is found of them is kept."""
@@ -75,7 +74,6 @@ class CountedRows:
         self.rows = StatisticsRows(statistics, keys, len(table.ids))
         self._sizes: dict[int, Floats] = {}
         self._described: dict[int, ClusterSizes] = {}
-        self._degrees: dict[int, float] = {}
         self._by_unit: dict[int, RowsOfUnits] = {}
 
     @cached_property
@@ -155,12 +153,6 @@ class CountedRows:
         if group not in self._described:
             self._described[group] = describe_sizes(self.unit_sizes(group))
         return self._described[group]
-
-    def degrees_by_sizes(self, group: int) -> float:
-        """Return the degrees of freedom of a mean over the units of a group."""
-        if group not in self._degrees:
-            self._degrees[group] = degrees_of_freedom(self.unit_sizes(group))
-        return self._degrees[group]
 
     def unit_sizes(self, group: int) -> Floats:
         """Count the examples of each unit of a group."""

@@ -14,7 +14,7 @@ from evalkit.base.columns import encode, native, unnamed
 from evalkit.base.names import facet_of
 from evalkit.base.wording import count_of
 from evalkit.errors import EvalkitError
-from evalkit.inference.intervals import Floats
+from evalkit.statistics.clusters import Floats
 
 BINS = 4
 """Parts of about equal size that a column of many numbers is cut into."""

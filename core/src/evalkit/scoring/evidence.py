@@ -11,15 +11,6 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.terms import IntervalKind, MergeKind
-from evalkit.inference.cluster_sizes import (
-    ClusterSizes,
-    adjusted_root,
-    cautious_degrees,
-    intraclass_correlation,
-    sum_or_infinity,
-)
-from evalkit.inference.intervals import Floats
-from evalkit.inference.resampling import Units
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.finalization import Finalizer
 from evalkit.scoring.grouping import Groups
@@ -33,6 +24,11 @@ from evalkit.scoring.statistics_rows import (
     weighted_sums,
 )
 from evalkit.scoring.table import ScoringTable
+from evalkit.scoring.units import Units
+from evalkit.statistics.clusters import (
+    ClusterSizes,
+    Floats,
+)
 
 
 class UnitTotals(NamedTuple):
@@ -133,6 +129,10 @@ class Evidence:
         """How many examples of each group have statistics; repeats count once."""
         return self._counted.n
 
+    def unit_sizes(self, group: int) -> Floats:
+        """Count the examples of each unit of a group."""
+        return self._counted.unit_sizes(group)
+
     def n_clusters(self, group: int) -> int | None:
         """Count the clusters of a group; None where there are none."""
         return self._counted.n_clusters(group)
@@ -140,36 +140,6 @@ class Evidence:
     def cluster_sizes(self, group: int) -> ClusterSizes | None:
         """Say how unequal the clusters of a group are; None where there are none."""
         return self._counted.cluster_sizes(group)
-
-    def degrees(self, group: int) -> float:
-        """Return the degrees of freedom of the standard error of a group's score.
-
-        Args:
-            group: The group.
-
-        Returns:
-            One less than its units; of unequal clusters fewer, but at least 1 where
-            there are two.
-        """
-        if not self.clustered:
-            return max(0.0, float(self.n[group]) - 1)
-        sizes = self._counted.unit_sizes(group)
-        if len(sizes) < 2:
-            return 0.0
-        column = example_column(self.metric)
-        if column is None or sizes.min() == sizes.max():
-            return self._counted.degrees_by_sizes(group)
-        return self._degrees_of_mean(group, self.rows.distinct[column].to_numpy())
-
-    def _degrees_of_mean(self, group: int, scores: Floats) -> float:
-        """Return the degrees for as much correlation as scores of examples show."""
-        _, totals, sizes = self.unit_sums(group, scores)
-        with np.errstate(over="ignore", invalid="ignore"):
-            squares = self.unit_sums(group, scores**2).totals
-        if not np.isfinite(squares).all():
-            return self._counted.degrees_by_sizes(group)
-        correlation = intraclass_correlation(totals, squares, sizes)
-        return cautious_degrees(sizes, correlation)
 
     def values_of(self, group: int, column: str) -> tuple[Floats, Floats]:
         """Return the values of a column in a group, and how often each occurs."""
@@ -229,33 +199,6 @@ class Evidence:
         found = self.unit_sums(group, by_code)
         mean = math.fsum(found.totals) / math.fsum(found.sizes)
         return found._replace(totals=found.totals - mean * found.sizes)
-
-    def variance(self, group: int, score: str = "") -> float | None:
-        """Return the variance of a score by the delta method.
-
-        Args:
-            group: The group.
-            score: Name of the score.
-
-        Returns:
-            The squared standard error, of clusters as Bell and McCaffrey (2002) adjust
-            it; None where the score is no smooth function of sums or the group has
-            fewer than two units.
-        """
-        if not self.is_simple:
-            found = self.influences(group, score)
-            if found is None or len(found.units) < 2:
-                return None
-            return adjusted_root(found.totals, found.sizes) ** 2
-        by_code = self._influence_of_rows(group, score)
-        codes, counts = self.cells_of(group)
-        count = int(counts.sum())
-        if by_code is None or count < 2:
-            return None
-        mean = math.fsum(counts * by_code[codes]) / count
-        with np.errstate(over="ignore", invalid="ignore"):
-            squares = counts * (by_code[codes] - mean) ** 2
-        return count / (count - 1) * sum_or_infinity(squares)
 
     def _influence_of_rows(self, group: int, score: str) -> RowInfluences | None:
         if not self.has_gradients or self.metric.interval == "none":

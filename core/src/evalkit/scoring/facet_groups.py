@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from evalkit.base.wording import count_of
-from evalkit.inference.cluster_sizes import MOST_OF_ONE
 from evalkit.scoring.evidence import Evidence
 from evalkit.scoring.records import GroupScore
+from evalkit.statistics.clusters import MOST_OF_ONE
 
 
 class FacetGroups(NamedTuple):
@@ -24,7 +24,9 @@ class FacetGroups(NamedTuple):
     """How many distinct examples they have."""
     n_clusters: int | None
     is_disjoint: bool
-    """Whether each unit is one example, with one row, in one of the groups."""
+    """Whether each unit (cluster, or else example) is in one of the groups."""
+    has_disjoint_examples: bool
+    """Whether each example is in one of the groups."""
     large_clusters: int = 0
     """How many of the groups have one cluster that their interval depends much on."""
 
@@ -85,9 +87,14 @@ def facet_groups(
     repeats = evidence.table.repeats
     n = int(np.count_nonzero(is_inside.reshape(-1, repeats).any(axis=1)))
     clusters = evidence.units.count_of(positions) if evidence.clustered else None
-    memberships = int(evidence.n[list(chosen)].sum())
-    is_disjoint = evidence.is_simple and memberships == n
+    has_disjoint_examples = int(evidence.n[list(chosen)].sum()) == n
+    is_disjoint = has_disjoint_examples
+    if clusters is not None:
+        is_disjoint = sum(evidence.n_clusters(g) or 0 for g in chosen) == clusters
     left_out = len(numbers) - len(chosen)
     sizes = [main[number].cluster_sizes for number in chosen]
     large = sum(bool(found and found.warning) for found in sizes)
-    return FacetGroups(name, chosen, left_out, n, clusters, is_disjoint, large)
+    return FacetGroups(
+        *(name, chosen, left_out, n, clusters),
+        *(is_disjoint, has_disjoint_examples, large),
+    )

@@ -10,10 +10,10 @@ import polars as pl
 
 from evalkit.base.terms import MetricContext
 from evalkit.errors import MetricError
-from evalkit.inference.intervals import Floats
-from evalkit.inference.multinomial import DrawnCounts, counts_table
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring import calls
+from evalkit.scoring.drawn_counts import DrawnCounts, counts_table
+from evalkit.statistics.clusters import Floats
 
 REPLICATION = "__replication"
 """Key column that keeps the replications of a set-level metric apart."""
@@ -149,9 +149,14 @@ class FinalizedReplicates(NamedTuple):
     """Values of a group's bootstrap replicates."""
 
     values: Mapping[str, Floats]
-    """The values that are defined, by score."""
+    """The values of all replicates, nan where undefined, by score."""
+    replicates: int
     reason: str | None = None
     """Why there are none."""
+
+    def values_of(self, score: str) -> Floats:
+        """Return the values of a score, nan where undefined."""
+        return self.values.get(score, np.full(self.replicates, np.nan))
 
 
 Part = TypeVar("Part", bound=Hashable)
@@ -232,17 +237,15 @@ def _joined(
 
 def _concatenated(pieces: Sequence[FinalizedReplicates]) -> FinalizedReplicates:
     reason = next((each.reason for each in pieces if each.reason), None)
+    count = sum(each.replicates for each in pieces)
     if reason is not None:
-        return FinalizedReplicates({}, reason)
+        return FinalizedReplicates({}, count, reason)
     names = dict.fromkeys(name for each in pieces for name in each.values)
-    return FinalizedReplicates(
-        {
-            name: np.concatenate(
-                [each.values[name] for each in pieces if name in each.values]
-            )
-            for name in names
-        }
-    )
+    values = {
+        name: np.concatenate([each.values_of(name) for each in pieces])
+        for name in names
+    }
+    return FinalizedReplicates(values, count)
 
 
 def _rows(sums: Sums) -> int:
@@ -278,28 +281,31 @@ def _finalize_together(
     try:
         for score, numbers in values_of(finalizer, pieces):
             for piece, values in zip(pieces, numbers, strict=True):
-                finite = np.isfinite(values)
-                defined = values if finite.all() else values[finite]
-                if len(defined):
-                    found[piece.place][score] = defined
+                if np.isfinite(values).any():
+                    found[piece.place][score] = values
     except MetricError as error:
         if len(pieces) == 1:
-            failed = FinalizedReplicates({}, f"the bootstrap failed: {error}")
-            return {pieces[0].place: failed}
+            reason = f"the bootstrap failed: {error}"
+            count = pieces[0].replicates
+            return {pieces[0].place: FinalizedReplicates({}, count, reason)}
         apart = (_finalize_together(finalizer, [piece], values_of) for piece in pieces)
         return {place: values for one in apart for place, values in one.items()}
-    return {place: FinalizedReplicates(values) for place, values in found.items()}
+    return {
+        piece.place: FinalizedReplicates(found[piece.place], piece.replicates)
+        for piece in pieces
+    }
 
 
 def _values_of_tables(finalizer: Finalizer, pieces: Sequence[_Piece]) -> _Values:
     firsts = _firsts(pieces)
     values = finalizer(_numbered([piece.sums for piece in pieces], firsts))
-    # sorted, so that rounding does not depend on the order of what the metric returned
-    defined = values.drop_nulls("value").sort("group")
+    count = sum(piece.replicates for piece in pieces)
+    defined = values.drop_nulls("value")
     by_score = defined.partition_by("score", as_dict=True, maintain_order=True)
     for (score,), frame in by_score.items():
-        places = np.searchsorted(frame["group"].to_numpy(), firsts[1:])
-        yield str(score), np.split(frame["value"].to_numpy(), places)
+        numbers = np.full(count, np.nan)
+        numbers[frame["group"].to_numpy()] = frame["value"].to_numpy()
+        yield str(score), np.split(numbers, firsts[1:])
 
 
 def _values_of_counts(finalizer: Finalizer, pieces: Sequence[_Piece]) -> _Values:

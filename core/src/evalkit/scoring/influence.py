@@ -19,10 +19,10 @@ import polars as pl
 from evalkit.base.columns import all_named
 from evalkit.base.terms import MergeKind
 from evalkit.errors import MetricError
-from evalkit.inference.intervals import Floats
 from evalkit.scoring.finalization import MOST_ROWS, Finalizer
 from evalkit.scoring.moments import added_by_rows
 from evalkit.scoring.statistics_rows import Codes, StatisticsRows
+from evalkit.statistics.clusters import Floats
 
 _STEP = 1e-4
 """Step of the differences, as a share of the sum that is changed."""

@@ -13,11 +13,6 @@ import polars as pl
 from evalkit.base.terms import MetricContext, NotScored
 from evalkit.base.violations import shorten
 from evalkit.errors import MetricError
-from evalkit.inference import draw_counts
-from evalkit.inference.cluster_sizes import ClusterSizes, describe_sizes
-from evalkit.inference.intervals import N_IS_1, ONE_CLUSTER, Interval, without_interval
-from evalkit.inference.percentiles import percentile_interval
-from evalkit.inference.resampling import unit_weights
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.calls import checked_value
 from evalkit.scoring.grouping import Groups, Positions
@@ -28,10 +23,21 @@ from evalkit.scoring.records import (
     MetricScores,
     ScoringSettings,
     bootstrap_method,
+    score_flag,
 )
 from evalkit.scoring.statistics_rows import Codes
 from evalkit.scoring.table import ScoringTable, columns_for
 from evalkit.scoring.unscored import NOTHING_SCORED, failure_text, without_too_few
+from evalkit.statistics import draw_counts
+from evalkit.statistics.clusters import ClusterSizes, describe_sizes
+from evalkit.statistics.intervals import (
+    N_IS_1,
+    ONE_CLUSTER,
+    Interval,
+    few_examples,
+    without_interval,
+)
+from evalkit.statistics.resampling import percentile_interval, unit_weights
 
 LIST_REPLICATES = draw_counts.DRAWS_OF_LISTS
 MOST_LIST_EXAMPLES = 10_000
@@ -148,7 +154,7 @@ class _Lists:
             sizes and sizes.clusters,
             interval,
             why,
-            sizes.warning if sizes and interval.low is not None else None,
+            score_flag(None, sizes, interval),
             coverage=len(positions) / size if is_repeated else None,
             replications=repeats if is_repeated else None,
             stddev_replications=deviation,
@@ -215,7 +221,7 @@ class _Lists:
         weights = unit_weights(
             self._units.keys[present], 0, LIST_REPLICATES, LIST_REPLICATES
         )
-        replicates = []
+        replicates = np.full(LIST_REPLICATES, np.nan)
         for number in range(LIST_REPLICATES):
             drawn = np.repeat(positions[order], weights[units[order], number])
             try:
@@ -223,14 +229,11 @@ class _Lists:
             except MetricError:
                 # undefined for what was drawn, such as a single class, not for all
                 continue
-            if value is not None:
-                replicates.append(value)
-        return percentile_interval(
-            np.array(replicates),
-            LIST_REPLICATES,
-            self._settings.confidence,
-            bootstrap_method(self._units.clustered),
-        )
+            replicates[number] = np.nan if value is None else value
+        method = bootstrap_method(self._units.clustered)
+        interval = percentile_interval(replicates, self._settings.confidence, method)
+        flags = few_examples(len(present)) if interval.low is not None else ()
+        return interval._replace(flags=flags)
 
 
 def list_columns(metric: BoundMetric, frame: pl.DataFrame) -> list[pl.Expr]:

@@ -17,8 +17,6 @@ from evalkit.base.columns import named
 from evalkit.base.failures import log_failure
 from evalkit.base.wording import absent_field, count_of
 from evalkit.errors import MetricError
-from evalkit.inference.cluster_sizes import ClusterSizes
-from evalkit.inference.intervals import Floats, Interval, without_interval
 from evalkit.parallel.workers import Workers
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.aggregates import aggregate_scores
@@ -29,7 +27,13 @@ from evalkit.scoring.grouping import Groups
 from evalkit.scoring.lists import score_lists
 from evalkit.scoring.outcomes import no_outcomes
 from evalkit.scoring.passes import metric_outcomes
-from evalkit.scoring.records import Advance, GroupScore, MetricScores, ScoringSettings
+from evalkit.scoring.records import (
+    Advance,
+    GroupScore,
+    MetricScores,
+    ScoringSettings,
+    score_flag,
+)
 from evalkit.scoring.replications import (
     Repeated,
     repeated_statistics,
@@ -45,6 +49,8 @@ from evalkit.scoring.unscored import (
     why_no_value,
     without_too_few,
 )
+from evalkit.statistics.clusters import Floats
+from evalkit.statistics.intervals import without_interval
 
 
 def score_metric(
@@ -355,19 +361,11 @@ def _score(
         sizes.clusters if sizes else evidence.n_clusters(group),
         interval,
         reason,
-        _flag(row["flag"], sizes, interval),
+        score_flag(row["flag"], sizes, interval),
         spread,
         stddev_replications=row["stddev_replications"],
         cluster_sizes=sizes,
     )
-
-
-def _flag(
-    flag: str | None, sizes: ClusterSizes | None, interval: Interval
-) -> str | None:
-    """Add to a metric's own flag what the reader of an interval should know."""
-    warning = sizes.warning if sizes and interval.low is not None else None
-    return "; ".join(filter(None, (flag, warning))) or None
 
 
 def _spread(values: Floats, counts: Floats) -> tuple[float, float, float, float]:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.terms import MergeKind
-from evalkit.inference.intervals import Floats, Integers
+from evalkit.statistics.clusters import Floats, Integers
 
 
 def pairs_of_moments(

@@ -10,9 +10,9 @@ import polars as pl
 
 from evalkit.base.names import score_name
 from evalkit.errors import MetricError
-from evalkit.inference.cluster_sizes import ClusterSizes
-from evalkit.inference.intervals import Interval
 from evalkit.plugins.bound import BoundMetric
+from evalkit.statistics.clusters import ClusterSizes
+from evalkit.statistics.intervals import Interval
 
 Advance = Callable[[str], None]
 """Told what is being computed, for a progress bar."""
@@ -129,3 +129,20 @@ def notices_of(scored: Sequence[MetricScores]) -> list[str]:
 def bootstrap_method(clustered: bool) -> str:
     """Name the bootstrap of examples, or of clusters."""
     return "bootstrap-clustered" if clustered else "bootstrap"
+
+
+def score_flag(
+    flag: str | None, sizes: ClusterSizes | None, interval: Interval
+) -> str | None:
+    """Join a metric's own flag with the flags of an interval.
+
+    Args:
+        flag: The metric's own flag.
+        sizes: How unequal the clusters of the group are; None without clusters.
+        interval: The interval of the score.
+
+    Returns:
+        The parts, separated by semicolons; None without any.
+    """
+    warning = sizes.warning if sizes and interval.low is not None else None
+    return "; ".join(filter(None, (flag, warning, *interval.flags))) or None

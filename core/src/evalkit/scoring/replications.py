@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.columns import all_named, named
-from evalkit.inference.intervals import Floats
 from evalkit.scoring.evidence import Evidence
 from evalkit.scoring.finalization import REPLICATION
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.records import GroupScore
+from evalkit.statistics.clusters import Floats
 
 
 class Repeated(NamedTuple):

@@ -14,12 +14,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evalkit.inference.resampling import Units
 from evalkit.scoring.counted_rows import CountedRows
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.label_pairs import LabelPairs
 from evalkit.scoring.records import ScoringSettings
 from evalkit.scoring.table import ScoringTable
+from evalkit.scoring.units import Units
 
 MOST_KEPT = 3
 """Different statistics of which the counts are kept."""

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from evalkit.base.columns import all_named, unnamed
 from evalkit.base.terms import MergeKind
-from evalkit.inference.intervals import Floats
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.moments import pairs_of_moments
+from evalkit.statistics.clusters import Floats
 
 Codes = NDArray[np.int64]
 

@@ -16,10 +16,10 @@ from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.terms import AnswerKind, MetricContext
 from evalkit.base.violations import shorten
 from evalkit.base.wording import count_of
-from evalkit.inference.resampling import Units
 from evalkit.plugins.bound import BoundMetric, BoundTask
 from evalkit.reading.field_types import holds_more_than_plain, model_types
 from evalkit.reading.typed_values import typed_series
+from evalkit.scoring.units import Units
 
 LACKING = {"position": pl.UInt32, "reason": pl.String, "failed": pl.Boolean}
 """Columns of the tables of rows that lack something, and why."""

@@ -13,13 +13,13 @@ import polars as pl
 
 from evalkit.base.violations import shorten
 from evalkit.base.wording import count_of
-from evalkit.inference.intervals import without_interval
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.evidence import Evidence
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.outcomes import most_left
 from evalkit.scoring.records import GroupScore
 from evalkit.scoring.table import ScoringTable
+from evalkit.statistics.intervals import without_interval
 
 NOTHING_SCORED = "no example was scored"
 

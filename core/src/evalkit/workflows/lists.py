@@ -15,8 +15,6 @@ from evalkit.base.violations import shorten
 from evalkit.base.wording import absent_field
 from evalkit.errors import DataError, MetricError
 from evalkit.examples.scored_values import UnscorableError, scored_value, value_column
-from evalkit.inference.intervals import INTERVAL_RULES
-from evalkit.inference.levels import check_confidence
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
@@ -37,6 +35,7 @@ from evalkit.scoring.table import (
     list_notices,
     make_table,
 )
+from evalkit.statistics.intervals import INTERVAL_RULES, check_confidence
 from evalkit.workflows.list_checks import check_values
 
 

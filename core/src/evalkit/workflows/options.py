@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalkit.examples.selection import Selection
-from evalkit.inference.levels import check_confidence
 from evalkit.predictions.alignment import OnDuplicate, OnProblem, Policies
 from evalkit.predictions.column_stages import ColumnStage
 from evalkit.predictions.row_sources import RowSource
@@ -15,6 +14,7 @@ from evalkit.runs.recording import Options
 from evalkit.runs.results import Result
 from evalkit.scoring.crossings import read_crossings
 from evalkit.scoring.records import ScoringSettings
+from evalkit.statistics.intervals import check_confidence
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,6 @@ import polars as pl
 
 from evalkit.base.progress import Progress
 from evalkit.errors import EvalkitError, PluginError
-from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
@@ -25,6 +24,7 @@ from evalkit.scoring.crossings import cross, read_crossings
 from evalkit.scoring.grouping import Groups, group_by_tag
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
+from evalkit.statistics.intervals import INTERVAL_RULES
 
 _AGGREGATES = ("macro", "worst", "gap")
 

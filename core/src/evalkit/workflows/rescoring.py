@@ -10,7 +10,6 @@ from typing import Any
 from evalkit.base.progress import Progress
 from evalkit.base.working_folder import WorkingFolder
 from evalkit.errors import EvalkitError, MetricError
-from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import environment
@@ -37,6 +36,7 @@ from evalkit.scoring.grouping import Groups
 from evalkit.scoring.measurement import measure
 from evalkit.scoring.metric import failed_scores
 from evalkit.scoring.records import MetricScores, notices_of
+from evalkit.statistics.intervals import INTERVAL_RULES
 from evalkit.workflows.announcing import announce, write
 
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from evalkit.base.wording import show_p
-from evalkit.inference.intervals import Interval
+from evalkit.statistics.intervals import Interval
 from evalkit_analysis_compare.conclusions import Names, Reading, conclude
 from evalkit_analysis_compare.differences import Difference
 from evalkit_analysis_compare.judging import judge
-from evalkit_analysis_compare.randomised_tests import Significance
+from evalkit_analysis_compare.paired_tests import Significance
 
 
 @pytest.mark.parametrize(
@@ -140,8 +140,8 @@ def test_what_no_test_could_show_is_not_called_chance() -> None:
     )
     floor = difference(0.03, above, Significance(1e-5, "swaps", True))
     assert concluded(floor, 50_000).startswith(
-        "not resolved: no random swap gave a difference as great as 3.0 points, but "
-        "with so many comparisons more swaps would be needed (adjusted p ≤ .50)"
+        "not resolved: no random draw gave a difference as great as 3.0 points, but "
+        "with so many comparisons more draws would be needed (adjusted p ≤ .50)"
     )
 
 

@@ -109,7 +109,7 @@ def test_a_uniform_model_has_the_perplexity_of_its_choices() -> None:
     assert found.ci is None  # nothing varies
     rows[0] = (-1.0, 1)
     found = evaluate(rows)["perplexity"]
-    assert found.ci_method == "delta"
+    assert found.ci_method == "delta-log"
     assert found.ci is not None
     assert found.ci.low < found.value < found.ci.high
 

@@ -240,7 +240,7 @@ def test_a_task_of_numbers_is_scored_with_intervals() -> None:
         "mae": "t",
         "rmse": "delta",
         "r2": "delta",
-        "pearson": "delta",
+        "pearson": "delta-fisher-z",
         "spearman": "bootstrap",
         "kendall": "bootstrap",
     }

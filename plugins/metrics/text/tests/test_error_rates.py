@@ -132,7 +132,7 @@ def delta_interval(pairs: Sequence[tuple[int, int]]) -> tuple[float, float]:
     rate = edits.sum() / lengths.sum()
     influences = (edits - rate * lengths) / lengths.mean()
     half = stats.t.isf(0.025, len(pairs) - 1) * stats.sem(influences)
-    return rate - half, rate + half
+    return rate * np.exp(-half / rate), rate * np.exp(half / rate)
 
 
 def test_the_interval_is_that_of_a_ratio() -> None:
@@ -144,7 +144,7 @@ def test_the_interval_is_that_of_a_ratio() -> None:
     found: Score = evalkit.score("wer", *texts)["wer"]
     pairs = [expected_rate("wer", *pair) for pair in zip(*texts, strict=True)]
     assert found.ci == pytest.approx(delta_interval(pairs), rel=1e-6)
-    assert found.ci_method == "delta"
+    assert found.ci_method == "delta-log"
 
 
 @pytest.mark.parametrize("name", NAMES)

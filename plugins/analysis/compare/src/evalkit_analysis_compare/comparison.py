@@ -12,15 +12,14 @@ from typing import Any, NamedTuple
 from evalkit.base.progress import Progress
 from evalkit.base.wording import count_of
 from evalkit.errors import EvalkitError
-from evalkit.inference.levels import check_confidence
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.finding import find_run
 from evalkit.runs.results import Result
 from evalkit.runs.stored import read_run
 from evalkit.scoring.grouping import WHOLE
+from evalkit.statistics.intervals import check_confidence
 from evalkit_analysis_compare.conclusions import Names
-from evalkit_analysis_compare.differences import Levels
 from evalkit_analysis_compare.judging import Member, judge, rows_of_family
 from evalkit_analysis_compare.pairing import pair_runs, refuse_repeated
 from evalkit_analysis_compare.pairs import ComparedPair
@@ -62,15 +61,13 @@ def compare(
 
     A difference is the value of the pair's first run less that of its second.
 
-    - Means of scores of single examples: where all are right or wrong and independent,
-      McNemar's exact test and Tango's interval (1998). Else the signs of whole
-      examples' or clusters' differences are flipped, and the interval is Tango's with
-      an effective number of examples for scores between 0 and 1, and Student's for
-      others; clusters enter both with the cluster-robust standard error and degrees of
-      freedom that heed their sizes.
-    - Metrics of the whole set, such as macro-F1: examples or clusters are swapped
-      between the models, and the interval holds the differences in replicates in which
-      both models get the same ones.
+    - Means of scores of single examples: McNemar's mid-p and Tango's interval for right
+      and wrong answers, the paired t-test for others (below 30 examples sign flips),
+      and CR2 with Satterthwaite's degrees of freedom in clusters.
+    - Counts of label pairs, such as macro-F1: answers are swapped between the models,
+      and the interval is that of paired draws of a smoothed multinomial.
+    - Ratios of sums, such as WER: the delta method on the log scale. AUROC of two
+      classes: DeLong's. All else: the paired bootstrap of examples or clusters.
 
     What is read together is adjusted together (Bonferroni): one metric's comparisons of
     all pairs that are shown, on the whole set, and those on all tags.
@@ -208,16 +205,15 @@ class _Compared:
             The rows by pair and metric, and the models that may be the best by metric.
         """
         pairs = [self._pair(*pair, tags=True) for pair in self._shown]
-        levels = self._levels(pairs)
         members: list[Member] = []
         for number, pair in enumerate(pairs):
             first, second = pair.names
             progress(f"comparing {first} with {second}", number / self._count)
             for metric in pair.chosen(metrics):
-                members += self._members(pair, metric, levels)
+                members += self._members(pair, metric)
             self.notices += pair.notices
         rows = self._rows(members)
-        return rows, self._best(rows, metrics, levels, progress)
+        return rows, self._best(rows, metrics, progress)
 
     def _pair(self, first: int, second: int, *, tags: bool) -> ComparedPair:
         choices = self._choices
@@ -255,15 +251,9 @@ class _Compared:
                 "compared (--min-n)"
             )
 
-    def _levels(self, pairs: Sequence[ComparedPair]) -> Levels:
-        """Return the levels at which tests must decide, adjusted for their number."""
-        alpha = 1 - self._choices.confidence
-        tags = sum(len(pair.pair.groups.tags) - 1 for pair in pairs)
-        return Levels(alpha / len(pairs), alpha / max(1, tags))
-
-    def _members(self, pair: ComparedPair, metric: str, levels: Levels) -> list[Member]:
+    def _members(self, pair: ComparedPair, metric: str) -> list[Member]:
         tags = pair.pair.groups.of(pair.is_of_whole(metric)).tags
-        found = pair.differences(metric, levels)[: len(tags)]
+        found = pair.differences(metric)[: len(tags)]
         kept = [
             Member(pair, metric, tag, difference)
             for tag, difference in zip(tags, found, strict=True)
@@ -303,7 +293,6 @@ class _Compared:
         self,
         rows: Sequence[ComparedScore],
         metrics: Sequence[Any] | None,
-        levels: Levels,
         progress: Progress,
     ) -> dict[str, list[str]]:
         """Return the models that no other was shown to be better than, by metric.
@@ -315,7 +304,6 @@ class _Compared:
         if not self._has_best:
             return {}
         alpha = 1 - self._choices.confidence
-        levels = levels._replace(whole=alpha / self._every)
         worse: dict[str, set[str]] = {}
         for row in rows:
             if row.tag is None and row.higher_is_better is not None:
@@ -330,7 +318,7 @@ class _Compared:
             progress(f"comparing {first} with {second}", number / self._count)
             for metric in compared.chosen(metrics):
                 if metric in worse:
-                    worse[metric] |= self._loser(compared, metric, levels)
+                    worse[metric] |= self._loser(compared, metric)
             self.notices += compared.notices
         untested = {
             row.metric for row in rows if row.tag is None and row.p_value is None
@@ -341,9 +329,9 @@ class _Compared:
             if metric not in untested
         }
 
-    def _loser(self, compared: ComparedPair, metric: str, levels: Levels) -> set[str]:
+    def _loser(self, compared: ComparedPair, metric: str) -> set[str]:
         """Return the worse of two models whose comparison is not shown, if it is."""
-        found = compared.differences(metric, levels)[WHOLE]
+        found = compared.differences(metric)[WHOLE]
         judged = judge(found, self._every, self._choices.confidence, None)
         if not judged.different:
             return set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from evalkit.base.wording import count_of, show_p
-from evalkit.inference.intervals import Interval
+from evalkit.statistics.intervals import Interval
 from evalkit_analysis_compare.differences import EQUIVALENCE_LEVEL, Difference
 
 _MOST_DIGITS = 6
@@ -152,8 +152,8 @@ def _undecided(
         )
     elif judged.at_most:
         start = (
-            "not resolved: no random swap gave a difference as great as "
-            f"{_size(abs(value), reading)}, but with so many comparisons more swaps "
+            "not resolved: no random draw gave a difference as great as "
+            f"{_size(abs(value), reading)}, but with so many comparisons more draws "
             f"would be needed ({_p(judged)})"
         )
     else:

@@ -7,13 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evalkit.inference.intervals import Integers, Interval, without_interval
-from evalkit.scoring.grouping import WHOLE
+from evalkit.statistics.clusters import Integers
+from evalkit.statistics.intervals import without_interval
+from evalkit_analysis_compare.paired_tests import Intervals, Significance
 from evalkit_analysis_compare.pairing import PairedRuns
-from evalkit_analysis_compare.randomised_tests import Significance
-
-Intervals = Callable[[float], Interval]
-"""Gives the interval of a probability, whatever it is."""
 
 EQUIVALENCE_LEVEL = 2.0
 """Tails of the interval for equivalence are this many times as wide: two one-sided
@@ -37,7 +34,6 @@ class Difference(NamedTuple):
     """The smallest true difference that the test would find, by level; None where it
     is not known, or there is none."""
     tested: Significance | None = None
-    p_mid: float | None = None
     wins: int | None = None
     losses: int | None = None
     ties: int | None = None
@@ -55,17 +51,6 @@ class Difference(NamedTuple):
         if self.value_a is None or self.value_b is None:
             return None
         return self.value_a - self.value_b
-
-
-class Levels(NamedTuple):
-    """Levels that the tests of a comparison must decide at."""
-
-    whole: float
-    tags: float
-
-    def of(self, group: int) -> float:
-        """Return the level of a group."""
-        return self.whole if group == WHOLE else self.tags
 
 
 def without_difference(

@@ -1,28 +1,32 @@
 """Draws and swaps the counts of two models' labels together.
 
 For metrics that are computed from counts of gold and predicted labels, such as
-macro-F1, examples with the same three labels (gold, first's, second's) are alike.
+macro-F1, examples with the same three labels (gold, first's, second's) are alike. All
+that is drawn is seeded by these counts in an order that does not depend on which run is
+the first, so that `compare a b` and `compare b a` say the same.
 """
 
 from __future__ import annotations
 
-import math
-from functools import cached_property
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from evalkit.base.columns import all_named, named
-from evalkit.inference.intervals import Floats, Integers
-from evalkit.inference.seeds import generator
-from evalkit_analysis_compare.paired_sums import MOST_STATES, SumPair
+from evalkit.base.columns import named
+from evalkit.statistics.clusters import Floats, Integers
+from evalkit_analysis_compare.paired_sums import SumPair
+from evalkit_analysis_compare.paired_tests import seeded_by
+
+SWAPS = 1_999
+"""Random swaps of a test."""
+
+_BLOCK = 500
+"""Swaps that are held at a time."""
 
 _MOST_COUNTS = 4_000_000
 """Counts of labels that are computed at a time."""
-
-_SWAP_BLOCK = 1_000
-"""Swaps that one generator gives."""
 
 
 class Labels(NamedTuple):
@@ -34,157 +38,125 @@ class Labels(NamedTuple):
 
 
 class JointCounts:
-    """Counts of (gold label, first's label, second's label) of one group."""
+    """Counts of (gold label, first's label, second's label) of one group.
+
+    Args:
+        statistics: The label pairs of either model.
+        labels: Names of their columns.
+        known: All labels that a prediction may be of, sorted.
+        seed: The user's seed.
+    """
 
     def __init__(
-        self,
-        statistics: SumPair,
-        labels: Labels,
-        known: pl.Series,
-        seed_parts: tuple[int, str],
+        self, statistics: SumPair, labels: Labels, known: pl.Series, seed: int
     ) -> None:
-        self._labels = labels
-        self._seed_parts = seed_parts
-        gold, predicted = labels.gold, labels.predicted
+        self._labels, self._known, self._seed = labels, known, seed
+        gold, predicted, _ = labels
         first, second = statistics
         joint = first.select("example", gold=named(gold), a=named(predicted)).join(
             second.select("example", b=named(predicted)), on="example"
         )
-        self._cells = joint.group_by("gold", "a", "b").len("n").sort("gold", "a", "b")
-        self._golds = self._cells["gold"].unique().sort()
-        self._answers = known
-
-    def draw(self, replicates: int) -> SumPair:
-        """Draw as many examples again from the smoothed shares of the cells.
-
-        Of K labels, each cell of a gold label and two predicted ones gets 1/K³ (so
-        each model's cell of gold and predicted label 1/K²). Without it a rare class
-        that no model misses would not be missed in any replicate.
-        """
-        random = self._random("draws")
-        counts = self._cells["n"].to_numpy().astype(np.float64)
-        n = int(counts.sum())
-        extra_mass = len(self._golds) / max(1, len(self._answers))
-        # a draw of the few that smoothing adds is one of any cell with equal chance
-        added = random.binomial(n, extra_mass / (n + extra_mass), size=replicates)
-        draws = random.multinomial(n - added, counts / n)
-        replicate = np.repeat(np.arange(replicates), added)
-        total = len(replicate)
-        gold = random.integers(0, len(self._golds), total)
-        a, b = random.integers(0, max(1, len(self._answers)), (2, total))
-        extra = pl.DataFrame(
-            {
-                "replicate": replicate,
-                "gold": self._golds.gather(gold),
-                "a": self._answers.gather(a),
-                "b": self._answers.gather(b),
-                "n": np.ones(total),
-            }
-        )
-        return self._sides(pl.concat([self._long(draws, self._cells), extra]))
-
-    @cached_property
-    def _swappable(self) -> pl.DataFrame:
-        """How many examples with each two different labels there are."""
-        a, b = pl.col("a"), pl.col("b")
-        # no label at all comes last
-        turned = a.is_null() | (a > b).fill_null(value=False)
-        return (
-            self._cells.filter(a.ne_missing(b))
-            .with_columns(
-                a=pl.when(turned).then(b).otherwise(a),
-                b=pl.when(turned).then(a).otherwise(b),
-            )
-            .group_by("gold", "a", "b")
-            .agg(pl.col("n").sum().cast(pl.Int64))
-            .sort("gold", "a", "b")
-        )
-
-    @property
-    def effective_differing(self) -> float:
-        """The same number as `differing`, as examples are all of one size."""
-        return float(self.differing)
+        cells = joint.group_by("gold", "a", "b").len("n").sort("gold", "a", "b")
+        other = cells.select("gold", a="b", b="a", n="n").sort("gold", "a", "b")
+        self._is_turned = repr(other.rows()) < repr(cells.rows())
+        self._cells = other if self._is_turned else cells
 
     @property
     def differing(self) -> int:
         """The number of examples that the models label differently."""
-        return int(self._swappable["n"].sum())
+        return int(self._cells.filter(pl.col("a").ne_missing(pl.col("b")))["n"].sum())
 
-    def all_swaps(self) -> tuple[SumPair, Floats] | None:
-        """Swap in every way, with the share of each; None where there are too many.
+    def draw(self, replicates: int) -> SumPair:
+        """Draw as many examples again from the smoothed shares of the cells.
 
-        Of the examples with one gold label and two labels of the models, only how many
-        have the one label from the first model counts, which is binomial.
+        Of K labels, each cell of a gold label and two predicted ones gets 1/K³, so that
+        each model's cell of gold and predicted label gets 1/K².
         """
-        cells = self._swappable
-        totals = cells["n"].to_list()
-        ways_of = [total + 1 for total in totals]
-        if math.prod(ways_of) > MOST_STATES:
-            return None
-        states = np.indices(ways_of).reshape(len(totals), math.prod(ways_of)).T
-        shares = np.ones(len(states))
-        for place, total in enumerate(totals):
-            ways = [math.comb(total, count) / 2**total for count in range(total + 1)]
-            shares = shares * np.array(ways)[states[:, place]]
-        same = self._cells.filter(pl.col("a").eq_missing(pl.col("b")))
-        kept = np.broadcast_to(same["n"].to_numpy(), (len(shares), same.height))
-        rest = np.array(totals, dtype=np.int64) - states
-        both = pl.concat([part.select("gold", "a", "b") for part in (same, cells)])
-        straight = np.concatenate([kept, states], axis=1)
-        turned = np.concatenate([np.zeros_like(kept), rest], axis=1)
-        return self._exchanged(both, straight, turned), shares
+        random = self._random("draws")
+        counts = self._cells["n"].to_numpy().astype(np.float64)
+        total, golds = int(counts.sum()), self._cells["gold"].unique().sort()
+        extra = len(golds) / max(1, len(self._known))
+        # a draw of the few that smoothing adds is one of any cell with equal chance
+        added = random.binomial(total, extra / (total + extra), size=replicates)
+        drawn = random.multinomial(total - added, counts / total)
+        number = int(added.sum())
+        gold = random.integers(0, len(golds), number)
+        a, b = random.integers(0, max(1, len(self._known)), (2, number))
+        more = pl.DataFrame(
+            {
+                "gold": golds.gather(gold),
+                "a": self._known.gather(a),
+                "b": self._known.gather(b),
+            }
+        )
+        names = ["gold", "a", "b"]
+        unique = more.unique().join(self._cells, on=names, how="anti", nulls_equal=True)
+        cells = pl.concat([self._cells.select(names), unique.sort(names)])
+        numbered = cells.with_row_index("place")
+        place = more.join(
+            numbered, on=names, how="left", nulls_equal=True, maintain_order="left"
+        )["place"]
+        every = np.zeros((replicates, cells.height), dtype=np.int64)
+        every[:, : len(counts)] = drawn
+        replicate = np.repeat(np.arange(replicates), added)
+        np.add.at(every, (replicate, place.to_numpy()), 1)
+        return self._sides(cells, every, np.zeros_like(every))
 
-    def swap(self, start: int, replicates: int) -> SumPair:
-        """Swap the labels of about every other example between the models."""
-        counts = self._cells["n"].to_numpy()
-        end = start + replicates
-        blocks = range(start // _SWAP_BLOCK, -(-end // _SWAP_BLOCK))
-        drawn = np.concatenate([self._swap_block(number) for number in blocks])
-        before = start - blocks[0] * _SWAP_BLOCK
-        swapped = drawn[before : before + replicates]
-        return self._exchanged(self._cells, counts - swapped, swapped)
+    def swaps(self) -> Iterator[tuple[int, SumPair]]:
+        """Swap the labels of about every other example between the models.
 
-    def _exchanged(
+        Yields:
+            How many swaps, and the sums after each; `SWAPS` together.
+        """
+        counts, random = self._cells["n"].to_numpy(), self._random("swaps")
+        for start in range(0, SWAPS, _BLOCK):
+            size = min(_BLOCK, SWAPS - start)
+            swapped = random.binomial(counts, 0.5, size=(size, len(counts)))
+            yield size, self._sides(self._cells, counts - swapped, swapped)
+
+    def _random(self, purpose: str) -> np.random.Generator:
+        content = f"{purpose}{self._cells.rows()!r}{self._known.to_list()!r}"
+        return seeded_by(content.encode("utf-8", "surrogatepass"), self._seed)
+
+    def _sides(
         self, cells: pl.DataFrame, straight: Integers, turned: Integers
     ) -> SumPair:
-        """Count labels where examples of each cell keep or exchange them, by swap."""
-        gold, predicted, counts = self._labels
+        """Count labels where examples of each cell keep or exchange them."""
         names = pl.concat([cells.select("gold", label=model) for model in ("a", "b")])
         tables = names.unique().sort("gold", "label").with_row_index("place")
-        into = np.zeros((2, cells.height, tables.height))
-        for number, model in enumerate(("a", "b")):
-            places = cells.select("gold", label=model).join(
+        places = [
+            cells.select("gold", label=model)
+            .join(
                 tables,
                 on=["gold", "label"],
                 how="left",
                 nulls_equal=True,
                 maintain_order="left",
             )["place"]
-            into[number, np.arange(cells.height), places.to_numpy()] = 1.0
+            .to_numpy()
+            for model in ("a", "b")
+        ]
+        one, other = (
+            self._frame(tables, straight, turned, own, others)
+            for own, others in (places, places[::-1])
+        )
+        return (other, one) if self._is_turned else (one, other)
+
+    def _frame(
+        self,
+        tables: pl.DataFrame,
+        straight: Integers,
+        turned: Integers,
+        own: Integers,
+        others: Integers,
+    ) -> pl.DataFrame:
+        """Return one model's counts of each replicate."""
+        gold, predicted, counts = self._labels
         keys = tables.select(
             pl.col("gold").alias(gold), pl.col("label").alias(predicted)
         )
-        first, second = (
-            self._counted(straight, turned, one, other, keys, counts)
-            for one, other in ((into[0], into[1]), (into[1], into[0]))
-        )
-        return first, second
-
-    def _counted(
-        self,
-        straight: Integers,
-        turned: Integers,
-        own: Floats,
-        others: Floats,
-        keys: pl.DataFrame,
-        counts: str,
-    ) -> pl.DataFrame:
-        """Return one model's counts of each swap."""
-        step = max(1, _MOST_COUNTS // max(1, len(keys)))
         parts = []
-        for start in range(0, len(straight), step):
-            some = slice(start, start + step)
-            found = straight[some] @ own + turned[some] @ others
+        for start, found in self._counted(straight, turned, own, others, tables.height):
             replicate, place = np.nonzero(found)
             parts.append(
                 pl.DataFrame({"replicate": replicate + start})
@@ -196,34 +168,19 @@ class JointCounts:
             )
         return pl.concat(parts)
 
-    def _swap_block(self, number: int) -> Integers:
-        counts = self._cells["n"].to_numpy()
-        random = self._random("swaps", *([str(number)] if number else []))
-        return random.binomial(counts, 0.5, size=(_SWAP_BLOCK, len(counts)))
-
-    def _random(self, purpose: str, *block: str) -> np.random.Generator:
-        seed, *parts = self._seed_parts
-        return generator(seed, "comparison", purpose, *parts, *block)
-
-    def _long(self, draws: Integers, cells: pl.DataFrame) -> pl.DataFrame:
-        replicate, cell = np.nonzero(draws)
-        counted = pl.Series("n", draws[replicate, cell].astype(np.float64))
-        return (
-            pl.DataFrame({"replicate": replicate})
-            .hstack(cells.select("gold", "a", "b")[cell])
-            .with_columns(counted)
-        )
-
-    def _sides(self, drawn: pl.DataFrame) -> SumPair:
-        gold, predicted, counts = self._labels
-        first, second = (
-            drawn.group_by("replicate", pl.col("gold").alias(gold), predicted_by)
-            .agg(pl.col("n").sum().alias(counts))
-            .sort(all_named(["replicate", gold, predicted]))
-            .with_columns(replication=pl.lit(0, dtype=pl.Int64))
-            for predicted_by in (
-                pl.col("a").alias(predicted),
-                pl.col("b").alias(predicted),
-            )
-        )
-        return first, second
+    def _counted(
+        self,
+        straight: Integers,
+        turned: Integers,
+        own: Integers,
+        others: Integers,
+        width: int,
+    ) -> Iterator[tuple[int, Floats]]:
+        into = np.zeros((2, straight.shape[1], width))
+        cells = np.arange(straight.shape[1])
+        into[0, cells, own] = 1.0
+        into[1, cells, others] = 1.0
+        step = max(1, _MOST_COUNTS // max(1, width))
+        for start in range(0, len(straight), step):
+            some = slice(start, start + step)
+            yield start, straight[some] @ into[0] + turned[some] @ into[1]

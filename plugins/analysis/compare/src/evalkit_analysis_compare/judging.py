@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from evalkit.inference.intervals import Interval, without_interval
-from evalkit.inference.multiplicity import bonferroni
 from evalkit.runs.score_columns import plain_number
+from evalkit.statistics.intervals import Interval, without_interval
 from evalkit_analysis_compare.conclusions import Judged, Reading, conclude
 from evalkit_analysis_compare.differences import Difference, narrower
 from evalkit_analysis_compare.pairs import ComparedPair
@@ -80,14 +79,15 @@ def _row(
         ties=found.ties,
         p_value=None if tested is None else tested.p_value,
         p_method="none" if tested is None else tested.method,
-        p_mid=found.p_mid,
         p_adjusted=judged.p_value if is_adjusted else None,
         smallest_detectable=judged.detectable,
         equivalent=judged.equivalent,
         unit=score.unit,
         scale=score.scale,
         higher_is_better=score.higher_is_better,
-        conclusion=conclude(member.compared.names, found, judged, reading),
+        conclusion="; ".join(
+            (conclude(member.compared.names, found, judged, reading), *plain.flags)
+        ),
         reason=found.reason or plain.reason,
         ci_low_adjusted=plain_number(judged.interval.low) if is_adjusted else None,
         ci_high_adjusted=plain_number(judged.interval.high) if is_adjusted else None,
@@ -127,13 +127,13 @@ def judge(
         different=p_value is not None and p_value < alpha and has_no_zero,
         equivalent=None if margin is None else _is_within(narrow, margin),
         detectable=found.detects(alpha / size),
-        reachable=tested is None or bonferroni(tested.least, size) < alpha,
+        reachable=tested is None or min(1.0, size * tested.least) < alpha,
         size=size,
     )
 
 
 def _adjusted(found: Difference, size: int) -> float | None:
-    return None if found.tested is None else bonferroni(found.tested.p_value, size)
+    return None if found.tested is None else min(1.0, size * found.tested.p_value)
 
 
 def _interval_of(found: Difference, size: int, confidence: float) -> Interval:

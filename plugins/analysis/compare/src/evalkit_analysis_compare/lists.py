@@ -7,11 +7,8 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evalkit.errors import MetricError
-from evalkit.inference.intervals import Floats, Integers
-from evalkit.inference.resampling import unit_weights
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.lists import (
     LIST_REPLICATES,
@@ -21,14 +18,11 @@ from evalkit.scoring.lists import (
     list_columns,
 )
 from evalkit.scoring.metric import why_not
-from evalkit_analysis_compare.differences import Difference, Levels, without_difference
-from evalkit_analysis_compare.replicates import (
-    Replicates,
-    most_apart,
-    replicated_difference,
-)
-from evalkit_analysis_compare.sign_flips import swaps
-from evalkit_analysis_compare.swap_tests import RandomSwaps
+from evalkit.statistics.clusters import Floats, Integers
+from evalkit.statistics.intervals import N_IS_1, ONE_CLUSTER
+from evalkit.statistics.resampling import unit_weights
+from evalkit_analysis_compare.differences import Difference, without_difference
+from evalkit_analysis_compare.replicates import Replicates, replicated_difference
 from evalkit_analysis_compare.tables import PairedTables, Side
 
 Answered = dict[int, list[tuple[int, Row]]]
@@ -38,9 +32,7 @@ Score = Callable[[list[Row]], tuple[float | None, str | None]]
 """Scores rows; gives the value, and why it is None."""
 
 
-def compare_lists(
-    metric: BoundMetric, tables: PairedTables, levels: Levels
-) -> list[Difference]:
+def compare_lists(metric: BoundMetric, tables: PairedTables) -> list[Difference]:
     """Compare two models by a function of lists, for every group."""
     for side in tables.sides:
         reason = why_not(metric, side.table)
@@ -48,7 +40,7 @@ def compare_lists(
             raise MetricError(reason)
     answers = [_answers(metric, side) for side in tables.sides]
     return [
-        _compare(metric, (answers[0], answers[1]), tables, group, levels.of(group))
+        _compare(metric, (answers[0], answers[1]), tables, group)
         for group in range(len(tables.examples))
     ]
 
@@ -71,7 +63,6 @@ def _compare(
     answers: tuple[Answered, Answered],
     tables: PairedTables,
     group: int,
-    level: float,
 ) -> Difference:
     examples, left_out = tables.examples[group], tables.left_out[group]
     n, clusters = len(examples), tables.n_clusters(group)
@@ -89,69 +80,49 @@ def _compare(
     if first is None or second is None:
         why = values[0][1] or values[1][1] or ""
         return without_difference(why, n, left_out, clusters)
-    draws, swaps = _replicates(score, answers, tables, examples)
     method = "paired-bootstrap" + ("" if clusters is None else "-clustered")
-    units = tables.effective_units(group)
     replicates = Replicates(
-        *(draws, method, units, units, most_apart(metric)),
+        _draws(score, answers, tables, examples),
+        method,
+        tables.effective_units(group),
         is_uneven=tables.is_uneven(group),
     )
-    tested = swaps if isinstance(swaps, str) else swaps.test("", first - second, level)
     return replicated_difference(
-        (first, second), (n, left_out, clusters), replicates, tested
+        (first, second), (n, left_out, clusters), replicates, replicates.test()
     )
 
 
-def _replicates(
+def _draws(
     score: Score,
     answers: tuple[Answered, Answered],
     tables: PairedTables,
     examples: Integers,
-) -> tuple[Floats | str, RandomSwaps | str]:
+) -> Floats | str:
     if len(examples) > MOST_LIST_EXAMPLES:
-        many = (
+        return (
             f"a function of lists is not resampled beyond {MOST_LIST_EXAMPLES} examples"
         )
-        return many, many
     pair = tables.pair
     units, membership = np.unique(pair.units.codes[examples], return_inverse=True)
     if len(units) < 2:
-        one = "n is 1" if pair.clusters is None else "all examples are in one cluster"
-        return one, one
+        return N_IS_1 if pair.clusters is None else ONE_CLUSTER
     keys = pair.units.keys[units]
     weights = unit_weights(keys, 0, LIST_REPLICATES, LIST_REPLICATES)
     draws = np.full(LIST_REPLICATES, np.nan)
     for replicate in range(LIST_REPLICATES):
         drawn = examples.repeat(weights[membership, replicate])
-        draws[replicate] = _paired_difference(score, answers, drawn, None)
-    if not tables.swappable:
-        return draws, "the runs do not have the same replications"
-
-    def make(first: int, count: int) -> dict[str, Floats]:
-        tosses = swaps(keys, first, count)[membership]
-        found = [
-            _paired_difference(score, answers, examples, tosses[:, number])
-            for number in range(count)
-        ]
-        return {"": np.array(found)}
-
-    return draws, RandomSwaps(make, LIST_REPLICATES, len(units))
+        draws[replicate] = _paired_difference(score, answers, drawn)
+    return draws
 
 
 def _paired_difference(
-    score: Score,
-    answers: tuple[Answered, Answered],
-    examples: Integers,
-    swapped: NDArray[np.uint8] | None,
+    score: Score, answers: tuple[Answered, Answered], examples: Integers
 ) -> float:
     """Return the difference on some examples; NaN where it is undefined."""
-    turned = np.zeros(len(examples), np.uint8) if swapped is None else swapped
     both = []
-    for side in (0, 1):
-        pairs = zip(examples, turned, strict=True)
-        chosen = [answers[side ^ int(turn)][int(example)] for example, turn in pairs]
+    for side in answers:
         try:
-            value, _ = _value(score, chosen, 1)
+            value, _ = _value(score, [side[int(example)] for example in examples], 1)
         except MetricError:
             # undefined for what was drawn, such as a single class, not for the group
             return float("nan")

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 
-from evalkit.inference.intervals import N_IS_1, Interval, without_interval
-from evalkit.inference.student_t import normal_quantile
+from evalkit.statistics.intervals import N_IS_1, Interval, without_interval
+from evalkit.statistics.student_t import normal_quantile
 
 
 def tango_interval(

@@ -1,8 +1,4 @@
-"""Draws and swaps the statistics of two models' units together.
-
-A replicate draws the same units for both models, or swaps which of the two a unit's
-statistics belong to; then the sums of every replicate are finalised.
-"""
+"""Draws the statistics of two models' units together, for the paired bootstrap."""
 
 from __future__ import annotations
 
@@ -13,10 +9,9 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.columns import all_named
-from evalkit.inference.cluster_sizes import describe_sizes
-from evalkit.inference.intervals import Floats, Integers
-from evalkit.inference.resampling import Keys, Units, unit_weights
-from evalkit_analysis_compare.sign_flips import swaps
+from evalkit.scoring.units import Units
+from evalkit.statistics.clusters import Floats, describe_sizes
+from evalkit.statistics.resampling import Keys, unit_weights
 
 MOST_CELLS = 20_000_000
 """Units times sums beyond which a group is not resampled."""
@@ -27,9 +22,6 @@ _MOST_WEIGHTS = 20_000_000
 ROWS = "__rows"
 """Counts rows, to tell a cell of which nothing was drawn from one that sums to 0."""
 
-MOST_STATES = 2_000
-"""Different outcomes of swaps up to which all of them are looked at."""
-
 SUM_REPLICATES = 1_000
 """Replicates of a difference."""
 
@@ -38,7 +30,7 @@ SumPair = tuple[pl.DataFrame, pl.DataFrame]
 
 
 class UnitSums:
-    """Statistics of units, drawn or swapped unit by unit.
+    """Statistics of units, drawn unit by unit.
 
     Args:
         statistics: Of either model: `example`, `replication`, keys and numbers, of the
@@ -79,6 +71,11 @@ class UnitSums:
         """How many numbers the statistics of all units are."""
         return len(self.keys) * self._cells.height * len(self._columns)
 
+    @property
+    def effective_units(self) -> float:
+        """Units of one size that would be as unequal as all of them."""
+        return describe_sizes(self._sizes).effective
+
     def draw(self, replicates: int) -> SumPair:
         """Draw the same units for both models (Poisson bootstrap)."""
         first, second = self._both
@@ -96,61 +93,6 @@ class UnitSums:
     def _both(self) -> tuple[Floats, Floats]:
         first, second = (self._spread(part) for part in self._parts)
         return first, second
-
-    @property
-    def differing(self) -> int:
-        """The number of units whose statistics are not the same in both models."""
-        return len(self._unlike)
-
-    @property
-    def effective_differing(self) -> float:
-        """Units of one size that would be as unequal as those that differ."""
-        sizes = self._sizes[self._unlike]
-        return describe_sizes(sizes).effective if len(sizes) else 0.0
-
-    @property
-    def effective_units(self) -> float:
-        """Units of one size that would be as unequal as all of them."""
-        return describe_sizes(self._sizes).effective
-
-    @cached_property
-    def _unlike(self) -> Integers:
-        """The units whose statistics are not the same in both models."""
-        first, second = self._both
-        return np.flatnonzero((first != second).any(axis=1))
-
-    def all_swaps(self) -> tuple[SumPair, Floats] | None:
-        """Swap in every way, with the share of each; None where there are too many."""
-        units = self._unlike
-        if 2 ** len(units) > MOST_STATES:
-            return None
-        ways = np.arange(2 ** len(units))[:, None] >> np.arange(len(units)) & 1
-        first, second = self._both
-        moved = ways.astype(np.float64) @ (second - first)[units]
-        return self._moved(moved), np.full(len(ways), 1 / len(ways))
-
-    def swap(self, start: int, replicates: int) -> SumPair:
-        """Swap the statistics of about every other unit between the models.
-
-        Args:
-            start: Number of the first swap.
-            replicates: How many swaps.
-        """
-        first, second = self._both
-        units = self._unlike
-        further = (second - first)[units]
-        moved = np.zeros((replicates, first.shape[1]))
-        step = max(1, _MOST_WEIGHTS // max(1, len(units)))
-        for begin in range(0, replicates if len(units) else 0, step):
-            count = min(step, replicates - begin)
-            swapped = swaps(self.keys[units], start + begin, count)
-            moved[begin : begin + count] = swapped.T.astype(np.float64) @ further
-        return self._moved(moved)
-
-    def _moved(self, moved: Floats) -> SumPair:
-        """Return the sums of both models after what was moved to the first."""
-        first, second = (sums.sum(axis=0) for sums in self._both)
-        return self._frame(first + moved), self._frame(second - moved)
 
     def _spread(self, part: pl.DataFrame) -> Floats:
         """Return the sums of each unit, of shape (units, cells * columns)."""

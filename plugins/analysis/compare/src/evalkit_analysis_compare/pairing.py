@@ -15,11 +15,11 @@ from evalkit.base.columns import all_named, encode, native, unnamed
 from evalkit.base.violations import shorten
 from evalkit.base.wording import count_of
 from evalkit.errors import AlignmentError
-from evalkit.inference.intervals import Floats, Integers
-from evalkit.inference.resampling import Units
 from evalkit.plugins.attributes import RESERVED_FIELDS
 from evalkit.runs.results import Result
 from evalkit.scoring.grouping import WHOLE, Groups, group_by_tag
+from evalkit.scoring.units import Units
+from evalkit.statistics.clusters import Floats, Integers
 
 _SHOWN = 3
 """Examples that a refusal names."""

@@ -11,18 +11,16 @@ import numpy as np
 from evalkit.base.names import metric_of
 from evalkit.base.wording import count_of
 from evalkit.errors import EvalkitError, MetricError, PluginError, StorageError
-from evalkit.inference.cluster_sizes import describe_sizes
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.results import Result
 from evalkit.runs.stored import bound_component, mixed_clusters
-from evalkit.scoring.evidence import interval_kind
 from evalkit.scoring.grouping import WHOLE
 from evalkit.scoring.measurement import prepared
+from evalkit.statistics.clusters import describe_sizes
 from evalkit_analysis_compare.conclusions import Names
 from evalkit_analysis_compare.differences import (
     Difference,
-    Levels,
     count_as_wrong,
     without_difference,
 )
@@ -104,7 +102,7 @@ class ComparedPair:
         bound = self._metrics.get(self._owner(metric)[0])
         return isinstance(bound, BoundMetric) and bound.whole_only
 
-    def differences(self, metric: str, levels: Levels) -> list[Difference]:
+    def differences(self, metric: str) -> list[Difference]:
         """Compare by one score, for every group."""
         first, second = self.pair.first, self.pair.second
         columns = [score_column(result, metric) for result in (first, second)]
@@ -113,9 +111,7 @@ class ComparedPair:
                 self.pair,
                 self.pair.example_scores(first, columns[0]),
                 self.pair.example_scores(second, columns[1]),
-                levels,
                 first[metric].higher_is_better,
-                shares=self._are_shares(metric),
             )
         for result in (first, second):
             score = result[metric]
@@ -128,38 +124,18 @@ class ComparedPair:
         if isinstance(bound, PluginError):
             return self._none(str(bound))
         try:
-            return self._with_gaps(self._of_sets(name, part, bound, levels))
+            return self._with_gaps(self._of_sets(name, part, bound))
         except (MetricError, StorageError) as error:
             return self._none(str(error))
 
-    def _are_shares(self, metric: str) -> bool:
-        """Tell whether scores lie between 0 and 1, as the metric declares.
-
-        The unit tells it where the metric cannot be loaded, or the data set computes
-        the score.
-        """
-        name, _, part = self._owner(metric)
-        bound = self._metrics.get(name)
-        if bound is None or isinstance(bound, PluginError):
-            return self.pair.first[metric].unit == "%"
-        if part and part not in bound.scores:
-            return self.pair.first[metric].unit == "%"
-        one = bound.score_of(part)
-        bounds = one.bounds
-        if bounds is None:
-            return interval_kind(one) == "wilson"
-        return tuple(bounds) == (0, 1)
-
-    def _of_sets(
-        self, name: str, part: str, metric: BoundMetric, levels: Levels
-    ) -> list[Difference]:
+    def _of_sets(self, name: str, part: str, metric: BoundMetric) -> list[Difference]:
         """Compare by a score that only whole sets have."""
         if not len(self._tables.examples[WHOLE]):
             reason = "no example was scored in both runs"
             left_out = self._tables.left_out
             return [without_difference(reason, 0, count, None) for count in left_out]
         if name not in self._found:
-            self._found[name] = self._resampled(metric, levels)
+            self._found[name] = self._resampled(metric)
         found = self._found[name].get(part)
         return found or self._none("the metric gave no value")
 
@@ -182,16 +158,13 @@ class ComparedPair:
         _, mark, score = metric[len(owner) :].partition("#")
         return owner, mark, score
 
-    def _resampled(
-        self, metric: BoundMetric, levels: Levels
-    ) -> dict[str, list[Difference]]:
+    def _resampled(self, metric: BoundMetric) -> dict[str, list[Difference]]:
         metric = prepared(metric, self._tables.sides[0].table)
         if metric.has("compute"):
             return {
-                each.part: compare_lists(each, self._tables, levels)
-                for each in metric.parts()
+                each.part: compare_lists(each, self._tables) for each in metric.parts()
             }
-        return compare_statistics(metric, self._tables, levels)
+        return compare_statistics(metric, self._tables)
 
     def _none(self, reason: str) -> list[Difference]:
         return [without_difference(reason, 0, 0, None) for _ in self.pair.groups.tags]

@@ -17,10 +17,10 @@ import polars as pl
 
 from evalkit.base.columns import all_named, named
 from evalkit.errors import EvalkitError
-from evalkit.inference.student_t import t_quantile
 from evalkit.runs.finding import as_result
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
+from evalkit.statistics.student_t import t_quantile
 from evalkit_analysis_compare.comparison import compare
 from evalkit_analysis_compare.pairing import pair_runs, refuse_repeated, score_column
 from evalkit_analysis_compare.power import (

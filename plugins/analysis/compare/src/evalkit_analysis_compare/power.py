@@ -15,7 +15,7 @@ import math
 from statistics import NormalDist
 from typing import NamedTuple
 
-from evalkit.inference.student_t import t_quantile
+from evalkit.statistics.student_t import t_quantile
 
 POWER = 0.8
 """Probability of finding a difference."""

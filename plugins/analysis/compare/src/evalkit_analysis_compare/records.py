@@ -46,10 +46,9 @@ class ComparedScore(NamedTuple):
     p_value: float | None
     """Two-sided, of the test that the two are equally good."""
     p_method: str
-    """`mcnemar-exact`, `sign-flips-exact`, `sign-flips`, `sign-flips-normal`,
-    `swaps-exact`, `swaps` or `none`."""
-    p_mid: float | None
-    """McNemar's mid-p-value."""
+    """`mcnemar-mid`, `t`, `t-clustered`, `sign-flips-exact`, `sign-flips`, `swaps`,
+    `delta`, `delta-log` (both also `-clustered`), `delong`, `paired-bootstrap`,
+    `paired-bootstrap-clustered` or `none`."""
     p_adjusted: float | None
     """The p-value times the size of its family (Bonferroni): of a tag, and of the whole
     set where several pairs of models are compared."""
@@ -72,7 +71,7 @@ class ComparedScore(NamedTuple):
     """Of the interval that holds for all of the family at once, beside `p_adjusted`."""
     ci_high_adjusted: float | None = None
     p_at_most: bool | None = None
-    """Whether no random swap was as great, so that the true p-values may be smaller."""
+    """Whether no random draw was as great, so that the true p-values may be smaller."""
     different: bool | None = None
     """Whether a difference was shown, as the conclusion says; False is not `equal`."""
     family_size: int | None = None

@@ -1,99 +1,64 @@
-"""Makes differences of what was drawn and swapped."""
+"""The paired bootstrap: intervals and tests from differences in replicates."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from evalkit.inference.intervals import Floats, Interval, without_interval
-from evalkit.inference.percentiles import LEAST_IN_TAIL, percentile_interval
-from evalkit.inference.student_t import normal_quantile, t_quantile
-from evalkit.plugins.bound import BoundMetric
+from evalkit.statistics.clusters import Floats
+from evalkit.statistics.intervals import Interval, without_interval
+from evalkit.statistics.resampling import LEAST_IN_TAIL, percentile_interval
+from evalkit.statistics.student_t import normal_quantile
 from evalkit_analysis_compare.differences import Difference
+from evalkit_analysis_compare.paired_tests import Significance
 from evalkit_analysis_compare.power import detectable_difference, error_of_equal_models
-from evalkit_analysis_compare.randomised_tests import Significance
-
-_FEWEST_DEGREES = 2
-"""Degrees of freedom where no unit differs, or one: chosen by simulation."""
 
 _FIRST_CONFIDENCE = 0.9
 """Confidence of the interval that the standard error is taken from."""
 
 
 class Replicates(NamedTuple):
-    """Differences in replicates of a group."""
+    """Differences in replicates in which both models get the same units."""
 
     draws: Floats | str
     """NaN where it is undefined; or why there are none."""
     method: str
-    """Name of the way they were drawn."""
     units: float
     """Independent units: examples, or as many clusters of one size as would be as
     unequal (Kish 1965)."""
-    differing: float
-    """Units of which the models do not have the same answers, as far as is known;
-    counted in the same way."""
-    most: float = math.inf
-    """How far apart two values of the metric can be at most."""
-    value: float = 0.0
-    """The observed difference."""
-    reach: Callable[[float], tuple[float, float]] | None = None
-    """How far below and above the difference its interval must reach, by confidence."""
     is_uneven: bool = False
     """Whether a few clusters have so many of the examples that no formula tells which
     difference would be found."""
 
     def interval(self, confidence: float) -> Interval:
-        """Return the interval of a probability.
+        """Return the percentiles of the replicates.
 
-        The percentiles are moved away from the median, by the ratio of Student's
-        quantile, with as many degrees of freedom as units differ, to the normal one.
-        They are as narrow as if the spread were known, and few units that differ, or
-        one large one among small ones, tell little of it. From where less than 5
-        replicates lie beyond a percentile, the last that they carry is moved.
+        Replicates carry no percentile with fewer than 5 of them beyond it, as levels
+        that are adjusted for many comparisons ask for. Then the last that they carry
+        is moved away from the median by the ratio of the normal quantiles.
         """
-        draws = self.draws
-        if isinstance(draws, str):
-            return without_interval(draws)
-        carried = confidence
-        if self.units > 1:
-            carried = min(confidence, 1 - 2 * LEAST_IN_TAIL / max(1, len(draws)))
-        found = percentile_interval(draws, len(draws), carried, self.method)
-        if self.units <= 1:
+        if isinstance(self.draws, str):
+            return without_interval(self.draws)
+        carried = min(confidence, 1 - 2 * LEAST_IN_TAIL / max(1, len(self.draws)))
+        found = percentile_interval(self.draws, carried, self.method)
+        if found.low is None or found.high is None or carried == confidence:
             return found
-        if found.low is None or found.high is None:
-            return self._of_same_outputs(found, confidence)
-        middle = float(np.nanmedian(draws))
-        degrees = max(_FEWEST_DEGREES, min(self.differing, self.units - 1))
-        growth = t_quantile(confidence, degrees) / normal_quantile(carried)
-        if self.method.endswith("-clustered"):
-            # replicates have the variance of a sample divided by the number of units
-            growth *= math.sqrt(self.units / (self.units - 1))
+        middle = float(np.nanmedian(self.draws))
+        growth = normal_quantile(confidence) / normal_quantile(carried)
         low = middle + growth * (found.low - middle)
-        high = middle + growth * (found.high - middle)
-        if self.reach is not None:
-            below, above = self.reach(confidence)
-            low, high = min(low, self.value - below), max(high, self.value + above)
-        return found._replace(low=max(-self.most, low), high=min(self.most, high))
+        return found._replace(low=low, high=middle + growth * (found.high - middle))
 
-    def _of_same_outputs(self, found: Interval, confidence: float) -> Interval:
-        """Return the interval of no difference in any replicate by its reach alone."""
-        if self.reach is None or isinstance(self.draws, str) or np.any(self.draws):
-            return found
-        below, above = self.reach(confidence)
-        if not math.isfinite(below + above):
-            return found
-        low, high = max(-self.most, -below), min(self.most, above)
-        return Interval(low, high, None, self.method)
-
-
-def most_apart(metric: BoundMetric) -> float:
-    """Tell how far apart two values of a metric can be."""
-    low, high = metric.bounds or (None, None)
-    return math.inf if low is None or high is None else float(high) - float(low)
+    def test(self) -> Significance | str:
+        """Return the test that the difference is zero, by the share beyond zero."""
+        if isinstance(self.draws, str):
+            return self.draws
+        defined = self.draws[np.isfinite(self.draws)]
+        if len(defined) < len(self.draws) / 2 or not len(defined):
+            return "the score is undefined in most bootstrap replicates"
+        hits = min(int((defined <= 0).sum()), int((defined >= 0).sum()))
+        p_value = min(1.0, 2 * (1 + hits) / (1 + len(defined)))
+        return Significance(p_value, self.method, hits == 0)
 
 
 def replicated_difference(
@@ -102,7 +67,7 @@ def replicated_difference(
     replicates: Replicates,
     tested: Significance | str,
 ) -> Difference:
-    """Make a difference of what was drawn and swapped."""
+    """Make a difference of its replicates and its test."""
     error = replicates.interval(_FIRST_CONFIDENCE).standard_error
     found = None if isinstance(tested, str) else tested
 

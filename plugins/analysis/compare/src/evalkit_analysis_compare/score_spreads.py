@@ -11,9 +11,8 @@ import polars as pl
 
 from evalkit.base.columns import named
 from evalkit.errors import EvalkitError
-from evalkit.inference.cluster_sizes import ClusterSizes, describe_sizes
-from evalkit.inference.intervals import Floats, Integers
 from evalkit.runs.results import Result
+from evalkit.statistics.clusters import ClusterSizes, Floats, Integers, describe_sizes
 from evalkit_analysis_compare.power import Goal, difference_found, units_needed
 
 

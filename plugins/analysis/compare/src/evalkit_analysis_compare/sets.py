@@ -1,88 +1,77 @@
-"""Compares two models by a metric of sums, such as macro-F1."""
+"""Compares two models by a metric of sums, such as macro-F1, WER or AUROC."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from evalkit.base.columns import all_named, named
+from evalkit.base.columns import all_named
 from evalkit.errors import MetricError
-from evalkit.inference.intervals import Floats, Integers
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.calls import call_finalize, merge_by_group, value_columns
+from evalkit.scoring.evidence import interval_kind
 from evalkit.scoring.group_intervals import NO_INTERVAL
 from evalkit.scoring.metric import why_not
 from evalkit.scoring.passes import metric_statistics
-from evalkit_analysis_compare.differences import Difference, Levels, without_difference
-from evalkit_analysis_compare.effective_pairs import share_reach
-from evalkit_analysis_compare.joint_counts import JointCounts, Labels
+from evalkit.statistics.clusters import Floats
+from evalkit_analysis_compare.differences import Difference, without_difference
+from evalkit_analysis_compare.joint_counts import SWAPS, JointCounts, Labels
 from evalkit_analysis_compare.paired_sums import (
     MOST_CELLS,
     SUM_REPLICATES,
     SumPair,
     UnitSums,
 )
-from evalkit_analysis_compare.randomised_tests import Significance
-from evalkit_analysis_compare.replicates import (
-    Replicates,
-    most_apart,
-    replicated_difference,
+from evalkit_analysis_compare.paired_tests import Significance
+from evalkit_analysis_compare.power import detectable_difference
+from evalkit_analysis_compare.replicates import Replicates, replicated_difference
+from evalkit_analysis_compare.smooth_differences import (
+    PairedInfluences,
+    SmoothDifference,
+    compare_rankings,
+    two_classes,
 )
-from evalkit_analysis_compare.swap_tests import AllSwaps, RandomSwaps, Swaps
 from evalkit_analysis_compare.tables import PairedTables, Side
-
-Reach = Callable[[float], tuple[float, float]]
-"""How far below and above a difference its interval must reach, by confidence."""
 
 Parts = Mapping[str, list[Difference]]
 """The difference of each group by number, by name of the score within the metric."""
 
 
 def compare_statistics(
-    metric: BoundMetric, tables: PairedTables, levels: Levels
+    metric: BoundMetric, tables: PairedTables
 ) -> dict[str, list[Difference]]:
-    """Compare two models by every score of a metric, for every group.
-
-    The interval is that of the differences in 1 000 replicates in which both models
-    get the same examples (Koehn 2004); the test swaps examples between the models
-    in all ways, or 1 000 times and on until it is decided (Noreen 1989).
-    """
+    """Compare two models by every score of a metric, for every group."""
     for side in tables.sides:
         reason = why_not(metric, side.table)
         if reason:
             raise MetricError(reason)
     if metric.joins_replications:
         tables = tables.joined()
-    statistics = tuple(_statistics(metric, side) for side in tables.sides)
+    first, second = (_statistics(metric, side) for side in tables.sides)
     values = [
         _values(metric, found, side, tables)
-        for found, side in zip(statistics, tables.sides, strict=True)
+        for found, side in zip((first, second), tables.sides, strict=True)
     ]
     names = sorted({part for found in values for part, _ in found})
     differences: dict[str, list[Difference]] = {name: [] for name in names}
+    compared = _Compared(metric, (first, second), tables)
     for group in range(len(tables.examples)):
-        if metric.whole_only:
-            drawn = _Drawn.none(OF_WHOLE)
-        else:
-            drawn = _Drawn.of(metric, (statistics[0], statistics[1]), tables, group)
-        if metric.interval == "none":
-            drawn.draws = NO_INTERVAL
         for name in names:
-            pair = tuple(found.get((name, group), _ABSENT) for found in values)
-            differences[name].append(
-                _difference(pair[0], pair[1], drawn, name, tables, group, levels)
-            )
+            pair = [found.get((name, group), _ABSENT) for found in values]
+            differences[name].append(compared.difference(name, group, pair))
     return differences
 
 
 OF_WHOLE = "it is of the whole set, and examples have no part in it"
 """Why a difference of such scores is not tested."""
 
-_ABSENT: tuple[float | None, str | None] = (None, "the metric gave no value")
+_Value = tuple[float | None, str | None]
+"""A value, and why it is None."""
+
+_ABSENT: _Value = (None, "the metric gave no value")
 
 
 def _statistics(metric: BoundMetric, side: Side) -> pl.DataFrame:
@@ -128,118 +117,180 @@ def _mean(
     return float(np.mean([value for value, _ in given])), None
 
 
-class _Drawn:
+class _Drawn(NamedTuple):
     """Differences in replicates of one group, by score; or why there are none."""
 
-    def __init__(
-        self,
-        draws: Mapping[str, Floats] | str,
-        swaps: Swaps | str,
-        method: str,
-        differing: float = 0.0,
-        most: float = math.inf,
-        reach: Reach | None = None,
-    ) -> None:
-        self.reach = reach
-        self.differing = differing
-        self.most = most
-        self.draws = draws
-        self.swaps = swaps
-        self.method = method
+    draws: Mapping[str, Floats] | str
+    swaps: Mapping[str, Floats] | None = None
+    """Differences after swaps; None where the replicates are the test."""
+    method: str = "none"
+    differing: int = 0
 
-    @classmethod
-    def of(
-        cls, metric: BoundMetric, statistics: SumPair, tables: PairedTables, group: int
-    ) -> _Drawn:
-        """Draw and swap the examples of a group."""
-        members = pl.DataFrame({"example": tables.examples[group]})
-        parts = [part.join(members, on="example", how="semi") for part in statistics]
-        columns = value_columns(metric, parts[0].drop("example", "replication"))
-        merges = metric.merges
-        if any(merges.get(name, "sum") != "sum" for name in columns):
-            return cls.none("the metric's statistics do not merge by sum")
-        if any(part.is_empty() for part in parts):
-            return cls.none("no example was scored in both runs")
-        source: JointCounts | UnitSums
-        both = (parts[0], parts[1])
-        keys = list(metric.keys)
+    def replicates(self, name: str, tables: PairedTables, group: int) -> Replicates:
+        """Return the replicates of one score."""
+        draws: Floats | str = np.full(SUM_REPLICATES, np.nan)
+        if isinstance(self.draws, str):
+            draws = self.draws
+        elif name in self.draws:
+            draws = self.draws[name]
+        units, is_uneven = tables.effective_units(group), tables.is_uneven(group)
+        return Replicates(draws, self.method, units, is_uneven)
+
+    def test(
+        self, name: str, value: float, replicates: Replicates
+    ) -> Significance | str:
+        """Return the test of one score."""
+        if self.swaps is None:
+            return replicates.test()
+        values = self.swaps.get(name, np.empty(0))
+        defined = np.abs(values[np.isfinite(values)])
+        if len(defined) <= SWAPS / 2:
+            return UNDEFINED
+        hits = int((defined >= abs(value) * (1 - 1e-12)).sum())
+        p_value = (1 + hits) / (1 + len(defined))
+        least = min(1.0, 2.0 ** (1 - self.differing))
+        return Significance(p_value, "swaps", hits == 0, least)
+
+
+UNDEFINED = "the score is undefined in most swaps"
+
+
+class _Compared:
+    """Compares the scores of one metric, group by group."""
+
+    def __init__(
+        self, metric: BoundMetric, statistics: SumPair, tables: PairedTables
+    ) -> None:
+        self._metric, self._statistics, self._tables = metric, statistics, tables
+        is_single = all(side.repeats == 1 for side in tables.sides)
+        self._influences = None
+        if is_single and interval_kind(metric) in ("wilson", "t", "delta", "ratio"):
+            self._influences = PairedInfluences(metric, statistics, tables)
+        self._classes = None
+        if is_single and tables.pair.clusters is None:
+            self._classes = two_classes(metric, statistics)
+        self._drawn: dict[int, _Drawn] = {}
+
+    def difference(self, name: str, group: int, pair: list[_Value]) -> Difference:
+        """Compare one score on one group."""
+        tables = self._tables
+        n, left_out = len(tables.examples[group]), tables.left_out[group]
+        clusters = tables.n_clusters(group)
+        if not n:
+            reason = "no example was scored in both runs"
+            return without_difference(reason, n, left_out, None)
+        (first, why_first), (second, why_second) = pair
+        if first is None or second is None:
+            why = why_first or why_second or ""
+            return without_difference(why, n, left_out, clusters)
+        counts = n, left_out, clusters
+        smooth = None
+        if self._metric.interval != "none" and not self._metric.whole_only:
+            smooth = self._smooth(name, group, (first, second))
+        if isinstance(smooth, SmoothDifference):
+            return _of_smooth((first, second), counts, smooth)
+        drawn = self._draw(group)
+        replicates = drawn.replicates(name, tables, group)
+        tested = drawn.test(name, first - second, replicates)
+        return replicated_difference((first, second), counts, replicates, tested)
+
+    def _smooth(
+        self, name: str, group: int, values: tuple[float, float]
+    ) -> SmoothDifference | str | None:
+        if self._influences is not None:
+            return self._influences.difference(name, group, values)
+        if self._classes is None:
+            return None
+        parts = self._parts(group)
+        return compare_rankings((parts[0], parts[1]), self._classes)
+
+    def _parts(self, group: int) -> list[pl.DataFrame]:
+        members = pl.DataFrame({"example": self._tables.examples[group]})
+        return [
+            part.join(members, on="example", how="semi") for part in self._statistics
+        ]
+
+    def _draw(self, group: int) -> _Drawn:
+        if group not in self._drawn:
+            self._drawn[group] = self._draw_group(group)
+        return self._drawn[group]
+
+    def _draw_group(self, group: int) -> _Drawn:
+        metric, tables = self._metric, self._tables
+        if metric.whole_only:
+            return _Drawn(OF_WHOLE)
+        first, second = self._parts(group)
+        columns = value_columns(metric, first.drop("example", "replication"))
+        if any(metric.merges.get(name, "sum") != "sum" for name in columns):
+            return _Drawn("the metric's statistics do not merge by sum")
+        if first.is_empty() or second.is_empty():
+            return _Drawn("no example was scored in both runs")
+        both, keys = (first, second), list(metric.keys)
         clustered = tables.pair.clusters is not None
         are_labels = metric.counts_labels and all(
             part.schema[key] == pl.String for part in both for key in keys
         )
-        if are_labels and not clustered and _is_count(both, columns):
-            seed = (tables.pair.seed, metric.name)
-            labels = Labels(keys[0], keys[1], columns[0])
-            known = _known_labels(both, keys, tables)
-            source = JointCounts(both, labels, known, seed)
-            method = "paired-multinomial"
-        elif not are_labels and parts[0].drop("position").equals(
-            parts[1].drop("position")
-        ):
-            return cls.none("both runs have the same predictions")
-        else:
-            source = UnitSums(both, keys, columns, tables.pair.units)
-            method = "paired-bootstrap" + ("-clustered" if clustered else "")
-            if source.size > MOST_CELLS:
-                return cls.none("the group is too large to resample")
-            if len(source.keys) < 2:
-                return cls.none(
-                    "all examples are in one cluster" if clustered else "n is 1"
-                )
-        swaps: Swaps | str = "the runs do not have the same replications"
         try:
+            if are_labels and not clustered and _is_count(both, columns):
+                return self._joint(both, Labels(keys[0], keys[1], columns[0]))
+            is_same = first.drop("position").equals(second.drop("position"))
+            if is_same and not are_labels:
+                return _Drawn("both runs have the same predictions")
+            source = UnitSums(both, keys, columns, tables.pair.units)
+            if source.size > MOST_CELLS:
+                return _Drawn("the group is too large to resample")
+            if len(source.keys) < 2:
+                one = "all examples are in one cluster" if clustered else "n is 1"
+                return _Drawn(one)
             drawn = source.draw(SUM_REPLICATES)
             draws = _finalised(metric, drawn, tables, SUM_REPLICATES)
-            if tables.swappable:
-                swaps = _swaps(metric, source, tables)
         except MetricError as error:
-            return cls.none(f"resampling failed: {error}")
-        reach = None
-        if are_labels:
-            reach = label_reach(both, keys, tables.pair.clusters)
-        differing = source.effective_differing
-        return cls(draws, swaps, method, differing, most_apart(metric), reach)
+            return _Drawn(f"resampling failed: {error}")
+        if metric.interval == "none":
+            return _Drawn(NO_INTERVAL)
+        method = "paired-bootstrap" + ("-clustered" if clustered else "")
+        return _Drawn(draws, None, method)
 
-    @classmethod
-    def none(cls, reason: str) -> _Drawn:
-        """Return no replicates, with the reason."""
-        return cls(reason, reason, "none")
+    def _joint(self, both: SumPair, labels: Labels) -> _Drawn:
+        """Draw and swap counts of label pairs of independent examples."""
+        metric, tables = self._metric, self._tables
+        known = _known_labels(both, [labels.gold, labels.predicted], tables)
+        source = JointCounts(both, labels, known, tables.pair.seed)
+        drawn = source.draw(SUM_REPLICATES)
+        draws = _finalised(metric, drawn, tables, SUM_REPLICATES)
+        swaps = None
+        if tables.swappable:
+            blocks = [
+                _finalised(metric, sums, tables, size) for size, sums in source.swaps()
+            ]
+            names = {name for block in blocks for name in block}
+            swaps = {
+                name: np.concatenate([block[name] for block in blocks if name in block])
+                for name in names
+            }
+        return _Drawn(draws, swaps, "paired-multinomial", source.differing)
 
 
-def label_reach(
-    parts: SumPair, keys: Sequence[str], clusters: Integers | None
-) -> Reach:
-    """Return how far the interval of the share of right answers reaches.
+def _of_smooth(
+    values: tuple[float, float],
+    counts: tuple[int, int, int | None],
+    smooth: SmoothDifference,
+) -> Difference:
+    """Make a difference of what formulas say of it."""
+    tested = smooth.tested
 
-    Args:
-        parts: The label pairs of either side, with their `example`.
-        keys: Names of the columns of label and prediction.
-        clusters: The cluster of every example; None for independent examples.
-    """
-    is_right = named(keys[0]).eq_missing(named(keys[1]))
-    first, second = (
-        part.group_by("example").agg(right=is_right.mean()) for part in parts
+    def detects(level: float) -> float | None:
+        if not smooth.error or isinstance(tested, str):
+            return None
+        return detectable_difference(smooth.error, level, smooth.degrees)
+
+    return Difference(
+        *(*values, *counts, smooth.error),
+        intervals=smooth.intervals,
+        detects=detects,
+        tested=None if isinstance(tested, str) else tested,
+        reason=tested if isinstance(tested, str) else None,
     )
-    both = first.join(second, on="example", suffix="_second").sort("example")
-    differences = (both["right"] - both["right_second"]).to_numpy()
-    if clusters is not None:
-        clusters = clusters[both["example"].to_numpy()]
-    return partial(share_reach, differences, clusters)
-
-
-def _swaps(
-    metric: BoundMetric, source: JointCounts | UnitSums, tables: PairedTables
-) -> Swaps:
-    """Swap in every way, or at random where there are too many."""
-    every = source.all_swaps()
-    if every is not None:
-        sums, weights = every
-        return AllSwaps(_finalised(metric, sums, tables, len(weights)), weights)
-
-    def make(first: int, count: int) -> dict[str, Floats]:
-        return _finalised(metric, source.swap(first, count), tables, count)
-
-    return RandomSwaps(make, SUM_REPLICATES, source.differing)
 
 
 def _known_labels(
@@ -297,41 +348,3 @@ def _replicate_values(
         values[part["group"].to_numpy()] = part["value"].fill_null(np.nan).to_numpy()
         found[str(name)] = values.reshape(count, times).mean(axis=1)
     return found
-
-
-def _difference(
-    first: tuple[float | None, str | None],
-    second: tuple[float | None, str | None],
-    drawn: _Drawn,
-    name: str,
-    tables: PairedTables,
-    group: int,
-    levels: Levels,
-) -> Difference:
-    n, left_out = len(tables.examples[group]), tables.left_out[group]
-    clusters = tables.n_clusters(group)
-    if not n:
-        reason = "no example was scored in both runs"
-        return without_difference(reason, n, left_out, None)
-    if first[0] is None or second[0] is None:
-        why = first[1] or second[1] or ""
-        return without_difference(why, n, left_out, clusters)
-    draws = drawn.draws
-    replicates = Replicates(
-        draws if isinstance(draws, str) else draws.get(name, np.empty(0)),
-        drawn.method,
-        tables.effective_units(group),
-        drawn.differing,
-        drawn.most,
-        first[0] - second[0],
-        drawn.reach,
-        tables.is_uneven(group),
-    )
-    tested: Significance | str = (
-        drawn.swaps
-        if isinstance(drawn.swaps, str)
-        else drawn.swaps.test(name, first[0] - second[0], levels.of(group))
-    )
-    return replicated_difference(
-        (first[0], second[0]), (n, left_out, clusters), replicates, tested
-    )

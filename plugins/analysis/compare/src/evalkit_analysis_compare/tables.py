@@ -8,10 +8,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evalkit.inference.cluster_sizes import ClusterSizes, describe_sizes
-from evalkit.inference.intervals import Integers
 from evalkit.runs.tables import stored_scoring_table
 from evalkit.scoring.table import ScoringTable, joined_replications
+from evalkit.statistics.clusters import ClusterSizes, Integers, describe_sizes
 from evalkit_analysis_compare.differences import count_clusters, members_of
 from evalkit_analysis_compare.pairing import PairedRuns
 

@@ -1,10 +1,8 @@
 """Intervals and tests of drops: scores of originals minus those of perturbed examples.
 
 A drop is a difference of two runs on the same units, so its interval and its test are
-those of compared models. The drop of a share of right answers has Tango's interval and
-McNemar's test; that of another mean has Student's and flips the signs of units; that of
-a set-level score draws originals together with their perturbed examples, and swaps
-them.
+those of compared models. The drop of a mean has those of a paired mean; that of a
+set-level score has the paired bootstrap of originals with their perturbed examples.
 
 Drops that are read together in one table are one family: one metric's drops of the
 whole set under all perturbations, those under all families of perturbations, or those
@@ -14,8 +12,7 @@ of all tags under one of these. Within it p-values and intervals are adjusted as
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,65 +22,28 @@ from evalkit.base.columns import all_named
 from evalkit.base.copies import FAMILY
 from evalkit.base.terms import MetricContext
 from evalkit.errors import MetricError
-from evalkit.inference.intervals import Floats, without_interval
-from evalkit.inference.resampling import Units
 from evalkit.plugins.bound import BoundMetric
 from evalkit.runs.score_columns import Score, plain_number
 from evalkit.scoring.calls import call_finalize, value_columns
 from evalkit.scoring.grouping import WHOLE
 from evalkit.scoring.records import GroupScore
-from evalkit_analysis_compare.binomial_tests import mcnemar
-from evalkit_analysis_compare.differences import Difference, Intervals
+from evalkit.scoring.units import Units
+from evalkit.statistics.clusters import Floats
+from evalkit.statistics.intervals import without_interval
+from evalkit_analysis_compare.differences import Difference
 from evalkit_analysis_compare.judging import judge
-from evalkit_analysis_compare.paired_shares import tango_interval
 from evalkit_analysis_compare.paired_sums import (
     MOST_CELLS,
     SUM_REPLICATES,
     SumPair,
     UnitSums,
 )
-from evalkit_analysis_compare.randomised_tests import Significance
-from evalkit_analysis_compare.replicates import Replicates, most_apart
-from evalkit_analysis_compare.sets import Reach, label_reach
-from evalkit_analysis_compare.sign_flips import flip_test
-from evalkit_analysis_compare.spreads import spread_of
-from evalkit_analysis_compare.swap_tests import AllSwaps, RandomSwaps, Swaps
+from evalkit_analysis_compare.paired_tests import Intervals, Significance, compare_mean
+from evalkit_analysis_compare.replicates import Replicates
 from evalkit_analysis_robustness.pairs import Rows
-
-_FLIPS = 1_000
-"""Random flips of a drop's signs that are made in any case."""
-
-_SWAPS = 256
-"""Random swaps of a drop that are made in any case."""
 
 TestedDrops = Sequence[Difference | None]
 """The tests of scores, in their order; None for a score without one."""
-
-
-class DropLevels:
-    """Levels that the tests of drops must decide at.
-
-    Args:
-        confidence: Probability of the intervals; 1 less it is the level of a family.
-        whole: The most drops of the whole set that are read together.
-        tags: The most drops of tags that are read together.
-        fewest: Originals below which a tag is not tested.
-    """
-
-    def __init__(
-        self, confidence: float, whole: int, tags: int, fewest: int = 1
-    ) -> None:
-        self._whole = (1 - confidence) / max(1, whole)
-        self._tags = (1 - confidence) / max(1, tags)
-        self._fewest = fewest
-
-    def of(self, drop: GroupScore) -> float | None:
-        """Return the level of a drop; None if it is not tested."""
-        if drop.value is None:
-            return None
-        if drop.group == WHOLE:
-            return self._whole
-        return self._tags if drop.n >= self._fewest else None
 
 
 def _difference(
@@ -104,11 +64,21 @@ def _difference(
     )
 
 
+def is_tested(drop: GroupScore, fewest: int) -> bool:
+    """Tell whether a drop is tested.
+
+    Args:
+        drop: The drop.
+        fewest: Originals below which a tag is not tested.
+    """
+    return drop.value is not None and (drop.group == WHOLE or drop.n >= fewest)
+
+
 def mean_drops(
     scores: Sequence[GroupScore],
     rows: Rows,
     units: Units,
-    levels: DropLevels,
+    fewest: int,
     confidence: float,
     *,
     shares: bool,
@@ -119,7 +89,7 @@ def mean_drops(
         scores: The drops.
         rows: Original less perturbed of each original.
         units: The unit of each original.
-        levels: Levels that the tests must decide at.
+        fewest: Originals below which a tag is not tested.
         confidence: Probability of the intervals.
         shares: Whether the scores lie between 0 and 1.
     """
@@ -133,26 +103,13 @@ def mean_drops(
             continue
         part = by_group[score.group]
         drops, originals = rows.value[part], rows.original[part]
-        level = levels.of(score)
-        is_binary = shares and not units.clustered
-        if is_binary and bool(np.isin(drops, (-1.0, 0.0, 1.0)).all()):
-            worse, better = int((drops > 0).sum()), int((drops < 0).sum())
-            intervals: Intervals = partial(tango_interval, worse, better, len(drops))
-            least = mcnemar(worse + better, 0).exact
-            test = Significance(
-                mcnemar(worse, better).exact, "mcnemar-exact", least=least
-            )
-        else:
-            clusters = units.codes[originals] if units.clustered else None
-            spread = spread_of(drops, clusters, shares=shares)
-            intervals = spread.intervals
-            test = flip_test(
-                *units.sums_of(originals, drops), level or 0.05, flips=_FLIPS
-            )
-        score = score._replace(interval=intervals(confidence))
+        clusters = units.codes[originals] if units.clustered else None
+        is_binary = shares and bool(np.isin(drops, (-1.0, 0.0, 1.0)).all())
+        mean = compare_mean(drops, clusters, binary=is_binary)
+        score = score._replace(interval=mean.intervals(confidence))
         found.append(score)
-        is_tested = level is not None
-        tested.append(_difference(score, intervals, test) if is_tested else None)
+        difference = _difference(score, mean.intervals, mean.tested)
+        tested.append(difference if is_tested(score, fewest) else None)
     return found, tested
 
 
@@ -189,71 +146,43 @@ class SetDrops:
         ]
 
     def of_group(
-        self, drops: Sequence[GroupScore], levels: DropLevels
+        self, drops: Sequence[GroupScore], fewest: int
     ) -> list[tuple[GroupScore, Difference | None]]:
         """Return the drops of one group with their intervals, and their tests."""
-        reason, source, reach = self._source(drops[0].group)
-        if source is None:
-            nothing = without_interval(reason)
+        source = self._source(drops[0].group)
+        if isinstance(source, str):
+            nothing = without_interval(source)
             return [(drop._replace(interval=nothing), None) for drop in drops]
         method = "paired-bootstrap" + ("-clustered" if self._units.clustered else "")
         try:
             draws = self._finalized(source.draw(SUM_REPLICATES), SUM_REPLICATES)
-            swaps = self._swaps(source)
         except MetricError as error:
             nothing = without_interval(f"resampling failed: {error}")
             return [(drop._replace(interval=nothing), None) for drop in drops]
         found = []
         for drop in drops:
-            assert drop.value is not None
-            replicates = Replicates(
-                draws.get(drop.score, np.empty(0)),
-                method,
-                source.effective_units,
-                source.effective_differing,
-                most_apart(self._metric),
-                drop.value,
-                reach,
-            )
+            values = draws.get(drop.score, np.full(SUM_REPLICATES, np.nan))
+            replicates = Replicates(values, method, source.effective_units)
             drop = drop._replace(interval=replicates.interval(self._confidence))
-            level = levels.of(drop)
             test = None
-            if level is not None and drop.interval.low is not None:
-                assert drop.value is not None
-                tested = swaps.test(drop.score, drop.value, level)
-                test = _difference(drop, replicates.interval, tested)
+            if is_tested(drop, fewest) and drop.interval.low is not None:
+                test = _difference(drop, replicates.interval, replicates.test())
             found.append((drop, test))
         return found
 
-    def _source(self, group: int) -> tuple[str, UnitSums | None, Reach | None]:
+    def _source(self, group: int) -> UnitSums | str:
         """Return the sums of a group's units; or why they are not resampled."""
         parts = [side.get((group,)) for side in self._sides]
         if parts[0] is None or parts[1] is None:
-            return "no example was scored in both runs", None, None
+            return "no example was scored in both runs"
         both, keys = (parts[0], parts[1]), list(self._metric.keys)
-        clustered = self._units.clustered
         source = UnitSums(both, keys, self._columns, self._units)
         if source.size > MOST_CELLS:
-            return "the group is too large to resample", None, None
+            return "the group is too large to resample"
         if len(source.keys) < 2:
-            why = "all examples are in one cluster" if clustered else "n is 1"
-            return why, None, None
-        reach = None
-        if self._metric.counts_labels:
-            clusters = self._units.codes if clustered else None
-            reach = label_reach(both, keys, clusters)
-        return "", source, reach
-
-    def _swaps(self, source: UnitSums) -> Swaps:
-        every = source.all_swaps()
-        if every is not None:
-            sums, weights = every
-            return AllSwaps(self._finalized(sums, len(weights)), weights)
-
-        def make(first: int, count: int) -> Mapping[str, Floats]:
-            return self._finalized(source.swap(first, count), count)
-
-        return RandomSwaps(make, _SWAPS, source.differing)
+            clustered = self._units.clustered
+            return "all examples are in one cluster" if clustered else "n is 1"
+        return source
 
     def _finalized(self, sums: SumPair, count: int) -> dict[str, Floats]:
         """Return the drop in each replicate by score; NaN where it is undefined."""

@@ -17,7 +17,6 @@ from evalkit.base.working_folder import WorkingFolder
 from evalkit.errors import AlignmentError, EvalkitError, PluginError
 from evalkit.examples.copy_columns import join_statements
 from evalkit.examples.files import chosen_data
-from evalkit.inference.intervals import Floats
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.preparation import Predictions, changed_by
@@ -30,6 +29,7 @@ from evalkit.runs.remote import check_place
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score, scores_frame
 from evalkit.runs.withholding import withhold_reasons
+from evalkit.statistics.clusters import Floats
 from evalkit.workflows.announcing import announce, write
 from evalkit.workflows.evaluation_steps import (
     Asked,

@@ -21,7 +21,6 @@ from evalkit.examples.copy_columns import (
     with_texts,
 )
 from evalkit.examples.table import Examples, load_examples
-from evalkit.inference.intervals import Integers
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.predictions.alignment import Alignment, settle
 from evalkit.predictions.changed import ChangedPredictions
@@ -37,6 +36,7 @@ from evalkit.predictions.preparation import (
 from evalkit.predictions.responses import ResponseReader
 from evalkit.predictions.systems import read_system
 from evalkit.reading.given_rows import local_path
+from evalkit.statistics.clusters import Integers
 from evalkit.workflows.evaluation_steps import Asked
 from evalkit_analysis_robustness.sources import FileSource, Source
 

@@ -12,10 +12,10 @@ import polars as pl
 from evalkit.base.violations import shorten
 from evalkit.errors import PluginContractError
 from evalkit.examples.loading import load_rows
-from evalkit.inference.intervals import Floats
 from evalkit.plugins.bound import BoundPerturbation
 from evalkit.predictions.table import prediction_column
 from evalkit.reading.given_rows import local_path
+from evalkit.statistics.clusters import Floats
 from evalkit_analysis_robustness.examples import Originals, Perturbed
 from evalkit_analysis_robustness.pairs import Mask
 from evalkit_analysis_robustness.sources import FileSource

@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.terms import IntervalKind, MetricContext
-from evalkit.inference.intervals import Integers
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.classes import Metric
 from evalkit.plugins.components import Component
@@ -23,6 +22,7 @@ from evalkit.scoring.grouping import Groups
 from evalkit.scoring.metric import score_statistics
 from evalkit.scoring.records import GroupScore, ScoringSettings
 from evalkit.scoring.table import ScoringTable
+from evalkit.statistics.clusters import Integers
 from evalkit_analysis_robustness.pairs import PairGroups, Pairs, Rows
 
 

@@ -15,9 +15,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evalkit.inference.intervals import Floats, Integers
-from evalkit.inference.resampling import Units
 from evalkit.scoring.grouping import group_by_tag
+from evalkit.scoring.units import Units
+from evalkit.statistics.clusters import Floats, Integers
 from evalkit_analysis_robustness.examples import Perturbed
 
 Reduction = Literal["mean", "least", "greatest"]

@@ -9,15 +9,16 @@ import numpy as np
 import polars as pl
 
 from evalkit.errors import MetricError
-from evalkit.inference.intervals import Floats, without_interval
-from evalkit.inference.resampling import Units
 from evalkit.parallel.workers import Workers
 from evalkit.plugins.bound import BoundMetric
 from evalkit.runs.scores import Shown, shown_as
 from evalkit.scoring.evidence import interval_kind
 from evalkit.scoring.grouping import WHOLE, group_by_tag
 from evalkit.scoring.records import GroupScore, ScoringSettings
-from evalkit_analysis_robustness.drops import DropLevels, TestedDrops, mean_drops
+from evalkit.scoring.units import Units
+from evalkit.statistics.clusters import Floats
+from evalkit.statistics.intervals import without_interval
+from evalkit_analysis_robustness.drops import TestedDrops, mean_drops
 from evalkit_analysis_robustness.means import score_rows
 from evalkit_analysis_robustness.pairs import (
     Mask,
@@ -44,19 +45,6 @@ class Paired(NamedTuple):
     split: str
     units: Units
     """The unit of each original."""
-
-    def levels(self, view: View, groups: PairGroups) -> DropLevels:
-        """Return the levels that the tests of a perturbation or family must decide at.
-
-        Args:
-            view: The perturbation or family.
-            groups: The groups of its pairs.
-        """
-        confidence, fewest = self.settings.confidence, self.settings.fewest
-        alike = sum(each.is_family == view.is_family for each in self.views)
-        sizes = np.bincount(groups.group, minlength=len(groups.tags))
-        large = int((sizes[WHOLE + 1 :] >= fewest).sum())
-        return DropLevels(confidence, alike, large, fewest)
 
 
 class ExampleValues(NamedTuple):
@@ -148,7 +136,7 @@ class ExampleQuantities:
         rows = groups.rows_of_originals(self._original)
         yield self._scored("original", groups, rows)
         yield self._scored("perturbed", groups, groups.rows(self._perturbed))
-        yield self._drop(view, groups)
+        yield self._drop(groups)
         if view.invariant and isinstance(self._agreement, str):
             nothing = without_value(self._agreement)
             yield Quantity("agreement", groups.tags, nothing, self._shown)
@@ -186,7 +174,7 @@ class ExampleQuantities:
         scores = score_rows(rows, groups, self._interval, settings, tags)
         return Quantity(computed_on, tags or groups.tags, scores, self._shown)
 
-    def _drop(self, view: View, groups: PairGroups) -> Quantity:
+    def _drop(self, groups: PairGroups) -> Quantity:
         rows = groups.rows(self._before - self._perturbed)
         settings = self._paired.settings
         shown = as_drop(self._shown)
@@ -197,7 +185,7 @@ class ExampleQuantities:
             score_rows(rows, groups, "none", settings),
             rows,
             self._paired.units,
-            self._paired.levels(view, groups),
+            settings.fewest,
             settings.confidence,
             shares=tuple(self._metric.bounds or ()) == (0, 1),
         )

@@ -38,7 +38,6 @@ from itertools import chain
 
 import numpy as np
 
-from evalkit.inference.intervals import Floats
 from evalkit.parallel.workers import Workers
 from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import group_record, shown_as
@@ -46,6 +45,7 @@ from evalkit.scoring.evidence import example_column, interval_kind
 from evalkit.scoring.grouping import WHOLE
 from evalkit.scoring.records import MetricScores
 from evalkit.scoring.unscored import NOTHING_SCORED
+from evalkit.statistics.clusters import Floats
 from evalkit_analysis_robustness.drops import TestedScore, adjust
 from evalkit_analysis_robustness.pairs import PairGroups
 from evalkit_analysis_robustness.perturbations import View

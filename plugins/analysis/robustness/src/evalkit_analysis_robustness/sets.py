@@ -15,8 +15,6 @@ import polars as pl
 
 from evalkit.base.columns import all_named
 from evalkit.errors import MetricError
-from evalkit.inference.intervals import Floats, Integers, without_interval
-from evalkit.inference.resampling import unit_keys
 from evalkit.plugins.bound import BoundMetric
 from evalkit.runs.scores import shown_as
 from evalkit.scoring.calls import value_columns
@@ -26,7 +24,10 @@ from evalkit.scoring.lists import score_lists
 from evalkit.scoring.metric import score_statistics
 from evalkit.scoring.records import GroupScore
 from evalkit.scoring.table import ScoringTable
-from evalkit_analysis_robustness.drops import DropLevels, SetDrops, TestedDrops
+from evalkit.statistics.clusters import Floats, Integers
+from evalkit.statistics.intervals import without_interval
+from evalkit.statistics.resampling import unit_keys
+from evalkit_analysis_robustness.drops import SetDrops, TestedDrops
 from evalkit_analysis_robustness.means import clusters_of, numbered_groups, share_of
 from evalkit_analysis_robustness.pairs import Mask, PairGroups
 from evalkit_analysis_robustness.perturbations import View
@@ -111,9 +112,8 @@ class SetQuantities:
             One quantity after the other; without values if the metric failed.
         """
         shown = shown_as(self._metric)
-        levels = self._paired.levels(view, groups)
         try:
-            before, after, drops, tested = self._scored(groups, levels)
+            before, after, drops, tested = self._scored(groups)
         except MetricError as error:
             for name in ("original", "perturbed", "drop"):
                 nothing = without_value(str(error))
@@ -129,7 +129,7 @@ class SetQuantities:
         return [score for score in scores if score.score in self._parts]
 
     def _scored(
-        self, groups: PairGroups, levels: DropLevels
+        self, groups: PairGroups
     ) -> tuple[list[GroupScore], list[GroupScore], list[GroupScore], TestedDrops]:
         """Score the originals, the perturbed examples, and the drops."""
         originals, perturbed = self._members(groups)
@@ -149,7 +149,7 @@ class SetQuantities:
                 self._scores(matched[1], 1, groups),
             )
         drops = self._chosen(_drops(*compared))
-        return before, after, *self._tested(drops, matched, levels)
+        return before, after, *self._tested(drops, matched)
 
     def _members(self, groups: PairGroups) -> tuple[Members, Members]:
         once, everyone = groups.once, np.arange(len(groups.group))
@@ -279,7 +279,6 @@ class SetQuantities:
         self,
         drops: list[GroupScore],
         matched: tuple[Members, Members],
-        levels: DropLevels,
     ) -> tuple[list[GroupScore], TestedDrops]:
         """Add intervals to drops, and test them."""
         reason = None
@@ -314,7 +313,7 @@ class SetQuantities:
             key=lambda drop: drop.group,
         )
         for _, several in groupby(valued, key=lambda drop: drop.group):
-            for drop, tested in computed.of_group([*several], levels):
+            for drop, tested in computed.of_group([*several], self._settings.fewest):
                 done[drop.group, drop.score] = drop, [tested]
         pairs = [done.get((drop.group, drop.score), (drop, [None])) for drop in drops]
         return [drop for drop, _ in pairs], [tested[0] for _, tested in pairs]

@@ -10,13 +10,13 @@ import polars as pl
 
 from evalkit.base.columns import encode
 from evalkit.errors import MetricError
-from evalkit.inference.intervals import Floats
 from evalkit.parallel.workers import Workers
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.evidence import example_column
 from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.records import MetricScores
 from evalkit.scoring.table import ScoringTable
+from evalkit.statistics.clusters import Floats
 from evalkit_analysis_robustness.pairs import Mask, Pairs
 
 ByMetric = Mapping[str, MetricScores]

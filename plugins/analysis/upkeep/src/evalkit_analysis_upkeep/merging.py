@@ -15,7 +15,6 @@ from evalkit.base.names import is_component_name, metric_of
 from evalkit.base.progress import Progress
 from evalkit.base.violations import few, shorten
 from evalkit.errors import AlignmentError, EvalkitError, MetricError
-from evalkit.inference.intervals import INTERVAL_RULES
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.provenance import environment, rows_hash
 from evalkit.plugins.registry import Registry
@@ -50,6 +49,7 @@ from evalkit.scoring.baselines import compute_baselines
 from evalkit.scoring.measurement import measure
 from evalkit.scoring.records import notices_of
 from evalkit.scoring.unscored import NOTHING_SCORED
+from evalkit.statistics.intervals import INTERVAL_RULES
 
 SAME = (
     *("task", "split", "labels", "headline_aggregate", "confidence", "seed"),

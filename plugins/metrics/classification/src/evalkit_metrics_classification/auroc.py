@@ -18,8 +18,8 @@ class AUROC(RankingMetric):
     without others, in a group has none and the score is flagged with its name; where
     all answers of a group are of one class it is null. Reads `prob`; a response without
     it is not scored, and a missing prediction that counts is ranked as badly as can be.
-    Range 0 to 1, in %, higher is better, .5 is chance; a bootstrap interval, in large
-    groups DeLong's if there are few different probabilities, else none.
+    Range 0 to 1, in %, higher is better, .5 is chance; Newcombe's interval (2006), of
+    several classes or in clusters a bootstrap.
 
     Source: Hanley and McNeil, The Meaning and Use of the Area under a Receiver
     Operating Characteristic Curve, 1982; scikit-learn's `roc_auc_score` with
@@ -33,6 +33,7 @@ class AUROC(RankingMetric):
         0.75
     """
 
+    interval = "auroc"
     both_classes = False
     lacking = "all answers are of one class, or none is of the class"
 

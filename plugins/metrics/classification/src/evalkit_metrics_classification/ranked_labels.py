@@ -7,7 +7,7 @@ which are sorted once.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -47,7 +47,7 @@ class RankingMetric(Metric):
     higher_is_better = True
     scale = 100.0
     answer_kinds = ("one",)
-    interval = "bootstrap"
+    interval: ClassVar[Literal["bootstrap", "auroc"]] = "bootstrap"
     columns = ("prob",)
     keys = ("label", "is_gold", "probability")
     accepts_no_prediction = True

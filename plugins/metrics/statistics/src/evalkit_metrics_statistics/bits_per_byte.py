@@ -21,7 +21,8 @@ class BitsPerByte(RatioMetric):
     that models with other tokens can be compared. A response without these numbers is
     not scored, and neither is a logarithm above 0 or infinite. Without any byte it is
     0 / 0, and null; so it is where a missing response counts, as nothing is the worst.
-    Range 0 to infinity, lower is better; the delta method's interval.
+    Range 0 to infinity, lower is better; the delta method's interval of the
+    logarithm.
 
     Source: Gao et al., The Pile: An 800GB Dataset of Diverse Text for Language
     Modeling, 2020, section 3.1; lm-evaluation-harness's and HELM's `bits_per_byte`.

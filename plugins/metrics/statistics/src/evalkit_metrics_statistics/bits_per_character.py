@@ -22,7 +22,7 @@ class BitsPerCharacter(RatioMetric):
     without these numbers is not scored, and neither is a logarithm above 0 or infinite.
     Without any character it is 0 / 0, and null; so it is where a missing response
     counts, as nothing is the worst. Range 0 to infinity, lower is better; the delta
-    method's interval.
+    method's interval of the logarithm.
 
     Source: Graves, Generating Sequences With Recurrent Neural Networks, 2013, section
     3.

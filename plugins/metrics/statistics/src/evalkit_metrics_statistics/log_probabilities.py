@@ -25,7 +25,7 @@ class RatioMetric(Metric):
 
     answer_kinds = ("none", "one", "any-of", "all-of", "spans", "ranked", "number")
     higher_is_better = False
-    interval = "delta"
+    interval = "ratio"
     accepts_no_prediction = True
     # an example that was left out has no least or greatest probability
     has_possible_range = False

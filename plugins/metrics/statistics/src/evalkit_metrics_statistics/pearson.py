@@ -17,7 +17,7 @@ class Pearson(PairsMetric):
     predictions, or all answers, are equal it is 0 / 0, and null. An answer or
     prediction that is NaN or infinite is not scored, and the score is null where a
     missing prediction counts. Range -1 to 1, 0 is chance, higher is better; the delta
-    method's interval.
+    method's interval on Fisher's z.
 
     Source: Pearson, Note on Regression and Inheritance in the Case of Two Parents,
     1895; `scipy.stats.pearsonr`.
@@ -29,7 +29,7 @@ class Pearson(PairsMetric):
         0.5
     """
 
-    interval = "delta"
+    interval = "correlation"
     merges = {"prediction": "moments", "target": "moments"}
 
     def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:

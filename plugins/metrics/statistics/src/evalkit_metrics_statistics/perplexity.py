@@ -21,7 +21,7 @@ class Perplexity(RatioMetric):
     response without these numbers is not scored, and neither is a logarithm above 0 or
     infinite. Without any token it is 0 / 0, and null; so it is where a missing response
     counts, as nothing is the worst. Range 1 to infinity, lower is better; the delta
-    method's interval.
+    method's interval of the logarithm.
 
     Source: Jelinek, Mercer, Bahl and Baker, Perplexity: A Measure of the Difficulty of
     Speech Recognition Tasks, 1977; HELM's `perplexity`.

@@ -16,7 +16,7 @@ class CharacterErrorRate(ErrorRate):
     punctuation. Of several acceptable answers the one with the lowest rate counts. A
     missing prediction that counts has all characters of the longest answer deleted.
     Null where the answers have no characters. Range 0 to infinity, in %, lower is
-    better; the delta method's interval.
+    better; the delta method's interval of the logarithm.
 
     Source: Morris, Maier and Green, From WER and RIL to MER and WIL, 2004, for words;
     jiwer's `cer`.

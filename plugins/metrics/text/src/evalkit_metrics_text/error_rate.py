@@ -48,7 +48,7 @@ class ErrorRate(Metric):
     higher_is_better = False
     scale = 100.0
     answer_kinds = ("one", "any-of")
-    interval = "delta"
+    interval = "ratio"
     accepts_no_prediction = True
     # a prediction may be further from the answer than none is
     has_possible_range = False

@@ -18,7 +18,7 @@ class WordErrorRate(ErrorRate):
     punctuation. Of several acceptable answers the one with the lowest rate counts. A
     missing prediction that counts has all words of the longest answer deleted. Null
     where the answers have no words. Range 0 to infinity, in %, lower is better; the
-    delta method's interval.
+    delta method's interval of the logarithm.
 
     Source: Woodard and Nelson, An Information Theoretic Measure of Speech Recognition
     Performance, 1982; jiwer's `wer`.

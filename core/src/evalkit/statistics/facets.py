@@ -1,0 +1,169 @@
+"""Test that the tags of a facet are equal, for per-example scores and disjoint tags.
+
+The statistic is the sum of squares between tags. The p-value is that of a permutation
+test (Pitman 1937; Good 2005), which for zeros and ones is the permutation χ² test; with
+many rows it is that of the F test of a one-way analysis of variance (Fisher 1925).
+Clusters that lie within one tag are permuted as a whole. If clusters hold rows of
+several tags, rows are permuted within their clusters.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from evalkit.statistics.clusters import Floats, Integers
+from evalkit.statistics.student_t import f_tail
+
+PERMUTATIONS = 9_999
+
+MOST_PERMUTED = 10_000
+"""Rows above which the test without clusters is asymptotic."""
+
+_FEWEST_PERMUTATIONS = 999
+
+_MOST_DRAWN = 5_000_000
+"""Rows times permutations of a test; more rows have fewer permutations."""
+
+_BLOCK = 2_000_000
+"""Rows times permutations that are held at a time."""
+
+_SLACK = 1e-12
+
+
+def equal_tags_p(
+    values: Floats,
+    tags: Integers,
+    clusters: Integers | None,
+    random: np.random.Generator,
+) -> float:
+    """Test that the mean scores of disjoint tags are equal.
+
+    Args:
+        values: The score of each example, of shape (n,).
+        tags: The tag of each, numbered from 0, of shape (n,); two or more occur.
+        clusters: The cluster of each, of shape (n,); None for independent examples.
+        random: Where the permutations come from.
+
+    Returns:
+        The p-value: `(1 + hits) / (1 + permutations)`, or that of F.
+    """
+    order = np.lexsort((values, tags, *([] if clusters is None else [clusters])))
+    values, tags = values[order], tags[order]
+    # brought to -1 to 1, so that squares are neither too large nor too small
+    values = values / max(float(np.abs(values).max()), 1e-300)
+    values = values - math.fsum(values) / len(values)
+    if np.ptp(values) <= _SLACK:
+        return 1.0
+    if clusters is not None:
+        return _clustered(values, tags, clusters[order], random)
+    sizes = np.bincount(tags)
+    if len(values) > MOST_PERMUTED:
+        return _anova(values, tags)
+    if len(np.unique(values)) == 2:
+        return _hypergeometric(values, tags, random)
+    return _permuted(np.sort(values), _between(values, tags), sizes, random)
+
+
+def _between(values: Floats, tags: Integers) -> float:
+    """Return the sum of squares between tags of values that add up to 0."""
+    totals, sizes = np.bincount(tags, values), np.bincount(tags)
+    known = sizes > 0
+    return float((totals[known] ** 2 / sizes[known]).sum())
+
+
+def _anova(values: Floats, tags: Integers) -> float:
+    between, n = _between(values, tags), len(values)
+    groups = len(np.unique(tags))
+    within = float((values**2).sum()) - between
+    if within <= _SLACK * between:
+        return 0.0
+    ratio = (between / (groups - 1)) / (within / (n - groups))
+    return f_tail(ratio, groups - 1, n - groups)
+
+
+def _hypergeometric(
+    values: Floats, tags: Integers, random: np.random.Generator
+) -> float:
+    """Permute two different values: how many of the higher each tag gets is drawn."""
+    sizes = np.bincount(tags)
+    low, high = values.min(), values.max()
+    count = int(np.count_nonzero(values == high))
+    permutations = sum(_blocks(10 * len(sizes)))
+    drawn = random.multivariate_hypergeometric(sizes, count, size=permutations)
+    known = sizes > 0
+    totals = sizes * low + drawn * (high - low)
+    between = (totals[:, known] ** 2 / sizes[known]).sum(axis=1)
+    return _p_value(between, _between(values, tags))
+
+
+def _permuted(
+    values: Floats, observed: float, sizes: Integers, random: np.random.Generator
+) -> float:
+    """Permute rows and cut them into parts of the tags' sizes."""
+    sizes = sizes[sizes > 0]
+    starts = np.cumsum(sizes) - sizes
+    parts = []
+    for count in _blocks(len(values)):
+        drawn = random.permuted(np.tile(values, (count, 1)), axis=1)
+        totals = np.add.reduceat(drawn, starts, axis=1)
+        parts.append((totals**2 / sizes).sum(axis=1))
+    return _p_value(np.concatenate(parts), observed)
+
+
+def _clustered(
+    values: Floats, tags: Integers, clusters: Integers, random: np.random.Generator
+) -> float:
+    """Permute clusters of one tag as a whole, or rows within clusters of several."""
+    starts = np.flatnonzero(np.diff(clusters, prepend=clusters[0] - 1))
+    sizes = np.diff(np.append(starts, len(values)))
+    first = tags[starts]
+    is_whole = bool((np.repeat(first, sizes) == tags).all())
+    # sorted by content, so that no name of a cluster matters
+    totals = np.add.reduceat(values, starts)
+    groups = int(tags.max()) + 1
+    parts = []
+    if is_whole:
+        order = np.lexsort((first, sizes, totals))
+        first, sizes, totals = first[order], sizes[order], totals[order]
+        for count in _blocks(len(sizes)):
+            drawn = random.permuted(np.tile(first, (count, 1)), axis=1)
+            parts.append(_between_drawn(drawn, totals, sizes, groups))
+    else:
+        ones = np.ones(len(values))
+        for count in _blocks(len(values)):
+            # within each cluster, the tags in a random order
+            keys = np.repeat(np.arange(len(sizes)), sizes) + random.random(
+                (count, len(values))
+            )
+            drawn = tags[np.argsort(keys, axis=1)]
+            parts.append(_between_drawn(drawn, values, ones, groups))
+    return _p_value(np.concatenate(parts), _between(values, tags))
+
+
+def _between_drawn(
+    drawn: Integers, totals: Floats, sizes: Floats | Integers, groups: int
+) -> Floats:
+    """Return the sum of squares between tags of each permutation."""
+    count = len(drawn)
+    cells = (drawn + groups * np.arange(count)[:, None]).ravel()
+    shape = count, groups
+    length = count * groups
+    sums = np.bincount(cells, np.tile(totals, count), length).reshape(shape)
+    rows = np.bincount(cells, np.tile(sizes, count), length).reshape(shape)
+    between = np.divide(sums**2, rows, out=np.zeros(shape), where=rows > 0)
+    found: Floats = between.sum(axis=1)
+    return found
+
+
+def _blocks(rows: int) -> list[int]:
+    """Return how many permutations are made at a time."""
+    wanted = min(PERMUTATIONS, max(_FEWEST_PERMUTATIONS, _MOST_DRAWN // rows))
+    size = max(1, _BLOCK // rows)
+    return [min(size, wanted - start) for start in range(0, wanted, size)]
+
+
+def _p_value(drawn: Floats, observed: float) -> float:
+    hits = int(np.count_nonzero(drawn >= observed * (1 - _SLACK)))
+    return (1 + hits) / (1 + len(drawn))

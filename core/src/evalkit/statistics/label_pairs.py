@@ -1,0 +1,160 @@
+"""Intervals of scores of label pairs: percentiles of a smoothed multinomial.
+
+Drawing examples again never gives an error that was not seen, so the plain bootstrap of
+macro-F1 with 5 % positives covers .75 to .80 at n = 50. Here a total of one example is
+spread over all pairs of labels before the counts are drawn: each pair of K labels gets
+1/K², as in the prior of Perks (1947).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from evalkit.statistics.clusters import Floats, Integers
+from evalkit.statistics.intervals import Interval
+from evalkit.statistics.resampling import corrected_bounds, percentile_interval
+
+Pair: TypeAlias = tuple[str | None, str | None]
+"""Gold and predicted label; None where nothing was predicted."""
+
+
+class PairCounts(NamedTuple):
+    """How often each pair of labels occurs in a group."""
+
+    counts: Mapping[Pair, float]
+    """The counts, sorted by pair."""
+    labels: Sequence[str]
+    """All labels that a prediction may be of, sorted."""
+
+    @property
+    def rarest(self) -> float:
+        """How often the rarest event of any label occurs.
+
+        The events are: it was predicted rightly, was not predicted where it is right,
+        and was predicted where it is wrong.
+        """
+        least = math.inf
+        for label in self.labels:
+            hits = self.counts.get((label, label), 0.0)
+            gold = sum(n for (other, _), n in self.counts.items() if other == label)
+            predicted = sum(
+                n for (_, other), n in self.counts.items() if other == label
+            )
+            least = min(least, hits, gold - hits, predicted - hits)
+        return least
+
+    @property
+    def golds(self) -> list[str | None]:
+        """The gold labels that occur."""
+        return list(dict.fromkeys(gold for gold, _ in self.counts))
+
+
+def count_pairs(
+    counted: Iterable[tuple[Pair, float]], declared: Iterable[str]
+) -> PairCounts:
+    """Count the pairs of a group.
+
+    Args:
+        counted: Pairs and how often they occur; a pair may come several times.
+        declared: The labels that the dataset declares.
+
+    Returns:
+        The counts, and as labels those declared and those that occur.
+    """
+    counts: dict[Pair, float] = {}
+    for pair, count in counted:
+        counts[pair] = counts.get(pair, 0.0) + count
+    seen = {label for pair in counts for label in pair if label is not None}
+    ordered = {pair: counts[pair] for pair in sorted(counts, key=_pair_order)}
+    return PairCounts(ordered, sorted({*declared, *seen}))
+
+
+def _pair_order(pair: Pair) -> tuple[tuple[bool, str], ...]:
+    """Sort a missing label before all others."""
+    return tuple((label is not None, label or "") for label in pair)
+
+
+def smoothed_counts(pairs: PairCounts) -> dict[Pair, float]:
+    """Spread a total of one example over the pairs of labels of one group.
+
+    Pairs whose gold label the group does not have stay empty: a tag whose examples are
+    all of one class is not resampled into one that has two.
+
+    Args:
+        pairs: The counts of the group.
+
+    Returns:
+        The smoothed counts, which add up to as many as before, sorted by pair.
+    """
+    extra = 1 / max(1, len(pairs.labels)) ** 2
+    smoothed = dict(pairs.counts)
+    for gold in pairs.golds:
+        for label in pairs.labels:
+            smoothed[gold, label] = smoothed.get((gold, label), 0.0) + extra
+    share = math.fsum(pairs.counts.values()) / math.fsum(smoothed.values())
+    return {pair: smoothed[pair] * share for pair in sorted(smoothed, key=_pair_order)}
+
+
+def draw_pairs(
+    smoothed: Mapping[Pair, float], replicates: int, random: np.random.Generator
+) -> Integers:
+    """Draw replicates of the counts of one group.
+
+    Args:
+        smoothed: What `smoothed_counts` returned.
+        replicates: How many to draw.
+        random: Where the numbers come from.
+
+    Returns:
+        Counts of shape (replicates, pairs).
+    """
+    counts = np.array(list(smoothed.values()))
+    total = round(float(counts.sum()))
+    return random.multinomial(total, counts / counts.sum(), size=replicates)
+
+
+def label_interval(
+    replicates: Floats,
+    centre: float | None,
+    value: float,
+    confidence: float,
+    flags: tuple[str, ...] = (),
+) -> Interval:
+    """Compute the interval of a score of label pairs from its replicates.
+
+    It holds the percentiles and the percentiles corrected for bias (Efron 1981): at
+    n = 200 the former alone cover .87 for macro-F1 of 20 classes, the latter .63 for a
+    model that only predicts the class of nine in ten examples. It holds the value too,
+    from which smoothing may draw the replicates away at the edge of its range.
+
+    Args:
+        replicates: Scores of the drawn counts, nan where undefined.
+        centre: Score of the smoothed counts; None where it is undefined.
+        value: The score.
+        confidence: Probability of the interval, such as 0.95.
+        flags: Flags of the interval.
+
+    Returns:
+        The interval, or none with the reason.
+    """
+    found = percentile_interval(replicates, confidence, "multinomial")
+    low, high = found.low, found.high
+    if low is None or high is None:
+        return found
+    if centre is not None:
+        defined = replicates[np.isfinite(replicates)]
+        corrected = corrected_bounds(defined, centre, confidence)
+        low, high = min(low, corrected[0]), max(high, corrected[1])
+    return found._replace(low=min(low, value), high=max(high, value), flags=flags)
+
+
+def absent_labels(pairs: PairCounts) -> tuple[str, ...]:
+    """Flag labels that no example of a group of several labels has."""
+    absent = [label for label in pairs.labels if label not in pairs.golds]
+    if not absent or len(pairs.golds) < 2:
+        return ()
+    return (f"labels without an example: {', '.join(absent)}",)

@@ -31,7 +31,7 @@ WORDS = 87_400
 DISTRIBUTIONS = {
     "adapters/rows": 5_670,
     "analysis/compare": 4_460,
-    "analysis/robustness": 3_670,
+    "analysis/robustness": 3_666,
     "analysis/upkeep": 760,
     "annotators/columns": 1_470,
     "commands/perturb": 3_320,

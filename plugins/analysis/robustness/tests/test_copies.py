@@ -80,8 +80,9 @@ class TestRefusals:
         first = COPIES[0]
         if ... in change.values():
             first = changed(first, **change)
-        with pytest.raises(error, match=message):
+        with pytest.raises(error, match=message) as caught:
             score([first, second])
+        assert str(caught.value).startswith("perturbed rows 1: ")
 
     def test_copies_of_other_data_are_refused_as_a_whole(self) -> None:
         rows = [changed(row, input_id=f"other-{row['uid']}") for row in COPIES]

@@ -12,7 +12,7 @@ import polars as pl
 
 from evalkit.base.copies import COPY_COLUMNS, TAGS
 from evalkit.base.violations import FirstProblems, few
-from evalkit.errors import AlignmentError, SchemaError
+from evalkit.errors import AlignmentError, DataError, SchemaError
 from evalkit.examples.copy_columns import (
     CopyColumns,
     Statement,
@@ -166,7 +166,12 @@ def load_perturbed(source: FileSource, originals: Originals) -> Loaded:
     stage = source.rows.stage if isinstance(source.rows, ChangedPredictions) else None
     through = replace(dataset, pipeline=stage)
     rows = _given_rows(source, dataset, task)
-    examples = load_examples(dataset, task, asked.options.split, needed, rows)
+    try:
+        examples = load_examples(dataset, task, asked.options.split, needed, rows)
+    except DataError as error:
+        if source.name not in str(error):  # of rows it names the originals' dataset
+            error.args = (f"{source.name}: {error}",)
+        raise
     # a run of copies has these columns anyway
     examples = examples._replace(
         kept=tuple(n for n in examples.kept if dataset.keep or n not in COPY_COLUMNS)

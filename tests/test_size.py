@@ -16,16 +16,16 @@ ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "src" / "evalkit"
 
 LINES = {
-    "core": 39_290,
+    "core": 39_300,
     "cli": 13_310,
     "core + cli + plugins": 131_110,
-    "tests": 115_900,
+    "tests": 115_950,
     "examples": 573,
     "benchmarks": 8_430,
     "data": 887,
 }
 STATEMENTS = {"core": 17_570, "core + cli + plugins": 58_760}
-WORDS = 84_900
+WORDS = 84_950
 """Of the pages in `docs` that people write."""
 
 DISTRIBUTIONS = {

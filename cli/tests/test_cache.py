@@ -54,6 +54,7 @@ def test_a_server_may_be_named_for_one_command(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr("evalkit.places.access._place", failing)
     monkeypatch.setenv(endpoints.VARIABLE, "http://before:1")
+    monkeypatch.delenv("EVALKIT_OFFLINE", raising=False)
     url = "http://127.0.0.1:9"
     done = call("--endpoint-url", url, "runs", "-o", "s3://b/runs")
     assert "it was asked" in done.stderr

@@ -195,7 +195,8 @@ def test_another_file_is_not_replaced_unasked(
 def test_a_bucket_is_a_folder(store: MemoryStore, mini: object) -> None:
     store.add("mem://b/x", b"1")
     assert not exists("mem://b")
-    assert evalkit.evaluate("mini", [{"id": "1", "label": "yes"}], out="mem://b").path
+    answers = [{"id": uid, "label": "yes"} for uid in "123"]
+    assert evalkit.evaluate("mini", answers, out="mem://b").path
 
 
 def test_a_file_system_without_links_is_written_to(

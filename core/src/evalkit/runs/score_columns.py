@@ -134,7 +134,7 @@ class Score(NamedTuple):
     for how many are read together (Bonferroni)."""
     p_method: str | None = None
     """Of a drop: `mcnemar-mid`, `t`, `t-clustered`, `sign-flips-exact`, `sign-flips`,
-    `paired-bootstrap` or `paired-bootstrap-clustered`."""
+    `swaps`, `paired-bootstrap` or `paired-bootstrap-clustered`."""
     p_at_most: bool | None = None
     """Of a drop: whether no random swap was as great, so that both p-values may be
     smaller."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 from typing import Any
 
 import pytest
+from sklearn.metrics import recall_score
 
 from evalkit import Result
 from evalkit.statistics.intervals import share_interval
@@ -260,6 +262,42 @@ class TestIntervals:
         assert drop.ci is not None
         assert -0.2 < drop.ci.low < -0.01
         assert 0.01 < drop.ci.high < 0.2
+
+    def test_a_drop_of_label_counts_is_tested_by_swaps(self) -> None:
+        gold = ["a", "b", "c"] * 4
+        before, after = [*gold], ["a"] * 5 + gold[5:]
+        rows = [example(str(n), label) for n, label in enumerate(gold)]
+        copies = [copy(f"{n}_1", row) for n, row in enumerate(rows)]
+        drop = found(
+            evaluate(
+                rows,
+                answers(**{str(n): label for n, label in enumerate(before)}),
+                copies,
+                answers(**{f"{n}_1": label for n, label in enumerate(after)}),
+                metrics=["macro-recall"],
+            ),
+            "drop",
+            metric="macro-recall",
+        )
+
+        def difference(swapped: tuple[int, ...]) -> float:
+            sides = [[*before], [*after]]
+            for place in swapped:
+                sides[0][place], sides[1][place] = sides[1][place], sides[0][place]
+            first, second = (
+                recall_score(gold, side, average="macro") for side in sides
+            )
+            return float(first - second)
+
+        unlike = [n for n in range(12) if before[n] != after[n]]
+        every = [
+            abs(difference(places))
+            for size in range(len(unlike) + 1)
+            for places in combinations(unlike, size)
+        ]
+        exact = sum(each >= abs(drop.value or 0) - 1e-12 for each in every) / len(every)
+        assert drop.p_method == "swaps"
+        assert drop.p_value == pytest.approx(exact, abs=0.03)
 
     def test_clusters_of_the_data_set_are_coarser_than_originals(self) -> None:
         rows = [{**row, "page": str(n // 2)} for n, row in enumerate(X)]

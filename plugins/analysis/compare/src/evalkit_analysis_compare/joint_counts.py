@@ -18,9 +18,7 @@ from evalkit.base.columns import named
 from evalkit.statistics.clusters import Floats, Integers
 from evalkit_analysis_compare.paired_sums import SumPair
 from evalkit_analysis_compare.paired_tests import seeded_by
-
-SWAPS = 1_999
-"""Random swaps of a test."""
+from evalkit_analysis_compare.replicates import SWAPS
 
 _BLOCK = 500
 """Swaps that are held at a time."""

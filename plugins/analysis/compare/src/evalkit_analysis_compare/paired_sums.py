@@ -12,6 +12,7 @@ from evalkit.base.columns import all_named
 from evalkit.scoring.units import Units
 from evalkit.statistics.clusters import Floats, describe_sizes
 from evalkit.statistics.resampling import Keys, unit_weights
+from evalkit_analysis_compare.paired_tests import seeded_by
 
 MOST_CELLS = 20_000_000
 """Units times sums beyond which a group is not resampled."""
@@ -87,6 +88,25 @@ class UnitSums:
             drawn = weights.T.astype(np.float64)
             sums[0, start : start + count] = drawn @ first
             sums[1, start : start + count] = drawn @ second
+        return self._frame(sums[0]), self._frame(sums[1])
+
+    @property
+    def differing(self) -> int:
+        """How many units have other statistics by the second model."""
+        first, second = self._both
+        return int((first != second).any(axis=1).sum())
+
+    def swap(self, swaps: int) -> SumPair:
+        """Swap the statistics of about every other unit between the models."""
+        first, second = self._both
+        further, random = second - first, seeded_by(self.keys.tobytes(), 0)
+        moved = np.empty((swaps, first.shape[1]))
+        step = max(1, _MOST_WEIGHTS // len(self.keys))
+        for start in range(0, swaps, step):
+            count = min(step, swaps - start)
+            swapped = random.integers(0, 2, (count, len(self.keys)))
+            moved[start : start + count] = swapped.astype(np.float64) @ further
+        sums = first.sum(axis=0) + moved, second.sum(axis=0) - moved
         return self._frame(sums[0]), self._frame(sums[1])
 
     @cached_property

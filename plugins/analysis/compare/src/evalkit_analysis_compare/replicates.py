@@ -14,6 +14,9 @@ from evalkit_analysis_compare.differences import Difference
 from evalkit_analysis_compare.paired_tests import Significance
 from evalkit_analysis_compare.power import detectable_difference, error_of_equal_models
 
+SWAPS = 1_999
+"""Random swaps of a test."""
+
 _FIRST_CONFIDENCE = 0.9
 """Confidence of the interval that the standard error is taken from."""
 
@@ -59,6 +62,22 @@ class Replicates(NamedTuple):
         hits = min(int((defined <= 0).sum()), int((defined >= 0).sum()))
         p_value = min(1.0, 2 * (1 + hits) / (1 + len(defined)))
         return Significance(p_value, self.method, hits == 0)
+
+
+def swap_test(swapped: Floats, value: float, differing: int) -> Significance | str:
+    """Return the test that answers may be swapped (Noreen 1989).
+
+    Args:
+        swapped: Differences after `SWAPS` swaps; NaN where they are undefined.
+        value: The difference.
+        differing: Units on which the models differ.
+    """
+    defined = np.abs(swapped[np.isfinite(swapped)])
+    if len(defined) <= SWAPS / 2:
+        return "the score is undefined in most swaps"
+    hits = int((defined >= abs(value) * (1 - 1e-12)).sum())
+    p_value = (1 + hits) / (1 + len(defined))
+    return Significance(p_value, "swaps", hits == 0, min(1.0, 2.0 ** (1 - differing)))
 
 
 def replicated_difference(

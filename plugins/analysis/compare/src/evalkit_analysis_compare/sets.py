@@ -18,7 +18,7 @@ from evalkit.scoring.metric import why_not
 from evalkit.scoring.passes import metric_statistics
 from evalkit.statistics.clusters import Floats
 from evalkit_analysis_compare.differences import Difference, without_difference
-from evalkit_analysis_compare.joint_counts import SWAPS, JointCounts, Labels
+from evalkit_analysis_compare.joint_counts import JointCounts, Labels
 from evalkit_analysis_compare.paired_sums import (
     MOST_CELLS,
     SUM_REPLICATES,
@@ -27,7 +27,11 @@ from evalkit_analysis_compare.paired_sums import (
 )
 from evalkit_analysis_compare.paired_tests import Significance
 from evalkit_analysis_compare.power import detectable_difference
-from evalkit_analysis_compare.replicates import Replicates, replicated_difference
+from evalkit_analysis_compare.replicates import (
+    Replicates,
+    replicated_difference,
+    swap_test,
+)
 from evalkit_analysis_compare.smooth_differences import (
     PairedInfluences,
     SmoothDifference,
@@ -142,17 +146,7 @@ class _Drawn(NamedTuple):
         """Return the test of one score."""
         if self.swaps is None:
             return replicates.test()
-        values = self.swaps.get(name, np.empty(0))
-        defined = np.abs(values[np.isfinite(values)])
-        if len(defined) <= SWAPS / 2:
-            return UNDEFINED
-        hits = int((defined >= abs(value) * (1 - 1e-12)).sum())
-        p_value = (1 + hits) / (1 + len(defined))
-        least = min(1.0, 2.0 ** (1 - self.differing))
-        return Significance(p_value, "swaps", hits == 0, least)
-
-
-UNDEFINED = "the score is undefined in most swaps"
+        return swap_test(self.swaps.get(name, np.empty(0)), value, self.differing)
 
 
 class _Compared:

@@ -2,7 +2,8 @@
 
 A drop is a difference of two runs on the same units, so its interval and its test are
 those of compared models. The drop of a mean has those of a paired mean; that of a
-set-level score has the paired bootstrap of originals with their perturbed examples.
+set-level score has the paired bootstrap of originals with their perturbed examples, and
+where it counts labels of independent originals, swaps of these as its test.
 
 Drops that are read together in one table are one family: one metric's drops of the
 whole set under all perturbations, those under all families of perturbations, or those
@@ -39,7 +40,7 @@ from evalkit_analysis_compare.paired_sums import (
     UnitSums,
 )
 from evalkit_analysis_compare.paired_tests import Intervals, Significance, compare_mean
-from evalkit_analysis_compare.replicates import Replicates
+from evalkit_analysis_compare.replicates import SWAPS, Replicates, swap_test
 from evalkit_analysis_robustness.pairs import Rows
 
 TestedDrops = Sequence[Difference | None]
@@ -156,6 +157,9 @@ class SetDrops:
         method = "paired-bootstrap" + ("-clustered" if self._units.clustered else "")
         try:
             draws = self._finalized(source.draw(SUM_REPLICATES), SUM_REPLICATES)
+            swaps = None
+            if self._metric.counts_labels and not self._units.clustered:
+                swaps = self._finalized(source.swap(SWAPS), SWAPS)
         except MetricError as error:
             nothing = without_interval(f"resampling failed: {error}")
             return [(drop._replace(interval=nothing), None) for drop in drops]
@@ -166,7 +170,11 @@ class SetDrops:
             drop = drop._replace(interval=replicates.interval(self._confidence))
             test = None
             if is_tested(drop, fewest) and drop.interval.low is not None:
-                test = _difference(drop, replicates.interval, replicates.test())
+                tested = replicates.test()
+                if swaps is not None and drop.value is not None:
+                    swapped = swaps.get(drop.score, np.empty(0))
+                    tested = swap_test(swapped, drop.value, source.differing)
+                test = _difference(drop, replicates.interval, tested)
             found.append((drop, test))
         return found
 

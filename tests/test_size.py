@@ -30,7 +30,7 @@ WORDS = 84_500
 
 DISTRIBUTIONS = {
     "adapters/rows": 5_670,
-    "analysis/compare": 4_070,
+    "analysis/compare": 4_100,
     "analysis/robustness": 3_590,
     "analysis/upkeep": 760,
     "annotators/columns": 1_470,

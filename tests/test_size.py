@@ -25,6 +25,18 @@ LINES = {
     "data": 937,
 }
 STATEMENTS = {"core": 18_350, "core + cli + plugins": 59_910}
+
+IN_WORK = {
+    "core": 4_330,
+    "core + cli + plugins": 4_330,
+    "tests": 620,
+    "benchmarks": 100,
+}
+"""Further lines while the room `tallies` stands beside `scoring` (7 698 lines). The
+allowance ends when `scoring` goes."""
+
+STATEMENTS_IN_WORK = 2_230
+
 WORDS = 88_450
 """Of the pages in `docs` that people write."""
 
@@ -62,8 +74,10 @@ def test_nothing_grows(size: ModuleType) -> None:
     sizes = size.sums()
     lines = {name: sizes[name].lines for name in LINES}
     statements = {name: sizes[name].statements for name in STATEMENTS}
-    assert {name: n for name, n in lines.items() if n > LINES[name]} == {}
-    assert {name: n for name, n in statements.items() if n > STATEMENTS[name]} == {}
+    most = {name: limit + IN_WORK.get(name, 0) for name, limit in LINES.items()}
+    assert {name: n for name, n in lines.items() if n > most[name]} == {}
+    most = {name: limit + STATEMENTS_IN_WORK for name, limit in STATEMENTS.items()}
+    assert {name: n for name, n in statements.items() if n > most[name]} == {}
     distributions = size.distributions()
     left = {name: distributions[name].lines for name in DISTRIBUTIONS}
     assert {name: n for name, n in left.items() if n > DISTRIBUTIONS[name]} == {}

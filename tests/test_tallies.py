@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
@@ -15,6 +17,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from metric_options import OPTIONS, VARIANTS
 
+import evalkit
 from evalkit import MetricContext, find_components
 from evalkit.catalog import BoundMetric, BoundTask, Registry, Resolver
 from evalkit.scoring.baselines import compute_baselines as old_baselines
@@ -29,8 +32,12 @@ from evalkit.tallies.build import label, tally_table
 from evalkit.tallies.finalization import finalize_metric
 from evalkit.tallies.groups import TAGS, UNTAGGED, WHOLE, Group
 from evalkit.tallies.lists import score_lists
+from evalkit.tallies.patterns import read_patterns
+from evalkit.tallies.plans import Plan, finalize, partition_tallies
 from evalkit.tallies.records import MetricScores
 from evalkit.tallies.tally import Tallies, merge_tallies
+from evalkit.workflows import evaluation
+from evalkit.workflows import evaluation_steps as steps
 from evalkit_testing.metrics.checking import _kinds, _source
 from evalkit_testing.metrics.samples import Row
 from evalkit_testing.metrics.subjects import Subject
@@ -48,7 +55,17 @@ CASES: Mapping[str, Mapping[str, Any]] = {
     **VARIANTS,
 }
 
-TAG_LISTS = ([], ["easy"], ["easy", "topic:x"], ["topic:y"], ["hard", "topic:x"])
+SAMPLES = Path(__file__).parents[1] / (
+    "plugins/datasets/samples/src/evalkit_datasets_samples/predictions"
+)
+
+TAG_LISTS: Sequence[list[str]] = (
+    [],
+    ["easy"],
+    ["easy", "topic:x"],
+    ["topic:y"],
+    ["hard", "topic:x"],
+)
 
 
 class Case(NamedTuple):
@@ -181,11 +198,11 @@ def assert_equal(new: MetricScores, old: OldScores, case: Case) -> None:
         size = groups.sizes[known.group]
         coverage = known.n / size if known.coverage is None else known.coverage
         assert is_close(found.coverage, coverage), (key, found, known)
-        for one, other in zip(found.spread or (), known.spread or (), strict=True):
-            assert is_close(one, other)
+        spreads = zip(found.spread or (), known.spread or (), strict=True)
+        assert all(is_close(*pair) for pair in spreads)
         assert (found.bounds is None) == (known.bounds is None)
-        for one, other in zip(found.bounds or (), known.bounds or (), strict=True):
-            assert is_close(one, other), (key, found, known)
+        bounds = zip(found.bounds or (), known.bounds or (), strict=True)
+        assert all(is_close(*pair) for pair in bounds), (key, found, known)
         deviations = (
             (found.stddev_within, known.stddev_within),
             (found.stddev_replications, known.stddev_replications),
@@ -254,7 +271,7 @@ def subjects(name: Any, options: Mapping[str, Any]) -> list[tuple[Subject, Any]]
 
 def check_subject(subject: Subject, source: Any) -> None:
     @settings(
-        max_examples=12,
+        max_examples=8,
         deadline=None,
         database=None,
         derandomize=True,
@@ -276,6 +293,11 @@ def check_subject(subject: Subject, source: Any) -> None:
         whole = tally(case)
         assert_equal(score(case, whole), score_old(case), case)
         assert_equal_baselines(case, whole)
+        for known in whole.metrics.values():
+            if known.tally is not None:
+                patterns = known.tally.patterns
+                again = read_patterns(patterns.to_frame(), patterns.keys)
+                assert_same_bits(again, patterns)
         merged = merge_tallies([tally(part) for part in parts_of(case, random)])
         assert_same_bits(merged, whole)
         assert score(case, merged) == score(case, whole)
@@ -295,12 +317,76 @@ def test_tallies_give_the_scores_of_scoring(
 def get_share(predictions: list[Any], targets: list[Any]) -> float:
     """Return the share of equal pairs, as a function of lists."""
     pairs = zip(predictions, targets, strict=True)
-    return sum(one == other for one, other in pairs) / len(targets)
+    return float(sum(one == other for one, other in pairs) / len(targets))
 
 
 def test_functions_of_lists_have_the_scores_of_scoring() -> None:
     [(subject, source)] = subjects(get_share, {"labels": ("a", "b", "c")})
     check_subject(subject, source)
+
+
+def evaluated(monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[Any, Any]:
+    """Evaluate, and return the result and what was scored."""
+    scored = []
+
+    def keep(parts: Any, *rest: Any) -> Any:
+        scored.append(parts)
+        return steps.score(parts, *rest)
+
+    monkeypatch.setattr(evaluation, "score", keep)
+    return evalkit.evaluate(**options), scored[0]
+
+
+def part_of(parts: Any, is_inside: pl.Series) -> tuple[Any, Any]:
+    alignment = parts.alignment
+    fields = {
+        name: column.filter(is_inside) for name, column in alignment.fields.items()
+    }
+    chosen = alignment._replace(
+        statuses=alignment.statuses.filter(is_inside),
+        predictions=alignment.predictions.filter(is_inside),
+        fields=fields,
+    )
+    return parts.examples.where(is_inside), chosen
+
+
+def test_partitions_of_an_evaluation_give_its_values(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines = (SAMPLES / "sample-nli/rules.jsonl").read_text().splitlines()
+    responses = [json.loads(line) for n, line in enumerate(lines) if n % 7]
+    result, parts = evaluated(
+        monkeypatch,
+        dataset="sample-nli",
+        predictions=responses,
+        on_missing="skip",
+        extra_metrics=["mcc", "cohen-kappa"],
+    )
+    context = MetricContext(parts.examples.labels, parts.examples.answer_kind)
+    plan = Plan(parts.metrics, context)
+    number = pl.Series(range(parts.examples.frame.height))
+    tallies = [
+        partition_tallies(plan, *part_of(parts, number % 3 == rest))
+        for rest in (2, 0, 1)
+    ]
+    scores = finalize(plan, merge_tallies(tallies))
+    whole = partition_tallies(plan, parts.examples, parts.alignment)
+    assert_same_bits(merge_tallies(tallies), whole)
+    found = {
+        (metric.name + (f"#{one.score}" if one.score else ""), name_of(one.group)): one
+        for metric in scores
+        for one in metric.scores
+    }
+    known = {
+        (score.metric, score.tag): score
+        for score in result.scores
+        if score.aggregate is None
+    }
+    assert found.keys() == known.keys()
+    assert len(known) > 40
+    for key, score in known.items():
+        assert is_close(found[key].value, score.value), key
+        assert (found[key].n, found[key].coverage) == (score.n, score.coverage)
 
 
 def test_groups_have_names_that_cannot_collide() -> None:

@@ -102,7 +102,7 @@ def test_each_answer_without_a_score_is_counted_with_its_reason() -> None:
     assert scored.error is not None
     assert "1 of 6 examples left out, as it failed" in scored.error
     assert "'id4'" in scored.error
-    assert "did not score 1 of 6 examples (it is odd: 1)" in " ".join(scored.notices)
+    assert "did not score 1 of 6 examples ('it is odd': 1)" in " ".join(scored.notices)
     assert "returned None for 1 of 6 examples" in " ".join(scored.notices)
 
 

@@ -17,7 +17,6 @@ from evalkit.tallies.calls import call
 from evalkit.tallies.outcomes import (
     FAILED,
     NOT_SCORED,
-    SCORED,
     FailureLimit,
     outcome_rows,
 )
@@ -54,8 +53,8 @@ def batch_statistics(
         limit: Counts the failures.
 
     Returns:
-        `position`, `OUTCOME`, `REASON`, the keys and the numbers; an answer for which
-        the metric fails by itself has the outcome `FAILED`.
+        `position`, the keys and the numbers; `OUTCOME` and `REASON` of answers that
+        are not scored. One for which the metric fails by itself is `FAILED`.
 
     Raises:
         MetricError: The metric fails whatever it gets, or for too many answers.
@@ -113,21 +112,19 @@ def _attempt(
         return _Failure(f" failed with {located(error)}", error)
     if text := _shape_problem(metric, returned, batch):
         return _Failure(f": {text}")
-    is_scored = pl.repeat(True, returned.height, eager=True)
+    scored = returned
     if REASONS in returned.columns:
-        is_scored = returned[REASONS].is_null()
-    scored = returned.filter(is_scored)
+        scored = returned.filter(pl.col(REASONS).is_null())
     for text, is_wrong in _broken_rules(metric, scored):
-        if is_wrong.any():
+        if is_wrong:
             return _Failure(f": {text}")
     positions = batch["position"]
     numbers = all_named(_number_names(metric, returned)).cast(pl.Float64)
-    rows = outcome_rows(positions.gather(scored["row"]), SCORED).hstack(
-        scored.select(all_named(metric.keys), numbers)
-    )
-    if is_scored.all():
+    position = positions.gather(scored["row"]).cast(pl.UInt32).alias("position")
+    rows = scored.select(position, all_named(metric.keys), numbers)
+    if scored.height == returned.height:
         return rows
-    left = returned.filter(~is_scored)
+    left = returned.filter(pl.col(REASONS).is_not_null())
     without = outcome_rows(positions.gather(left["row"]), NOT_SCORED, left[REASONS])
     return pl.concat([rows, without], how="diagonal")
 
@@ -194,23 +191,24 @@ def _row_problem(returned: pl.DataFrame, batch: pl.DataFrame) -> str | None:
 
 def _broken_rules(
     metric: BoundMetric, scored: pl.DataFrame
-) -> Iterator[tuple[str, pl.Series]]:
-    """Return each rule about values with the rows that break it."""
+) -> Iterator[tuple[str, bool]]:
+    """Return each rule about values, and whether a row breaks it."""
     per_example = metric.per_example
     if per_example:
         yield (
             f"an example has several rows, but one score ({per_example!r})",
-            scored["row"].is_duplicated(),
+            scored["row"].n_unique() < scored.height,
         )
     for name in _number_names(metric, scored):
         values = unnamed(scored[name])
-        yield f"the column {name!r} must not hold nulls", values.is_null()
+        yield f"the column {name!r} must not hold nulls", values.null_count() > 0
         if not values.dtype.is_float():
             continue
         if name == per_example:
-            yield f"the score {name!r} of an example is not finite", ~values.is_finite()
+            text = f"the score {name!r} of an example is not finite"
+            yield text, not values.is_finite().all()
         else:
-            yield f"the column {name!r} must not hold NaN", values.is_nan()
+            yield f"the column {name!r} must not hold NaN", values.is_nan().any()
 
 
 def _number_names(metric: BoundMetric, returned: pl.DataFrame) -> list[str]:

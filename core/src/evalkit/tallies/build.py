@@ -15,7 +15,12 @@ from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.table import ScoringTable, joined_replications
 from evalkit.tallies.groups import TagSets, number_tag_sets
 from evalkit.tallies.numbering import Codes
-from evalkit.tallies.outcomes import SCORED, UNANSWERED, outcome_rows
+from evalkit.tallies.outcomes import (
+    SCORED,
+    UNANSWERED,
+    outcome_rows,
+    takes_no_prediction,
+)
 from evalkit.tallies.patterns import REPLICATION, number_patterns
 from evalkit.tallies.rows import rows_by_score
 from evalkit.tallies.tally import (
@@ -234,7 +239,7 @@ def _rows(
     names = [part.part for part in metric.parts()]
     none = outcome_rows(pl.Series([], dtype=pl.UInt32), SCORED)
     rows, without = dict.fromkeys(names, none), none
-    if not _takes_no_prediction(metric):
+    if not takes_no_prediction(metric):
         # the metric is refused if there are any
         is_null = table.frame["prediction"].is_null()
         without = outcome_rows(table.frame["position"].filter(is_null), UNANSWERED)
@@ -267,14 +272,6 @@ def refuse_absent_column(metric: BoundMetric, table: ScoringTable) -> None:
     why = f"it needs {absent_field(absent[0], table.offered)}"
     computes = "; no plugin computes it" if "; data and" in why else ""
     raise MetricError(f"{metric.component.origin}: {why}{computes}")
-
-
-def _takes_no_prediction(metric: BoundMetric) -> bool:
-    if metric.accepts_no_prediction:
-        return True
-    if metric.example_hook is None:
-        return False
-    return all(part.worst_value is not None for part in metric.parts())
 
 
 def _left_out_rows(metric: BoundMetric, labeled: Labeled) -> pl.DataFrame:
@@ -349,14 +346,15 @@ def _all_right(table: ScoringTable) -> pl.DataFrame:
 def count_targets(labeled: Labeled) -> AnswerTally | None:
     """Count the answers of the examples that count; None where they are no labels."""
     table, repeats = labeled.counted, labeled.table.repeats
-    examples = table.frame["position"] // repeats
-    is_first = examples.is_first_distinct()
-    target = table.frame["target"].filter(is_first)
+    position, target = table.frame["position"], table.frame["target"]
+    if repeats > 1:
+        is_first = (position // repeats).is_first_distinct()
+        position, target = position.filter(is_first), target.filter(is_first)
     inner = target.dtype.inner if isinstance(target.dtype, pl.List) else target.dtype
     if inner != pl.String or table.context.answer_kind == "none":
         return None
     columns = [target]
-    chosen = examples.filter(is_first).to_numpy().astype(np.int64)
+    chosen = position.to_numpy().astype(np.int64) // repeats
     if table.choices is not None:
         options = table.choices.gather(chosen * repeats)
         columns.append(options.alias("choices"))

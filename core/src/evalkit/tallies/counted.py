@@ -85,9 +85,18 @@ class MetricCounts:
 
     def per_group(self, by_pattern: Codes | NDArray[np.bool_]) -> Codes:
         """Sum a whole number of every pattern over the examples of each group."""
+        if len(by_pattern) and (by_pattern == by_pattern[0]).all():
+            return int(by_pattern[0]) * self.sizes
         group, pattern, times = self.by_group
         weights = by_pattern[pattern] * times
         sums = np.bincount(group, weights=weights, minlength=len(self.names))
+        return sums.astype(np.int64)
+
+    @cached_property
+    def sizes(self) -> Codes:
+        """How many examples each group has."""
+        group, _, times = self.by_group
+        sums = np.bincount(group, weights=times, minlength=len(self.names))
         return sums.astype(np.int64)
 
     @cached_property
@@ -164,8 +173,12 @@ class MetricCounts:
             rows, weights=np.repeat(times, lengths), minlength=sequences.items.max() + 1
         )
         present = np.flatnonzero(counts)
-        outcomes = self.tally.patterns.rows[present].select(OUTCOME, REASON)
-        return outcomes.with_columns(times=counts[present].astype(np.int64))
+        rows = self.tally.patterns.rows[present]
+        return rows.select(
+            pl.col(OUTCOME).cast(pl.String),
+            REASON,
+            times=pl.Series(counts[present].astype(np.int64)),
+        )
 
     def means_of_replications(self, column: str) -> Floats:
         """Return the mean of a column by group and replication; nan where undefined."""

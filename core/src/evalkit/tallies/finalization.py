@@ -27,6 +27,7 @@ from evalkit.tallies.outcomes import (
     UNANSWERED,
     UNSCORED,
     most_unscored,
+    why_unanswered,
 )
 from evalkit.tallies.records import (
     NO_VALUE,
@@ -96,12 +97,7 @@ def finalize_metric(
 def _refusal(counts: MetricCounts) -> str | None:
     """Say why a metric cannot score examples without a prediction."""
     unanswered = counts.per_group(counts.tally.patterns.answers([UNANSWERED]))[0]
-    if not unanswered:
-        return None
-    return (
-        f"{count_of(int(unanswered), 'example')} without a prediction, and the metric "
-        "declares no worst value (worst_value, or accepts_no_prediction)"
-    )
+    return why_unanswered(int(unanswered)) if unanswered else None
 
 
 def _refuse_failures(counts: MetricCounts) -> None:
@@ -171,16 +167,16 @@ class _Finalizer:
 
     def scores(self, bounds: Bounds | None) -> list[GroupScore]:
         """Return the scores of all groups, by score and group."""
-        scores = [self._score(row) for row in _value_rows(self._counts)]
-        scores = [self._without_too_few(score, number) for number, score in scores]
-        if bounds is None:
-            return [score for score, _ in scores]
-        return [
-            score._replace(bounds=bounds.get((number, score.score), (None, None)))
-            for score, number in scores
-        ]
+        scores = []
+        for row in _value_rows(self._counts):
+            score = self._without_too_few(self._score(row), row["group"])
+            if bounds is not None:
+                own = bounds.get((row["group"], score.score), (None, None))
+                score = score._replace(bounds=own)
+            scores.append(score)
+        return scores
 
-    def _score(self, row: Mapping[str, Any]) -> tuple[int, GroupScore]:
+    def _score(self, row: Mapping[str, Any]) -> GroupScore:
         counts, number, score = self._counts, row["group"], row["score"]
         metric = counts.metric
         value, reason = check_value(metric.score_of(score), row["value"])
@@ -193,7 +189,7 @@ class _Finalizer:
         is_mean = counts.averages and score == "" and value is not None
         between = self._between[number] if is_mean else row["stddev_replications"]
         flags = [row["flag"], *interval.flags]
-        return number, GroupScore(
+        return GroupScore(
             score,
             counts.names[number],
             value,
@@ -214,20 +210,17 @@ class _Finalizer:
         sample = self._counts.sample(group, self._is_clustered)
         return self._intervals.score(sample, score, value)
 
-    def _without_too_few(self, score: GroupScore, group: int) -> tuple[GroupScore, int]:
+    def _without_too_few(self, score: GroupScore, group: int) -> GroupScore:
         """Take the value of a group of which too few answers were scored."""
         counts, metric = self._counts, self._counts.metric
         left, given = int(counts.unscored[group]), int(counts.given[group])
         if score.value is None or left <= most_unscored(metric, given):
-            return score, group
+            return score
         reason = (
             f"{metric.component.origin}: did not score {left} of {given}, and its "
             f"most_not_scored is {metric.most_not_scored:g}"
         )
-        nothing = score._replace(
-            value=None, interval=NO_VALUE, reason=reason, spread=None
-        )
-        return nothing, group
+        return score._replace(value=None, interval=NO_VALUE, reason=reason, spread=None)
 
     def aggregates(self, scores: Sequence[GroupScore]) -> list[AggregateScore]:
         """Return mean, worst group and gap of every facet with two groups or more."""
@@ -298,7 +291,7 @@ class _Finalizer:
         main: Mapping[int, GroupScore],
     ) -> AggregateScore:
         values = np.array([float(main[group].value or 0.0) for group in compared])
-        high, low = (compared[place] for place in (values.argmax(), values.argmin()))
+        high, low = compared[int(values.argmax())], compared[int(values.argmin())]
         gap = float(values.max() - values.min())
         tags = (self._counts.names[group].tag for group in (high, low))
         text = (
@@ -355,12 +348,14 @@ def _spreads(counts: MetricCounts) -> list[Spread | None]:
         return [None] * groups
     values, times, ends = counts.values_of(column)
     present = np.flatnonzero(np.diff(ends))
+    if not len(present):
+        return [None] * groups
     starts = ends[:-1][present]
-    sizes = np.add.reduceat(times, starts) if len(starts) else np.empty(0)
+    sizes = np.add.reduceat(times, starts)
     with np.errstate(over="ignore", invalid="ignore"):
         means = exact_sums(values, times, starts) / sizes
         distances = values - np.repeat(means, np.diff(ends)[present])
-        squares = exact_sums(distances**2, times, starts)
+        squares = np.add.reduceat(times * distances**2, starts)
         deviations = np.sqrt(squares / sizes)
     spreads: list[Spread | None] = [None] * groups
     for place, group in enumerate(present.tolist()):
@@ -460,6 +455,8 @@ def _times(outcomes: pl.DataFrame, outcome: str) -> int:
 
 def _failure(counts: MetricCounts) -> str | None:
     """Say for how many examples a metric failed that has scores of others."""
+    if not counts.unscored[0]:
+        return None
     outcomes = counts.outcomes_of(0)
     failed = _times(outcomes, FAILED) + _times(outcomes, LOST)
     if not failed:
@@ -476,7 +473,7 @@ def _failure(counts: MetricCounts) -> str | None:
 
 def _notices(counts: MetricCounts) -> list[str]:
     """Say how many examples a metric gave no score."""
-    if not counts.n[0]:
+    if not counts.n[0] or counts.given[0] == counts.scored[0]:
         return []
     metric = counts.metric
     outcomes = counts.outcomes_of(0)

@@ -113,23 +113,26 @@ def number_tag_sets(
     Returns:
         The sets, and the number of each example's own.
     """
-    examples, frames = [], [pl.DataFrame(schema=_SCHEMA)]
-    for by, lists in {TAGS: tags, **(crossings or {})}.items():
+    owners, codes, frames = [], [], [pl.DataFrame(schema=_SCHEMA)]
+    count = 0
+    for by, lists in sorted({TAGS: tags, **(crossings or {})}.items()):
         lengths = lists.list.len().fill_null(0).to_numpy()
         texts = lists.filter(lists.list.len() > 0).explode().cast(pl.String)
-        places = np.repeat(np.arange(len(lists)), lengths)
-        examples.append(places[texts.is_not_null().to_numpy()])
-        texts = texts.drop_nulls()
-        by_column = pl.repeat(by, len(texts), dtype=pl.String, eager=True)
-        frames.append(pl.DataFrame({"by": by_column, "tag": texts}))
-    owners = np.concatenate(examples)
-    codes, items = number_rows(pl.concat(frames))
-    distinct = np.unique(owners * max(1, items.height) + codes)
-    owners, codes = np.divmod(distinct, max(1, items.height))
-    lengths = np.bincount(owners, minlength=len(tags)).astype(np.int64)
-    sequences = Ragged(codes, lengths)
+        owner = np.repeat(np.arange(len(lists)), lengths)
+        owners.append(owner[texts.is_not_null().to_numpy()])
+        texts = texts.drop_nulls().alias("tag")
+        own, distinct = number_rows(texts.to_frame())
+        codes.append(own + count)
+        count += distinct.height
+        frames.append(distinct.select(pl.lit(by).alias("by"), "tag"))
+    keys = np.concatenate(owners) * max(1, count) + np.concatenate(codes)
+    if (keys[1:] <= keys[:-1]).any():
+        keys = np.unique(keys)
+    owner, code = np.divmod(keys, max(1, count))
+    lengths = np.bincount(owner, minlength=len(tags)).astype(np.int64)
+    sequences = Ragged(code, lengths)
     numbers, first = number_sequences(sequences)
-    return TagSets(items, sequences.take(first)), numbers
+    return TagSets(pl.concat(frames), sequences.take(first)), numbers
 
 
 def merge_tag_sets(parts: Sequence[TagSets]) -> tuple[TagSets, list[Codes]]:

@@ -23,6 +23,7 @@ from evalkit.tallies.build import (
 from evalkit.tallies.calls import call, check_value, reason_of_group
 from evalkit.tallies.groups import WHOLE, Group, TagSets
 from evalkit.tallies.numbering import Codes, expanded
+from evalkit.tallies.outcomes import takes_no_prediction, why_unanswered
 from evalkit.tallies.records import (
     NO_VALUE,
     NOTHING_SCORED,
@@ -74,6 +75,8 @@ def score_lists(
         refuse_absent_column(metric, labeled.counted)
         counted = labeled.counted.frame
         lists = _Lists(metric, labeled, counted)
+        if lists.unanswered:
+            return failed_scores(metric, names, why_unanswered(lists.unanswered))
         filled = [
             _Lists(metric, labeled, pl.concat([counted, frame]))
             for frame in filled_frames(metric, labeled)
@@ -110,6 +113,8 @@ class _Lists:
         self, metric: BoundMetric, labeled: Labeled, frame: pl.DataFrame
     ) -> None:
         self._metric, self._labeled = metric, labeled
+        absent = 0 if takes_no_prediction(metric) else frame["prediction"].null_count()
+        self.unanswered = absent
         lacking = labeled.table.lacking_for(metric)["position"]
         frame = frame.filter(~pl.col("position").is_in(lacking.implode()))
         self._rows = frame.select("prediction", "target", *columns_for(metric, frame))
@@ -143,7 +148,9 @@ class _Lists:
         )
 
     def bound(self, positions: Codes) -> float | None:
-        """Return the value of a group; None where the metric fails."""
+        """Return the value of a group; None where the metric cannot score it."""
+        if self.unanswered:
+            return None
         try:
             return self._value(positions[self._row[positions] >= 0])[0]
         except MetricError:

@@ -69,7 +69,7 @@ def dense(values: Codes, size: int) -> tuple[Codes, Codes]:
     if size <= max(_MOST_FLAGS, 4 * len(values)):
         is_present = np.zeros(size, dtype=bool)
         is_present[values] = True
-        numbers = np.cumsum(is_present) - 1
+        numbers: Codes = np.cumsum(is_present) - 1
         return numbers[values], np.flatnonzero(is_present)
     distinct, codes = np.unique(values, return_inverse=True)
     return codes, distinct
@@ -86,6 +86,8 @@ def summed(keys: Codes, size: int, times: Codes) -> tuple[Codes, Codes]:
     Returns:
         The distinct keys, sorted, and the sum of their counts.
     """
+    if (keys[1:] > keys[:-1]).all():
+        return keys, times
     codes, distinct = dense(keys, size)
     sums = np.bincount(codes, weights=times, minlength=len(distinct))
     return distinct, sums.astype(np.int64)
@@ -109,7 +111,7 @@ def number_column(column: pl.Series) -> tuple[Codes, int]:
     """
     raw, size = _raw_codes(column)
     codes, distinct = dense(raw, size)
-    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
+    if column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Enum, pl.Null):
         return codes, len(distinct)
     values = column.gather(first_places(codes, len(distinct))).alias("")
     order = values.arg_sort(nulls_last=True).to_numpy()
@@ -120,6 +122,10 @@ def number_column(column: pl.Series) -> tuple[Codes, int]:
 
 def _raw_codes(column: pl.Series) -> tuple[Codes, int]:
     """Give equal values equal numbers; in sorted order for numbers."""
+    if column.null_count() == len(column):
+        return np.zeros(len(column), dtype=np.int64), 1
+    if isinstance(column.dtype, pl.Enum):
+        return _number_codes(column.to_physical())
     if column.dtype == pl.String:
         physical = column.cast(pl.Categorical).to_physical().cast(pl.Int64)
         return _nulls_last(physical)
@@ -127,8 +133,6 @@ def _raw_codes(column: pl.Series) -> tuple[Codes, int]:
         return _number_codes(column.cast(pl.UInt8))
     if column.dtype.is_integer() or column.dtype.is_float():
         return _number_codes(column)
-    if column.dtype == pl.Null:
-        return np.zeros(len(column), dtype=np.int64), 1
     unique = column.alias("").unique(maintain_order=True)
     numbers = pl.DataFrame({"value": unique}).with_row_index("number")
     matched = pl.DataFrame({"value": column}).join(
@@ -140,9 +144,9 @@ def _raw_codes(column: pl.Series) -> tuple[Codes, int]:
 def _number_codes(column: pl.Series) -> tuple[Codes, int]:
     known = column.drop_nulls() if column.null_count() else column
     values = known.to_numpy()
-    if len(values) == 0:
-        return np.zeros(len(column), dtype=np.int64), 1
     low, high = float(values.min()), float(values.max())
+    if low == high and len(known) == len(column):
+        return np.zeros(len(column), dtype=np.int64), 1
     if high - low < _MOST_FLAGS and (values == np.rint(values)).all():
         codes = (values - values.min()).astype(np.int64)
     else:
@@ -191,6 +195,9 @@ def number_sequences(sequences: Ragged) -> tuple[Codes, Codes]:
         The number of each sequence, and where each number occurs first.
     """
     items, lengths = sequences
+    if (lengths == 1).all():
+        numbers, distinct = dense(items, int(items.max(initial=0)) + 1)
+        return numbers, first_places(numbers, len(distinct))
     numbers = np.zeros(len(lengths), dtype=np.int64)
     count = int((lengths == 0).any())
     active = np.flatnonzero(lengths > 0)

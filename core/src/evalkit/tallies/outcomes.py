@@ -6,6 +6,7 @@ import math
 
 import polars as pl
 
+from evalkit.base.wording import count_of
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 
@@ -27,6 +28,11 @@ LOST = "no column"
 SILENT = "no row"
 """Outcome of an answer for which the metric gave neither a row nor a reason."""
 
+OUTCOMES = pl.Enum(
+    [SCORED, MISSING, INVALID, UNANSWERED, NOT_SCORED, FAILED, LOST, SILENT]
+)
+"""Type of the column of outcomes."""
+
 LEFT_OUT = (MISSING, INVALID)
 """Outcomes of answers that no metric was given."""
 
@@ -46,12 +52,28 @@ def outcome_rows(
         outcome: One outcome for each, or that of all.
         reason: One reason for each, or that of all.
     """
-    columns = [
-        pl.lit(value).cast(pl.String).alias(name)
-        for name, value in ((OUTCOME, outcome), (REASON, reason))
-    ]
     frame = pl.DataFrame({"position": position.cast(pl.UInt32)})
-    return frame.with_columns(columns)
+    return frame.with_columns(
+        pl.lit(outcome).cast(OUTCOMES).alias(OUTCOME),
+        pl.lit(reason).cast(pl.String).alias(REASON),
+    )
+
+
+def takes_no_prediction(metric: BoundMetric) -> bool:
+    """Whether a metric scores an answer without a prediction."""
+    if metric.accepts_no_prediction:
+        return True
+    if metric.example_hook is None:
+        return False
+    return all(part.worst_value is not None for part in metric.parts())
+
+
+def why_unanswered(count: int) -> str:
+    """Say why a metric does not score a set with answers without a prediction."""
+    return (
+        f"{count_of(count, 'example')} without a prediction, and the metric declares "
+        "no worst value (worst_value, or accepts_no_prediction)"
+    )
 
 
 def most_unscored(metric: BoundMetric, answers: int) -> float:

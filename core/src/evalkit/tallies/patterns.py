@@ -19,16 +19,20 @@ from evalkit.base.columns import all_named
 from evalkit.tallies.numbering import (
     Codes,
     Ragged,
+    dense,
     joined,
     number_rows,
     number_sequences,
 )
-from evalkit.tallies.outcomes import OUTCOME, REASON, SCORED, SILENT
+from evalkit.tallies.outcomes import OUTCOME, OUTCOMES, REASON, SCORED, SILENT
 
 Floats = NDArray[np.float64]
 
 REPLICATION = "__replication"
 """Column of the number of the answer."""
+
+PATTERN = "__pattern"
+"""Column of the number of the pattern."""
 
 _HEAD = (REPLICATION, OUTCOME, REASON)
 
@@ -57,8 +61,13 @@ class Patterns:
         """Whether each row is one of statistics."""
         return self._has_outcome([SCORED])
 
+    @cached_property
+    def _outcomes(self) -> NDArray[np.uint8]:
+        return self.rows[OUTCOME].to_physical().to_numpy()
+
     def _has_outcome(self, outcomes: Sequence[str]) -> NDArray[np.bool_]:
-        return self.rows[OUTCOME].is_in(list(outcomes)).to_numpy()
+        numbers = pl.Series(outcomes, dtype=OUTCOMES).to_physical().to_numpy()
+        return np.isin(self._outcomes, numbers)
 
     @cached_property
     def replications(self) -> Codes:
@@ -70,25 +79,25 @@ class Patterns:
         """Whether each pattern has a row of statistics."""
         return self.answers([SCORED]) > 0
 
-    @cached_property
-    def is_single(self) -> bool:
-        """Whether no answer has several rows."""
-        scored = int(self.has_numbers[self.sequences.items].sum())
-        return int(self.answers([SCORED]).sum()) == scored
-
     def answers(self, outcomes: Sequence[str] | None = None) -> Codes:
         """Count the answers of each pattern that have one of some outcomes.
 
         Args:
             outcomes: The outcomes; None for all.
         """
-        owners, items = self.sequences.owners(), self.sequences.items
-        replications = self.replications[items]
+        items = self.sequences.items
+        is_chosen = np.ones(self.rows.height, dtype=bool)
         if outcomes is not None:
-            is_chosen = self._has_outcome(outcomes)[items]
-            owners, replications = owners[is_chosen], replications[is_chosen]
+            is_chosen = self._has_outcome(outcomes)
+        if not is_chosen.any():
+            return np.zeros(len(self), dtype=np.int64)
+        if len(items) == len(self):  # patterns of one row
+            return is_chosen[items].astype(np.int64)
+        chosen = is_chosen[items]
+        replications = self.replications[items][chosen]
         size = int(replications.max(initial=0)) + 1
-        distinct = np.unique(owners * size + replications)
+        owners = self.sequences.owners()[chosen]
+        _, distinct = dense(owners * size + replications, len(self) * size)
         return np.bincount(distinct // size, minlength=len(self)).astype(np.int64)
 
     def values(self, column: str) -> Floats:
@@ -103,6 +112,23 @@ class Patterns:
         return np.bincount(
             self.sequences.owners(), weights=chosen, minlength=len(self)
         ).astype(np.float64)
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the rows of all patterns, with the number of each in `PATTERN`."""
+        number = pl.Series(PATTERN, self.sequences.owners(), dtype=pl.UInt32)
+        return self.rows[self.sequences.items].with_columns(number)
+
+
+def read_patterns(frame: pl.DataFrame, keys: Sequence[str]) -> Patterns:
+    """Return the patterns that `to_frame` was called for.
+
+    Args:
+        frame: What it returned.
+        keys: Names of the key columns.
+    """
+    number = frame[PATTERN].to_numpy().astype(np.int64)
+    count = int(number.max(initial=-1)) + 1
+    return number_patterns(frame.drop(PATTERN), number, count, keys)[0]
 
 
 def number_patterns(
@@ -169,10 +195,13 @@ def average_patterns(patterns: Patterns) -> Patterns:
     numbers = {
         name: patterns.sums(patterns.values(name)) / counts for name in patterns.columns
     }
-    outcomes = np.where(patterns.is_scored, SCORED, SILENT)
-    rows = pl.DataFrame(
-        {REPLICATION: np.zeros(len(patterns), np.int64), OUTCOME: outcomes, **numbers}
-    ).with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
+    is_scored = pl.lit(pl.Series(patterns.is_scored))
+    outcome = pl.when(is_scored).then(pl.lit(SCORED)).otherwise(pl.lit(SILENT))
+    rows = pl.DataFrame(numbers).with_columns(
+        pl.lit(0, dtype=pl.Int64).alias(REPLICATION),
+        outcome.cast(OUTCOMES).alias(OUTCOME),
+        pl.lit(None, dtype=pl.String).alias(REASON),
+    )
     one_each = np.ones(len(patterns), dtype=np.int64)
     sequences = Ragged(np.arange(len(patterns)), one_each)
     return Patterns(_ordered(rows, ()), (), sequences)

@@ -23,7 +23,7 @@ class Plan(NamedTuple):
     """What all parts of a dataset are scored by."""
 
     metrics: Sequence[BoundMetric]
-    """The metrics, one for each score; those with `prepare` have seen all answers."""
+    """The metrics; those with `prepare` have seen all answers."""
     context: MetricContext
     """What metrics know: labels and kind of answers of the whole dataset."""
     counted: Sequence[str] = ("scored",)
@@ -65,11 +65,12 @@ def partition_tallies(
     if plan.context.answer_kind == "any-of" and examples.answer_kind == "one":
         frame = frame.with_columns(target=pl.concat_list("target"))
     table = table._replace(frame=frame, context=plan.context)
-    statuses = responses.statuses.cast(pl.String)
-    is_counted = statuses.is_in(list(plan.counted))
-    left_out = statuses.set(is_counted, None)
+    status = pl.lit(responses.statuses.cast(pl.String))
+    left_out = pl.select(pl.when(~status.is_in(list(plan.counted))).then(status))
     tags = examples.frame["tags"]
-    return tally_table(plan.metrics, table, left_out, tags, crossings).tallies
+    return tally_table(
+        plan.metrics, table, left_out.to_series(), tags, crossings
+    ).tallies
 
 
 def finalize(plan: Plan, tallies: Tallies) -> list[MetricScores]:
@@ -84,5 +85,6 @@ def finalize(plan: Plan, tallies: Tallies) -> list[MetricScores]:
     """
     return [
         finalize_metric(metric, plan.context, tallies, plan.intervals, plan.smallest)
-        for metric in plan.metrics
+        for whole in plan.metrics
+        for metric in whole.parts()
     ]

@@ -25,6 +25,7 @@ from evalkit.tallies.outcomes import (
     LOST,
     NOT_SCORED,
     OUTCOME,
+    OUTCOMES,
     REASON,
     SCORED,
     SILENT,
@@ -65,13 +66,9 @@ def rows_by_score(
     lacking = table.lacking_for(metric)
     names = ["position", "prediction", "target"]
     frame = table.frame.select(all_named(names), *columns_for(metric, table.frame))
-    lost = lacking.select(
-        pl.when("failed")
-        .then(pl.lit(LOST))
-        .otherwise(pl.lit(NOT_SCORED))
-        .alias(OUTCOME)
-    )
-    without = outcome_rows(lacking["position"], lost[OUTCOME], lacking["reason"])
+    outcome = pl.when("failed").then(pl.lit(LOST)).otherwise(pl.lit(NOT_SCORED))
+    lost = lacking.select(outcome.alias(OUTCOME))[OUTCOME]
+    without = outcome_rows(lacking["position"], lost, lacking["reason"])
     if lacking.height:
         frame = frame.join(lacking, "position", "anti", maintain_order="left")
     limit = FailureLimit(metric, answers)
@@ -99,13 +96,19 @@ def _batches(metric: BoundMetric, frame: pl.DataFrame) -> Iterator[pl.DataFrame]
 
 
 def _joined(metric: BoundMetric, parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Join batches; an answer whose numbers are not those of most answers failed."""
+    """Join batches, of which the last has outcomes."""
     present = [part for part in parts if part.height]
     if metric.has("example_statistics"):
         present = _with_common_numbers(metric, present)
     if not present:
-        return parts[0]
-    return present[0] if len(present) == 1 else pl.concat(present, how="diagonal")
+        return parts[-1]
+    rows = present[0] if len(present) == 1 else pl.concat(present, how="diagonal")
+    if OUTCOME in rows.columns:
+        return rows.with_columns(pl.col(OUTCOME).fill_null(SCORED))
+    return rows.with_columns(
+        pl.lit(SCORED, dtype=OUTCOMES).alias(OUTCOME),
+        pl.lit(None, dtype=pl.String).alias(REASON),
+    )
 
 
 def _with_common_numbers(

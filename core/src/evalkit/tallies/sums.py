@@ -62,9 +62,15 @@ def count_rows(patterns: Patterns, counts: GroupCounts) -> GroupCounts:
     Returns:
         The counts of rows with numbers.
     """
+    items = patterns.sequences.items
+    if len(items) == len(patterns) and (items[1:] > items[:-1]).all():
+        # each pattern is one row
+        kept = patterns.has_numbers[items[counts.code]]
+        group, code, times = (part[kept] for part in counts)
+        return GroupCounts(group, items[code], times)
     lengths = patterns.sequences.lengths[counts.code]
     starts = patterns.sequences.starts[counts.code]
-    rows = patterns.sequences.items[expanded(starts, lengths)]
+    rows = items[expanded(starts, lengths)]
     has_numbers = patterns.has_numbers[rows]
     group, times = np.repeat(counts.group, lengths), np.repeat(counts.times, lengths)
     size, groups = patterns.rows.height, int(counts.group.max(initial=0)) + 1
@@ -107,10 +113,10 @@ def merge_rows(
     if not keys:
         key_of_row = np.zeros(patterns.rows.height, dtype=np.int64)
     together = counts.group * max(1, distinct.height) + key_of_row[counts.code]
-    order = np.argsort(together, kind="stable")
-    together, code, times = (
-        part[order] for part in (together, counts.code, counts.times)
-    )
+    code, times = counts.code, counts.times
+    if (together[1:] < together[:-1]).any():
+        order = np.argsort(together, kind="stable")
+        together, code, times = (part[order] for part in (together, code, times))
     starts = np.flatnonzero(np.diff(together, prepend=-1))
     group, key = np.divmod(together[starts], max(1, distinct.height))
     values = {name: patterns.values(name)[code] for name in patterns.columns}

@@ -44,7 +44,7 @@ print(json.dumps({
 _LISTED = ("commands", "observers", "schemas", "storage")
 _KINDS = (
     *("tasks", "datasets", "metrics", "perturbations", "annotators", "models"),
-    *("adapters", "recognisers"),
+    "adapters",
     *_LISTED,
 )
 

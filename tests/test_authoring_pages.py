@@ -169,10 +169,10 @@ class Attributes:
 def test_show_prints_the_contract_of_a_kind(
     run_evalkit: Callable[..., CompletedProcess[str]],
 ) -> None:
-    done = run_evalkit("show", "--contract", "recognisers")
+    done = run_evalkit("show", "--contract", "observers")
     assert (done.returncode, done.stderr) == (0, "")
-    assert page("recognisers").endswith(done.stdout)
-    for word in ("store", "recogniser", "data-set"):
+    assert page("observers").endswith(done.stdout)
+    for word in ("store", "observer", "data-set"):
         done = run_evalkit("show", "--contract", word)
         kind = {"store": "storage", "data-set": "datasets"}.get(word, f"{word}s")
         assert (done.stdout, done.returncode) == (contracts.contract_page(kind), 0)

@@ -29,7 +29,6 @@ from evalkit_adapters_rows import Rows
 from evalkit_analysis_robustness import evaluate_perturbed
 from evalkit_commands_perturb import perturb, perturb_dataset
 from evalkit_models_base import Asked, Continuation, Reply, predict
-from evalkit_perturbations_text.names.recognition import load_recogniser
 
 CODE = """
 import random
@@ -225,14 +224,6 @@ class Whole(Loud):
         return act("perturbations", "perturb_example", usual)
 
 
-class Names:
-    version = "1"
-    languages = ("en",)
-
-    def find_entities(self, texts):
-        return act("recognisers", "find_entities", [[] for text in texts])
-
-
 class Single(evalkit.Annotator):
     version = "1"
 
@@ -406,7 +397,6 @@ ENTRY_POINTS = {
         "generates": "Generates",
         "asks": "Asks",
     },
-    "evalkit.recognisers": {"names": "Names"},
     "evalkit.observers": {"watcher": "Watcher"},
 }
 
@@ -512,7 +502,6 @@ WRONG_VALUES: dict[tuple[str, str], list[Any]] = {
         pl.DataFrame({"other": ["a"] * 6}),
     ],
     ("adapters", "choose_answer"): [1, b"x", ["a"], {}],
-    ("recognisers", "find_entities"): [None, [], "text", [[(0, 99, "person")]], [[7]]],
 }
 """What a hook must not return. For observers there is nothing: it is ignored."""
 WRONG_VALUES |= {
@@ -560,7 +549,6 @@ DEFAULT_PLACES = {
     "annotators": "annotators/single",
     "models": "models/asks",
     "adapters": "adapters/adapts",
-    "recognisers": "recognisers/names",
     "observers": "observers/watcher",
 }
 
@@ -575,7 +563,6 @@ def plugins(
 ) -> Any:
     monkeypatch.setenv("EVALKIT_CACHE_DIR", str(tmp_path / "cache"))
     made = fake_distribution(CODE, ENTRY_POINTS, name="acting", version="3.1")
-    load_recogniser.cache_clear()
     return importlib.import_module(made.module)
 
 
@@ -623,10 +610,6 @@ def run(kind: str, hook: str, out: Any, policy: str) -> Result | None:
         observe(hook, out)
         return None
     name = place_of(kind, hook).partition("/")[2]
-    if kind == "recognisers":
-        row = {"uid": "1", "statement": "John met Anna.", "label": "positive"}
-        [*perturb([row], "name-swap:recogniser=names", task="sentiment")]
-        return None
     if kind == "models":
         prompt = None if hook == "predict" else {"query": "{text}"}
         predict("rows", name, prompt=prompt, asked=Asked(retries=0))

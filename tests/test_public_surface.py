@@ -52,7 +52,6 @@ CLASSES = {
     "Component",
     "Dataset",
     "Edit",
-    "Entity",
     "EvaluationOptions",
     "Metric",
     "MetricContext",
@@ -422,7 +421,7 @@ PAGES = [
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.parent.name + page.stem)
 def test_pages_send_nobody_to_a_private_module(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    groups = "metrics|tasks|datasets|perturbations|annotators|recognisers|observers"
+    groups = "metrics|tasks|datasets|perturbations|annotators|observers"
     groups += "|commands"
     named = re.findall(r"(?<![\w./])evalkit\.(\w+)\b", re.sub(groups, "", text))
     assert not set(named) & set(PRIVATE_ROOMS)

@@ -16,28 +16,28 @@ ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "src" / "evalkit"
 
 LINES = {
-    "core": 40_900,
+    "core": 40_810,
     "cli": 13_310,
-    "core + cli + plugins": 133_700,
-    "tests": 117_200,
-    "examples": 584,
-    "benchmarks": 8_600,
-    "data": 937,
+    "core + cli + plugins": 133_420,
+    "tests": 117_000,
+    "examples": 573,
+    "benchmarks": 8_530,
+    "data": 887,
 }
-STATEMENTS = {"core": 18_350, "core + cli + plugins": 59_910}
+STATEMENTS = {"core": 18_320, "core + cli + plugins": 59_910}
 
 IN_WORK = {
-    "core": 4_330,
-    "core + cli + plugins": 4_330,
-    "tests": 620,
-    "benchmarks": 100,
+    "core": 4_480,
+    "core + cli + plugins": 4_480,
+    "tests": 720,
+    "benchmarks": 130,
 }
 """Further lines while the room `tallies` stands beside `scoring` (7 698 lines). The
 allowance ends when `scoring` goes."""
 
-STATEMENTS_IN_WORK = 2_230
+STATEMENTS_IN_WORK = 2_280
 
-WORDS = 88_450
+WORDS = 87_400
 """Of the pages in `docs` that people write."""
 
 DISTRIBUTIONS = {
@@ -54,7 +54,7 @@ DISTRIBUTIONS = {
 MODULE = 600
 """Lines of a module."""
 
-LONGER_MODULES = {"hookspecs.py": 962}
+LONGER_MODULES = {"hookspecs.py": 937}
 
 FUNCTION = 60
 """Lines of a function of core."""

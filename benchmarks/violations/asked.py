@@ -1,4 +1,4 @@
-"""Violations of the laws of annotators, models, recognisers and observers."""
+"""Violations of the laws of annotators, models and observers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from benchmarks.violations.entry import Violation, change
 
 ANNOTATOR = "evalkit_annotators_columns.hookspecs.AnnotatorSpec"
 MODEL = "hookspecs.ModelSpec"
-RECOGNISER = "hookspecs.RecogniserSpec"
 
 _THANKS = "        return _THANKS.search(text) is not None\n"
 
@@ -205,54 +204,6 @@ MODELS = (
                 '                f"the program answered {uid!r} with what is no JSON: '
                 '{line[:200]!r}"\n            ) from error\n',
                 '            return ""\n',
-            ),
-        ),
-    ),
-)
-
-_FIND = '                evalkit.Entity(found.start(1), found.end(1), "person")\n'
-
-RECOGNISERS = (
-    Violation(
-        "recognisers-01",
-        "template recognisers/my-thing",
-        "there is a list for each text",
-        f"{RECOGNISER}.find_entities; docs/authoring/recognisers.md",
-        (
-            change(
-                "my_thing.py",
-                "            for text in texts\n",
-                "            for text in texts\n            if _TITLE.search(text)\n",
-            ),
-        ),
-    ),
-    Violation(
-        "recognisers-02",
-        "template recognisers/my-thing",
-        "places are characters (Unicode code points)",
-        "evalkit.Entity",
-        (
-            change(
-                "my_thing.py",
-                _FIND,
-                "                evalkit.Entity(\n"
-                "                    len(text[: found.start(1)].encode()),\n"
-                "                    len(text[: found.end(1)].encode()),\n"
-                '                    "person",\n                )\n',
-            ),
-        ),
-    ),
-    Violation(
-        "recognisers-03",
-        "template recognisers/my-thing",
-        "no entities overlap",
-        f"{RECOGNISER}.find_entities",
-        (
-            change(
-                "my_thing.py",
-                "                for found in _TITLE.finditer(text)\n",
-                "                for found in _TITLE.finditer(text)\n"
-                "                for _ in range(2)\n",
             ),
         ),
     ),

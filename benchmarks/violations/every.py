@@ -22,7 +22,6 @@ EVERY: tuple[Violation, ...] = (
     *adapters.VIOLATIONS,
     *kept.STORAGE,
     *asked.MODELS,
-    *asked.RECOGNISERS,
     *kept.SCHEMAS,
     *kept.COMMANDS,
     *asked.OBSERVERS,

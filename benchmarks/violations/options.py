@@ -160,9 +160,6 @@ OPTIONS: Mapping[str, Callable[[Path], Mapping[str, Any]]] = {
     "adapters/final-number": _given(texts=["It is 3.", "So 4, and then 5."]),
     "adapters/boxed": _given(texts=[r"So \boxed{3}.", r"It is \boxed{x + 1}."]),
     "template annotators/my-thing": _given(examples=[("Thanks!", ""), ("No.", "")]),
-    "template recognisers/my-thing": _given(
-        texts=["I saw Dr. Okafor.", "Mr. Li met Mrs. Ng."]
-    ),
     "template schemas/my_thing.MyThing": _given(
         rows=[{"celsius": 20.5, "station": "Oslo"}]
     ),

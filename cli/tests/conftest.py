@@ -175,7 +175,6 @@ ENTRY_POINTS = {
         "agreement": "get_agreement",
     },
     "evalkit.perturbations": {"shuffle": "Shuffle"},
-    "evalkit.recognisers": {"shuffle": "Shuffle"},
     "evalkit.observers": {
         "recorder": "Recorder",
         "meddler": "Meddler",

@@ -111,7 +111,6 @@ def test_kinds_come_in_order_and_observers_only_when_asked_for(
         "adapters",
         "annotators",
         "models",
-        "recognisers",
     ]
     observers = invoke("list", "observers").stdout.splitlines()
     assert [line.split()[0] for line in observers] == [
@@ -127,27 +126,23 @@ def test_listing_imports_no_plugin(invoke: Invoke, plugins: Any) -> None:
 
 
 def test_json_gives_all_that_is_known(invoke: Invoke, plugins: Any) -> None:
-    report = json.loads(invoke("list", "recognisers", "--json").stdout)
-    assert report == {
-        "components": [
-            {
-                "kind": "recognisers",
-                "name": "shuffle",
-                "value": f"{plugins.module}:Shuffle",
-                "distribution": "tiny-plugins",
-                "version": "4.5.6",
-                "summary": "A distribution made by a test",
-                "description": "Shuffles the words",
-                "id": "recognisers/shuffle",
-                "ambiguous": False,
-                "local": False,
-                "problem": None,
-            }
-        ],
-        "withheld": [],
-        "problems": [],
-        "notices": [],
+    report = json.loads(invoke("list", "observers", "--json").stdout)
+    component = report["components"][-1]
+    assert component == {
+        "kind": "observers",
+        "name": "recorder",
+        "value": f"{plugins.module}:Recorder",
+        "distribution": "tiny-plugins",
+        "version": "4.5.6",
+        "summary": "A distribution made by a test",
+        "description": "Writes down all that it is told",
+        "id": "observers/recorder",
+        "ambiguous": False,
+        "local": False,
+        "problem": None,
     }
+    del report["components"]
+    assert report == {"withheld": [], "problems": [], "notices": []}
 
 
 def test_json_can_be_asked_for_by_an_environment_variable(
@@ -216,14 +211,15 @@ def test_wrong_usage_exits_2(
 def test_a_narrow_terminal_cuts_only_the_description(
     plugins: Any, run_on_terminal: Callable[..., tuple[int, str]]
 ) -> None:
-    code, shown = run_on_terminal("list", "recognisers", "-v", columns=55)
+    code, shown = run_on_terminal("list", "observers", "-v", columns=55)
     assert code == 0
-    expected = "recognisers/shuffle  tiny-plugins  4.5.6  Shuffles the words"
-    assert shown == f"{expected[:54].rstrip()}…\n"
-    _, wide = run_on_terminal("list", "recognisers", "-v", columns=200)
-    assert wide == f"{expected}\n"
-    _, tiny = run_on_terminal("list", "recognisers", "-v", columns=20)
-    assert tiny == f"{expected}\n"
+    expected = (
+        "observers/recorder  tiny-plugins  4.5.6  Writes down all that it is told"
+    )
+    assert shown.splitlines()[-1] == f"{expected[:54].rstrip()}…"
+    for columns in (200, 20):
+        _, shown = run_on_terminal("list", "observers", "-v", columns=columns)
+        assert shown.splitlines()[-1] == expected
 
 
 STORE = """

@@ -14,7 +14,6 @@ from evalkit.base.lazy import lazy_names
 if TYPE_CHECKING:
     from evalkit.base.copies import Edit as Edit
     from evalkit.base.terms import Annotation as Annotation
-    from evalkit.base.terms import Entity as Entity
     from evalkit.base.terms import FilePath as FilePath
     from evalkit.base.terms import MetricContext as MetricContext
     from evalkit.base.terms import NotScored as NotScored
@@ -65,8 +64,7 @@ else:
         __name__,
         {
             "base.terms": (
-                "Annotation Entity FilePath MetricContext NotScored Source "
-                "TryAgain Unparsed"
+                "Annotation FilePath MetricContext NotScored Source TryAgain Unparsed"
             ),
             "base.violations": "Violation",
             "base.copies": "Edit",

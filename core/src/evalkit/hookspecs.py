@@ -13,8 +13,8 @@ Attributes are checked against the annotations below when a plugin is loaded.
 Hooks that handle a whole batch or data set (`load`, `evaluate`, `compute`,
 `statistics`, `finalize`, `prepare`) are called through pluggy. Hooks that handle one
 row or example (`verify_response`, the converters, `adapt_response`, `score_example`,
-`score_batch`, `example_statistics`, and all of perturbations, adapters, annotators and
-recognisers) are called directly, with those of the spec's arguments that the
+`score_batch`, `example_statistics`, and all of perturbations, adapters and
+annotators) are called directly, with those of the spec's arguments that the
 implementation names, as pluggy would, which costs less.
 
 What touches a response, in this order: adapters that a user names, `adapt_response` of
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from evalkit.base.copies import Edit
-    from evalkit.base.terms import Entity, MetricContext, Source, Unparsed
+    from evalkit.base.terms import MetricContext, Source, Unparsed
     from evalkit.base.violations import Violation
 
 hookspec = pluggy.HookspecMarker("evalkit")
@@ -827,31 +827,6 @@ class PerturbationSpec:
             perturbed: The changed example.
             original_pred: The model's prediction for the original.
             perturbed_pred: Its prediction for the changed example.
-        """
-
-
-class RecogniserAttributes:
-    """Attributes of a recogniser of entities."""
-
-    version: str
-    """Raised when the same texts give other entities."""
-    languages: Sequence[str]
-    """Codes (BCP 47) of the languages that it knows; empty where it needs none."""
-
-
-class RecogniserSpec:
-    """Hooks of a recogniser, which finds names, such as those of people, in texts."""
-
-    @hookspec(firstresult=True)
-    def find_entities(self, texts: Sequence[str]) -> Sequence[Sequence[Entity]]:
-        """Find entities.
-
-        Args:
-            texts: The texts of one example.
-
-        Returns:
-            For each text its entities (`evalkit.Entity`, or triples of start, end and
-            kind), in order, none of which overlap; the kind of a person is `person`.
         """
 
 

@@ -64,7 +64,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def evaluate(folder: Path, code: str) -> Any:
-    program = f"import json, evalkit\nprint(json.dumps({code}))"
+    module = "from evalkit_recognisers_spacy.recogniser import SpacyRecogniser"
+    program = f"import json\n{module}\nprint(json.dumps({code}))"
     return json.loads(run(folder / "venv/bin/python", "-c", program, cwd=folder))
 
 
@@ -75,9 +76,9 @@ TEXTS = (
 
 
 def test_people_are_found_and_other_words_are_not(folder: Path) -> None:
-    load = f"evalkit.Registry().load('recognisers', 'spacy:model={MODEL}')"
-    call = f"{load}.row_function('find_entities')(texts={TEXTS!r})"
-    first, second = evaluate(folder, call)
+    first, second = evaluate(
+        folder, f"SpacyRecogniser({MODEL!r}).find_entities({TEXTS})"
+    )
     people = [TEXTS[0][start:end] for start, end, kind in first if kind == "person"]
     assert people == ["Peter Smith", "Ingrid Johansson"]
     assert [TEXTS[0][start:end] for start, end, kind in first if kind == "gpe"] == [
@@ -106,8 +107,8 @@ def test_names_are_swapped_where_it_finds_people(folder: Path) -> None:
 
 
 def test_a_model_that_is_not_there_is_named(folder: Path) -> None:
-    code = "evalkit.Registry().load('recognisers', 'spacy').row_function("
-    program = f"import evalkit\n{code}'find_entities')(texts=['a'])"
+    module = "evalkit_perturbations_text.names.recognition"
+    program = f"from {module} import load_recogniser\nload_recogniser('spacy')(['a'])"
     done = subprocess.run(
         [folder / "venv/bin/python", "-c", program],
         cwd=folder,
@@ -115,4 +116,5 @@ def test_a_model_that_is_not_there_is_named(folder: Path) -> None:
         text=True,
         check=False,
     )
+    assert "recogniser spacy (evalkit-recognisers-spacy 0.1.0)" in done.stderr
     assert "python -m spacy download en_core_web_sm" in done.stderr

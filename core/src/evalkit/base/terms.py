@@ -17,17 +17,6 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-class Entity(NamedTuple):
-    """A part of a text that names something."""
-
-    start: int
-    """Where it begins, in characters (Unicode code points)."""
-    end: int
-    """Where it ends; the character at this place is not part of it."""
-    kind: str
-    """What it names: `person` for the name of a person."""
-
-
 AnswerKind = Literal["one", "any-of", "all-of", "spans", "ranked", "number", "none"]
 """What shape an answer has.
 

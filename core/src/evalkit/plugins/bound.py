@@ -16,7 +16,6 @@ from evalkit.errors import DataError, EvalkitError, MetricError, PluginError
 from evalkit.hookspecs import (
     DatasetAttributes,
     PerturbationAttributes,
-    RecogniserAttributes,
     TaskIOAttributes,
 )
 from evalkit.plugins.attributes import read_attributes
@@ -246,10 +245,6 @@ class BoundPerturbation(Bound, PerturbationAttributes):
         """
         with self.guard(hook, subject, uid):
             return self.row_function(hook)(**offered)
-
-
-class BoundRecogniser(Bound, RecogniserAttributes):
-    """A recogniser that is loaded."""
 
 
 class BoundObserver(Bound):

@@ -1,1 +1,1 @@
-"""Recognises entities by a model of spaCy."""
+"""Finds entities with a model of spaCy."""

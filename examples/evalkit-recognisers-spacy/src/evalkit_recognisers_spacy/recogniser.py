@@ -1,86 +1,75 @@
-"""Finds people, places and organisations by the entity recogniser of a spaCy model."""
+"""Finds people, places and organizations with a spaCy model."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
-
-from evalkit import Entity, Parameters, PluginLoadError
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
 _KINDS = {"PERSON": "person", "PER": "person"}
-"""What evalkit calls the labels of English and of other models."""
+"""Kinds of the labels of English models and of others."""
 
 _NEEDED = ("ner", "tok2vec", "transformer")
-"""The parts of a model that find entities; the others are not loaded."""
+"""Parts of a model that find entities. The others are not loaded."""
 
 
 class SpacyRecogniser:
-    """Finds entities by a model of spaCy that is installed.
+    """Finds entities with an installed model of spaCy.
 
-    Parameters:
-        model: Name of the model's package, or the path of its folder. A model is
-            installed with `python -m spacy download en_core_web_sm`.
+    Args:
+        model: Name of the model's package, or the path of its folder. Install a model
+            with `python -m spacy download en_core_web_sm`.
     """
 
-    class Parameters(Parameters):
-        """Which model is used."""
-
-        model: str = "en_core_web_sm"
-
-    version = "1"
-    languages = ()  # those of the model
-
-    def __init__(self, parameters: Parameters | None = None) -> None:
-        self.parameters: Any = parameters or self.Parameters()
+    def __init__(self, model: str = "en_core_web_sm") -> None:
+        self.model = model
 
     @cached_property
     def _pipeline(self) -> Language:
         import spacy
 
-        name = self.parameters.model
         try:
-            pipeline = spacy.load(name)
+            pipeline = spacy.load(self.model)
         except OSError as error:
-            raise PluginLoadError(
-                f"recognisers/spacy: the model {name!r} cannot be loaded: {error}; "
-                f"install it with `python -m spacy download {name}`, or name another "
-                "one (spacy:model=NAME)"
+            raise ValueError(
+                f"model {self.model!r} cannot be loaded: {error}. Install it with "
+                f"`python -m spacy download {self.model}`, or use another one "
+                "(spacy:model=NAME)"
             ) from error
         if "ner" not in pipeline.pipe_names:
-            raise PluginLoadError(
-                f"recognisers/spacy: the model {name!r} has no entity recogniser; it "
-                f"has {', '.join(pipeline.pipe_names) or 'nothing'}"
+            raise ValueError(
+                f"model {self.model!r} has no entity recognizer (ner). Its parts: "
+                f"{', '.join(pipeline.pipe_names) or 'none'}"
             )
         pipeline.select_pipes(
             enable=[part for part in pipeline.pipe_names if part in _NEEDED]
         )
         return pipeline
 
-    def find_entities(self, texts: Sequence[str]) -> list[list[Entity]]:
+    def find_entities(self, texts: Sequence[str]) -> list[list[tuple[int, int, str]]]:
         """Find entities.
 
         Args:
             texts: The texts of one example.
 
         Returns:
-            For each text its entities; the kind is `person`, else spaCy's label in
-            lower case, such as `org`.
+            Start, end and kind of each entity, for each text. The kind is `person`, or
+            spaCy's label in lower case, such as `org`.
 
         Raises:
-            PluginLoadError: The model is not installed, or finds no entities.
+            ValueError: The model is not installed, or finds no entities.
         """
         return [
             [
-                Entity(
-                    found.start_char,
-                    found.end_char,
-                    _KINDS.get(found.label_, found.label_.lower()),
+                (
+                    entity.start_char,
+                    entity.end_char,
+                    _KINDS.get(entity.label_, entity.label_.lower()),
                 )
-                for found in document.ents
+                for entity in document.ents
             ]
             for document in self._pipeline.pipe(texts)
         ]

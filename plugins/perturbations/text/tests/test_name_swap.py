@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from evalkit import PluginError, UnknownPluginError
+from evalkit import PluginError
 from evalkit_commands_perturb import apply_edits, checked_edits, perturb
 from evalkit_perturbations_text.names.country_names import country_names
 from evalkit_perturbations_text.names.groups import (
@@ -20,7 +20,7 @@ from evalkit_perturbations_text.names.groups import (
     group_problem,
     name_group,
 )
-from evalkit_perturbations_text.names.recognition import load_recogniser
+from evalkit_perturbations_text.names.recognition import GROUP, load_recogniser
 from evalkit_perturbations_text.names.swap import NameSwap, NameSwapParameters
 
 WHITE, BLACK = (name_group(group) for group in PAIRED)
@@ -254,13 +254,13 @@ RECOGNISER = """
 import re
 
 class Capitals:
-    version = "1"
-    languages = ["en"]
+    def __init__(self, place="Paris"):
+        self.place = place
 
     def find_entities(self, texts):
         pattern = re.compile(r"(?:Mr\\\\. )?[A-Z][a-z]+(?: [A-Z][a-z]+)?(?:'s)?")
         return [
-            [(*match.span(), "person" if "Paris" not in match[0] else "place")
+            [(*match.span(), "person" if self.place not in match[0] else "place")
              for match in pattern.finditer(text)]
             for text in texts
         ]
@@ -271,7 +271,7 @@ class Capitals:
 def recogniser(fake_distribution: Callable[..., Any]) -> str:
     load_recogniser.cache_clear()
     code = RECOGNISER.replace("\\\\", "\\")
-    fake_distribution(code, {"evalkit.recognisers": {"capitals": "Capitals"}})
+    fake_distribution(code, {GROUP: {"capitals": "Capitals"}})
     return "capitals"
 
 
@@ -304,15 +304,50 @@ def test_a_recogniser_that_calls_people_otherwise(
 ) -> None:
     load_recogniser.cache_clear()
     code = RECOGNISER.replace("\\\\", "\\").replace('"person"', repr(kind))
-    fake_distribution(code, {"evalkit.recognisers": {"capitals": "Capitals"}})
+    fake_distribution(code, {GROUP: {"capitals": "Capitals"}})
     message = f"capitals .*gave the kind '{kind}': that of a person is 'person'"
     with pytest.raises(PluginError, match=message):
         swap("Mary", recogniser="capitals")
 
 
-def test_a_recogniser_that_is_not_installed() -> None:
+def test_a_recogniser_takes_parameters(recogniser: str) -> None:
+    assert swap("Mary", recogniser=f"{recogniser}:place=Mary") == ["Mary"]
+    message = r"capitals \(fake-0 1.2.3\): loading failed with TypeError: .*'size'"
+    with pytest.raises(PluginError, match=message):
+        swap("Mary", recogniser=f"{recogniser}:size=3")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("raise ValueError('a bug')", "find_entities failed with ValueError: a bug"),
+        *(
+            (f"return {value}", r"must return for each of 1 texts .*, got ")
+            for value in ("None", "[]", "'text'", "[[(0, 99, 'person')]]", "[[7]]")
+        ),
+    ],
+)
+def test_a_recogniser_that_fails_is_named(
+    body: str, message: str, fake_distribution: Callable[..., Any]
+) -> None:
     load_recogniser.cache_clear()
-    with pytest.raises(UnknownPluginError):
+    code = f"class Fails:\n    def find_entities(self, texts):\n        {body}"
+    fake_distribution(code, {GROUP: {"fails": "Fails"}}, name="failing")
+    with pytest.raises(PluginError, match=rf"fails \(failing 1.2.3\): .*{message}"):
+        swap("Mary", recogniser="fails")
+
+
+def test_a_recogniser_of_two_distributions_names_both(
+    recogniser: str, fake_distribution: Callable[..., Any]
+) -> None:
+    fake_distribution(RECOGNISER, {GROUP: {"capitals": "Capitals"}})
+    with pytest.raises(PluginError, match=r"several .*: fake-1 .*, fake-0 "):
+        swap("Mary", recogniser="capitals")
+
+
+def test_a_recogniser_that_is_not_installed(recogniser: str) -> None:
+    message = "no recogniser 'nobody-has-this' .*Installed: capitals, rules"
+    with pytest.raises(PluginError, match=message):
         swap("Mary", recogniser="nobody-has-this")
 
 

@@ -17,7 +17,6 @@ from evalkit_testing import (
     check_dataset,
     check_metric,
     check_model,
-    check_recogniser,
     check_task,
 )
 from evalkit_testing.laws import LawError
@@ -232,33 +231,6 @@ def test_a_blank_response_has_a_value_of_the_same_kind() -> None:
     with pytest.raises(LawError, match="str") as caught:
         check_annotator(ThanksOrText, examples)
     assert caught.value.law == "blank"
-
-
-class Titles:
-    """Finds names behind titles."""
-
-    version = "1"
-    languages = ("en",)
-
-    def find_entities(self, texts: Sequence[str]) -> list[list[Any]]:
-        found = [re.finditer(r"\bDr\. (\w+)", text) for text in texts]
-        return [[(*self.place(each), "person") for each in every] for every in found]
-
-    def place(self, found: re.Match[str]) -> tuple[int, int]:
-        return found.span(1)
-
-
-@pytest.mark.parametrize(("code", "unit"), [("utf-8", 1), ("utf-16-le", 2)])
-def test_places_are_characters(code: str, unit: int) -> None:
-    class Units(Titles):
-        def place(self, found: re.Match[str]) -> tuple[int, int]:
-            ends = (found.string[:end].encode(code) for end in found.span(1))
-            first, last = (len(each) // unit for each in ends)
-            return first, last
-
-    check_recogniser(Titles, ["I saw Dr. Okafor."], laws=["characters"])
-    with pytest.raises(LawError, match="characters, not bytes"):
-        check_recogniser(Units, ["I saw Dr. Okafor."], laws=["characters"])
 
 
 def test_a_model_that_changes_its_inputs_the_same_way_each_time_is_found() -> None:

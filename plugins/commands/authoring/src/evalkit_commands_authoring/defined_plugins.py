@@ -46,7 +46,7 @@ def defined_in(tree: ast.Module) -> dict[str, Defined]:
 def plugins_in(tree: ast.Module) -> Iterator[DefinedPlugin]:
     """Yield what a file says to be a plugin, by a base class, `get_` or a decorator.
 
-    Adapters, recognisers and observers have no base class, so that they are not known;
+    Adapters and observers have no base class, so that they are not known;
     what others of the file inherit from is none, nor is what begins with an underscore.
 
     Args:

@@ -23,7 +23,6 @@ SINGULARS = {
     "annotators": "annotator",
     "models": "model",
     "adapters": "adapter",
-    "recognisers": "recogniser",
     "schemas": "schema",
     "observers": "observer",
     "commands": "command",

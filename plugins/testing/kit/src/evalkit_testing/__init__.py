@@ -56,9 +56,6 @@ if TYPE_CHECKING:
     from evalkit_testing.perturbations.laws import (
         PERTURBATION_LAWS as PERTURBATION_LAWS,
     )
-    from evalkit_testing.recognisers import RECOGNISER_LAWS as RECOGNISER_LAWS
-    from evalkit_testing.recognisers import RecogniserLawError as RecogniserLawError
-    from evalkit_testing.recognisers import check_recogniser as check_recogniser
     from evalkit_testing.schemas import SCHEMA_LAWS as SCHEMA_LAWS
     from evalkit_testing.schemas import SchemaLawError as SchemaLawError
     from evalkit_testing.schemas import check_schema as check_schema
@@ -81,7 +78,6 @@ _HOMES = {
     "observers": "OBSERVER_LAWS ObserverLawError check_observer",
     "perturbations.checking": "PerturbationLawError check_perturbation",
     "perturbations.laws": "PERTURBATION_LAWS",
-    "recognisers": "RECOGNISER_LAWS RecogniserLawError check_recogniser",
     "schemas": "SCHEMA_LAWS SchemaLawError check_schema",
     "storage": "StorageLawError check_storage",
     "store_laws": "STORAGE_LAWS",

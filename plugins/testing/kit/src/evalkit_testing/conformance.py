@@ -75,7 +75,6 @@ CHECKS: Mapping[str, str] = {
     "models": "check_model",
     "observers": "check_observer",
     "perturbations": "check_perturbation",
-    "recognisers": "check_recogniser",
     "schemas": "check_schema",
     "storage": "check_storage",
     "tasks": "check_task",

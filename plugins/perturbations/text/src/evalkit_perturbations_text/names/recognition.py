@@ -1,18 +1,29 @@
-"""Finds the names of people with a recogniser that is a plugin of its own."""
+"""Finds the names of people with a recogniser of another distribution.
+
+A recogniser is an entry point of the group `evalkit_perturbations_text.recognisers`: a
+class whose instances have `find_entities(texts)`. A name with parameters, such as
+`spacy:model=NAME`, passes them to the class as keyword arguments (texts).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalkit_perturbations_text.grammar.tokens import Tokens
 from evalkit_perturbations_text.names import words as name_words
 from evalkit_perturbations_text.names.country_names import Gender
 from evalkit_perturbations_text.names.person_names import Mention
 
-FindEntities = Callable[..., Any]
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+FindEntities = Callable[[Sequence[str]], Any]
+
+GROUP = "evalkit_perturbations_text.recognisers"
+"""The group of entry points."""
 
 PERSON = "person"
 """The kind of entities that are people."""
@@ -27,41 +38,74 @@ _TITLES = (name_words.SURNAME_TITLES | name_words.FIRST_NAME_TITLES) - {"young",
 
 @cache
 def load_recogniser(name: str) -> FindEntities:
-    """Load a recogniser, once a process.
+    """Load a recogniser, once per process.
 
     Args:
-        name: As a user names it, with parameters.
+        name: Name of an entry point of `GROUP`, with parameters.
 
     Returns:
-        Its `find_entities`, which raises a `PluginError` that names the recogniser
-        where it fails or returns something else.
+        Its `find_entities`. It raises a `PluginError` that names the recogniser and its
+        distribution where the recogniser fails or returns something else.
 
     Raises:
-        PluginError: There is none, or it cannot be loaded.
+        PluginError: The recogniser is not installed, or loading it failed.
     """
-    from evalkit import Registry
     from evalkit.errors import PluginError
 
-    bound = Registry().load("recognisers", name)
-    find_entities = bound.row_function("find_entities")
-    where = f"{bound.component.origin}: find_entities"
+    entry_name, _, values = name.partition(":")
+    pairs = [value.partition("=") for value in values.split(",") if value]
+    parameters = {key.strip(): value.strip() for key, _, value in pairs}
+    entry_point = _installed_recogniser(entry_name)
+    origin = f"recogniser {entry_name} ({_distribution(entry_point)})"
+    try:
+        find_entities = entry_point.load()(**parameters).find_entities
+    except Exception as error:
+        raise PluginError(
+            f"{origin}: loading failed with {type(error).__name__}: {error}"
+        ) from error
 
     def checked(texts: Sequence[str]) -> Any:
-        with bound.guard("find_entities"):
-            found = find_entities(texts=texts)
-        if not _are_entities(found, texts):
+        where = f"{origin}: find_entities"
+        try:
+            entities = find_entities(texts)
+        except Exception as error:
+            raise PluginError(
+                f"{where} failed with {type(error).__name__}: {error}"
+            ) from error
+        if not _are_entities(entities, texts):
             raise PluginError(
                 f"{where} must return for each of {len(texts)} texts a list of start, "
-                f"end and kind, returned {str(found)[:80]}"
+                f"end and kind, got {str(entities)[:80]}"
             )
-        for _, _, kind in chain.from_iterable(found):
+        for _, _, kind in chain.from_iterable(entities):
             if kind != PERSON and kind.casefold() in _PERSONS:
                 raise PluginError(
                     f"{where} gave the kind {kind!r}: that of a person is {PERSON!r}"
                 )
-        return found
+        return entities
 
     return checked
+
+
+def _installed_recogniser(name: str) -> EntryPoint:
+    from importlib.metadata import entry_points
+
+    from evalkit.errors import PluginError
+
+    installed = entry_points(group=GROUP)
+    named = installed.select(name=name)
+    if not named:
+        names = ", ".join(sorted({"rules", *installed.names}))
+        raise PluginError(f"no recogniser {name!r} is installed. Installed: {names}")
+    if len(named) > 1:
+        owners = ", ".join(map(_distribution, named))
+        raise PluginError(f"several distributions have a recogniser {name!r}: {owners}")
+    return named[name]
+
+
+def _distribution(entry_point: EntryPoint) -> str:
+    distribution = entry_point.dist
+    return f"{distribution.name} {distribution.version}" if distribution else "?"
 
 
 def _are_entities(found: Any, texts: Sequence[str]) -> bool:
@@ -95,7 +139,7 @@ def person_spans(name: str, texts: Sequence[str]) -> list[list[tuple[int, int]]]
     Returns:
         For each text start and end of the entities of kind `person`.
     """
-    found = load_recogniser(name)(texts=texts)
+    found = load_recogniser(name)(texts)
     return [
         [(start, end) for start, end, kind in entities if kind == PERSON]
         for entities in found

@@ -66,8 +66,7 @@ class NameSwapParameters(Parameters):
     prob: Share = 1.0
     """The share of names that are replaced, 0 to 1, one draw for each name."""
     recogniser: str = RULES
-    """`rules`, or the name of an installed recogniser; then only what it takes for a
-    person is replaced."""
+    """`rules`, or the name of an installed recogniser, which then finds the people."""
 
     @model_validator(mode="after")
     def _check_groups(self) -> NameSwapParameters:

@@ -103,10 +103,11 @@ def _joined(metric: BoundMetric, parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
     if not present:
         return parts[-1]
     rows = present[0] if len(present) == 1 else pl.concat(present, how="diagonal")
+    scored = pl.lit(SCORED, dtype=OUTCOMES)
     if OUTCOME in rows.columns:
-        return rows.with_columns(pl.col(OUTCOME).fill_null(SCORED))
+        return rows.with_columns(pl.col(OUTCOME).fill_null(scored))
     return rows.with_columns(
-        pl.lit(SCORED, dtype=OUTCOMES).alias(OUTCOME),
+        scored.alias(OUTCOME),
         pl.lit(None, dtype=pl.String).alias(REASON),
     )
 

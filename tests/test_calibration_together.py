@@ -87,7 +87,7 @@ def test_columns_that_nobody_mapped_are_named() -> None:
     flat = rows(nested=False)
     found = evalkit.evaluate(Reviews, flat, metrics=["accuracy", "auroc"])
     assert (found["accuracy"].value, found["auroc"].value) == (0.8, None)
-    assert any("look like probabilities" in notice for notice in found.notices)
+    assert any("does not declare" in notice for notice in found.notices)
 
 
 def test_the_bins_of_the_report_give_ece(tmp_path: Path) -> None:

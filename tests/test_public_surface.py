@@ -517,7 +517,6 @@ def test_known_components_are_those_of_this_repository() -> None:
 
 OWN_WORDS = {
     ("plugins/dynabench.py", "accuracy"): "what Dynabench takes where nothing is said",
-    ("base/nearest.py", "map"): "the argument of evaluate, and its option --map",
 }
 """Texts of core that are also called like a plugin, by file."""
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from evalkit.base.nearest import map_options as map_options
     from evalkit.base.synced_files import new_file as new_file
     from evalkit.base.violations import describe as describe
     from evalkit.base.wording import count_of as count_of
     from evalkit.base.wording import show_p as show_p
+    from evalkit.diagnosis import map_options as map_options
     from evalkit.examples.samples import ExampleSample as ExampleSample
     from evalkit.examples.samples import sample_examples as sample_examples
     from evalkit.inference.confidence_bins import CONFIDENCE_BINS as CONFIDENCE_BINS
@@ -35,7 +35,7 @@ else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
         {
-            "base.nearest": "map_options",
+            "diagnosis": "map_options",
             "base.synced_files": "new_file",
             "base.violations": "describe",
             "base.wording": "count_of show_p",

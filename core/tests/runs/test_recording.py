@@ -239,7 +239,7 @@ def test_a_predicted_label_that_no_example_has_is_told() -> None:
     assert notices_of("ab" * 6) == ()
     assert notices_of("cb" * 5 + "db") == (
         "6 predictions of a label that no example has, such as 'c'; the labels are: "
-        "'a'; 'b'",
+        "'a', 'b'",
     )
 
 
@@ -268,7 +268,8 @@ def test_a_refusal_tells_of_undeclared_keys() -> None:
 
 def test_a_refusal_names_the_field_that_no_row_has() -> None:
     reported = str(refuse([{"id": uid, "prediction": "yes"} for uid in "123"]))
-    assert "no row has 'label'; rows have 'prediction', which the task" in reported
+    assert "refused: no row has 'label'; " in reported
+    assert "notice: rows have 'prediction', which the task" in reported
     assert "--map-predictions label=prediction (map_predictions=" in reported
     assert "label: is required" not in reported
     some = [{"id": "1", "label": "yes"}, {"id": "2"}, {"id": "3"}]

@@ -100,6 +100,27 @@ def test_a_run_without_examples_keeps_no_responses(mini: Any, tmp_path: Path) ->
         evalkit.evaluate("mini", run.path)
 
 
+def test_a_name_in_a_record_leads_to_no_other_folder(mini: Any, tmp_path: Path) -> None:
+    given = as_lines(tmp_path / "m.jsonl")
+    run = evalkit.evaluate("mini", given, out=tmp_path / "runs", **SKIP)
+    assert run.path is not None
+    record = run.path / "run.json"
+    elsewhere = tmp_path / "precious.jsonl"
+    elsewhere.write_text("precious")
+    text = record.read_text("utf-8")
+    assert text.count('"name": "m.jsonl"') == 1
+    record.write_text(text.replace("m.jsonl", str(elsewhere)), "utf-8")
+    again = evalkit.evaluate("mini", run.path, **SKIP)
+    assert again.scores == run.scores
+    assert elsewhere.read_text() == "precious"
+
+
+def test_rows_that_json_lacks_are_not_kept(mini: Any) -> None:
+    rows = [{**row, "logit": float("nan")} for row in ROWS]
+    run = evalkit.evaluate("mini", rows, **SKIP)
+    assert run.responses is None
+
+
 def test_a_damaged_file_of_responses_is_named(mini: Any, tmp_path: Path) -> None:
     run: Result = evalkit.evaluate("mini", ROWS, out=tmp_path, **SKIP)
     assert run.path is not None

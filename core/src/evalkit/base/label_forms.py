@@ -6,7 +6,6 @@ import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 
 _OTHER = "(other)"
-HOW_TO_NORMALISE = "--normalise labels (normalise='labels' in Python)"
 
 
 def folded(label: str) -> str:
@@ -30,20 +29,6 @@ def by_form(labels: Iterable[str]) -> Mapping[str, str]:
         if other != label:
             raise ValueError(f"{other!r} and {label!r} are two labels of one form")
     return found
-
-
-def would_mend(values: Iterable[object], labels: Iterable[str]) -> bool:
-    """Tell whether all of several values are labels but for their form.
-
-    Args:
-        values: The values; at least one.
-        labels: The labels.
-    """
-    try:
-        forms = by_form(labels)
-    except ValueError:
-        return False
-    return all(isinstance(each, str) and folded(each) in forms for each in values)
 
 
 def other_label(labels: Collection[str]) -> str:

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from evalkit.base.columns import encode, to_series
-from evalkit.base.label_forms import HOW_TO_NORMALISE, would_mend
 from evalkit.base.terms import AnswerKind
 from evalkit.base.violations import few, shorten
 from evalkit.errors import SchemaError
@@ -98,9 +97,11 @@ def map_answers(
             )
         results.append(answer)
     if problems:
+        from evalkit.diagnosis import HOW_TO_NORMALISE, can_normalise
+
         known = mapping or labels or ()
         # all rows or none: what mends some would hide the others
-        can_mend = len(strange) == len(problems) and would_mend(strange, known)
+        can_mend = len(strange) == len(problems) and can_normalise(strange, known)
         hint = f"; {HOW_TO_NORMALISE} mends all of them" if can_mend else ""
         raise reporter.error(problems, hint)
     return results

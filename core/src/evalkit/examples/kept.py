@@ -10,7 +10,6 @@ import polars as pl
 
 from evalkit.base.columns import unnamed
 from evalkit.base.ids import EXAMPLE_ID_KEYS
-from evalkit.base.nearest import shown_columns
 from evalkit.errors import EvalkitError
 from evalkit.examples.conversion import LABEL_CONVERTER, answer_name, find_converter
 from evalkit.plugins.bound import BoundDataset, BoundTask
@@ -74,6 +73,8 @@ def names_to_keep(
     if dataset.keep is not None:
         for name in dataset.keep:
             if name not in loaded.frame.columns:
+                from evalkit.diagnosis import shown_columns
+
                 raise EvalkitError(
                     f"--keep {name}: the data has no such column; it has "
                     f"{shown_columns([name], loaded.columns)}"

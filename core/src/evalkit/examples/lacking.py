@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-import polars as pl
-
-from evalkit.base.columns import unnamed
 from evalkit.base.ids import EXAMPLE_ID_KEYS
-from evalkit.base.nearest import (
-    ROW_NUMBER,
-    ROW_NUMBER_FROM_0,
-    guess_columns,
-    how_to_map,
-    shown_columns,
-)
 from evalkit.errors import SchemaError
 from evalkit.examples.conversion import LABEL_CONVERTER, find_converter
 from evalkit.examples.rows import ExampleRows
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.components import AS_FILE
-
-ID = "id"
 
 _ADAPTERS = "`evalkit list adapters` shows what reads files that other programs wrote"
 
@@ -46,6 +33,13 @@ def lacking_error(
         The error, which names all keys, the columns that are there and, where a guess
         is plausible, those that may be meant.
     """
+    from evalkit.diagnosis import (
+        ROW_NUMBER,
+        guess_data_columns,
+        how_to_map,
+        shown_columns,
+    )
+
     columns = loaded.columns
     fields = _absent_inputs(task, columns) if absent is None else [*absent]
     answer = _absent_answer(dataset, task, loaded)
@@ -53,15 +47,18 @@ def lacking_error(
     named = [repr(each) for each in fields]
     if not {*columns} & {*EXAMPLE_ID_KEYS}:
         named.insert(0, "an id ('uid' or 'id')")
-        fields.insert(0, ID)
+        fields.insert(0, "id")
     if answer is not None and answer[0] not in fields:
         named.append(f"{answer[0]!r} (the right answer, by {answer[1]})")
         fields.append(answer[0])
-    mapping = _guess(dataset, task, loaded, fields, name)
+    taken = {*task.Input.model_fields, *EXAMPLE_ID_KEYS, "tags"}
+    free = [column for column in columns if column not in taken]
+    labels = dataset.labels if dataset.labels is not None else task.labels
+    mapping = guess_data_columns(loaded.frame, fields, free, name, labels)
     is_whole = {*mapping} == {*fields}
     how = how_to_map("data", mapping)
-    if mapping.get(ID) == ROW_NUMBER:
-        how += f"; {ROW_NUMBER} counts the rows from 1, {ROW_NUMBER_FROM_0} from 0"
+    if mapping.get("id") == ROW_NUMBER:
+        how += f"; {ROW_NUMBER} counts the rows from 1, {ROW_NUMBER}0 from 0"
     is_file = dataset.component.distribution == AS_FILE
     if is_file and not is_whole and dataset.pipeline is None:
         how += f"; {_ADAPTERS}"
@@ -121,45 +118,3 @@ def _absent_answer(
     known |= task.Input.model_computed_fields.keys()
     is_absent = isinstance(name, str) and name not in known and name != "uid"
     return (str(name), bound.component.origin) if is_absent else None
-
-
-def _guess(
-    dataset: BoundDataset,
-    task: BoundTask,
-    loaded: ExampleRows,
-    fields: Sequence[str],
-    answer: str | None,
-) -> dict[str, str]:
-    """Guess which columns are meant by fields, by their names and values."""
-    taken = {*task.Input.model_fields, *EXAMPLE_ID_KEYS, "tags"}
-    columns = [name for name in loaded.columns if name not in taken]
-    labels = dataset.labels if dataset.labels is not None else task.labels
-    fitting: dict[str, Sequence[str]] = {}
-    if answer is not None and labels is not None:
-        known = [*labels]
-        found = [n for n in columns if _holds_only(loaded.frame, n, known)]
-        if found:
-            fitting[answer] = found
-    unfit = {ID: [*_no_ids(loaded.frame, columns)]} if ID in fields else {}
-    guessed = guess_columns(fields, columns, fitting, unfit)
-    if ID in fields and ID not in guessed and len(guessed) == len(fields) - 1:
-        return {ID: ROW_NUMBER, **guessed}
-    return guessed
-
-
-def _holds_only(frame: pl.DataFrame, name: str, labels: Sequence[Any]) -> bool:
-    if name not in frame.columns or frame[name].dtype != pl.String:
-        return False
-    values = unnamed(frame[name]).drop_nulls().unique()
-    return not values.is_empty() and values.is_in([str(each) for each in labels]).all()
-
-
-def _no_ids(frame: pl.DataFrame, columns: Sequence[str]) -> Iterator[str]:
-    """Return the columns that hold no ids: other values, none, or one twice."""
-    for name in columns:
-        if name not in frame.columns:
-            continue
-        column = unnamed(frame[name])
-        is_id = column.dtype == pl.String or column.dtype.is_integer()
-        if not is_id or column.null_count() or column.is_duplicated().any():
-            yield name

@@ -52,11 +52,8 @@ def describe_component(bound: Bound) -> dict[str, Any]:
         bound: The component.
 
     Returns:
-        Its id, distribution, version, parameters, a hash of its package's source,
-        the versions of the libraries that its distribution requires or its modules
-        import, what of its distribution is as it was installed, and which modules ran
-        from other byte code; what else it depends on; and
-        whether it is deterministic.
+        Its id, distribution, version, parameters, a hash of its package's source, what
+        else it depends on, and whether it is deterministic.
 
     Raises:
         PluginError: A metric cannot say what it depends on.

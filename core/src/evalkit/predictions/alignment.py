@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 from evalkit.base.ids import REPLICATION_KEY
 from evalkit.base.violations import Violation
 from evalkit.base.wording import count_of
-from evalkit.predictions.absent_fields import AbsentFields
-from evalkit.predictions.causes import find_causes
 from evalkit.predictions.cells import Cells, place
 from evalkit.predictions.computed_columns import ComputedColumns
 from evalkit.predictions.judging import JudgedRows
@@ -63,10 +61,8 @@ class Alignment(NamedTuple):
     computed: tuple[ComputedColumns, ...] = ()
     lacking: Mapping[str, pl.DataFrame] = {}
     """Columns that a stage computed, and as of `ScoringTable` rows without a value."""
-    absent: AbsentFields | None = None
-    """The required fields that no row has, and what rows have in their place."""
-    causes: tuple[str, ...] = ()
-    """What may have made rows unreadable, or their ids unknown."""
+    absent: tuple[str, ...] = ()
+    """The required fields that no row has."""
     extracted: pl.DataFrame | None = None
     """What an answer reader looked at and made of it (`answer_readers.TYPES`), null for
     what is not scored; None where there was none."""
@@ -89,8 +85,8 @@ class Alignment(NamedTuple):
         elif reasons and self.counts["unknown"] == self.counts["predictions"]:
             reasons.insert(0, "none of their ids is in the data")
         elif reasons and self.absent:
-            reasons.insert(0, str(self.absent))
-        return [*self.causes, *reasons] if reasons else []
+            reasons.insert(0, f"no row has {' or '.join(map(repr, self.absent))}")
+        return reasons
 
     def _missing(self) -> str:
         """Say how many examples, or how many of several answers, are missing."""
@@ -242,7 +238,6 @@ def settle(
         collected.notices(),
         collected.unparsed(sources),
         absent=collected.absent(counts["predictions"] + matched.unselected),
-        causes=tuple(find_causes(problems, collected.ids)),
         extracted=collected.extracted(sources),
     )
 

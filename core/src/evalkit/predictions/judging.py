@@ -22,7 +22,6 @@ from evalkit.base.terms import Unparsed
 from evalkit.base.violations import REQUIRED, Violation, shorten
 from evalkit.errors import SchemaError
 from evalkit.examples.scored_values import value_column
-from evalkit.predictions.absent_fields import AbsentFields
 from evalkit.predictions.adapting import Adapted
 from evalkit.predictions.alternatives import (
     OF_ALTERNATIVES,
@@ -247,14 +246,14 @@ class JudgedRows:
         if RESPONSES_KEY not in self._fields:
             self._alternatives.append(fields.get(RESPONSES_KEY))
 
-    def absent(self, rows: int) -> AbsentFields | None:
-        """Say which required fields no row has, and what they have in their place.
+    def absent(self, rows: int) -> tuple[str, ...]:
+        """Return the required fields that no row has.
 
         Args:
-            rows: How many rows there are; None of a single one, and of none.
+            rows: How many rows there are; of a single one, no field is absent.
         """
-        absent = [key for key, count in self.lacking.items() if count == rows > 1]
-        return AbsentFields.of(absent, self.undeclared, rows) if absent else None
+        lacking = self.lacking.items()
+        return tuple(key for key, count in lacking if count == rows > 1)
 
     def rows(self) -> pl.DataFrame:
         """Return all rows that name an id, in file order.

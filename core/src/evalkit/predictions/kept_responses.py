@@ -36,15 +36,19 @@ def keep_responses(responses: Responses) -> pl.DataFrame | None:
         responses: What `rows_of` gave.
 
     Returns:
-        The table; None for a folder or file that only an adapter can read, and for a
-        file with a line that is too long to be read.
+        The table; None for a folder or file that only an adapter can read, for a file
+        with a line that is too long to be read, and for rows with a value that JSON
+        lacks, such as NaN.
     """
     if isinstance(responses, pl.DataFrame):
         if pl.Object not in responses.dtypes:
             return responses
         responses = responses.to_dicts()
     if not isinstance(responses, str | Path):
-        texts = (json.dumps(row, ensure_ascii=False, default=str) for row in responses)
+        try:
+            texts = [_json_of(row) for row in responses]
+        except ValueError:
+            return None
         # half a surrogate pair becomes JSON's \uXXXX
         rows = (text.encode("utf-8", "backslashreplace").decode() for text in texts)
         return pl.DataFrame({LINE: pl.Series([*rows], dtype=pl.String)})
@@ -60,6 +64,10 @@ def keep_responses(responses: Responses) -> pl.DataFrame | None:
         return lines.cast(pl.String).to_frame()
     except pl.exceptions.ComputeError:
         return lines.to_frame()  # not UTF-8
+
+
+def _json_of(row: Mapping[str, Any]) -> str:
+    return json.dumps(row, ensure_ascii=False, allow_nan=False, default=str)
 
 
 def _lines_of(block: LineBlock) -> pl.Series:
@@ -89,7 +97,8 @@ def restore_responses(
     """
     if kept.columns != [LINE]:
         return kept
-    found = name or _OF_ROWS
+    # a record may come from anybody: what it names stays in the folder
+    found = Path(name or "").name or _OF_ROWS
     for suffix in _COMPRESSED:
         found = found.removesuffix(suffix)
     path = folder / found

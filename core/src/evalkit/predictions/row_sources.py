@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import polars as pl
+
+from evalkit.examples.conversion import predicted_field
 from evalkit.examples.row_stages import DataSource, RowStage, source_for
 from evalkit.examples.table import Examples
 from evalkit.plugins.attribute_owners import find_owner
@@ -13,6 +17,9 @@ from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.answer_readers import AnswerReader
 from evalkit.predictions.systems import System, read_system, system_file
+
+if TYPE_CHECKING:
+    from evalkit.diagnosis import Diagnosis
 
 
 class BoundRows(NamedTuple):
@@ -65,13 +72,16 @@ class RowSource(DataSource, Protocol):
         """
 
     def with_recorded(
-        self, stages: Sequence[Mapping[str, Any]], extract: Any
+        self,
+        stages: Sequence[Mapping[str, Any]],
+        extract: Sequence[Mapping[str, Any]] | None,
     ) -> RowSource:
         """Return a source for responses of a run, which obeys what that recorded.
 
         Args:
             stages: What the predictions went through; used where it names nothing.
-            extract: What took the answers out; used where it names nothing.
+            extract: What took the answers out, where it names nothing; empty for
+                nothing, None for what the data set or the task declares.
         """
 
     def diagnose(
@@ -136,8 +146,8 @@ def diagnose(
     examples: Examples,
     alignment: Alignment,
     registry: Registry,
-) -> Sequence[str]:
-    """Say what would read responses that were refused, as far as anybody knows.
+) -> Diagnosis:
+    """Say why responses were refused, and what would mend them.
 
     Args:
         dataset: The data set.
@@ -146,8 +156,76 @@ def diagnose(
         alignment: The outcome of their responses.
         registry: Where plugins are found.
     """
+    from evalkit.diagnosis import Diagnosis, find_causes
+
+    unreadable = alignment.problems.first("unreadable", _MOST_PROBLEMS)
+    unknown = alignment.problems.first("unknown", _MOST_PROBLEMS)
+    causes = find_causes(
+        [violation for problem in unreadable for violation in problem.violations],
+        [problem.id for problem in unknown if problem.id is not None],
+        examples.frame["id"].unique(maintain_order=True),
+    )
+    mapping, absent = _absent_columns(alignment)
+    field = predicted_field(dataset, task) or task.answer_field
+    notices = [*absent, *_label_notices(examples, alignment, field)]
     owner = find_owner("tasks", "extract")
-    if owner is None:
+    if owner is not None:
+        source: RowSource = owner(None, None)
+        notices += source.diagnose(dataset, task, examples, alignment, registry)
+    return Diagnosis([*causes], notices, mapping)
+
+
+_MOST_PROBLEMS = 1_000
+"""Problems of one kind that are looked at."""
+
+
+def _absent_columns(alignment: Alignment) -> tuple[Mapping[str, str], Sequence[str]]:
+    """Guess the columns of fields that no row has, and say how to map them."""
+    from evalkit.diagnosis import guess_columns, how_to_map, shown_columns
+
+    absent, counts = alignment.absent, alignment.counts
+    if not absent or not alignment.undeclared:
+        return {}, ()
+    rows = counts["predictions"] + counts.get("unselected", 0)
+    columns = sorted(alignment.undeclared)
+    whole = [name for name in columns if alignment.undeclared[name] == rows]
+    mapping = guess_columns(absent, whole)
+    return mapping, [
+        f"rows have {shown_columns(absent, columns)}, which the task does not declare; "
+        f"{how_to_map('predictions', mapping)}"
+    ]
+
+
+def _label_notices(
+    examples: Examples, alignment: Alignment, field: str | None
+) -> Sequence[str]:
+    """Say which predictions are no label, and which labels differ in form only."""
+    from evalkit.diagnosis import (
+        label_forms,
+        labels_in_other_form,
+        labels_of,
+        unknown_labels,
+    )
+
+    if examples.labels is not None:
+        labels: Sequence[str] = examples.labels
+        values = Counter(
+            violation.value
+            for problem in alignment.problems.first("invalid", _MOST_PROBLEMS)
+            for violation in problem.violations
+            if violation.field.partition(".")[0] == field
+            and isinstance(violation.value, str)
+        )
+        return [*labels_in_other_form(values, labels, "invalid prediction")]
+    labels = labels_of(examples.frame["answer"], examples.answer_kind)
+    given = alignment.predictions
+    if given.dtype == pl.List(pl.String):
+        given = given.explode()
+    if not labels or given.dtype != pl.String:
         return ()
-    source: RowSource = owner(None, None)
-    return source.diagnose(dataset, task, examples, alignment, registry)
+    values = Counter(given.filter(~given.is_in(labels)).drop_nulls())
+    return [
+        *label_forms(labels),
+        *labels_in_other_form(values, labels),
+        *unknown_labels(values, labels),
+    ]

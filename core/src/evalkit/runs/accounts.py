@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from evalkit.base.label_forms import HOW_TO_NORMALISE, would_mend
 from evalkit.base.violations import describe, shorten
 from evalkit.base.wording import count_of
 from evalkit.predictions.alignment import Alignment, Policies
 from evalkit.predictions.problems import STATUSES
-from evalkit.predictions.written_forms import is_about_forms
 from evalkit.runs import recorded
 from evalkit.runs.results import Result
+
+if TYPE_CHECKING:
+    from evalkit.diagnosis import Diagnosis
 
 _SHOWN_PROBLEMS = 3
 _SHOWN_KEYS = 10
@@ -31,7 +33,6 @@ def alignment_notices(alignment: Alignment, policies: Policies, task: str) -> li
     """
     counts = alignment.counts
     notices = [*_undeclared_notices(alignment, task), *alignment.notices]
-    notices += alignment.causes
     if counts["unknown"]:
         rows = count_of(counts["unknown"], "row")
         whose = "its id" if counts["unknown"] == 1 else "their ids"
@@ -117,19 +118,6 @@ def _undeclared_notices(alignment: Alignment, task: str) -> list[str]:
     return notices
 
 
-def _normalising_hint(result: Result, alignment: Alignment) -> list[str]:
-    """Say that labels can be normalised, where that mends all invalid rows."""
-    labels, invalid = result.record.labels, alignment.counts["invalid"]
-    if not invalid or labels is None:
-        return []
-    problems = alignment.problems.first("invalid", invalid)
-    values = (v.value for problem in problems for v in problem.violations)
-    if len(problems) < invalid or not would_mend(values, labels):
-        return []
-    rows = count_of(invalid, "invalid row")
-    return [f"  notice: {HOW_TO_NORMALISE} mends all of the {rows}"]
-
-
 def _adapted_hint(alignment: Alignment) -> list[str]:
     """Say that adapters may be why fields or rows are not there."""
     shows = "`evalkit adapt --explain` shows what each makes of a row"
@@ -144,7 +132,7 @@ def refusal_message(
     result: Result,
     refused: Sequence[str],
     alignment: Alignment,
-    diagnosis: Sequence[str] = (),
+    diagnosis: Diagnosis,
 ) -> str:
     """Say why predictions were refused, with the first few rows of each kind.
 
@@ -152,11 +140,12 @@ def refusal_message(
         result: The refused result.
         refused: The reasons.
         alignment: The problems.
-        diagnosis: What would mend them.
+        diagnosis: Their causes, and what would mend them.
 
     Returns:
         Several lines.
     """
+    refused = [*diagnosis.causes, *refused]
     lines = [f"the predictions of {result.model} were refused: {'; '.join(refused)}"]
     shown = [
         problem
@@ -182,11 +171,9 @@ def refusal_message(
         f"  notice: {notice}"
         for notice in _undeclared_notices(alignment, str(result.task))
     ]
-    of_forms = [text for text in result.notices if is_about_forms(text)]
-    lines += [f"  notice: {text}" for text in (*of_forms, *diagnosis)]
+    lines += [f"  notice: {text}" for text in diagnosis.notices]
     if result.record.predictions.adapters:
         lines += _adapted_hint(alignment)
-    lines += _normalising_hint(result, alignment)
     if result.path:
         lines.append(f"all of them are in {result.path / 'problems.jsonl'}")
     return "\n".join(lines)

@@ -134,7 +134,7 @@ class Extraction(Part):
     sha256: Sha256
     """Over the canonical JSON of `stages`."""
     text: Text
-    """The extractors as a user may write them, without what is at its default."""
+    """The short form that the user wrote, or the list of stages as JSON."""
     chosen_by: Literal["user", "data set", "task"]
     """Who named them."""
     responses: Count = 0

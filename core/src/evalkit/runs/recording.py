@@ -21,10 +21,8 @@ from evalkit.plugins.bound import Bound, BoundDataset, BoundMetric, BoundTask
 from evalkit.plugins.provenance import describe_component, describe_core, environment
 from evalkit.predictions.alignment import Alignment, Policies
 from evalkit.predictions.answer_readers import AnswerReader
-from evalkit.predictions.causes import probability_notices
 from evalkit.predictions.problems import Problems
 from evalkit.predictions.table import prediction_column
-from evalkit.predictions.written_forms import label_notices, number_notices
 from evalkit.runs import recorded
 from evalkit.runs.accounts import alignment_notices
 from evalkit.runs.column_tables import detail_tables, join_details, record_columns
@@ -146,7 +144,7 @@ def _record(
     warnings: Sequence[str],
 ) -> RunRecord:
     components = _components(parts)
-    notices = _notices(parts, options, is_refused)
+    notices = _notices(parts, options)
     notices += job_notices(given, parts.alignment.counts)
     failed = _failures(parts, options, is_refused)
     left = unscored_counts(parts.scored)
@@ -258,18 +256,13 @@ def _components(parts: Parts) -> tuple[recorded.Component, ...]:
     return tuple(map(recorded_component, (*bound, *others, *parts.further)))
 
 
-def _notices(parts: Parts, options: Options, is_refused: bool) -> list[str]:
+def _notices(parts: Parts, options: Options) -> list[str]:
     alignment = parts.alignment
     notices = [*parts.examples.notices]
     notices += kept_notices(parts.examples.kept, parts.dataset.keep)
     if not options.selection.is_whole:
         examples = count_of(alignment.counts["examples"], "example")
         notices.append(f"only {examples} evaluated: {options.selection.describe()}")
-    if is_refused:
-        shown = options.include_examples
-        answers = parts.examples.frame["answer"]
-        notices += label_notices(parts.examples, alignment, show=shown)
-        notices += number_notices(answers, alignment.predictions, show=shown)
     notices += list_notices(
         alignment.predictions,
         parts.examples.answer_kind,
@@ -280,9 +273,6 @@ def _notices(parts: Parts, options: Options, is_refused: bool) -> list[str]:
         alignment = alignment._replace(undeclared=Counter(), unparsed={})
     task = parts.task.component.name
     notices += alignment_notices(alignment, options.policies, task)
-    notices += probability_notices(
-        alignment.undeclared, parts.examples.labels, parts.task.Output.model_fields
-    )
     of_metrics = notices_of(parts.scored)
     if not options.include_examples:
         of_metrics = [str(withhold_text(text)) for text in of_metrics]

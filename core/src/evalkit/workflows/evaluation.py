@@ -233,6 +233,5 @@ def evaluate_with(
                 registry,
             )
             message = refusal_message(result, refused, prepared.alignment, diagnosis)
-            absent = prepared.alignment.absent
-            raise AlignmentError(message, result, absent and absent.mapping)
+            raise AlignmentError(message, result, diagnosis.mapping)
         return result

@@ -90,9 +90,9 @@ def open_predictions(
     kept = run.responses
     if kept is None:
         raise StorageError(
-            f"{run.path or run.run_id}: the run holds no responses, as it was made "
-            "with --no-examples or of other runs, or a line was too long to be read. "
-            "Give the file of predictions"
+            f"{run.path or run.run_id}: the run holds no responses: it is of perturbed "
+            "examples or of other runs, was made with --no-examples, or of a line that "
+            "is too long or a value that JSON lacks. Give the file of predictions"
         )
     with TemporaryDirectory(prefix="evalkit-responses-") as folder:
         rows = restore_responses(kept, run.record.predictions.name, Path(folder))
@@ -111,11 +111,19 @@ def _run_of(predictions: Any) -> Result | None:
 
 
 def _with_recorded(options: EvaluationOptions, run: Result) -> EvaluationOptions:
-    recorded = run.record.predictions
-    stages = [adapter.stage for adapter in recorded.adapters]
-    extract = None if recorded.system is None else recorded.system.extract
-    owner = find_owner("datasets", "adapters") if stages or extract else None
+    stages = [adapter.stage for adapter in run.record.predictions.adapters]
+    extraction = run.record.extraction
+    extract: list[dict[str, Any]] | None = []
+    if extraction is not None:
+        is_own = extraction.chosen_by == "user"
+        extract = [each.stage for each in extraction.stages] if is_own else None
+    owner = find_owner("datasets", "adapters")
     if owner is None:
+        if stages or extract:
+            raise StorageError(
+                f"{run.path or run.run_id}: its responses went through adapters or "
+                "extractors. Install evalkit-adapters-rows"
+            )
         return options
     source: RowSource = owner((), options.rows)
     return replace(options, rows=source.with_recorded(stages, extract))

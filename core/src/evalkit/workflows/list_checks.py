@@ -9,7 +9,9 @@ from typing import Any
 
 from evalkit.base.violations import shorten
 from evalkit.errors import DataError
-from evalkit.predictions.causes import PROBABILITIES
+
+_PROBABILITIES = "prob"
+"""The field that maps labels to probabilities."""
 
 _MOST_ROUNDING = 1e-3
 """How far from 1 probabilities may sum that were rounded, as in tasks."""
@@ -40,10 +42,10 @@ def check_values(
         known = {*labels}
         words = ", ".join(labels)
         _refuse("targets", targets, lambda value: _undeclared(value, known, words))
-    if PROBABILITIES in lists:
+    if _PROBABILITIES in lists:
         known = {*labels} if labels else set()
-        given = lists[PROBABILITIES]
-        _refuse(PROBABILITIES, given, lambda value: _no_distribution(value, known))
+        given = lists[_PROBABILITIES]
+        _refuse(_PROBABILITIES, given, lambda value: _no_distribution(value, known))
     for name in ("predictions", "targets"):
         _refuse(name, lists[name], _reversed_span)
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalkit.base.progress import Progress
 from evalkit.examples.files import chosen_data
-from evalkit.examples.table import load_examples
+from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import OnDuplicate, OnProblem
-from evalkit.predictions.causes import probability_notices
 from evalkit.predictions.preparation import (
     changed_by,
     default_model,
@@ -20,7 +19,6 @@ from evalkit.predictions.preparation import (
 )
 from evalkit.predictions.problems import Problems
 from evalkit.predictions.row_sources import RowSource, diagnose
-from evalkit.predictions.written_forms import label_notices, number_notices
 from evalkit.reading.given_rows import rows_of
 from evalkit.runs.accounts import alignment_notices
 from evalkit.workflows.binding import bind_data
@@ -165,7 +163,7 @@ def validate_with(
         if chosen is not None:
             examples = examples.where(chosen)
         counts = {"examples": examples.frame.height}
-        notices = [*examples.notices, *label_notices(examples)]
+        notices = [*examples.notices, *_label_forms(examples)]
         return Validation(*names, None, counts, Problems(), (), notices)
     rows = changed_by(rows_of(predictions, may_be_folder=stage is not None), stage)
     model = model or default_model(rows)
@@ -183,26 +181,30 @@ def validate_with(
     )
     examples, alignment = prepared.examples, prepared.alignment
     refusals = alignment.refusal(options.policies) or _unscored(alignment.counts)
-    of_task = (bound, bound_task, examples, alignment, resolver.registry)
+    diagnosis = diagnose(bound, bound_task, examples, alignment, resolver.registry)
     return Validation(
         *names,
         model,
         alignment.counts,
         alignment.problems,
-        refusals,
+        [*diagnosis.causes, *refusals] if refusals else [],
         [
             *examples.notices,
-            *label_notices(examples, alignment),
-            *number_notices(examples.frame["answer"], alignment.predictions),
             *alignment_notices(alignment, options.policies, names[1]),
-            *(diagnose(*of_task) if refusals else ()),
-            *probability_notices(
-                alignment.undeclared, examples.labels, bound_task.Output.model_fields
-            ),
+            *([] if refusals else diagnosis.causes),
+            *diagnosis.notices,
         ],
-        alignment.absent.mapping if alignment.absent else {},
+        diagnosis.mapping,
         alignment.place,
     )
+
+
+def _label_forms(examples: Examples) -> Iterator[str]:
+    from evalkit.diagnosis import label_forms, labels_of
+
+    if examples.labels is None:
+        answers = examples.frame["answer"]
+        yield from label_forms(labels_of(answers, examples.answer_kind))
 
 
 def _unscored(counts: Mapping[str, int]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from evalkit.base.label_forms import would_mend
+from evalkit.diagnosis import can_normalise
 from evalkit.errors import AdapterError, EvalkitError
 from evalkit_adapters_rows import pipeline
 from evalkit_adapters_rows.normalising import check_normalise
@@ -52,7 +52,7 @@ def test_labels_that_nobody_declares_become_lower_case() -> None:
 def test_two_labels_of_one_form_are_refused() -> None:
     with pytest.raises(AdapterError, match="'a' and 'A' are two labels of one form"):
         normaliser(["a", "A"])
-    assert not would_mend(["A "], ["a", "A"])
+    assert not can_normalise(["A "], ["a", "A"])
 
 
 def test_rows_that_are_no_objects_are_refused() -> None:

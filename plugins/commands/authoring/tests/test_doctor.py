@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import py_compile
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,14 +16,12 @@ from click.testing import CliRunner, Result
 
 from evalkit_cli.main import cli
 from evalkit_commands_authoring.doctor import settings, versions
-from evalkit_commands_authoring.doctor.byte_code import check_byte_code
 from evalkit_commands_authoring.doctor.environment import Environment
 from evalkit_commands_authoring.doctor.examination import counts, examine, report
 from evalkit_commands_authoring.doctor.findings import Finding
 from evalkit_commands_authoring.doctor.imports import check_imports, import_all
 from evalkit_commands_authoring.doctor.installations import (
     check_editable,
-    check_files,
     check_left_over,
 )
 from evalkit_commands_authoring.doctor.installed import Installed
@@ -316,22 +313,6 @@ def test_a_source_folder_that_is_gone_or_unreadable_is_told(editable: Any) -> No
     assert finding.mend.endswith("uninstall --yes brief")
 
 
-def test_missing_and_changed_files_are_told(fake_distribution: Make) -> None:
-    fake = fake_distribution(METRIC, {GROUP: {"short": "get_short"}}, name="brief")
-    (folder_of(fake) / "RECORD").write_text(
-        f"{fake.module}.py,sha256=AAAA,1\nbrief/gone.py,sha256=AAAA,1\n"
-        "brief/__pycache__/gone.pyc,,\n../../bin/brief,,\n"
-    )
-    missing, changed = check_files(Only(fake))
-    assert missing.severity == "error"
-    assert missing.message.endswith("missing: brief/gone.py, ../../bin/brief")
-    assert changed.message.endswith(f"were installed: {fake.module}.py")
-    (folder_of(fake) / "RECORD").unlink()
-    (folder_of(fake) / "INSTALLER").write_text("pip")
-    (finding,) = check_files(Only(fake))
-    assert "it has no RECORD" in finding.message
-
-
 def test_what_an_interrupted_installation_left_is_told(
     fake_distribution: Make,
 ) -> None:
@@ -339,21 +320,6 @@ def test_what_an_interrupted_installation_left_is_told(
     left = fake.folder / "~valkit_core-0.1.0.dist-info"
     left.mkdir()
     assert str(left) in {each.subject for each in check_left_over(Only())}
-
-
-def test_broken_byte_code_is_told(fake_distribution: Make) -> None:
-    fake = fake_distribution(METRIC, {GROUP: {"short": "get_short"}}, name="brief")
-    source = fake.folder / f"{fake.module}.py"
-    cached = Path(py_compile.compile(str(source), doraise=True))
-    assert not [*check_byte_code(Only(fake))]
-    cached.write_bytes(cached.read_bytes()[:40])
-    (finding,) = check_byte_code(Only(fake))
-    assert finding.severity == "error"
-    assert finding.mend == f"rm {cached}"
-    (failed,) = check_imports(import_all([Installed(folder_of(fake))]))
-    assert "EOFError" in failed.message
-    os.utime(source, (1, 1))  # Python compiles it anew
-    assert not [*check_byte_code(Only(fake))]
 
 
 # imports

@@ -22,10 +22,8 @@ from evalkit_adapters_rows.bound import BoundAdapter
 from evalkit_adapters_rows.files import read_stages
 from evalkit_adapters_rows.stages import Stage, bind_stages
 from evalkit_adapters_rows.written_extractors import (
-    adapter_of_rows,
     read_stage,
     split_stages,
-    written_stage,
 )
 
 ChosenBy = Literal["user", "data set", "task"]
@@ -40,9 +38,15 @@ class Extraction:
         chosen_by: Who named them.
     """
 
-    def __init__(self, stages: Sequence[Stage], chosen_by: ChosenBy = "user") -> None:
+    def __init__(
+        self,
+        stages: Sequence[Stage],
+        chosen_by: ChosenBy = "user",
+        short_form: str = "",
+    ) -> None:
         self.stages = tuple(stages)
         self.chosen_by = chosen_by
+        self._short_form = short_form
 
     @property
     def specification(self) -> list[dict[str, Any]]:
@@ -51,8 +55,14 @@ class Extraction:
 
     @property
     def text(self) -> str:
-        """The extractors as one text, as a user may write them."""
-        return "|".join(map(written_stage, self.stages))
+        """The short form that the user wrote, or the list of stages as JSON."""
+        if self._short_form:
+            return self._short_form
+        stages = [
+            {"kind": stage.kind, "configuration": stage.configuration}
+            for stage in self.stages
+        ]
+        return json.dumps(stages, ensure_ascii=False)
 
     @property
     def sha256(self) -> str:
@@ -277,8 +287,9 @@ def as_extraction(
     bound = tuple(bind_stages(stages, registry))
     for stage in bound:
         if not stage.adapter.is_extractor:
-            raise adapter_of_rows(stage.number, stage.kind, registry)
-    return Extraction(bound, chosen_by)
+            problem = "it is an adapter of rows (--adapter), not an extractor"
+            raise AdapterError(problem, stage=stage.number, kind=stage.kind)
+    return Extraction(bound, chosen_by, _short_form(written))
 
 
 def extraction(given: Any, registry: Registry | None = None) -> Extraction:
@@ -315,6 +326,16 @@ def _read(given: Any) -> Sequence[Any]:
             f"or a file of them, is {shorten(given)}"
         )
     return given
+
+
+def _short_form(stages: Sequence[Any]) -> str:
+    """Join stages that are texts, or return "" where that says something else."""
+    texts = [stage for stage in stages if isinstance(stage, str)]
+    try:
+        is_same = split_stages("|".join(texts)) == [*stages]
+    except AdapterError:
+        is_same = False
+    return "|".join(texts) if is_same else ""
 
 
 def _is_file(text: str) -> bool:

@@ -11,14 +11,6 @@ from pydantic import ConfigDict, RootModel
 
 from evalkit.base.columns import frame_of
 from evalkit.base.names import is_component_name
-from evalkit.base.nearest import (
-    OPTIONS,
-    ROW_NUMBER,
-    ROW_NUMBER_FROM_0,
-    guess_columns,
-    how_to_map,
-    shown_columns,
-)
 from evalkit.base.violations import shorten
 from evalkit.errors import AdapterError, DataError
 
@@ -26,7 +18,7 @@ FACET = "facet:"
 """Start of what names a facet in place of a field."""
 
 TAGS = "tags"
-_SHIFTS = {ROW_NUMBER: 0, ROW_NUMBER_FROM_0: -1}
+_SHIFTS = {"#row": 0, "#row0": -1}
 _MOST_COLUMNS = 1_000
 
 
@@ -175,9 +167,9 @@ def _check(mapped: Mapped) -> None:
             field=mapped.field,
         )
     if mapped.column.startswith("#") and not mapped.is_number:
-        known = f"{ROW_NUMBER} (from 1) and {ROW_NUMBER_FROM_0} (from 0)"
         raise AdapterError(
-            f"{mapped.column!r} is no column; the numbers of the rows are {known}",
+            f"{mapped.column!r} is no column; the numbers of the rows are #row (from "
+            "1) and #row0 (from 0)",
             field=mapped.field,
         )
     facet = mapped.facet
@@ -262,7 +254,9 @@ def _own_tags(row: Mapping[str, Any]) -> list[Any]:
 def _absent_columns(
     source: str, place: str, absent: Sequence[Mapped], columns: Sequence[str]
 ) -> DataError:
-    option = OPTIONS[place][0]
+    from evalkit.diagnosis import guess_columns, how_to_map, shown_columns
+
+    option = "--map" if place == "data" else "--map-predictions"
     named = ", ".join(f"{option} {each.field}={each.column}" for each in absent)
     wanted = [each.column for each in absent]
     guessed = guess_columns(wanted, columns)

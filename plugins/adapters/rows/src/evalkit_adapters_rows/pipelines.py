@@ -208,38 +208,11 @@ class Pipeline:
     def read_examples(
         self, dataset: BoundDataset, task: BoundTask, path: Path | None, given: Any
     ) -> pl.DataFrame | Iterator[Row]:
-        """Adapt what a data set loaded.
-
-        Args:
-            dataset: The data set.
-            task: Its task.
-            path: The file; None where no file was loaded.
-            given: Rows or a table, where there is no file.
-
-        Returns:
-            A table where a table could be adapted at once; else rows, each with the
-            line or number of the one that went in.
-
-        Raises:
-            DataError: The file cannot be read.
-            PluginError: An adapter failed.
-        """
+        """Adapt what a dataset loaded (`RowStage`); as a table where it can be."""
         return adapt_examples(self, dataset, task, path, given)
 
     def read_responses(self, given: Any, reader: ResponseColumns) -> Iterator[Block]:
-        """Read predictions and adapt them.
-
-        Args:
-            given: A file, a table or dicts.
-            reader: Says which columns are wanted.
-
-        Yields:
-            Blocks of rows, each with the line of the row that went in.
-
-        Raises:
-            DataError: The file cannot be read, or no row has a column that is mapped.
-            PluginError: An adapter failed.
-        """
+        """Read predictions and adapt them (`RowStage`)."""
         yield from adapted_blocks(self, given, reader)
         is_file = isinstance(given, str | Path)
         self.refuse_absent(str(given) if is_file else "the predictions", "predictions")
@@ -251,15 +224,7 @@ class Pipeline:
         return first.fields if isinstance(first, MapFields) else {}
 
     def refuse_absent(self, source: str, place: str) -> None:
-        """Refuse columns that are mapped to fields, and that no row had.
-
-        Args:
-            source: Where the rows are from.
-            place: `data` or `predictions`.
-
-        Raises:
-            DataError: There is such a column.
-        """
+        """Refuse mapped columns that no row had (`RowStage`)."""
         for stage in self.stages:
             plugin = stage.adapter.plugin
             if isinstance(plugin, MapFields):

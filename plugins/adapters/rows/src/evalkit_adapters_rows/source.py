@@ -86,16 +86,7 @@ class Rows:
         return "predictions" in self.adapters
 
     def with_data(self, dataset: BoundDataset, registry: Registry) -> BoundDataset:
-        """Return a data set whose rows go through its adapters and the user's.
-
-        Args:
-            dataset: The data set.
-            registry: Where installed adapters are found.
-
-        Raises:
-            AdapterError: The user's cannot be read, or are written wrongly.
-            PluginError: Those of the data set are written wrongly, or one is unknown.
-        """
+        """Return a dataset whose rows pass its adapters and these (`DataSource`)."""
         own = with_map(self.adapters.get("data"), self.map, registry)
         try:
             stages = pipeline(dataset.adapters, registry).stages
@@ -108,15 +99,7 @@ class Rows:
     def recorded(
         self, stages: Sequence[Mapping[str, Any]], registry: Registry
     ) -> Pipeline:
-        """Return the adapters or extractors that a run recorded.
-
-        Args:
-            stages: Kind and configuration of each.
-            registry: Where installed adapters are found.
-
-        Raises:
-            PluginError: An adapter is unknown or broken.
-        """
+        """Return the adapters or extractors that a run recorded (`DataSource`)."""
         return Pipeline(bind_stages(stages, registry))
 
     def bind(
@@ -127,19 +110,7 @@ class Rows:
         where: str,
         registry: Registry,
     ) -> BoundRows:
-        """Bind what predictions and labels go through.
-
-        Args:
-            dataset: The data set, as `with_data` returned it.
-            task: Its task.
-            system: What the file beside the predictions says; None for none.
-            where: Name of this file.
-            registry: Where installed adapters are found.
-
-        Raises:
-            AdapterError: Adapters or extractors are written wrongly.
-            PluginError: One is unknown or broken.
-        """
+        """Bind what predictions and labels go through (`RowSource`)."""
         adapters = self.adapters.get("predictions")
         adapt = with_map(adapters, self.map_predictions, registry)
         if self.normalises:
@@ -153,19 +124,20 @@ class Rows:
             answers = _declared(dataset, task, registry)
         return BoundRows(dataset, adapt, answers)
 
-    def with_recorded(self, stages: Sequence[Mapping[str, Any]], extract: Any) -> Rows:
-        """Return a source for responses of a run, which obeys what that recorded.
+    def with_recorded(
+        self,
+        stages: Sequence[Mapping[str, Any]],
+        extract: Sequence[Mapping[str, Any]] | None,
+    ) -> Rows:
+        """Return a source for a run's responses (`RowSource`).
 
-        Args:
-            stages: The adapters of the run's predictions; used where neither adapters
-                nor a map of predictions are named.
-            extract: The run's extractors; used where none are named.
+        What this source names itself takes the place of what the run recorded.
         """
         found = copy(self)
         if stages and not ("predictions" in self.adapters or self.map_predictions):
             found.adapters = {**self.adapters, "predictions": stages}
-        if self.extract is None:
-            found.extract = extract
+        if self.extract is None and extract is not None:
+            found.extract = extract or NO_EXTRACTOR
         return found
 
     def diagnose(
@@ -176,23 +148,11 @@ class Rows:
         alignment: Alignment,
         registry: Registry,
     ) -> list[str]:
-        """Say which extractors would read responses that were refused.
-
-        Args:
-            dataset: The data set.
-            task: Its task.
-            examples: The examples, each as often as there are replications.
-            alignment: The outcome of their responses.
-            registry: Where installed extractors are found.
-        """
+        """Say which extractors would read refused responses (`RowSource`)."""
         return suggestions(dataset, task, examples, alignment, registry)
 
     def of_copies(self, registry: Registry) -> Pipeline | None:
-        """Return what perturbed copies go through.
-
-        Args:
-            registry: Where installed adapters are found.
-        """
+        """Return the adapters of perturbed examples (`RowSource`)."""
         return as_pipeline(self.adapters.get("perturbed"), registry)
 
 

@@ -60,13 +60,6 @@ def suggestions(
 ) -> list[str]:
     """Try extractors on responses without a valid answer, where these are many.
 
-    Args:
-        dataset: The data set.
-        task: Its task.
-        examples: The examples, each as often as there are replications.
-        alignment: The outcome of their responses.
-        registry: Where installed extractors are found.
-
     Returns:
         At most one sentence; none for tasks without labels and choices.
     """

@@ -21,6 +21,7 @@ from evalkit.inference.intervals import Floats
 from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.preparation import Predictions, changed_by
+from evalkit.predictions.row_sources import diagnose
 from evalkit.predictions.table import scoring_table
 from evalkit.runs import recorded
 from evalkit.runs.accounts import refusal_message
@@ -121,8 +122,7 @@ def evaluate_perturbed(
     """
     if predictions is None:
         raise EvalkitError("evaluate_perturbed needs predictions=")
-    if options is None:
-        options = EvaluationOptions(**choices)
+    options = options or EvaluationOptions(**choices)
     if options.against is not None:
         raise EvalkitError("against= compares with no answers to copies")
     dataset = chosen_data(dataset, data)
@@ -169,9 +169,7 @@ def evaluate_perturbed(
             for each in results:
                 write(each, out, watchers)
         if result.status == "refused":
-            absent = prepared.alignment.absent
-            message = _message(results, refusals, originals, loaded)
-            raise AlignmentError(message, result, absent and absent.mapping)
+            raise _refusal(results, refusals, originals, loaded)
         return result
 
 
@@ -450,25 +448,27 @@ def _notices_of(part: Perturbed, effect: Effect, originals: Originals) -> list[s
     return notices
 
 
-def _message(
+def _refusal(
     results: Sequence[Result],
     refusals: Sequence[Sequence[str]],
     originals: Originals,
     loaded: Sequence[Loaded],
-) -> str:
-    """Return the message of a refusal: of each part whose predictions are refused."""
-    found = sorted(
+) -> AlignmentError:
+    """Return the error of a refusal, with each part whose predictions are refused."""
+    parts = sorted(
         (part for each in loaded for part in each.parts), key=lambda part: part.name
     )
-    sides = [("", originals.prepared)]
-    sides += [
-        (f"{part.source.predictions_name} ({part.name}): ", part.prepared)
-        for part in found
-    ]
-    return "\n".join(
-        where + refusal_message(result, refused, prepared.alignment)
-        for result, refused, (where, prepared) in zip(
-            results, refusals, sides, strict=True
-        )
-        if refused
-    )
+    sides = [("", originals.asked, originals.prepared)]
+    for part in parts:
+        where = f"{part.source.predictions_name} ({part.name}): "
+        sides.append((where, _asked(originals.asked, part), part.prepared))
+    texts = []
+    mapping: Mapping[str, str] = {}
+    for result, refused, side in zip(results, refusals, sides, strict=True):
+        if refused:
+            where, asked, (examples, alignment) = side[0], side[1], side[2][:2]
+            bound = (asked.dataset, asked.task)
+            diagnosis = diagnose(*bound, examples, alignment, asked.registry)
+            texts.append(where + refusal_message(result, refused, alignment, diagnosis))
+            mapping = mapping if where else diagnosis.mapping
+    return AlignmentError("\n".join(texts), results[0], mapping)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalkit_commands_authoring.doctor.byte_code import check_byte_code
 from evalkit_commands_authoring.doctor.environment import Environment
 from evalkit_commands_authoring.doctor.findings import ERROR, SEVERITIES, Finding
 from evalkit_commands_authoring.doctor.imports import (
@@ -20,7 +19,6 @@ from evalkit_commands_authoring.doctor.imports import (
 )
 from evalkit_commands_authoring.doctor.installations import (
     check_editable,
-    check_files,
     check_left_over,
 )
 from evalkit_commands_authoring.doctor.names import (
@@ -58,9 +56,7 @@ _CHECKS: tuple[Check, ...] = (
     check_shadowed,
     check_hidden,
     check_editable,
-    check_files,
     check_left_over,
-    check_byte_code,
     check_variables,
     check_cache,
     check_data,

@@ -1,9 +1,7 @@
-"""Installations that are stale, partial or left over."""
+"""Editable installations that are stale, and what installers left over."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -18,12 +16,9 @@ from evalkit_commands_authoring.doctor.findings import (
     Finding,
     enumerated,
     pip,
-    reinstall,
     remove_folder,
 )
 from evalkit_commands_authoring.doctor.installed import GROUP, Installed
-
-_HASHES = ("sha256", "sha384", "sha512")
 
 
 def check_editable(environment: Environment) -> Iterator[Finding]:
@@ -50,13 +45,13 @@ def _gone(each: Installed, folder: Path) -> Finding:
 
 def _paths_gone(each: Installed) -> Iterator[Finding]:
     """Find folders that an editable installation puts on the path and are gone."""
-    for name in each.record or ():
+    for name in each.file_names:
         if not name.endswith(".pth") or "/" in name:
             continue
         try:
             lines = each.file(name).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError):
-            continue  # a missing file is found with the other ones
+            continue
         for line in lines:
             if Path(line).is_absolute() and not Path(line).exists():
                 yield _gone(each, Path(line))
@@ -118,55 +113,6 @@ def _differing(installed: dict[str, dict[str, str]], now: Any) -> Iterator[str]:
                 yield f"{what} is gone"
             elif "".join(old[name].split()) != "".join(str(new[name]).split()):
                 yield f"{what} is {new[name]} now"
-
-
-def check_files(environment: Environment) -> Iterator[Finding]:
-    """Find installations of which files are missing, or are not those installed."""
-    for each in environment.of_evalkit:
-        if each.record is None:
-            if each.read("INSTALLER") is not None:
-                yield Finding(
-                    WARNING,
-                    "files",
-                    each.origin,
-                    f"it has no RECORD ({each.folder})",
-                    "it was installed or removed in part, and pip cannot remove it",
-                    reinstall(each.name),
-                )
-            continue
-        names = [name for name in each.record if not name.endswith(".pyc")]
-        missing = [name for name in names if not each.file(name).exists()]
-        differing = [name for name in names if _differs(each, name)]
-        if missing:
-            yield Finding(
-                ERROR,
-                "files",
-                each.origin,
-                f"{len(missing)} of {len(names)} files missing: {enumerated(missing)}",
-                "it was installed or removed in part",
-                reinstall(each.name),
-            )
-        if differing:
-            yield Finding(
-                WARNING,
-                "files",
-                each.origin,
-                f"files are not those that were installed: {enumerated(differing)}",
-                "somebody changed them, or another distribution wrote over them",
-                reinstall(each.name),
-            )
-
-
-def _differs(each: Installed, name: str) -> bool:
-    algorithm, _, expected = (each.record or {})[name].partition("=")
-    path = each.file(name)
-    is_outside = name.startswith(("../", "/"))  # launchers name the interpreter
-    if algorithm not in _HASHES or is_outside or not path.is_file():
-        return False
-    with path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, algorithm).digest()
-    found = base64.urlsafe_b64encode(digest).decode().rstrip("=")
-    return found != expected.rstrip("=")
 
 
 def check_left_over(environment: Environment) -> Iterator[Finding]:

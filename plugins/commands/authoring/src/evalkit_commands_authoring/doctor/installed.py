@@ -101,13 +101,10 @@ class Installed:
         return [*dict.fromkeys(each for each in found if _is_module(each))]
 
     @cached_property
-    def record(self) -> dict[str, str] | None:
-        """Its files with their hashes, as its `RECORD` names them; None without one."""
-        text = self.read("RECORD")
-        if not text:
-            return None
-        lines = [line for line in csv.reader(text.splitlines()) if line]
-        return {line[0]: ",".join(line[1:2]) for line in lines}
+    def file_names(self) -> list[str]:
+        """Names of its files in `RECORD`."""
+        lines = csv.reader((self.read("RECORD") or "").splitlines())
+        return [line[0] for line in lines if line]
 
     @cached_property
     def source_folder(self) -> Path | None:

@@ -80,7 +80,7 @@ def check_foreign(environment: Environment) -> Iterator[Finding]:
     found = environment.named("evalkit")
     if found is None:
         return
-    mixed = [name for name in found.record or () if name.startswith("evalkit/")]
+    mixed = [name for name in found.file_names if name.startswith("evalkit/")]
     meaning = "it is another project, which has nothing to do with this one"
     mend = pip("uninstall", "--yes", "evalkit")
     if mixed:

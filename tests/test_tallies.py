@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from metric_options import OPTIONS, VARIANTS
 
 import evalkit
-from evalkit import MetricContext, find_components
+from evalkit import MetricContext, MetricError, find_components
 from evalkit.catalog import BoundMetric, BoundTask, Registry, Resolver
 from evalkit.scoring.baselines import compute_baselines as old_baselines
 from evalkit.scoring.crossings import cross
@@ -100,7 +100,9 @@ def draw_case(
     table = table._replace(frame=table.frame.with_columns(prediction=lost))
     levels = [random.choice(["low", "high"]) for _ in range(count)]
     level = pl.Series([text for text in levels for _ in range(repeats)])
-    by = {"topic,level": ["topic", "level"], "level": ["level"]}
+    by = {"level": ["level"]}
+    if any("topic:x" in texts or "topic:y" in texts for texts in tags):
+        by["topic,level"] = ["topic", "level"]
     crossings = cross(by, column, {"level": level})
     metric = prepared(subject.bind(), table)
     return Case(metric, table, left_out, column, crossings)
@@ -133,8 +135,14 @@ def assert_equal_baselines(case: Case, tallies: Tallies) -> None:
     counted = case.table.frame.filter(case.left_out.is_null())
     if not counted.height or counted["prediction"].null_count():
         return  # the old ones are refused for want of a prediction that they ignore
-    known = old_baselines(case.metric, case.table._replace(frame=counted))
-    found = compute_baselines(case.metric, case.table.context, tallies.answers)
+    try:
+        known = old_baselines(case.metric, case.table._replace(frame=counted))
+    except MetricError:
+        known = None  # answers are lists, and a label is none
+    try:
+        found = compute_baselines(case.metric, case.table.context, tallies.answers)
+    except MetricError:
+        found = None
     assert (known is None) == (found is None), (known, found)
     if known is not None and found is not None:
         assert found.majority_label == known.majority_label

@@ -112,7 +112,7 @@ def _attempt(
         return _Failure(f" failed with {located(error)}", error)
     if text := _shape_problem(metric, returned, batch):
         return _Failure(f": {text}")
-    scored = returned
+    scored: pl.DataFrame = returned
     if REASONS in returned.columns:
         scored = returned.filter(pl.col(REASONS).is_null())
     for text, is_wrong in _broken_rules(metric, scored):

@@ -173,8 +173,7 @@ class MetricCounts:
             rows, weights=np.repeat(times, lengths), minlength=sequences.items.max() + 1
         )
         present = np.flatnonzero(counts)
-        rows = self.tally.patterns.rows[present]
-        return rows.select(
+        return self.tally.patterns.rows[present].select(
             pl.col(OUTCOME).cast(pl.String),
             REASON,
             times=pl.Series(counts[present].astype(np.int64)),

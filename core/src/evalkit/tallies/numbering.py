@@ -53,7 +53,8 @@ def joined(parts: Sequence[Ragged]) -> Ragged:
 def expanded(starts: Codes, lengths: Codes) -> Codes:
     """Return the indices of ranges, one range after the other."""
     shift = starts - (np.cumsum(lengths) - lengths)
-    return np.arange(int(lengths.sum())) + np.repeat(shift, lengths)
+    indices: Codes = np.arange(int(lengths.sum())) + np.repeat(shift, lengths)
+    return indices
 
 
 def dense(values: Codes, size: int) -> tuple[Codes, Codes]:

@@ -15,12 +15,13 @@ import polars as pl
 
 from evalkit.base.columns import all_named, named
 from evalkit.base.terms import MetricContext
+from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.table import ScoringTable
 from evalkit.tallies.build import why_not_applicable
 from evalkit.tallies.calls import check_value, finalize_sums
 from evalkit.tallies.lists import call_lists, checked_lists_value
-from evalkit.tallies.outcomes import OUTCOME, REASON, SCORED
+from evalkit.tallies.outcomes import FAILED, OUTCOME, REASON, SCORED
 from evalkit.tallies.rows import rows_by_score
 from evalkit.tallies.tally import AnswerTally
 
@@ -170,8 +171,11 @@ def _expected(
         ]
         return checked_lists_value(metric, call_lists(metric, rows, context))[0]
     pairs = ScoringTable(frame.drop("weight"), [""] * frame.height, None, context)
-    rows = rows_by_score(metric.whole or metric, pairs)[metric.part]
-    if rows.is_empty() or not (rows[OUTCOME] == SCORED).all():
+    rows = rows_by_score(metric.whole or metric, pairs, frame.height)[metric.part]
+    outcomes = rows[OUTCOME]
+    if (outcomes == FAILED).any() and not (outcomes == SCORED).any():
+        raise MetricError(str(rows[REASON].min()))
+    if rows.is_empty() or not (outcomes == SCORED).all():
         return None
     statistics = rows.drop(OUTCOME, REASON)
     columns = [n for n in statistics.columns if n not in ("position", *metric.keys)]

@@ -236,23 +236,31 @@ def _rows(
     Raises:
         MetricError: The metric failed.
     """
-    names = [part.part for part in metric.parts()]
-    none = outcome_rows(pl.Series([], dtype=pl.UInt32), SCORED)
-    rows, without = dict.fromkeys(names, none), none
-    if not takes_no_prediction(metric):
-        # the metric is refused if there are any
-        is_null = table.frame["prediction"].is_null()
-        without = outcome_rows(table.frame["position"].filter(is_null), UNANSWERED)
+    takes = {part.part: takes_no_prediction(part) for part in metric.parts()}
+    position, is_null = table.frame["position"], table.frame["prediction"].is_null()
+    # a score is refused if it has any of these
+    without = outcome_rows(position.filter(is_null), UNANSWERED)
+    if not any(takes.values()):
         table = table._replace(frame=table.frame.filter(~is_null))
-    if table.frame.height and not (metric.is_costly and without.height):
+    none = outcome_rows(pl.Series([], dtype=pl.UInt32), SCORED)
+    rows = dict.fromkeys(takes, none)
+    is_refused = without.height > 0 and not all(takes.values())
+    if table.frame.height and not (metric.is_costly and is_refused):
         refuse_absent_column(metric, table)
         if joins_answers(metric, table.repeats):
             table = joined_replications(table)
         rows = rows_by_score(metric, table, answers)
-    if not without.height:
+    if not is_refused:
         return rows
+    unanswered = without["position"].implode()
     return {
-        name: pl.concat([own, without], how="diagonal") for name, own in rows.items()
+        name: own
+        if takes[name]
+        else pl.concat(
+            [own.filter(~pl.col("position").is_in(unanswered)), without],
+            how="diagonal",
+        )
+        for name, own in rows.items()
     }
 
 

@@ -25,6 +25,18 @@ LINES = {
     "data": 887,
 }
 STATEMENTS = {"core": 16_700, "core + cli + plugins": 57_700}
+
+IN_WORK = {
+    "core": 4_400,
+    "core + cli + plugins": 4_400,
+    "tests": 770,
+    "benchmarks": 135,
+}
+"""Further lines while the room `tallies` stands beside `scoring`. The allowance ends
+when `scoring` goes."""
+
+STATEMENTS_IN_WORK = 2_280
+
 WORDS = 84_500
 """Of the pages in `docs` that people write."""
 
@@ -66,8 +78,10 @@ def test_nothing_grows(size: ModuleType) -> None:
     sizes = size.sums()
     lines = {name: sizes[name].lines for name in LINES}
     statements = {name: sizes[name].statements for name in STATEMENTS}
-    assert {name: n for name, n in lines.items() if n > LINES[name]} == {}
-    assert {name: n for name, n in statements.items() if n > STATEMENTS[name]} == {}
+    most = {name: limit + IN_WORK.get(name, 0) for name, limit in LINES.items()}
+    assert {name: n for name, n in lines.items() if n > most[name]} == {}
+    most = {name: limit + STATEMENTS_IN_WORK for name, limit in STATEMENTS.items()}
+    assert {name: n for name, n in statements.items() if n > most[name]} == {}
     distributions = size.distributions()
     left = {name: distributions[name].lines for name in DISTRIBUTIONS}
     assert {name: n for name, n in left.items() if n > DISTRIBUTIONS[name]} == {}

@@ -1,0 +1,193 @@
+"""What a metric gives to predictions that need no model: the majority label and chance.
+
+The statistics of each pair of label and distinct answer are computed once, and weighted
+with the number of examples that have the answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from evalkit.base.columns import all_named, named
+from evalkit.base.terms import MetricContext
+from evalkit.errors import MetricError
+from evalkit.plugins.bound import BoundMetric
+from evalkit.scoring.table import ScoringTable
+from evalkit.tallies.build import why_not_applicable
+from evalkit.tallies.calls import check_value, finalize_sums
+from evalkit.tallies.lists import call_lists, checked_lists_value
+from evalkit.tallies.outcomes import FAILED, OUTCOME, REASON, SCORED
+from evalkit.tallies.rows import rows_by_score
+from evalkit.tallies.tally import AnswerTally
+
+MOST_LABELS = 1_000
+
+FEWEST_OF_LABEL = 5
+"""Mean number of examples for each answer from which texts are labels, declared or
+not."""
+
+
+class Baselines(NamedTuple):
+    """Values of the headline metric for predictions that ignore the input."""
+
+    majority_label: str
+    """The label that most examples accept; of several, the first in their order.
+    `choice N` for the N-th of each example's own options."""
+    majority: float | None
+    """Value if each prediction is that label."""
+    chance: float | None
+    """Value at the expected counts of predictions drawn uniformly from the labels; None
+    for a function of lists."""
+
+
+def compute_baselines(
+    metric: BoundMetric, context: MetricContext, answers: AnswerTally | None
+) -> Baselines | None:
+    """Score constant and uniformly random predictions.
+
+    Args:
+        metric: The headline metric.
+        context: What else the metric knows.
+        answers: The answers of the examples that count.
+
+    Returns:
+        The baselines; None where answers are no labels, the metric is costly, has no
+        main score, is `whole_only`, or reads more than prediction and answer.
+
+    Raises:
+        MetricError: The metric failed.
+    """
+    if metric.is_costly or metric.part or metric.columns or metric.whole_only:
+        return None
+    if answers is None or why_not_applicable(metric, context) is not None:
+        return None
+    counts = np.bincount(
+        answers.answer, weights=answers.times, minlength=answers.answers.height
+    )
+    frame = answers.answers.with_columns(weight=counts)
+    frame = frame.filter(pl.col("weight") > 0)
+    if frame.is_empty():
+        return None
+    shared = _shared_choices(frame)
+    if "choices" in frame.columns and shared is None:
+        return _of_choices(metric, context, frame)
+    declared = shared or context.labels
+    labels = _frequent_answers(frame, context) if declared is None else declared
+    if not labels or len(labels) > MOST_LABELS:
+        return None
+    majority = _majority(frame, labels)
+    pairs = frame.select("target", "weight")
+    return Baselines(
+        majority,
+        _of_labels(metric, context, pairs, [majority]),
+        None if metric.has("compute") else _of_labels(metric, context, pairs, labels),
+    )
+
+
+def _shared_choices(frame: pl.DataFrame) -> list[str] | None:
+    """Return the options of all examples if they are the same, in any order."""
+    if frame.schema.get("choices") != pl.List(pl.String):
+        return None
+    options = frame["choices"]
+    is_one = options.list.sort().n_unique() == 1 and not options.null_count()
+    return list(options[0]) if is_one else None
+
+
+def _frequent_answers(frame: pl.DataFrame, context: MetricContext) -> list[str]:
+    """Return the answers themselves if they repeat as labels do."""
+    if context.answer_kind != "one" or frame.schema["target"] != pl.String:
+        return []
+    distinct = frame["target"].drop_nulls().unique()
+    if FEWEST_OF_LABEL * len(distinct) > frame["weight"].sum():
+        return []
+    return list(distinct.sort())
+
+
+def _majority(frame: pl.DataFrame, labels: Sequence[str]) -> str:
+    counts: Counter[str] = Counter()
+    for target, weight in frame.select("target", "weight").iter_rows():
+        for label in target if isinstance(target, list) else [target]:
+            counts[label] += weight
+    return max(labels, key=lambda label: counts[label])
+
+
+def _of_choices(
+    metric: BoundMetric, context: MetricContext, frame: pl.DataFrame
+) -> Baselines | None:
+    """Score the most frequent place among an example's own options, and any of them."""
+    options = frame["choices"].to_list()
+    if not all(options):
+        return None
+    places: Counter[int] = Counter()
+    for target, own, weight in zip(
+        frame["target"].to_list(), options, frame["weight"].to_list(), strict=True
+    ):
+        accepted = target if isinstance(target, list) else [target]
+        for place in [n for n, each in enumerate(own) if each in accepted][:1]:
+            places[place] += weight
+    place = min(places, key=lambda n: (-places[n], n), default=0)
+    chosen = [own[min(place, len(own) - 1)] for own in options]
+    constant = frame.with_columns(pl.Series("prediction", chosen))
+    uniform = frame.with_columns(
+        prediction="choices", weight=pl.col("weight") / pl.col("choices").list.len()
+    ).explode("prediction")
+    columns = ["prediction", "target", "weight"]
+    return Baselines(
+        f"choice {place + 1}",
+        _expected(metric, context, constant.select(columns)),
+        None
+        if metric.has("compute")
+        else _expected(metric, context, uniform.select(columns)),
+    )
+
+
+def _of_labels(
+    metric: BoundMetric,
+    context: MetricContext,
+    pairs: pl.DataFrame,
+    labels: Sequence[str],
+) -> float | None:
+    """Score predictions that are spread evenly over some labels, in expectation."""
+    predictions = pl.DataFrame({"prediction": pl.Series(labels, dtype=pl.String)})
+    weight = pl.col("weight") / len(labels)
+    frame = predictions.join(pairs, how="cross").with_columns(weight)
+    return _expected(metric, context, frame)
+
+
+def _expected(
+    metric: BoundMetric, context: MetricContext, frame: pl.DataFrame
+) -> float | None:
+    """Score pairs of `prediction` and `target`, each with its `weight`."""
+    frame = frame.with_row_index("position")
+    if metric.has("compute"):
+        times = frame["weight"].cast(pl.Int64).to_numpy()
+        rows = frame.select("prediction", "target")[
+            np.repeat(np.arange(frame.height), times)
+        ]
+        return checked_lists_value(metric, call_lists(metric, rows, context))[0]
+    pairs = ScoringTable(frame.drop("weight"), [""] * frame.height, None, context)
+    rows = rows_by_score(metric.whole or metric, pairs, frame.height)[metric.part]
+    outcomes = rows[OUTCOME]
+    if (outcomes == FAILED).any() and not (outcomes == SCORED).any():
+        raise MetricError(str(rows[REASON].min()))
+    if rows.is_empty() or not (outcomes == SCORED).all():
+        return None
+    statistics = rows.drop(OUTCOME, REASON)
+    columns = [n for n in statistics.columns if n not in ("position", *metric.keys)]
+    if any(metric.merges.get(name, "sum") != "sum" for name in columns):
+        return None
+    weights = frame["weight"].gather(statistics["position"])
+    weighted = statistics.with_columns(named(name) * weights for name in columns)
+    sums = (
+        weighted.with_columns(group=pl.lit(0, dtype=pl.Int64))
+        .group_by(all_named(["group", *metric.keys]), maintain_order=True)
+        .agg(all_named(columns).sum())
+    )
+    scores = finalize_sums(metric, sums, context)
+    main = scores.filter(pl.col("score") == "")["value"].to_list()
+    return check_value(metric, main[0])[0] if main else None

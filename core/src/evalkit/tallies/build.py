@@ -1,0 +1,369 @@
+"""Scores the examples of a table, or of a part of it, to tallies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from evalkit.base.terms import MetricContext
+from evalkit.base.wording import absent_field
+from evalkit.errors import MetricError
+from evalkit.plugins.bound import BoundMetric
+from evalkit.scoring.table import ScoringTable, joined_replications
+from evalkit.tallies.groups import TagSets, number_tag_sets
+from evalkit.tallies.numbering import Codes
+from evalkit.tallies.outcomes import (
+    SCORED,
+    UNANSWERED,
+    outcome_rows,
+    takes_no_prediction,
+)
+from evalkit.tallies.patterns import REPLICATION, number_patterns
+from evalkit.tallies.rows import rows_by_score
+from evalkit.tallies.tally import (
+    AnswerTally,
+    ClusterKeys,
+    MetricTally,
+    Tallies,
+    Tally,
+    count_answers,
+    count_examples,
+    number_clusters,
+)
+
+
+class Scored(NamedTuple):
+    """The tallies of a table, and the pattern of each example."""
+
+    tallies: Tallies
+    patterns: Mapping[str, Codes]
+    """By metric, the number of each example's pattern; none where it failed."""
+
+
+class Labeled(NamedTuple):
+    """The examples of a table, and what they are counted by."""
+
+    table: ScoringTable
+    left_out: pl.Series
+    """By position, the outcome of an answer that no metric gets; else null."""
+    tag_set: Codes
+    cluster: Codes | None
+
+    @property
+    def counted(self) -> ScoringTable:
+        """The answers that metrics get."""
+        return self._only(self.left_out.is_null())
+
+    def _only(self, is_chosen: pl.Series) -> ScoringTable:
+        if is_chosen.all():
+            return self.table
+        return self.table._replace(frame=self.table.frame.filter(is_chosen))
+
+    @property
+    def uncounted(self) -> ScoringTable:
+        """The answers that no metric gets."""
+        return self._only(self.left_out.is_not_null())
+
+    @property
+    def examples(self) -> int:
+        """How many examples there are, however many answers they have."""
+        return len(self.tag_set)
+
+
+def label(
+    table: ScoringTable,
+    left_out: pl.Series,
+    tags: pl.Series,
+    crossings: Mapping[str, pl.Series] | None = None,
+) -> tuple[TagSets, Labeled, ClusterKeys | None]:
+    """Number the tag sets and clusters of the examples of a table.
+
+    Args:
+        table: All answers, counted or not.
+        left_out: As for `tally_table`, like the other arguments.
+        tags: The list of tags of each answer.
+        crossings: Further lists of texts of each answer, by what they cross.
+
+    Returns:
+        The tag sets, the labeled table, and the keys of the clusters.
+    """
+    repeats = table.repeats
+    of_examples = {
+        by: lists.gather_every(repeats) for by, lists in (crossings or {}).items()
+    }
+    tag_sets, tag_set = number_tag_sets(tags.gather_every(repeats), of_examples)
+    if table.clusters is None:
+        return tag_sets, Labeled(table, left_out, tag_set, None), None
+    keys, cluster = number_clusters(table.clusters.gather_every(repeats))
+    return tag_sets, Labeled(table, left_out, tag_set, cluster), keys
+
+
+def tally_table(
+    metrics: Sequence[BoundMetric],
+    table: ScoringTable,
+    left_out: pl.Series,
+    tags: pl.Series,
+    crossings: Mapping[str, pl.Series] | None = None,
+    answers: int | None = None,
+) -> Scored:
+    """Score a table to tallies.
+
+    Args:
+        metrics: Metrics that have seen the answers that they want to see; none of them
+            a function of lists.
+        table: All answers, counted or not.
+        left_out: By position `missing` or `invalid` for an answer that metrics do not
+            get, null for the others.
+        tags: The list of tags of each answer.
+        crossings: Further lists of texts of each answer, by what they cross.
+        answers: How many answers the whole set has, to stop a metric early that fails
+            for too many of them; None to never stop it.
+
+    Returns:
+        The tallies, and the pattern of each example.
+    """
+    tag_sets, labeled, keys = label(table, left_out, tags, crossings)
+    by_name: dict[str, MetricTally] = {}
+    patterns: dict[str, Codes] = {}
+    parts: dict[int, list[BoundMetric]] = {}
+    for metric in metrics:
+        parts.setdefault(id(metric.whole or metric), []).extend(metric.parts())
+    for same in parts.values():
+        for name, (tally, pattern) in tally_metric(same, labeled, answers).items():
+            by_name[name] = tally
+            if pattern is not None:
+                patterns[name] = pattern
+    counted = count_targets(labeled)
+    tallies = Tallies(tag_sets, keys, table.replications, by_name, counted)
+    return Scored(tallies, patterns)
+
+
+def tally_metric(
+    parts: Sequence[BoundMetric], labeled: Labeled, answers: int | None = None
+) -> dict[str, tuple[MetricTally, Codes | None]]:
+    """Score a table with one metric.
+
+    Args:
+        parts: The metric; or several scores that it gives in one pass.
+        labeled: The table.
+        answers: As for `tally_table`.
+
+    Returns:
+        By name of each score, the tally and the number of each example's pattern; no
+        numbers where the metric failed or does not apply.
+    """
+    metric = parts[0].whole or parts[0]
+    refusal = why_not_applicable(metric, labeled.table.context)
+    if refusal is not None:
+        return {part.name: (MetricTally(None, refusal), None) for part in parts}
+    try:
+        rows = _rows(metric, labeled.counted, answers)
+    except MetricError as error:
+        failed = MetricTally(None, error=str(error))
+        return {part.name: (failed, None) for part in parts}
+    bounds = _bound_rows(metric, labeled)
+    left_out = _left_out_rows(metric, labeled)
+    tallies: dict[str, tuple[MetricTally, Codes | None]] = {}
+    for part in parts:
+        own = rows[part.part]
+        tally, pattern = _tally(part, labeled, [own, left_out])
+        found = MetricTally(tally, is_unbounded=bounds is None)
+        if bounds:
+            wrong, right = (
+                _tally(part, labeled, [*filled.kept(own), filled.rows[part.part]])[0]
+                for filled in bounds
+            )
+            found = found._replace(as_wrong=wrong, as_right=right)
+        tallies[part.name] = (found, pattern)
+    return tallies
+
+
+def why_not_applicable(metric: BoundMetric, context: MetricContext) -> str | None:
+    """Say why a metric does not apply to a kind of answers; None where it does.
+
+    Args:
+        metric: The metric.
+        context: What it would know.
+    """
+    kind = context.answer_kind
+    if kind in metric.answer_kinds:
+        return None
+    if kind == "none":
+        return "the task has no answers, and the metric needs them"
+    if kind == "any-of":
+        return "examples have several acceptable answers; answer_kinds lacks any-of"
+    return f"the metric does not take answers of the kind {kind!r}"
+
+
+def _tally(
+    metric: BoundMetric, labeled: Labeled, parts: Sequence[pl.DataFrame]
+) -> tuple[Tally, Codes]:
+    """Count the patterns that the rows of all answers make.
+
+    Args:
+        metric: The metric.
+        labeled: The table.
+        parts: Rows by `position`.
+    """
+    present = [part for part in parts if part.height] or [parts[0]]
+    rows = present[0] if len(present) == 1 else pl.concat(present, how="diagonal")
+    position = rows["position"].to_numpy().astype(np.int64)
+    repeats = labeled.table.repeats
+    replication = np.zeros_like(position)
+    if not joins_answers(metric, repeats):
+        replication = position % repeats
+    rows = rows.with_columns(pl.Series(REPLICATION, replication))
+    patterns, pattern = number_patterns(
+        rows.drop("position"), position // repeats, labeled.examples, metric.keys
+    )
+    tally = count_examples(patterns, pattern, labeled.tag_set, labeled.cluster)
+    return tally, pattern
+
+
+def joins_answers(metric: BoundMetric, repeats: int) -> bool:
+    """Whether all answers to an example are one row of the metric."""
+    return repeats > 1 and metric.has("statistics") and metric.joins_replications
+
+
+def _rows(
+    metric: BoundMetric, table: ScoringTable, answers: int | None
+) -> dict[str, pl.DataFrame]:
+    """Return by score the rows of the answers that a metric is given.
+
+    Raises:
+        MetricError: The metric failed.
+    """
+    takes = {part.part: takes_no_prediction(part) for part in metric.parts()}
+    position, is_null = table.frame["position"], table.frame["prediction"].is_null()
+    # a score is refused if it has any of these
+    without = outcome_rows(position.filter(is_null), UNANSWERED)
+    if not any(takes.values()):
+        table = table._replace(frame=table.frame.filter(~is_null))
+    none = outcome_rows(pl.Series([], dtype=pl.UInt32), SCORED)
+    rows = dict.fromkeys(takes, none)
+    is_refused = without.height > 0 and not all(takes.values())
+    if table.frame.height and not (metric.is_costly and is_refused):
+        refuse_absent_column(metric, table)
+        if joins_answers(metric, table.repeats):
+            table = joined_replications(table)
+        rows = rows_by_score(metric, table, answers)
+    if not is_refused:
+        return rows
+    unanswered = without["position"].implode()
+    return {
+        name: own
+        if takes[name]
+        else pl.concat(
+            [own.filter(~pl.col("position").is_in(unanswered)), without],
+            how="diagonal",
+        )
+        for name, own in rows.items()
+    }
+
+
+def refuse_absent_column(metric: BoundMetric, table: ScoringTable) -> None:
+    """Refuse to score without a column that a metric needs.
+
+    Args:
+        metric: The metric.
+        table: What would be scored.
+
+    Raises:
+        MetricError: The table lacks one of the metric's columns.
+    """
+    absent = metric.absent_columns(table.frame.columns)
+    if not absent:
+        return
+    why = f"it needs {absent_field(absent[0], table.offered)}"
+    computes = "; no plugin computes it" if "; data and" in why else ""
+    raise MetricError(f"{metric.component.origin}: {why}{computes}")
+
+
+def _left_out_rows(metric: BoundMetric, labeled: Labeled) -> pl.DataFrame:
+    """Return a row for each answer that was left out."""
+    outcome = labeled.left_out
+    is_out, repeats = outcome.is_not_null(), labeled.table.repeats
+    position = pl.Series("position", np.arange(len(outcome)), dtype=pl.UInt32)
+    if joins_answers(metric, repeats):
+        # an example is left out where all of its answers are
+        counted = is_out.to_numpy().reshape(-1, repeats).all(axis=1)
+        is_out = pl.Series(np.repeat(counted, repeats)) & (position % repeats == 0)
+    return outcome_rows(position.filter(is_out), outcome.filter(is_out))
+
+
+class _Filled(NamedTuple):
+    """Rows for the case that left-out answers are filled in."""
+
+    rows: Mapping[str, pl.DataFrame]
+    """By name of the score."""
+    is_all: bool
+    """Whether these are the rows of all answers, not only of those left out."""
+
+    def kept(self, rows: pl.DataFrame) -> list[pl.DataFrame]:
+        """Return those rows of the other answers that count beside them."""
+        return [] if self.is_all else [rows]
+
+
+def _bound_rows(metric: BoundMetric, labeled: Labeled) -> Sequence[_Filled] | None:
+    """Return the rows if all left-out answers were wrong, and if they were right.
+
+    Returns:
+        Both; nothing where none is needed, None where the metric cannot score them.
+    """
+    is_all = joins_answers(metric, labeled.table.repeats)
+    counted, filled = labeled.counted.frame, []
+    try:
+        for frame in filled_frames(metric, labeled):
+            if is_all:
+                frame = pl.concat([counted, frame]).sort("position")
+            rows = _rows(metric, labeled.table._replace(frame=frame), None)
+            filled.append(_Filled(rows, is_all))
+    except (MetricError, pl.exceptions.PolarsError):
+        # answers may be of a type that no prediction has
+        return None
+    return filled
+
+
+def filled_frames(metric: BoundMetric, labeled: Labeled) -> list[pl.DataFrame]:
+    """Return the left-out answers without a prediction, and with one that is right.
+
+    Args:
+        metric: The metric.
+        labeled: The table.
+
+    Returns:
+        Both; nothing where the metric has no bounds of what was left out.
+    """
+    left_out, kind = labeled.uncounted, labeled.table.context.answer_kind
+    is_bounded = metric.has_possible_range and not metric.is_costly and kind != "none"
+    if left_out.frame.is_empty() or not is_bounded:
+        return []
+    return [left_out.frame, _all_right(left_out)]
+
+
+def _all_right(table: ScoringTable) -> pl.DataFrame:
+    target = table.frame["target"]
+    if table.context.answer_kind == "any-of":
+        target = target.list.first()
+    return table.frame.with_columns(prediction=target)
+
+
+def count_targets(labeled: Labeled) -> AnswerTally | None:
+    """Count the answers of the examples that count; None where they are no labels."""
+    table, repeats = labeled.counted, labeled.table.repeats
+    position, target = table.frame["position"], table.frame["target"]
+    if repeats > 1:
+        is_first = (position // repeats).is_first_distinct()
+        position, target = position.filter(is_first), target.filter(is_first)
+    inner = target.dtype.inner if isinstance(target.dtype, pl.List) else target.dtype
+    if inner != pl.String or table.context.answer_kind == "none":
+        return None
+    columns = [target]
+    chosen = position.to_numpy().astype(np.int64) // repeats
+    if table.choices is not None:
+        options = table.choices.gather(chosen * repeats)
+        columns.append(options.alias("choices"))
+    return count_answers(pl.DataFrame(columns), labeled.tag_set[chosen])

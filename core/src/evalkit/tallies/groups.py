@@ -1,0 +1,157 @@
+"""Groups of examples: the whole set, tags, and crossings of facets and columns.
+
+An example has a set of tags, and sets are numbered: what belongs to a group follows
+from the numbers of its sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from evalkit.base.names import facet_of
+from evalkit.tallies.numbering import (
+    Codes,
+    Ragged,
+    joined,
+    number_rows,
+    number_sequences,
+)
+
+TAGS = ""
+"""What tags are grouped by, as `--by` names crossings."""
+
+_SCHEMA = {"by": pl.String, "tag": pl.String}
+
+
+class Group(NamedTuple):
+    """Name of a group."""
+
+    by: str | None = None
+    """`TAGS` or the name of a crossing; None for the whole set."""
+    tag: str | None = None
+    """The tag; None for the whole set, and for the examples without a tag."""
+
+
+WHOLE = Group()
+UNTAGGED = Group(TAGS)
+
+
+@dataclass(frozen=True)
+class TagSets:
+    """The distinct sets of tags of examples, sorted by content."""
+
+    items: pl.DataFrame
+    """The distinct tags, sorted: `by` and `tag`."""
+    sequences: Ragged
+    """The numbers of the tags of each set, sorted."""
+
+    def __len__(self) -> int:
+        """Return the number of sets."""
+        return len(self.sequences.lengths)
+
+    @cached_property
+    def names(self) -> list[Group]:
+        """The groups: the whole set, tags, examples without a tag, crossings."""
+        groups = [Group(*row) for row in self.items.iter_rows()]
+        tags = [group for group in groups if group.by == TAGS]
+        untagged = [UNTAGGED] if tags and not self._has_tag.all() else []
+        return [WHOLE, *tags, *untagged, *groups[len(tags) :]]
+
+    @cached_property
+    def _has_tag(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        is_tag = (self.items["by"] == TAGS).to_numpy()
+        owners = self.sequences.owners()[is_tag[self.sequences.items]]
+        has_tag = np.zeros(len(self), dtype=bool)
+        has_tag[owners] = True
+        return has_tag
+
+    @cached_property
+    def groups(self) -> Ragged:
+        """The numbers of the groups of each set."""
+        tags = int((self.items["by"] == TAGS).sum())
+        has_untagged = UNTAGGED in self.names
+        items = self.sequences.items
+        shifted = items + 1 + (has_untagged & (items >= tags))
+        everyone = np.arange(len(self))
+        untagged = np.flatnonzero(~self._has_tag) if has_untagged else everyone[:0]
+        owners = np.concatenate([everyone, self.sequences.owners(), untagged])
+        groups = np.concatenate(
+            [np.zeros(len(self), np.int64), shifted, np.full(len(untagged), tags + 1)]
+        )
+        order = np.lexsort((groups, owners))
+        lengths = np.bincount(owners, minlength=len(self)).astype(np.int64)
+        return Ragged(groups[order], lengths)
+
+    @cached_property
+    def facets(self) -> dict[str, list[int]]:
+        """The numbers of the groups of each facet and crossing."""
+        facets: dict[str, list[int]] = {}
+        for number, group in enumerate(self.names):
+            name = group.by
+            if group.by == TAGS and group.tag is not None:
+                name = (facet_of(group.tag) or (None,))[0]
+            if name:
+                facets.setdefault(name, []).append(number)
+        return facets
+
+
+def number_tag_sets(
+    tags: pl.Series, crossings: Mapping[str, pl.Series] | None = None
+) -> tuple[TagSets, Codes]:
+    """Number the sets of tags of examples.
+
+    Args:
+        tags: One list of texts for each example.
+        crossings: Further lists of texts, by the name of what they cross.
+
+    Returns:
+        The sets, and the number of each example's own.
+    """
+    owners, codes, frames = [], [], [pl.DataFrame(schema=_SCHEMA)]
+    count = 0
+    for by, lists in sorted({TAGS: tags, **(crossings or {})}.items()):
+        lengths = lists.list.len().fill_null(0).to_numpy()
+        texts = lists.filter(lists.list.len() > 0).explode().cast(pl.String)
+        owner = np.repeat(np.arange(len(lists)), lengths)
+        owners.append(owner[texts.is_not_null().to_numpy()])
+        texts = texts.drop_nulls().alias("tag")
+        own, distinct = number_rows(texts.to_frame())
+        codes.append(own + count)
+        count += distinct.height
+        frames.append(distinct.select(pl.lit(by).alias("by"), "tag"))
+    keys = np.concatenate(owners) * max(1, count) + np.concatenate(codes)
+    if (keys[1:] <= keys[:-1]).any():
+        keys = np.unique(keys)
+    owner, code = np.divmod(keys, max(1, count))
+    lengths = np.bincount(owner, minlength=len(tags)).astype(np.int64)
+    sequences = Ragged(code, lengths)
+    numbers, first = number_sequences(sequences)
+    return TagSets(pl.concat(frames), sequences.take(first)), numbers
+
+
+def merge_tag_sets(parts: Sequence[TagSets]) -> tuple[TagSets, list[Codes]]:
+    """Number the sets of several parts together.
+
+    Args:
+        parts: The sets of each part; at least one.
+
+    Returns:
+        The sets, and for each part the new numbers of its own.
+    """
+    codes, items = number_rows(pl.concat([part.items for part in parts]))
+    shifts = np.cumsum([0, *(part.items.height for part in parts)])
+    sequences = joined(
+        [
+            part.sequences._replace(items=codes[part.sequences.items + shift])
+            for part, shift in zip(parts, shifts.tolist(), strict=False)
+        ]
+    )
+    numbers, first = number_sequences(sequences)
+    ends = np.cumsum([len(part) for part in parts])[:-1]
+    return TagSets(items, sequences.take(first)), list(np.split(numbers, ends))

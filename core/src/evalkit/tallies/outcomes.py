@@ -1,0 +1,114 @@
+"""Outcomes of answers: a score, or why there is none."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+
+from evalkit.base.wording import count_of
+from evalkit.errors import MetricError
+from evalkit.plugins.bound import BoundMetric
+
+OUTCOME = "__outcome"
+"""Column that is empty for a row of statistics, and else says why there is none."""
+
+REASON = "__reason"
+"""Column of the reason that a metric gives."""
+
+SCORED = ""
+MISSING = "missing"
+INVALID = "invalid"
+UNANSWERED = "no prediction"
+"""Outcome of an answer without a prediction that the metric cannot take."""
+NOT_SCORED = "not scored"
+FAILED = "failed"
+LOST = "no column"
+"""Outcome of an answer for which a column that the metric reads was not computed."""
+SILENT = "no row"
+"""Outcome of an answer for which the metric gave neither a row nor a reason."""
+
+OUTCOMES = pl.Enum(
+    [SCORED, MISSING, INVALID, UNANSWERED, NOT_SCORED, FAILED, LOST, SILENT]
+)
+"""Type of the column of outcomes."""
+
+LEFT_OUT = (MISSING, INVALID)
+"""Outcomes of answers that no metric was given."""
+
+UNSCORED = (NOT_SCORED, FAILED, LOST)
+"""Outcomes of answers that a metric was given and says why it did not score."""
+
+
+def outcome_rows(
+    position: pl.Series,
+    outcome: pl.Series | str,
+    reason: pl.Series | str | None = None,
+) -> pl.DataFrame:
+    """Return `position`, `OUTCOME` and `REASON` of answers.
+
+    Args:
+        position: The positions.
+        outcome: One outcome for each, or that of all.
+        reason: One reason for each, or that of all.
+    """
+    frame = pl.DataFrame({"position": position.cast(pl.UInt32)})
+    return frame.with_columns(
+        pl.lit(outcome).cast(OUTCOMES).alias(OUTCOME),
+        pl.lit(reason).cast(pl.String).alias(REASON),
+    )
+
+
+def takes_no_prediction(metric: BoundMetric) -> bool:
+    """Whether a metric scores an answer without a prediction."""
+    if metric.accepts_no_prediction:
+        return True
+    if metric.example_hook is None:
+        return False
+    return all(part.worst_value is not None for part in metric.parts())
+
+
+def why_unanswered(count: int) -> str:
+    """Say why a metric does not score a set with answers without a prediction."""
+    return (
+        f"{count_of(count, 'example')} without a prediction, and the metric declares "
+        "no worst value (worst_value, or accepts_no_prediction)"
+    )
+
+
+def most_unscored(metric: BoundMetric, answers: int) -> float:
+    """Return of how many answers a metric may score none: its share, at least 1."""
+    return max(1.0, metric.most_not_scored * answers)
+
+
+class FailureLimit:
+    """Ends the scoring of a metric that fails for too many answers.
+
+    Args:
+        metric: The metric.
+        answers: How many answers the whole set has; None to never end it.
+    """
+
+    def __init__(self, metric: BoundMetric, answers: int | None) -> None:
+        self._metric = metric
+        self._most = math.inf if answers is None else most_unscored(metric, answers)
+        self._failed = 0
+        self._first: str | None = None
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Count the failures among the rows of some answers.
+
+        Args:
+            rows: What `outcome_rows` returns, and others.
+
+        Raises:
+            MetricError: They are too many. It is the first of them.
+        """
+        failed = rows.filter(pl.col(OUTCOME) == FAILED)
+        if failed.is_empty():
+            return
+        self._first = self._first or str(failed.sort("position")[REASON][0])
+        self._failed += failed["position"].n_unique()
+        if self._failed > self._most:
+            cause = self._metric.computed.pop("cause", None)
+            raise MetricError(self._first) from cause

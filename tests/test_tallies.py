@@ -1,0 +1,402 @@
+"""Tallies give the values of scoring, and those of parts add up to the whole."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from metric_options import OPTIONS, VARIANTS
+
+import evalkit
+from evalkit import MetricContext, MetricError, find_components
+from evalkit.catalog import BoundMetric, BoundTask, Registry, Resolver
+from evalkit.scoring.baselines import compute_baselines as old_baselines
+from evalkit.scoring.crossings import cross
+from evalkit.scoring.grouping import group_by_tag
+from evalkit.scoring.measurement import Measured, measure, prepared
+from evalkit.scoring.records import MetricScores as OldScores
+from evalkit.scoring.records import ScoringSettings
+from evalkit.scoring.table import ScoringTable
+from evalkit.tallies.baselines import compute_baselines
+from evalkit.tallies.build import label, tally_table
+from evalkit.tallies.finalization import finalize_metric
+from evalkit.tallies.groups import TAGS, UNTAGGED, WHOLE, Group
+from evalkit.tallies.lists import score_lists
+from evalkit.tallies.patterns import read_patterns
+from evalkit.tallies.plans import Plan, finalize, partition_tallies
+from evalkit.tallies.records import MetricScores
+from evalkit.tallies.tally import Tallies, merge_tallies
+from evalkit.workflows import evaluation
+from evalkit.workflows import evaluation_steps as steps
+from evalkit_testing.metrics.checking import _kinds, _source
+from evalkit_testing.metrics.samples import Row
+from evalkit_testing.metrics.subjects import Subject
+
+NEED_A_MODEL = ("bertscore", "comet", "sp-bleu")
+OF_JUDGES = ("judge-agreement", "judge-mean", "judge-order", "judge-rate")
+
+NAMES = sorted(
+    component.name
+    for component in find_components().components
+    if component.kind == "metrics" and component.name not in NEED_A_MODEL + OF_JUDGES
+)
+CASES: Mapping[str, Mapping[str, Any]] = {
+    **{name: OPTIONS.get(name, {}) for name in NAMES},
+    **VARIANTS,
+}
+
+SAMPLES = Path(__file__).parents[1] / (
+    "plugins/datasets/samples/src/evalkit_datasets_samples/predictions"
+)
+
+TAG_LISTS: Sequence[list[str]] = (
+    [],
+    ["easy"],
+    ["easy", "topic:x"],
+    ["topic:y"],
+    ["hard", "topic:x"],
+)
+
+
+class Case(NamedTuple):
+    """A metric and examples for it."""
+
+    metric: BoundMetric
+    table: ScoringTable
+    left_out: pl.Series
+    tags: pl.Series
+    crossings: Mapping[str, pl.Series]
+
+
+def draw_case(
+    subject: Subject, rows: Sequence[Row], random: Random, repeats: int
+) -> Case:
+    count = random.randint(1, 30)
+    chosen = [random.choice(rows) for _ in range(count * repeats)]
+    table = subject.table(chosen)
+    tags = [random.choice(TAG_LISTS) for _ in range(count) for _ in range(1)]
+    every = [tag for tag in tags for _ in range(repeats)]
+    column = pl.Series("tags", every, dtype=pl.List(pl.String))
+    if random.random() < 0.5:
+        clusters = [random.randint(0, 4) for _ in range(count)]
+        numbers = [number for number in clusters for _ in range(repeats)]
+        table = table._replace(clusters=pl.Series(numbers, dtype=pl.UInt64))
+    if repeats > 1:
+        table = table._replace(replications=tuple(map(str, range(repeats))))
+    weights = (1, 0, 0) if random.random() < 0.4 else (8, 1, 1)
+    outcomes = random.choices([None, "missing", "invalid"], weights, k=count * repeats)
+    left_out = pl.Series("left_out", outcomes, dtype=pl.String)
+    lost = pl.when(pl.lit(left_out).is_null()).then(pl.col("prediction"))
+    table = table._replace(frame=table.frame.with_columns(prediction=lost))
+    levels = [random.choice(["low", "high"]) for _ in range(count)]
+    level = pl.Series([text for text in levels for _ in range(repeats)])
+    by = {"level": ["level"]}
+    if any("topic:x" in texts or "topic:y" in texts for texts in tags):
+        by["topic,level"] = ["topic", "level"]
+    crossings = cross(by, column, {"level": level})
+    metric = prepared(subject.bind(), table)
+    return Case(metric, table, left_out, column, crossings)
+
+
+def score_old(case: Case) -> OldScores:
+    groups = group_by_tag(case.tags, case.crossings)
+    measured = Measured(case.table, case.left_out.is_null(), groups)
+    [scored] = measure([case.metric], measured, ScoringSettings(), lambda *_: None)
+    return scored
+
+
+def tally(case: Case) -> Tallies:
+    case.metric.computed.clear()
+    return tally_table(
+        [case.metric], case.table, case.left_out, case.tags, case.crossings
+    ).tallies
+
+
+def score(case: Case, tallies: Tallies) -> MetricScores:
+    return finalize_metric(case.metric, case.table.context, tallies)
+
+
+def score_lists_of(case: Case) -> MetricScores:
+    tag_sets, labeled, _ = label(case.table, case.left_out, case.tags, case.crossings)
+    return score_lists(case.metric, labeled, tag_sets)
+
+
+def assert_equal_baselines(case: Case, tallies: Tallies) -> None:
+    counted = case.table.frame.filter(case.left_out.is_null())
+    if not counted.height or counted["prediction"].null_count():
+        return  # the old ones are refused for want of a prediction that they ignore
+    try:
+        known = old_baselines(case.metric, case.table._replace(frame=counted))
+    except MetricError:
+        known = None  # answers are lists, and a label is none
+    try:
+        found = compute_baselines(case.metric, case.table.context, tallies.answers)
+    except MetricError:
+        found = None
+    assert (known is None) == (found is None), (known, found)
+    if known is not None and found is not None:
+        assert found.majority_label == known.majority_label
+        assert is_close(found.majority, known.majority)
+        assert is_close(found.chance, known.chance)
+
+
+def parts_of(case: Case, random: Random) -> list[Case]:
+    repeats = case.table.repeats
+    count = len(case.tags) // repeats
+    cuts = sorted({0, count, *(random.randint(0, count) for _ in range(2))})
+    parts = []
+    for first, stop in pairwise(cuts):
+        start, length = first * repeats, (stop - first) * repeats
+        frame = case.table.frame.slice(start, length)
+        position = pl.Series("position", range(length), dtype=pl.UInt32)
+        clusters = case.table.clusters
+        table = case.table._replace(
+            frame=frame.with_columns(position),
+            ids=case.table.ids[start : start + length],
+            clusters=None if clusters is None else clusters.slice(start, length),
+        )
+        parts.append(
+            case._replace(
+                table=table,
+                left_out=case.left_out.slice(start, length),
+                tags=case.tags.slice(start, length),
+                crossings={
+                    name: lists.slice(start, length)
+                    for name, lists in case.crossings.items()
+                },
+            )
+        )
+    random.shuffle(parts)
+    return parts
+
+
+def is_close(one: float | None, other: float | None, tolerance: float = 1e-12) -> bool:
+    if one is None or other is None:
+        return one is other
+    return math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance)
+
+
+def name_of(group: Group) -> str | None:
+    return "(untagged)" if group == UNTAGGED else group.tag
+
+
+def assert_equal(new: MetricScores, old: OldScores, case: Case) -> None:
+    groups = group_by_tag(case.tags, case.crossings).of(case.metric.whole_only)
+    scores = {(name_of(one.group), one.score): one for one in new.scores}
+    expected = {(groups.tags[one.group], one.score): one for one in old.scores}
+    assert scores.keys() == expected.keys()
+    for key, known in expected.items():
+        found = scores[key]
+        assert is_close(found.value, known.value), (key, found, known)
+        assert found.n == known.n, (key, found, known)
+        assert (found.value is None) <= (found.reason is not None)
+        if known.value is None:
+            continue
+        assert found.n_clusters == known.n_clusters, (key, found, known)
+        size = groups.sizes[known.group]
+        coverage = known.n / size if known.coverage is None else known.coverage
+        assert is_close(found.coverage, coverage), (key, found, known)
+        spreads = zip(found.spread or (), known.spread or (), strict=True)
+        assert all(is_close(*pair) for pair in spreads)
+        assert (found.bounds is None) == (known.bounds is None)
+        bounds = zip(found.bounds or (), known.bounds or (), strict=True)
+        assert all(is_close(*pair) for pair in bounds), (key, found, known)
+        deviations = (
+            (found.stddev_within, known.stddev_within),
+            (found.stddev_replications, known.stddev_replications),
+        )
+        for one, other in deviations:
+            assert is_close(one, other, 1e-9), (found, known)
+    assert_equal_aggregates(new, old)
+
+
+def assert_equal_aggregates(new: MetricScores, old: OldScores) -> None:
+    aggregates = {one.kind: one for one in new.aggregates}
+    assert aggregates.keys() == {one.kind for one in old.aggregates}
+    for known in old.aggregates:
+        found = aggregates[known.kind]
+        assert is_close(found.value, known.value)
+        assert (found.tag, found.n, found.n_clusters) == (
+            known.tag,
+            known.n,
+            known.n_clusters,
+        )
+
+
+def assert_same_bits(one: Any, other: Any) -> None:
+    """Compare whole tallies, also their order."""
+    assert type(one) is type(other)
+    if isinstance(one, pl.DataFrame):
+        assert one.equals(other)
+    elif isinstance(one, np.ndarray):
+        assert np.array_equal(one, other), (one, other)
+    elif isinstance(one, Mapping):
+        assert one.keys() == other.keys()
+        for key in one:
+            assert_same_bits(one[key], other[key])
+    elif isinstance(one, tuple):
+        assert len(one) == len(other)
+        for own, others in zip(one, other, strict=True):
+            assert_same_bits(own, others)
+    elif hasattr(one, "__dataclass_fields__"):
+        for name in one.__dataclass_fields__:
+            assert_same_bits(getattr(one, name), getattr(other, name))
+    else:
+        assert one == other
+
+
+def subjects(name: Any, options: Mapping[str, Any]) -> list[tuple[Subject, Any]]:
+    resolver = Resolver(Registry())
+    bound = resolver.metric(name)
+    task = options.get("task")
+    of_task = None if task is None else BoundTask.of(resolver.bind("tasks", task))
+    labels = options.get("labels", of_task and of_task.labels)
+    kind = options.get("answer_kind")
+    if kind is None and of_task and of_task.answer_kind in bound.answer_kinds:
+        kind = of_task.answer_kind
+    examples = options.get("examples")
+    found = []
+    for each in _kinds(bound, examples, kind):
+        declared = None if labels is None else tuple(labels)
+        if each == "all-of" and examples is None:
+            declared = declared or ("a", "b", "c")
+        context = MetricContext(declared, each, job=options.get("job"))
+        for part in bound.parts():
+            subject = Subject(part, context, True, of_task)
+            found.append((subject, _source(subject, examples)))
+    return found
+
+
+def check_subject(subject: Subject, source: Any) -> None:
+    @settings(
+        max_examples=8,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=[Phase.generate],
+        report_multiple_bugs=False,
+    )
+    @given(st.data(), st.integers(0, 2**32), st.sampled_from((1, 1, 2, 3)))
+    def check(data: Any, seed: int, repeats: int) -> None:
+        triples = data.draw(st.lists(data.draw(source), min_size=4, max_size=9))
+        rows = [
+            Row(str(n), one[0], one[1], one[2] if len(one) > 2 else {}, (), 0)
+            for n, one in enumerate(triples)
+        ]
+        random = Random(seed)
+        case = draw_case(subject, rows, random, repeats)
+        if case.metric.has("compute"):
+            assert_equal(score_lists_of(case), score_old(case), case)
+            return
+        whole = tally(case)
+        assert_equal(score(case, whole), score_old(case), case)
+        assert_equal_baselines(case, whole)
+        for known in whole.metrics.values():
+            if known.tally is not None:
+                patterns = known.tally.patterns
+                again = read_patterns(patterns.to_frame(), patterns.keys)
+                assert_same_bits(again, patterns)
+        merged = merge_tallies([tally(part) for part in parts_of(case, random)])
+        assert_same_bits(merged, whole)
+        assert score(case, merged) == score(case, whole)
+
+    check()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "options"), CASES.items(), ids=CASES.keys())
+def test_tallies_give_the_scores_of_scoring(
+    name: str, options: Mapping[str, Any]
+) -> None:
+    for subject, source in subjects(name, options):
+        check_subject(subject, source)
+
+
+def get_share(predictions: list[Any], targets: list[Any]) -> float:
+    """Return the share of equal pairs, as a function of lists."""
+    pairs = zip(predictions, targets, strict=True)
+    return float(sum(one == other for one, other in pairs) / len(targets))
+
+
+def test_functions_of_lists_have_the_scores_of_scoring() -> None:
+    [(subject, source)] = subjects(get_share, {"labels": ("a", "b", "c")})
+    check_subject(subject, source)
+
+
+def evaluated(monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[Any, Any]:
+    """Evaluate, and return the result and what was scored."""
+    scored = []
+
+    def keep(parts: Any, *rest: Any) -> Any:
+        scored.append(parts)
+        return steps.score(parts, *rest)
+
+    monkeypatch.setattr(evaluation, "score", keep)
+    return evalkit.evaluate(**options), scored[0]
+
+
+def part_of(parts: Any, is_inside: pl.Series) -> tuple[Any, Any]:
+    alignment = parts.alignment
+    fields = {
+        name: column.filter(is_inside) for name, column in alignment.fields.items()
+    }
+    chosen = alignment._replace(
+        statuses=alignment.statuses.filter(is_inside),
+        predictions=alignment.predictions.filter(is_inside),
+        fields=fields,
+    )
+    return parts.examples.where(is_inside), chosen
+
+
+def test_partitions_of_an_evaluation_give_its_values(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines = (SAMPLES / "sample-nli/rules.jsonl").read_text().splitlines()
+    responses = [json.loads(line) for n, line in enumerate(lines) if n % 7]
+    result, parts = evaluated(
+        monkeypatch,
+        dataset="sample-nli",
+        predictions=responses,
+        on_missing="skip",
+        extra_metrics=["mcc", "cohen-kappa"],
+    )
+    context = MetricContext(parts.examples.labels, parts.examples.answer_kind)
+    plan = Plan(parts.metrics, context)
+    number = pl.Series(range(parts.examples.frame.height))
+    tallies = [
+        partition_tallies(plan, *part_of(parts, number % 3 == rest))
+        for rest in (2, 0, 1)
+    ]
+    scores = finalize(plan, merge_tallies(tallies))
+    whole = partition_tallies(plan, parts.examples, parts.alignment)
+    assert_same_bits(merge_tallies(tallies), whole)
+    found = {
+        (metric.name + (f"#{one.score}" if one.score else ""), name_of(one.group)): one
+        for metric in scores
+        for one in metric.scores
+    }
+    known = {
+        (score.metric, score.tag): score
+        for score in result.scores
+        if score.aggregate is None
+    }
+    assert found.keys() == known.keys()
+    assert len(known) > 40
+    for key, score in known.items():
+        assert is_close(found[key].value, score.value), key
+        assert (found[key].n, found[key].coverage) == (score.n, score.coverage)
+
+
+def test_groups_have_names_that_cannot_collide() -> None:
+    assert WHOLE.by is None
+    assert Group(TAGS, None) == UNTAGGED

@@ -67,14 +67,6 @@ def test_the_page_names_files() -> None:
 
 
 @pytest.mark.parametrize(
-    "named",
-    sorted(set(re.findall(r"`evalkit\.(\w+)`", PAGE)) - {"commands", "kinds", "names"}),
-)
-def test_every_public_module_that_the_page_names_exists(named: str) -> None:
-    assert named in children()
-
-
-@pytest.mark.parametrize(
     ("file", "name"),
     [
         ("plugins/kinds.py", "Kind"),

@@ -162,11 +162,15 @@ def require_owner(component: Component, attribute: str) -> Callable[..., Any]:
     """
     owner = find_owner(component.kind, attribute)
     if owner is None:
-        name = f"{component.kind}.{attribute}"
-        known = find_components().known_owner(f"{ATTRIBUTES}/{name}")
-        install = known or f"one that declares {name} in evalkit.{ATTRIBUTES}"
         raise PluginContractError(
             f"{component.origin}: no installed distribution obeys its attribute "
-            f"{attribute!r}. Install {install}"
+            f"{attribute!r}. Install {name_owner(component.kind, attribute)}"
         )
     return owner
+
+
+def name_owner(kind: str, attribute: str) -> str:
+    """Name the distribution to install for an attribute that nobody obeys."""
+    name = f"{kind}.{attribute}"
+    known = find_components().known_owner(f"{ATTRIBUTES}/{name}")
+    return known or f"one that declares {name} in evalkit.{ATTRIBUTES}"

@@ -16,7 +16,7 @@ from evalkit.base.progress import Progress
 from evalkit.errors import StorageError
 from evalkit.places.fetched import FetchedPath
 from evalkit.places.names import is_remote
-from evalkit.plugins.importing import find_owner
+from evalkit.plugins.importing import find_owner, name_owner
 from evalkit.predictions.kept_responses import keep_responses, restore_responses
 from evalkit.predictions.preparation import Predictions, Prepared, default_model
 from evalkit.predictions.row_sources import RowSource
@@ -122,7 +122,7 @@ def _with_recorded(options: EvaluationOptions, run: Result) -> EvaluationOptions
         if stages or extract:
             raise StorageError(
                 f"{run.path or run.run_id}: its responses went through adapters or "
-                "extractors. Install evalkit-adapters-rows"
+                f"extractors. Install {name_owner('datasets', 'adapters')}"
             )
         return options
     source: RowSource = owner((), options.rows)

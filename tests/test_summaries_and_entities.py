@@ -342,7 +342,7 @@ def test_a_perfect_system_has_no_interval_of_no_width(install: Install) -> None:
         assert (score.value, score.ci, score.reason) == (
             1,
             None,
-            "all values are equal",
+            "no example moves the score, so the data does not show its uncertainty",
         )
 
 

@@ -114,7 +114,7 @@ VIOLATIONS = (
         "metrics/cer",
         "`wilson` is for a mean of zeros and ones",
         "hookspecs.IntervalKind",
-        (change("error_rate.py", 'interval = "delta"', 'interval = "wilson"'),),
+        (change("error_rate.py", 'interval = "ratio"', 'interval = "wilson"'),),
     ),
     Violation(
         "metrics-09",

@@ -115,7 +115,7 @@ def test_the_effects_stand_in_one_table_with_a_sentence_each(run: Run) -> None:
         "shuffle: undecided: accuracy is better by 100 points, which could be chance "
         "(adjusted p = 1); the answers may not hold for its copies (uncertain)",
         "family:robustness: undecided: accuracy is worse by 33 points, which could be "
-        "chance (p = 1)",
+        "chance (p = .50)",
     ]
     assert lines[11] == "p and CI adjusted for 3 perturbations"
     assert "flips: right to wrong / wrong to right / wrong to another wrong" in report

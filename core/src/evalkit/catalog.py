@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from evalkit.plugins.discovery import find_components as find_components
     from evalkit.plugins.discovery import iter_kinds as iter_kinds
     from evalkit.plugins.functions import FunctionMetric as FunctionMetric
+    from evalkit.plugins.importing import core_problem as core_problem
     from evalkit.plugins.importing import import_component as import_component
     from evalkit.plugins.kinds import Kind as Kind
     from evalkit.plugins.kinds import all_kinds as all_kinds
@@ -90,7 +91,7 @@ else:
             ),
             "plugins.discovery": "find_components iter_kinds",
             "plugins.functions": "FunctionMetric",
-            "plugins.importing": "import_component",
+            "plugins.importing": "core_problem import_component",
             "plugins.kinds": "Kind all_kinds kind_named",
             "plugins.local_plugins": (
                 "component_of_file local_plugins_known object_in_file run_file"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from evalkit.statistics.confidence_bins import confidence_edges as confidence_edges
     from evalkit.statistics.draw_counts import DRAWS_BY_METHOD as DRAWS_BY_METHOD
     from evalkit.statistics.intervals import INTERVAL_RULES as INTERVAL_RULES
-    from evalkit.statistics.intervals import check_confidence as check_confidence
+    from evalkit.statistics.student_t import check_confidence as check_confidence
     from evalkit.workflows.regrouping import score_crossings as score_crossings
     from evalkit.workflows.whole_rows import WholeRows as WholeRows
     from evalkit.workflows.whole_rows import load_whole_rows as load_whole_rows
@@ -44,7 +44,8 @@ else:
                 "CONFIDENCE_BINS confidence_bins confidence_edges"
             ),
             "statistics.draw_counts": "DRAWS_BY_METHOD",
-            "statistics.intervals": "INTERVAL_RULES check_confidence",
+            "statistics.intervals": "INTERVAL_RULES",
+            "statistics.student_t": "check_confidence",
             "predictions.problems": "STATUSES",
             "scoring.grouping": "UNTAGGED",
             "scoring.replications": "count_incomplete",

@@ -338,7 +338,7 @@ def test_places_of_no_plugin_are_refused(
 ) -> None:
     given = make(remote)
     scheme = remote.partition(":")[0]
-    expected = f"{remote}: {scheme}:// is read and written by no plugin"
+    expected = f"{remote}: {scheme}:// is read and written by no installed plugin"
     options: list[tuple[Any, Any, dict[str, Any]]] = [
         (given, SAID, {}),
         (set_file, given, {}),
@@ -348,9 +348,9 @@ def test_places_of_no_plugin_are_refused(
         with pytest.raises(EvalkitError) as caught:
             evalkit.evaluate(dataset, predictions, task="sentiment", **others)
         assert str(caught.value).startswith(expected)
-    with pytest.raises(StorageError, match="is read and written by no plugin"):
+    with pytest.raises(StorageError, match="by no installed plugin"):
         evalkit.validate(given, task="sentiment")
-    with pytest.raises(StorageError, match="is read and written by no plugin"):
+    with pytest.raises(StorageError, match="by no installed plugin"):
         evalkit.validate(set_file, given, task="sentiment")
 
 

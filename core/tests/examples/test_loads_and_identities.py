@@ -426,6 +426,7 @@ def test_files_beside_data_in_a_store_are_fetched(
     ],
 )
 @pytest.mark.parametrize("others", [["a.png"], []])
+@pytest.mark.filterwarnings("ignore:.*files left out, because a folder cannot hold")
 def test_a_file_that_is_not_below_the_folder_of_the_store_is_refused(
     name: str, text: str, others: list[str], tmp_path: Path, store: MemoryStore
 ) -> None:

@@ -168,7 +168,7 @@ def test_a_path_of_something_else_says_what_it_lacks(
 
 
 def test_places_of_no_plugin_are_refused() -> None:
-    with pytest.raises(StorageError, match="zz:// is read and written by no plugin"):
+    with pytest.raises(StorageError, match="zz:// is read and written by no"):
         find_run("zz://bucket/run")
 
 

@@ -3,8 +3,11 @@ from __future__ import annotations
 import pytest
 
 from evalkit.errors import EvalkitError
-from evalkit.statistics.intervals import CLOSEST_CONFIDENCE, check_confidence
-from evalkit.statistics.student_t import normal_quantile
+from evalkit.statistics.student_t import (
+    CLOSEST_CONFIDENCE,
+    check_confidence,
+    normal_quantile,
+)
 
 
 @pytest.mark.parametrize(

@@ -109,8 +109,8 @@ def _run_or_file(given: str, runs: Path) -> str:
         return given
     try:
         return str(find_run(given, runs))
-    except StorageError as error:
-        raise StorageError(f"{given}: there is no such file, and {error}") from None
+    except StorageError:
+        return given  # the error says that there is no such file
 
 
 def _split_model(given: str) -> tuple[str | None, str]:

@@ -280,6 +280,7 @@ def refuse_present(uri: str, *, overwrite: bool) -> None:
 def refuse_offline(uri: str) -> None:
     """Refuse to write to a URI if `EVALKIT_OFFLINE` is set."""
     if is_offline() and is_remote(uri):
+        place_of(uri)  # says that there is none
         raise StorageError(
             f"{uri}: cannot be written: {OFFLINE_VARIABLE} forbids the network. "
             "Unset it"
@@ -296,6 +297,7 @@ def _is_there(uri: str) -> ObjectExistsError:
 def missing(uri: str) -> str:
     """Say that there is nothing at a URI."""
     if is_offline():
+        place_of(uri)  # says that there is none
         return f"{uri}: not in the cache, and {OFFLINE_VARIABLE} forbids to fetch it"
     return f"{uri}: file not found, and no file below it"
 

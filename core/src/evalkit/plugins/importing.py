@@ -41,7 +41,7 @@ def import_component(component: Component) -> object:
     if component.is_local:
         return object_in_file(component.value)
     problem = component.problem or value_problem(component.value)
-    problem = problem or _core_problem(component)
+    problem = problem or core_problem(component)
     if problem:
         raise PluginLoadError(f"{component.origin}: {problem}")
     entry_point = importlib.metadata.EntryPoint(
@@ -54,7 +54,7 @@ def import_component(component: Component) -> object:
     return loaded
 
 
-def _core_problem(component: Component) -> str:
+def core_problem(component: Component) -> str:
     """Say why the distribution is not for the core that is running; "" if it is."""
     texts = [
         text for text in component.requires if required_distribution(text) == _CORE

@@ -165,7 +165,9 @@ class GroupIntervals:
             return without_interval(drawn.reason)
         values = drawn.values_of(score)
         if replicates.draws_counts(group):
-            flags = absent_labels(replicates.pairs_of(group))
+            # a metric of chosen labels says itself what they lack
+            chosen = "labels" in evidence.metric.changed_parameters
+            flags = () if chosen else absent_labels(replicates.pairs_of(group))
             centre = replicates.centre(group, score)
             return label_interval(values, centre, value, confidence, flags)
         method = bootstrap_method(evidence.clustered)

@@ -19,7 +19,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from evalkit.errors import EvalkitError
 from evalkit.statistics.clusters import (
     FEW_UNITS,
     Floats,
@@ -56,9 +55,6 @@ HEAVY_UNIT = 0.5
 """Standard errors by which one unit moves a score from which the score is flagged. The
 squares of all units add up to one standard error, so that this is a quarter of it."""
 
-CLOSEST_CONFIDENCE = 1e-9
-"""How near to 0 or 1 a confidence may be: adjusted levels are nearer still."""
-
 
 class Interval(NamedTuple):
     """An interval with its standard error, or the reason why there is none."""
@@ -75,24 +71,6 @@ class Interval(NamedTuple):
 def without_interval(reason: str) -> Interval:
     """Return an empty interval with the reason."""
     return Interval(reason=reason)
-
-
-def check_confidence(confidence: float) -> None:
-    """Check the probability of intervals.
-
-    Args:
-        confidence: The probability.
-
-    Raises:
-        EvalkitError: It is not between 0 and 1, or too near to one of them.
-    """
-    if not 0 < confidence < 1:
-        raise EvalkitError(f"confidence must be between 0 and 1, got {confidence}")
-    if not CLOSEST_CONFIDENCE <= confidence <= 1 - CLOSEST_CONFIDENCE:
-        raise EvalkitError(
-            f"confidence must be at least {CLOSEST_CONFIDENCE:g} away from 0 and 1, "
-            f"got {confidence}"
-        )
 
 
 def share_interval(ones: float, n: int, confidence: float) -> Interval:

@@ -10,6 +10,11 @@ import math
 from functools import lru_cache
 from statistics import NormalDist
 
+from evalkit.errors import EvalkitError
+
+CLOSEST_CONFIDENCE = 1e-9
+"""How near to 0 or 1 a confidence may be: adjusted levels are nearer still."""
+
 _TINY = 1e-300
 _MANY = 1_000
 """Degrees of freedom from which an expansion is more exact than logarithms of gamma."""
@@ -134,3 +139,21 @@ def _continued_fraction(x: float, a: float, b: float) -> float:
 
 def _not_zero(value: float) -> float:
     return value if abs(value) > _TINY else _TINY
+
+
+def check_confidence(confidence: float) -> None:
+    """Check the probability of intervals.
+
+    Args:
+        confidence: The probability.
+
+    Raises:
+        EvalkitError: It is not between 0 and 1, or too near to one of them.
+    """
+    if not 0 < confidence < 1:
+        raise EvalkitError(f"confidence must be between 0 and 1, got {confidence}")
+    if not CLOSEST_CONFIDENCE <= confidence <= 1 - CLOSEST_CONFIDENCE:
+        raise EvalkitError(
+            f"confidence must be at least {CLOSEST_CONFIDENCE:g} away from 0 and 1, "
+            f"got {confidence}"
+        )

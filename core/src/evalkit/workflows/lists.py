@@ -35,7 +35,8 @@ from evalkit.scoring.table import (
     list_notices,
     make_table,
 )
-from evalkit.statistics.intervals import INTERVAL_RULES, check_confidence
+from evalkit.statistics.intervals import INTERVAL_RULES
+from evalkit.statistics.student_t import check_confidence
 from evalkit.workflows.list_checks import check_values
 
 

@@ -14,7 +14,7 @@ from evalkit.runs.recording import Options
 from evalkit.runs.results import Result
 from evalkit.scoring.crossings import read_crossings
 from evalkit.scoring.records import ScoringSettings
-from evalkit.statistics.intervals import check_confidence
+from evalkit.statistics.student_t import check_confidence
 
 
 @dataclass(frozen=True, kw_only=True)

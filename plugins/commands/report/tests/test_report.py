@@ -427,12 +427,15 @@ def one_class(answers: Sequence[str], tag: str) -> evalkit.Result:
 
 def test_what_an_asterisk_means_is_said() -> None:
     result = one_class(("negative", "positive") * 5, "odd")
+    said = (
+        "* labels without an example: neutral; one class: negative; one class: positive"
+    )
     for shown in (make_page(gather([result], None)), result._repr_html_()):
         text = Page(shown).text
         assert "%*" in text
-        assert "* one class: negative; one class: positive" in text
+        assert said in text
     lines = list(bar_lines(gather([result], None), 100))
-    assert "* one class: negative; one class: positive" in lines
+    assert said in lines
     alone = one_class(("positive",) * 8, "odd")
     text = Page(make_page(gather([alone], None))).text
     assert text.count("* one class: positive") == 2  # of the headline and by tag

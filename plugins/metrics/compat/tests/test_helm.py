@@ -141,9 +141,11 @@ def test_what_is_no_number_counts_as_right_and_is_flagged() -> None:
     name = "helm-absolute-value-difference"
     found = evalkit.score(name, ["1,003", "x", "2.5"], ["1000", "1", "2"])[name]
     assert (found.value, found.n) == (1.0, 3)
-    assert found.flag == "2 examples have no whole number and count 0"
+    assert found.flag == (
+        "2 examples have no whole number and count 0; fewer than 10 examples"
+    )
     numbers = evalkit.score(name, [3, 8], [1, 8])[name]
-    assert (numbers.value, numbers.flag) == (1.0, None)
+    assert (numbers.value, numbers.flag) == (1.0, "fewer than 10 examples")
 
 
 def test_a_missing_prediction_has_the_declared_worst_value() -> None:

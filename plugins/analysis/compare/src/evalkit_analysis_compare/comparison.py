@@ -18,7 +18,7 @@ from evalkit.runs.finding import find_run
 from evalkit.runs.results import Result
 from evalkit.runs.stored import read_run
 from evalkit.scoring.grouping import WHOLE
-from evalkit.statistics.intervals import check_confidence
+from evalkit.statistics.student_t import check_confidence
 from evalkit_analysis_compare.conclusions import Names
 from evalkit_analysis_compare.judging import Member, judge, rows_of_family
 from evalkit_analysis_compare.pairing import pair_runs, refuse_repeated

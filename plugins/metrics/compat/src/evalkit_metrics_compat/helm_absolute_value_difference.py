@@ -27,7 +27,7 @@ class HelmAbsoluteValueDifference(Metric):
         >>> name = "helm-absolute-value-difference"
         >>> found = evalkit.score(name, ["1,003", "many"], ["1000", "1000"])[name]
         >>> found.value, found.flag
-        (1.5, '1 example has no whole number and counts 0')
+        (1.5, '1 example has no whole number and counts 0; fewer than 10 examples')
     """
 
     unit = ""

@@ -26,13 +26,20 @@ _HIDING = ("EVALKIT_DISABLE_PLUGINS", "EVALKIT_ALLOW_PLUGINS")
 _UNREADABLE = re.compile(
     r"its (METADATA|PKG-INFO|entry_points\.txt) |it has no METADATA"
 )
-_TOO_OLD = re.compile(r"it requires .* is running")
 
 
 def check_metadata(environment: Environment) -> Iterator[Finding]:
     """Tell of what evalkit could not read or use, and how that is mended."""
+    from evalkit.catalog import core_problem
+
     for problem in environment.catalog.problems:
         yield _finding_of(problem)
+    every = environment.catalog.components
+    for name, component in {each.distribution: each for each in every}.items():
+        if message := core_problem(component):
+            mend = pip("install", "--upgrade", name, "evalkit-core")
+            meaning = "none of its plugins can be used"
+            yield Finding(ERROR, "in step", name, message, meaning, mend)
 
 
 def _finding_of(problem: DiscoveryProblem) -> Finding:
@@ -50,10 +57,6 @@ def _finding_of(problem: DiscoveryProblem) -> Finding:
         mend = f"{reinstall(name)}; if nobody needs it: {remove_folder(problem.folder)}"
         meaning = "plugins that it declares are not found"
         return Finding(ERROR, "metadata", _where(problem), message, meaning, mend)
-    if _TOO_OLD.match(message):
-        mend = pip("install", "--upgrade", name, "evalkit-core")
-        meaning = "none of its plugins can be used"
-        return Finding(ERROR, "in step", _where(problem), message, meaning, mend)
     if name.endswith("pyproject.toml"):
         mend = f"correct [tool.evalkit.plugins] in {name}"
         return Finding(WARNING, "local", name, message, "it is not known", mend)

@@ -79,7 +79,7 @@ def test_it_ends_with_1_where_there_is_an_error_and_says_what_to_do(
     found = json.loads(done.stdout)
     (error,) = (each for each in found["findings"] if "brief" in each["subject"])
     assert (error["severity"], error["check"]) == ("error", "metadata")
-    assert "its METADATA is not UTF-8: byte 0xff in line 1" in error["message"]
+    assert "its METADATA cannot be read: UnicodeDecodeError" in error["message"]
     assert "install --force-reinstall --no-deps brief" in error["mend"]
     assert str(folder_of(fake)) in error["mend"]
     assert found["counts"]["error"] >= 1

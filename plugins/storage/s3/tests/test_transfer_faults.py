@@ -17,7 +17,12 @@ from evalkit.places import forget_places, local_file, put
 from evalkit.runs import list_runs
 from evalkit_storage_s3.place import S3
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("seaweedfs")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("seaweedfs"),
+    # a connection that was cut is closed when it is collected
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 LARGE = 20 << 20
 """Bytes of a file that goes in parts."""

@@ -67,12 +67,12 @@ class State:
             for name, place in self._places.items()
             if name not in now._places or now._places[name].value is not place.value
         ]
-        owners = {id(place.owner) for place in self._places.values()}
+        classes = {id(place.value) for place in self._places.values()}
         self._added = {
             name: place
             for name, place in now._places.items()
             if name not in self._places and isinstance(place.owner, type)
-            if id(place.owner) in owners
+            if id(place.owner) in classes
         }
         return [*texts, *places, *self._added]
 

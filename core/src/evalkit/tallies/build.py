@@ -348,7 +348,7 @@ def _all_right(table: ScoringTable) -> pl.DataFrame:
     target = table.frame["target"]
     if table.context.answer_kind == "any-of":
         target = target.list.first()
-    return table.frame.with_columns(prediction=target)
+    return table.frame.with_columns(target.alias("prediction"))
 
 
 def count_targets(labeled: Labeled) -> AnswerTally | None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from evalkit.base.columns import named
 from evalkit.base.failures import hook_failures
 from evalkit.base.terms import MetricContext, NotScored
 from evalkit.base.violations import shorten
@@ -176,11 +177,13 @@ def _checked_scores(returned: pl.DataFrame, where: str) -> pl.DataFrame:
 def _with_defaults(scores: pl.DataFrame) -> pl.DataFrame:
     """Return the columns of scores; a score without a name is the main one."""
     columns = [
-        (pl.col(name) if name in scores.columns else pl.lit(None)).cast(dtype)
+        (named(name) if name in scores.columns else pl.lit(None)).cast(dtype)
         for name, dtype in _SCORES.items()
     ]
-    named = [column.alias(name) for column, name in zip(columns, _SCORES, strict=True)]
-    return scores.select(named).with_columns(pl.col("score").fill_null(""))
+    aliased = [
+        column.alias(name) for column, name in zip(columns, _SCORES, strict=True)
+    ]
+    return scores.select(aliased).with_columns(pl.col("score").fill_null(""))
 
 
 def check_value(

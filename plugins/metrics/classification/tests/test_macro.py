@@ -67,7 +67,10 @@ def test_it_equals_scikit_learn_for_the_set_and_every_tag(
         assert found.n == len(part)
         gold = {target for _, target in part}
         flag = f"one class: {gold.pop()}" if len(gold) == 1 else None
-        assert found.flag == flag
+        # labels that nobody has are flagged beside it
+        said = [each for each in (found.flag or "").split("; ") if each]
+        others = [each for each in said if "without an example" not in each]
+        assert others == ([flag] if flag else [])
 
 
 @settings(max_examples=20, deadline=None)

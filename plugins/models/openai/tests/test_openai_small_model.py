@@ -277,7 +277,7 @@ def test_fewer_log_probabilities_than_asked_for_are_refused_never_scored(
 ) -> None:
     """The model has 49 152 tokens, some of which are written alike."""
 
-    def predict(logprobs: int) -> Predicted:
+    def ask(logprobs: int) -> Predicted:
         return predict(
             data=[
                 {"uid": "1", "question": "Yes?", "choices": ["y", "n"], "answer": "A"}
@@ -288,10 +288,10 @@ def test_fewer_log_probabilities_than_asked_for_are_refused_never_scored(
             asked=Asked(is_cached=False, max_errors=1),
         )
 
-    (row,) = predict(60_000).rows
+    (row,) = ask(60_000).rows
     assert row.keys() == {"id", "error"}
     assert re.search("tells [0-9]+ alternatives .* where 60000 were", row["error"])
-    assert "error" not in predict(5).rows[0]
+    assert "error" not in ask(5).rows[0]
 
 
 def test_log_probabilities_of_what_it_generates(served: str) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evalkit.base.columns import all_named
+from evalkit.base.columns import all_named, unnamed
 from evalkit.tallies.numbering import (
     Codes,
     Ragged,
@@ -102,7 +102,8 @@ class Patterns:
 
     def values(self, column: str) -> Floats:
         """Return a number of every row; nan where it has none."""
-        values: Floats = self.rows[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        numbers = unnamed(self.rows[column]).cast(pl.Float64)
+        values: Floats = numbers.fill_null(np.nan).to_numpy()
         return values
 
     def sums(self, by_row: Floats) -> Floats:

@@ -19,7 +19,7 @@ TRIED = {
     "perturbations-03": "works",
     "annotators-04": "blank",
     "adapters-02": "frame",
-    "storage-04": "ranges",
+    "storage-04": "changed",
     "models-01": "answers",
 }
 

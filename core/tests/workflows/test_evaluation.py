@@ -78,8 +78,8 @@ def test_what_is_asked_for_is_recorded() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"confidence": 0}, "confidence must be between 0 and 1, got 0"),
-        ({"confidence": 1}, "confidence must be between 0 and 1, got 1"),
+        ({"confidence": 0}, "confidence must be between 0 and 1, is 0"),
+        ({"confidence": 1}, "confidence must be between 0 and 1, is 1"),
         (
             {"on_missing": "ignore"},
             "on_missing must be one of error, wrong, skip, is 'ignore'",

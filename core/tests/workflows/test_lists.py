@@ -82,7 +82,7 @@ def test_fields_and_the_kind_of_answers_are_handed_over() -> None:
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, 1.5, -0.1, float("nan")])
 def test_confidence_must_be_a_probability(confidence: float) -> None:
-    with pytest.raises(EvalkitError, match=f"between 0 and 1, got {confidence}"):
+    with pytest.raises(EvalkitError, match=f"between 0 and 1, is {confidence}"):
         score(get_hits, ["a"], ["a"], confidence=confidence)
 
 

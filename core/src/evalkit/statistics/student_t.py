@@ -151,7 +151,7 @@ def check_confidence(confidence: float) -> None:
         EvalkitError: It is not between 0 and 1, or too near to one of them.
     """
     if not 0 < confidence < 1:
-        raise EvalkitError(f"confidence must be between 0 and 1, got {confidence}")
+        raise EvalkitError(f"confidence must be between 0 and 1, is {confidence}")
     if not CLOSEST_CONFIDENCE <= confidence <= 1 - CLOSEST_CONFIDENCE:
         raise EvalkitError(
             f"confidence must be at least {CLOSEST_CONFIDENCE:g} away from 0 and 1, "

@@ -431,7 +431,7 @@ def test_margin() -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"confidence": 1.0}, "confidence must be between 0 and 1, got 1.0"),
+        ({"confidence": 1.0}, "confidence must be between 0 and 1, is 1.0"),
         ({"margin": 0.0}, "margin must be greater than 0 and finite, is 0.0"),
         ({"margin": float("inf")}, "greater than 0 and finite, is inf"),
         ({"margin": 2}, "every difference is within a margin of 2; two points are"),

@@ -9,10 +9,11 @@ import pytest
 from evalkit import Metric, MetricContext, NotScored
 from evalkit.catalog import BoundMetric, Registry, Resolver
 from evalkit.scoring.table import make_table
+from evalkit.statistics.intervals import Interval
 from evalkit.tallies.build import tally_table
 from evalkit.tallies.finalization import finalize_metric
 from evalkit.tallies.groups import TAGS, UNTAGGED, WHOLE, Group
-from evalkit.tallies.records import FacetTest, Interval, MetricScores
+from evalkit.tallies.records import FacetTest, MetricScores
 from evalkit.tallies.samples import GroupSample
 from evalkit.tallies.tally import Tallies, merge_tallies
 

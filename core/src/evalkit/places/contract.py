@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -31,7 +32,7 @@ class Entry(NamedTuple):
     """A URI of this version for good, where the place has such URIs."""
 
 
-class Place:
+class Place(ABC):
     """The files of one scheme, such as `s3`; base class of plugins of the kind.
 
     A plugin is a class without arguments, named by the scheme in the entry-point group
@@ -39,6 +40,7 @@ class Place:
     raise `StorageError` with a message that names the URI and holds no credentials.
     """
 
+    @abstractmethod
     def local(self, uri: str) -> Path | None:
         """Fetch a file to this machine, by `kept` where the library has no cache.
 
@@ -49,15 +51,14 @@ class Place:
             Its path; None if there is no such file. With `EVALKIT_OFFLINE`: what was
             fetched before (`last_kept`).
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def list(self, uri: str) -> Iterable[Entry]:
         """List files; never called with `EVALKIT_OFFLINE`.
 
         Args:
             uri: With a slash at its end: all files below. Without: this one file.
         """
-        raise NotImplementedError
 
     def put(self, path: Path, uri: str, *, overwrite: bool) -> None:
         """Write a file, whole or not at all; a place that only reads leaves this out.

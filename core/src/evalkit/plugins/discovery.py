@@ -11,6 +11,7 @@ import importlib.metadata
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from evalkit.base.failures import described
@@ -190,8 +191,8 @@ def _folder(distribution: importlib.metadata.Distribution) -> str:
 
 def _name_by_folder(distribution: importlib.metadata.Distribution) -> str:
     """Return the normalised name as the folder spells it; reads no file."""
-    folder, name = os.path.split(_folder(distribution).rstrip("/"))
-    name = os.path.basename(folder) if name == "EGG-INFO" else name  # noqa: PTH119
+    folder = Path(_folder(distribution))
+    name = folder.parent.name if folder.name == "EGG-INFO" else folder.name
     return normalise_distribution(name.partition("-")[0].partition(".")[0])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from evalkit.base import json_text as json_text  # before any plugin can replace it
 from evalkit.base.failures import hook_failures, located
@@ -144,8 +144,7 @@ def find_owner(kind: str, attribute: str) -> Callable[..., Any] | None:
     component = find_components().extension(ATTRIBUTES, f"{kind}.{attribute}")
     if component is None:
         return None
-    owner: Any = import_component(component)
-    return owner  # type: ignore[no-any-return]
+    return cast("Callable[..., Any]", import_component(component))
 
 
 def require_owner(component: Component, attribute: str) -> Callable[..., Any]:

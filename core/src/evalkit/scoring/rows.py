@@ -178,7 +178,7 @@ def _called_at_once(metric: BoundMetric, batch: Batch) -> list[Any]:
     entries: Any = returned
     if not isinstance(returned, Failed):
         try:
-            entries = _listed(returned, batch.rows)
+            entries = listed(returned, batch.rows)
         except hook_failures() as error:  # an iterator is code of the metric's
             entries = Failed(error)
     if isinstance(entries, Failed):
@@ -197,7 +197,7 @@ def _called_at_once(metric: BoundMetric, batch: Batch) -> list[Any]:
     return entries
 
 
-def _listed(returned: Any, rows: int) -> Any:
+def listed(returned: Any, rows: int) -> Any:
     """Return a list of what was returned in an order, one more than wanted at most."""
     if hasattr(returned, "tolist"):
         return returned.tolist()

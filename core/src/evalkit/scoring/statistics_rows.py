@@ -297,7 +297,7 @@ def weighted_sums(values: Floats, counts: Codes | Floats, starts: Codes) -> Floa
         whole: Floats = np.add.reduceat(values * counts, starts)
         return whole
     return np.array(
-        [_exact_sum(values[p], counts[p]) for p in _parts(starts, len(values))]
+        [exact_sum(values[p], counts[p]) for p in _parts(starts, len(values))]
     )
 
 
@@ -305,7 +305,8 @@ def _parts(starts: Codes, length: int) -> Iterator[slice]:
     return (slice(*ends) for ends in pairwise([*starts.tolist(), length]))
 
 
-def _exact_sum(values: Floats, counts: Codes | Floats) -> float:
+def exact_sum(values: Floats, counts: Codes | Floats) -> float:
+    """Sum numbers, each as often as counted, rounding once (Shewchuk 1997)."""
     try:
         if (counts == 1).all():
             return math.fsum(values.tolist())

@@ -17,10 +17,12 @@ from evalkit.base.columns import all_named, named
 from evalkit.base.terms import MetricContext
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
+from evalkit.scoring.calls import checked_value
+from evalkit.scoring.lists import picked_value
 from evalkit.scoring.table import ScoringTable
 from evalkit.tallies.build import why_not_applicable
-from evalkit.tallies.calls import check_value, finalize_sums
-from evalkit.tallies.lists import call_lists, checked_lists_value
+from evalkit.tallies.calls import finalize_sums
+from evalkit.tallies.lists import call_lists
 from evalkit.tallies.outcomes import FAILED, OUTCOME, REASON, SCORED
 from evalkit.tallies.rows import rows_by_score
 from evalkit.tallies.tally import AnswerTally
@@ -169,7 +171,7 @@ def _expected(
         rows = frame.select("prediction", "target")[
             np.repeat(np.arange(frame.height), times)
         ]
-        return checked_lists_value(metric, call_lists(metric, rows, context))[0]
+        return picked_value(metric, call_lists(metric, rows, context))[0]
     pairs = ScoringTable(frame.drop("weight"), [""] * frame.height, None, context)
     rows = rows_by_score(metric.whole or metric, pairs, frame.height)[metric.part]
     outcomes = rows[OUTCOME]
@@ -190,4 +192,4 @@ def _expected(
     )
     scores = finalize_sums(metric, sums, context)
     main = scores.filter(pl.col("score") == "")["value"].to_list()
-    return check_value(metric, main[0])[0] if main else None
+    return checked_value(metric, main[0])[0] if main else None

@@ -13,7 +13,6 @@ from evalkit.base.failures import described, located
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.table import ScoringTable
-from evalkit.tallies.calls import call
 from evalkit.tallies.outcomes import (
     FAILED,
     NOT_SCORED,
@@ -103,7 +102,7 @@ def _attempt(
 ) -> pl.DataFrame | _Failure:
     offered = batch.drop("position")
     try:
-        returned = call(metric, "statistics", table.context, batch=offered)
+        returned = metric.call("statistics", context=table.context, batch=offered)
     except MetricError as failure:
         error = failure.__cause__
         if error is None or isinstance(error, MetricError):

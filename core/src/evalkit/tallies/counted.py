@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from evalkit.base.columns import all_named
 from evalkit.base.terms import MetricContext
 from evalkit.plugins.bound import BoundMetric
+from evalkit.scoring.calls import finalize_counts
 from evalkit.tallies.build import joins_answers
-from evalkit.tallies.calls import finalize_counts, finalize_sums
+from evalkit.tallies.calls import finalize_sums
 from evalkit.tallies.groups import WHOLE, Group, TagSets
 from evalkit.tallies.numbering import Codes, Ragged, dense, expanded
 from evalkit.tallies.outcomes import LEFT_OUT, OUTCOME, REASON, SCORED, UNSCORED

@@ -14,7 +14,8 @@ from evalkit.base.violations import shorten
 from evalkit.base.wording import count_of
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
-from evalkit.tallies.calls import check_value
+from evalkit.scoring.calls import checked_value
+from evalkit.statistics.intervals import Interval
 from evalkit.tallies.counted import MetricCounts, example_column
 from evalkit.tallies.groups import WHOLE
 from evalkit.tallies.outcomes import (
@@ -35,7 +36,6 @@ from evalkit.tallies.records import (
     AggregateScore,
     FacetTest,
     GroupScore,
-    Interval,
     Intervals,
     MetricScores,
     NoIntervals,
@@ -140,7 +140,7 @@ def _values(
     try:
         scores = filled.finalize(filled.sums)
         return {
-            (group, score): check_value(metric, value)[0]
+            (group, score): checked_value(metric, value)[0]
             for group, score, value in scores.select(
                 "group", "score", "value"
             ).iter_rows()
@@ -179,7 +179,7 @@ class _Finalizer:
     def _score(self, row: Mapping[str, Any]) -> GroupScore:
         counts, number, score = self._counts, row["group"], row["score"]
         metric = counts.metric
-        value, reason = check_value(metric.score_of(score), row["value"])
+        value, reason = checked_value(metric.score_of(score), row["value"])
         if metric.example_hook and row["value"] in (math.inf, -math.inf):
             # each score is finite, so their sum is not
             reason = "the sum of the scores is too large for a number"

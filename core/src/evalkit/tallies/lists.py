@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
 
 from evalkit.base.columns import all_named
-from evalkit.base.terms import MetricContext, NotScored
-from evalkit.base.violations import shorten
+from evalkit.base.terms import MetricContext
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
+from evalkit.scoring.lists import picked_value
 from evalkit.scoring.table import columns_for
+from evalkit.statistics.intervals import Interval
 from evalkit.tallies.build import (
     Labeled,
     filled_frames,
     refuse_absent_column,
     why_not_applicable,
 )
-from evalkit.tallies.calls import call, check_value, reason_of_group
 from evalkit.tallies.groups import WHOLE, Group, TagSets
 from evalkit.tallies.numbering import Codes, expanded
 from evalkit.tallies.outcomes import takes_no_prediction, why_unanswered
@@ -28,7 +28,6 @@ from evalkit.tallies.records import (
     NO_VALUE,
     NOTHING_SCORED,
     GroupScore,
-    Interval,
     MetricScores,
     failed_scores,
 )
@@ -167,7 +166,7 @@ class _Lists:
             context = self._labeled.table.context
             rows = self._rows[self._row[part]]
             returned = call_lists(self._metric, rows, context)
-            value, reason = checked_lists_value(self._metric, returned)
+            value, reason = picked_value(self._metric, returned)
             if value is None:
                 return None, reason, None
             values.append(value)
@@ -210,34 +209,4 @@ def call_lists(metric: BoundMetric, rows: pl.DataFrame, context: MetricContext) 
         "targets": rows["target"].to_list(),
         "fields": fields.to_dict(as_series=False),
     }
-    return call(metric, "compute", context, **lists)
-
-
-def checked_lists_value(
-    metric: BoundMetric, value: Any
-) -> tuple[float | None, str | None]:
-    """Check what a function of lists returned.
-
-    Args:
-        metric: The metric, or one of its scores.
-        value: What `call_lists` returned.
-
-    Returns:
-        The value, and why it is None.
-
-    Raises:
-        MetricError: It is not a value.
-    """
-    if isinstance(value, NotScored):
-        return None, reason_of_group(metric, value)
-    if metric.whole is not None and value is not None:
-        names: Sequence[str] = [*metric.whole.scores]
-        if not isinstance(value, Mapping) or value.keys() != {*names}:
-            raise MetricError(
-                f"{metric.component.origin}: expected a dict of the scores "
-                f"{', '.join(names)}, got {shorten(value)}"
-            )
-        value = value[metric.part]
-        if isinstance(value, NotScored):
-            return None, reason_of_group(metric, value)
-    return check_value(metric, value)
+    return metric.call("compute", context=context, **lists)

@@ -6,20 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from evalkit.plugins.bound import BoundMetric
+from evalkit.statistics.intervals import Interval
 from evalkit.tallies.groups import Group
 from evalkit.tallies.samples import GroupSample
-
-
-class Interval(NamedTuple):
-    """A confidence interval, or the reason why there is none."""
-
-    low: float | None = None
-    high: float | None = None
-    standard_error: float | None = None
-    method: str = "none"
-    reason: str | None = None
-    flags: tuple[str, ...] = ()
-
 
 NO_VALUE = Interval(reason="there is no value")
 

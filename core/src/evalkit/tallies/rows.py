@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +16,11 @@ from evalkit.base.violations import entries_of, shorten
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.bound_metrics import Failed
+from evalkit.scoring.calls import checked_value
+from evalkit.scoring.rows import listed
 from evalkit.scoring.table import ScoringTable, columns_for
 from evalkit.tallies.batch_statistics import RESERVED, batch_statistics
-from evalkit.tallies.calls import EXAMPLES, check_value
+from evalkit.tallies.calls import EXAMPLES
 from evalkit.tallies.outcomes import (
     FAILED,
     LOST,
@@ -219,7 +220,7 @@ class _Answers:
         entries: Any = returned
         if not isinstance(returned, Failed):
             try:
-                entries = _listed(returned, batch.height)
+                entries = listed(returned, batch.height)
             except hook_failures() as error:  # an iterator is code of the metric
                 entries = Failed(error)
         if isinstance(entries, Failed):
@@ -281,7 +282,7 @@ class _Answers:
         known, numbers, left = [], [], []
         for row, value in zip(rows, values, strict=True):
             try:
-                number, reason = check_value(metric, value, self._where(row))
+                number, reason = checked_value(metric, value, self._where(row))
             except MetricError as error:
                 self._metric.computed.setdefault("cause", error.__cause__ or error)
                 number, reason = None, str(error)
@@ -362,16 +363,6 @@ def _fields(metric: BoundMetric, batch: pl.DataFrame) -> list[dict[str, Any]]:
     if not metric.columns:
         return [{} for _ in range(batch.height)]
     return batch.select(all_named(metric.columns)).to_dicts()
-
-
-def _listed(returned: Any, rows: int) -> Any:
-    """List what was returned in an order, at most one entry more than expected."""
-    if hasattr(returned, "tolist"):
-        return returned.tolist()
-    is_ordered = isinstance(returned, Iterable) and not isinstance(
-        returned, str | bytes | Mapping | Set
-    )
-    return list(islice(returned, rows + 1)) if is_ordered else None
 
 
 def _as_array(values: Sequence[Any]) -> Any:

@@ -5,7 +5,6 @@ A sum is exact before it is rounded once, so that it depends on no order.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import NamedTuple
@@ -15,12 +14,10 @@ import polars as pl
 
 from evalkit.base.columns import all_named
 from evalkit.base.terms import MergeKind
+from evalkit.scoring.statistics_rows import exact_sum
 from evalkit.tallies.numbering import Codes, Ragged, expanded, number_rows, summed
 from evalkit.tallies.patterns import REPLICATION, Floats, Patterns
 from evalkit.tallies.tally import Tally
-
-_HIGH_DIGITS = np.int64(-(2**26))
-"""Mask of the bits of a float without the lower half of its digits."""
 
 
 class GroupCounts(NamedTuple):
@@ -210,20 +207,4 @@ def exact_sums(values: Floats, times: Codes, starts: Codes) -> Floats:
         whole: Floats = np.add.reduceat(values * times, starts)
         return whole
     ends = pairwise([*starts.tolist(), len(values)])
-    return np.array([_exact_sum(values[a:b], times[a:b]) for a, b in ends])
-
-
-def _exact_sum(values: Floats, times: Codes) -> float:
-    try:
-        if (times == 1).all():
-            return math.fsum(values.tolist())
-        # half of the digits at a time, so that each product is exact
-        high = (values.view(np.int64) & _HIGH_DIGITS).view(np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):
-            low = np.where(np.isfinite(values), values - high, 0.0)
-            products = np.concatenate([high * times, low * times])
-        return math.fsum(products.tolist())
-    except (OverflowError, ValueError):
-        # beyond the range of floats, or infinities of both signs
-        with np.errstate(over="ignore", invalid="ignore"):
-            return float(np.sum(values * times))
+    return np.array([exact_sum(values[a:b], times[a:b]) for a, b in ends])

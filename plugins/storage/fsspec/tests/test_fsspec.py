@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tomllib
 import uuid
 from collections.abc import Iterator
@@ -29,8 +28,18 @@ class Shelf(FsspecPlace):
 """
 
 
+class OwnPositions(MemoryFileSystem):
+    """Reads for several threads: `open` hands the same object to all of them."""
+
+    def get_file(self, rpath: str, lpath: str, **options: Any) -> None:
+        Path(lpath).write_bytes(self.cat_file(rpath))
+
+
 class Memory(FsspecPlace):
     protocol = "memory"
+
+    def _open(self, options: dict[str, Any]) -> Any:
+        return OwnPositions(**options)
 
 
 @pytest.fixture
@@ -144,7 +153,7 @@ def test_hosts_of_ssh_have_file_systems_of_their_own(
     monkeypatch.setattr(fsspec, "filesystem", connect)
     place, root = Ssh(), f"{file.parent}/remote"
     check_storage(f"ssh://me@host:22{root}/", store=place, laws=["written", "listed"])
-    assert os.path.isdir(root)  # noqa: PTH112
+    assert Path(root).is_dir()
     assert place.local(f"ssh://other{root}/absent") is None
     hosts = [(each["protocol"], each["host"], each.get("username")) for each in opened]
     assert hosts == [("ssh", "host", "me"), ("ssh", "other", None)]

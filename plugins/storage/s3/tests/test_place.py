@@ -146,11 +146,11 @@ def test_a_name_that_cannot_be_sent_is_refused(store: S3, bucket: str) -> None:
 def _answer(code: str, status: int = 400) -> Any:
     from botocore.exceptions import ClientError
 
-    response = {
+    response: Any = {
         "Error": {"Code": code, "Message": "AKIA-secret-in-the-answer"},
         "ResponseMetadata": {"HTTPStatusCode": status},
     }
-    return ClientError(response, "PutObject")  # type: ignore[arg-type]
+    return ClientError(response, "PutObject")
 
 
 @pytest.mark.parametrize(

@@ -16,26 +16,26 @@ ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "src" / "evalkit"
 
 LINES = {
-    "core": 37_400,
+    "core": 37_250,
     "cli": 13_490,
-    "core + cli + plugins": 128_800,
+    "core + cli + plugins": 128_650,
     "tests": 115_100,
     "examples": 382,
     "benchmarks": 8_140,
     "data": 887,
 }
-STATEMENTS = {"core": 16_700, "core + cli + plugins": 57_700}
+STATEMENTS = {"core": 16_620, "core + cli + plugins": 57_650}
 
 IN_WORK = {
-    "core": 4_400,
-    "core + cli + plugins": 4_400,
+    "core": 4_120,
+    "core + cli + plugins": 4_120,
     "tests": 770,
     "benchmarks": 135,
 }
 """Further lines while the room `tallies` stands beside `scoring`. The allowance ends
 when `scoring` goes."""
 
-STATEMENTS_IN_WORK = 2_280
+STATEMENTS_IN_WORK = 2_140
 
 WORDS = 84_500
 """Of the pages in `docs` that people write."""

@@ -55,7 +55,14 @@ def import_component(component: Component) -> object:
 
 
 def core_problem(component: Component) -> str:
-    """Say why the distribution is not for the core that is running; "" if it is."""
+    """Say why a plugin's distribution is not for the core that is running.
+
+    Args:
+        component: The plugin.
+
+    Returns:
+        The reason, with both versions; "" where there is none.
+    """
     texts = [
         text for text in component.requires if required_distribution(text) == _CORE
     ]

@@ -124,7 +124,7 @@ def test_other_examples_are_refused_and_named(
     done = invoke(*arguments, "-v")
     assert done.exit_code == 0
     assert "left out; 2 compared" in done.stdout
-    assert "3 notices (-v shows all), such as: " in invoke(*arguments).stdout
+    assert "4 notices (-v shows all), such as: " in invoke(*arguments).stdout
     assert "notice" not in invoke(*arguments, "-q").stdout
 
 
@@ -333,10 +333,8 @@ def test_names_that_mean_runs_on_other_data_say_how_to_name_them(
     assert invoke("eval", "questions", "-p", other).exit_code == 0
     done = invoke("compare", "right", "wrong")
     assert done.exit_code == 1
-    assert (
-        "right is a run on questions, wrong is a run on tiny: name the data set, too, "
-        "as MODEL@DATASET"
-    ) in done.stderr
+    assert "task: qa and sentiment; dataset: questions and tiny" in done.stderr
+    assert "MODEL@DATASET names a run of one dataset" in done.stderr
     assert invoke("compare", "right@tiny", "wrong").exit_code == 0
 
 

@@ -112,14 +112,6 @@ def test_a_record_that_is_not_there_is_named(tmp_path: Path) -> None:
         read_record(tmp_path)
 
 
-def test_scores_of_an_older_run_get_the_defaults(tmp_path: Path) -> None:
-    older = {k: v for k, v in SCORE.items() if k not in Score._field_defaults}
-    assert len(older) < len(SCORE)
-    newer = {**SCORE, "unheard-of": 1}
-    _, scores = read_record(write(tmp_path, {**RECORD, "scores": [older, newer]}))
-    assert scores == [Score(**SCORE)] * 2
-
-
 @pytest.mark.parametrize(
     ("row", "place"),
     [
@@ -182,12 +174,6 @@ def test_problems_are_read_as_they_were_written(tmp_path: Path) -> None:
     lines = "".join(map(problem_line, PROBLEMS))
     (tmp_path / "problems.jsonl").write_text(lines, "utf-8")
     assert read_problems(tmp_path) == PROBLEMS
-
-
-def test_problems_of_an_older_run_get_the_defaults(tmp_path: Path) -> None:
-    line = '{"status": "missing", "line": null, "id": "a", "violations": []}\n'
-    (tmp_path / "problems.jsonl").write_text(line, "utf-8")
-    assert read_problems(tmp_path) == [Problem("missing", None, "a", ())]
 
 
 @pytest.mark.parametrize(

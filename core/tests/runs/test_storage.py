@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import threading
@@ -185,25 +184,6 @@ def test_a_dataset_of_any_name_has_one_folder(tmp_path: Path, name: str) -> None
     folder = result(dataset=name).save(tmp_path / "runs")
     assert folder.parent.parent == tmp_path / "runs"
     assert list_runs(tmp_path / "runs")[0].dataset == name
-
-
-def test_what_a_dead_process_left_is_removed_by_the_next(tmp_path: Path) -> None:
-    folders = {
-        name: tmp_path / "mini" / f".{name}.partial" for name in ["old", "live", "new"]
-    }
-    for folder in folders.values():
-        folder.mkdir(parents=True)
-        (folder / "examples.parquet").write_bytes(b"half")
-    for name in ("old", "live"):
-        os.utime(folders[name], (0, 0))
-    descriptor = os.open(folders["live"], os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        result().save(tmp_path)
-    finally:
-        os.close(descriptor)
-    assert names(tmp_path / "mini") == [".live.partial", ".new.partial", NAME]
-    assert (folders["live"] / "examples.parquet").exists()
 
 
 def test_scores_of_two_lists_cannot_be_saved(tmp_path: Path, mini: Any) -> None:

@@ -208,8 +208,9 @@ def test_a_summary_holds_what_the_record_says(
         *(result.path, result.run_id, result.fingerprint),
         *(result.to_dict()["timings"]["started"], "mini"),
         *("mini", "other", "m", "complete", result.headline, None),
-        *({"hits": (0.0, 1.0)}, None, 0.95, None, None, True),
+        *(run.record, None, 0.95, None, None, True),
     )
+    assert run.record.bounds == {"hits": (0.0, 1.0)}
     assert run.headline is not None
     assert run.headline.value == 1.0
 

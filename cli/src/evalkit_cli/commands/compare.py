@@ -10,7 +10,7 @@ import click
 from evalkit_cli.commands.gates import exit_if_worse
 from evalkit_cli.options.completion import complete_names, complete_runs
 from evalkit_cli.options.local_plugins import plugin_option
-from evalkit_cli.options.run_names import named_runs, other_data_hint
+from evalkit_cli.options.run_names import run_paths
 from evalkit_cli.options.runs import (
     folder_option,
     format_option,
@@ -52,7 +52,13 @@ _FEWEST_RUNS = 2
     "--common",
     is_flag=True,
     envvar="EVALKIT_COMMON",
-    help="Compare on the examples that both runs have, where one has others.",
+    help="Compare the examples that both runs have, although their data differ.",
+)
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="FIELD",
+    help="Compare runs that differ in this field, such as extraction. Repeatable.",
 )
 @click.option(
     "--all-pairs",
@@ -106,31 +112,27 @@ def compare_command(
       evalkit compare 3f2a latest --no-tags --json
       evalkit compare new base -m accuracy --fail-if-worse --margin 0.01
 
-    Runs on other examples or with other answers are refused, and it is said what
-    differs. Comparisons that are read together (of several runs, or on several tags)
-    have p-values and intervals that are adjusted for their number.
+    Runs of other data, or read in another way, are refused with what differs.
+    Comparisons that are read together (of several runs, or on several tags) have
+    p-values and intervals that are adjusted for their number.
 
     Exit codes: 0 done, whatever is concluded; 1 an error or runs that cannot be
     compared; 2 wrong usage; 3 the first run is worse, with --fail-if-worse.
     """  # noqa: D301 - click reads the backspace
     if len(runs) < _FEWEST_RUNS:
         raise click.UsageError("name at least two runs (see `evalkit runs`).")
-    from evalkit import AlignmentError
     from evalkit_analysis_compare import compare
     from evalkit_cli.printing.comparison_report import print_comparison
 
-    found = named_runs(runs, folder, quiet=quiet)
+    paths = run_paths(runs, folder, quiet=quiet)
     with plugin_output_to_stderr(), watched(quiet) as progress:
-        try:
-            comparison = compare(
-                *(run.path for run in found),
-                metrics=list(metrics) or None,
-                runs=folder,
-                progress=progress,
-                **options,
-            )
-        except AlignmentError as error:
-            raise AlignmentError(f"{error}{other_data_hint(found)}") from error
+        comparison = compare(
+            *paths,
+            metrics=list(metrics) or None,
+            runs=folder,
+            progress=progress,
+            **options,
+        )
     if as_json:
         echo_json(comparison.to_dict())
     else:

@@ -109,8 +109,10 @@ def _run_or_file(given: str, runs: Path) -> str:
         return given
     try:
         return str(find_run(given, runs))
-    except StorageError:
-        return given  # the error says that there is no such file
+    except StorageError as error:
+        if "/" in given or Path(given).suffix[1:].isalpha():
+            return given  # the error says that there is no such file
+        raise StorageError(f"{given}: there is no such file, and {error}") from error
 
 
 def _split_model(given: str) -> tuple[str | None, str]:

@@ -56,41 +56,13 @@ def run_paths(
     Raises:
         StorageError: One is not found.
     """
-    return [run.path for run in named_runs(references, folder, quiet=quiet)]
-
-
-def named_runs(
-    references: Sequence[str], folder: Path, *, quiet: bool
-) -> list[FoundRun]:
-    """Do what `run_paths` does, and return also how each run was chosen."""
     from evalkit.runs import find_runs
 
     found = find_runs(references, folder)
     for run in found:
         if run.chosen is not None and not quiet:
             echo(f"evalkit: {_which(run)}", err=True)
-    return found
-
-
-def other_data_hint(runs: Sequence[FoundRun]) -> str:
-    """Say how to name runs on one data set, where names meant runs on several.
-
-    Args:
-        runs: Runs that cannot be compared.
-
-    Returns:
-        What a message ends with; nothing where the names were not the reason.
-    """
-    chosen = [run for run in runs if run.chosen is not None]
-    datasets = {run.chosen.dataset for run in chosen if run.chosen is not None}
-    if len(datasets) < 2:
-        return ""
-    shown = ", ".join(
-        f"{run.reference} is a run on {run.chosen.dataset}"
-        for run in chosen
-        if run.chosen is not None
-    )
-    return f". {shown}: name the data set, too, as MODEL@DATASET"
+    return [run.path for run in found]
 
 
 def _which(run: FoundRun) -> str:

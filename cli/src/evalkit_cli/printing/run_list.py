@@ -57,7 +57,7 @@ def _below_originals(runs: Sequence[RunSummary]) -> list[RunSummary]:
 
 def _as_json(run: RunSummary) -> dict[str, Any]:
     row = run._asdict()
-    del row["problem"], row["bounds"], row["is_named"]
+    del row["problem"], row["record"], row["is_named"]
     headline = run.headline and run.headline._asdict()
     return {**row, "path": str(run.path), "headline": headline}
 
@@ -92,7 +92,7 @@ def _table_row(run: RunSummary, *, with_level: bool) -> list[str]:
     shown = [NO_VALUE] * 4
     if run.headline is not None:
         score = run.headline
-        interval = show_interval(score, run.bounds)
+        interval = show_interval(score, run.record.bounds)
         if with_level and score.ci and run.confidence is not None:
             interval += f" ({_percent(run.confidence)})"
         shown = [score_label(score), show_value(score), interval, str(score.n)]

@@ -11,12 +11,17 @@ from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from evalkit.predictions.problems import Problem as Problem
+    from evalkit.runs.comparability import COMPARED_FIELDS as COMPARED_FIELDS
+    from evalkit.runs.comparability import DATA_FIELDS as DATA_FIELDS
+    from evalkit.runs.comparability import Difference as Difference
+    from evalkit.runs.comparability import find_differences as find_differences
     from evalkit.runs.finding import LATEST as LATEST
     from evalkit.runs.finding import FoundRun as FoundRun
     from evalkit.runs.finding import as_result as as_result
     from evalkit.runs.finding import find_run as find_run
     from evalkit.runs.finding import find_runs as find_runs
     from evalkit.runs.folders import find_damage as find_damage
+    from evalkit.runs.listing import RunSummary as RunSummary
     from evalkit.runs.listing import list_runs as list_runs
     from evalkit.runs.moments import is_since as is_since
     from evalkit.runs.moments import read_moment as read_moment
@@ -27,7 +32,6 @@ if TYPE_CHECKING:
     from evalkit.runs.storage import problem_line as problem_line
     from evalkit.runs.stored import bound_component as bound_component
     from evalkit.runs.stored import read_run as read_run
-    from evalkit.runs.summaries import RunSummary as RunSummary
     from evalkit.runs.views import Confusion as Confusion
     from evalkit.runs.views import UnparsedResponses as UnparsedResponses
     from evalkit.runs.views import WrongAnswers as WrongAnswers
@@ -39,9 +43,12 @@ else:
         __name__,
         {
             "predictions.problems": "Problem",
+            "runs.comparability": (
+                "COMPARED_FIELDS DATA_FIELDS Difference find_differences"
+            ),
             "runs.finding": "LATEST FoundRun as_result find_run find_runs",
             "runs.folders": "find_damage",
-            "runs.listing": "list_runs",
+            "runs.listing": "RunSummary list_runs",
             "runs.moments": "is_since read_moment",
             "runs.record": "RunRecord",
             "runs.remote": "send_run",
@@ -49,7 +56,6 @@ else:
             "runs.score_columns": "Score",
             "runs.storage": "problem_line",
             "runs.stored": "bound_component read_run",
-            "runs.summaries": "RunSummary",
             "runs.views": (
                 "Confusion UnparsedResponses WrongAnswers count_confusion "
                 "find_unparsed find_wrong"

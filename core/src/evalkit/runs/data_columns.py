@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -40,44 +40,22 @@ def with_inputs(
         EvalkitError: The data is not what it was when the run was made.
         PluginError: The data set is not installed.
     """
-    wanted = {name for metric in metrics for name in metric.columns_of_data}
-    return with_columns(measured, result, sorted(wanted), resolver)
-
-
-def with_columns(
-    measured: Measured, result: Result, wanted: Collection[str], resolver: Resolver
-) -> Measured:
-    """Do what `with_inputs` does, of columns that are named.
-
-    Args:
-        measured: As for `with_inputs`, like the other arguments.
-        result: The run.
-        wanted: Names of the columns, the first of which is told where there is no
-            data; those that the data lack are left out.
-        resolver: Finds the data set.
-
-    Returns:
-        The same with these columns.
-
-    Raises:
-        EvalkitError: See `with_inputs`.
-        PluginError: See `with_inputs`.
-    """
     frame = measured.everything.frame
-    named = [name for name in wanted if name not in frame.columns]
-    lacking = {*named}
+    lacking = {name for metric in metrics for name in metric.columns_of_data}
+    lacking -= {*frame.columns}
     if not lacking:
         return measured
+    first = min(lacking)
     try:
         examples = load_data(result, resolver, lacking)
     except EvalkitError as error:
         raise EvalkitError(
-            f"the run {result.run_id} does not hold the field {named[0]!r}: {error}"
+            f"the run {result.run_id} does not hold the field {first!r}: {error}"
         ) from error
     if not result.record.data.is_of(examples.identity):
         raise EvalkitError(
             f"the data of {result.dataset} has changed since the run {result.run_id} "
-            f"was made, which does not hold its field {named[0]!r}"
+            f"was made, which does not hold its field {first!r}"
         )
     inputs = examples.inputs
     ids = pl.Series("uid", measured.everything.ids, dtype=pl.String)

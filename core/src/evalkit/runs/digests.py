@@ -7,10 +7,9 @@ somebody who did not mean to deceive.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from evalkit.base.json_text import dumps
 from evalkit.base.regular_files import regular_file
@@ -46,15 +45,6 @@ def write_file(path: Path, chunks: Iterable[bytes | memoryview]) -> FileDigest:
     return FileDigest(size=size, sha256=sha256)
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
-    try:
-        with regular_file(path) as stream:
-            yield stream
-    except OSError as error:
-        raise StorageError(f"{path}: {error.strerror or error}") from error
-
-
 def read_file(path: Path) -> bytes:
     """Return the bytes of a regular file.
 
@@ -67,8 +57,11 @@ def read_file(path: Path) -> bytes:
     Raises:
         StorageError: It cannot be read, or is no regular file.
     """
-    with _opened(path) as stream:
-        return stream.read()
+    try:
+        with regular_file(path) as stream:
+            return stream.read()
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror or error}") from error
 
 
 def read_checked(path: Path, expected: FileDigest | None) -> bytes:
@@ -88,42 +81,15 @@ def read_checked(path: Path, expected: FileDigest | None) -> bytes:
         raise StorageError(f"{path}: is missing; the run had it when it was written")
     content = read_file(path)
     if expected is not None:
-        _compare(path, digest_of(content), expected)
+        found = digest_of(content)
+        if found.size != expected.size:
+            raise StorageError(
+                f"{path}: is damaged or was changed: it has {found.size} bytes, and "
+                f"had {expected.size} when it was written"
+            )
+        if found.sha256 != expected.sha256:
+            raise StorageError(
+                f"{path}: is damaged or was changed: its SHA-256 is not the one that "
+                "run.json holds"
+            )
     return content
-
-
-def checked_lines(path: Path, expected: FileDigest | None) -> Iterator[bytes]:
-    """Return the lines of a file of a run, one at a time.
-
-    Args:
-        path: The file.
-        expected: What it must be; None to check nothing.
-
-    Yields:
-        Each line, as it was digested.
-
-    Raises:
-        StorageError: It cannot be read, or, after the last line, it is not what was
-            written.
-    """
-    size, digest = 0, hashlib.sha256()
-    with _opened(path) as stream:
-        for line in stream:
-            size += len(line)
-            digest.update(line)
-            yield line
-    if expected is not None:
-        _compare(path, FileDigest(size=size, sha256=digest.hexdigest()), expected)
-
-
-def _compare(path: Path, found: FileDigest, expected: FileDigest) -> None:
-    if found.size != expected.size:
-        raise StorageError(
-            f"{path}: is damaged or was changed: it has {found.size} bytes, and had "
-            f"{expected.size} when it was written"
-        )
-    if found.sha256 != expected.sha256:
-        raise StorageError(
-            f"{path}: is damaged or was changed: its SHA-256 is not the one that "
-            "run.json holds"
-        )

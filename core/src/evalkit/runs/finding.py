@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from evalkit.base.violations import few
 from evalkit.errors import StorageError
 from evalkit.places.access import missing
 from evalkit.places.fetched import FetchedPath
@@ -21,11 +22,10 @@ from evalkit.runs.folders import (
     name_runs,
     run_folders,
 )
-from evalkit.runs.listing import list_runs
+from evalkit.runs.listing import RunSummary, list_runs
 from evalkit.runs.remote import runs_root
 from evalkit.runs.results import Result
 from evalkit.runs.stored import read_run
-from evalkit.runs.summaries import RunSummary
 
 LATEST = "latest"
 """Stands for the run that was evaluated last where a run is asked for."""
@@ -120,9 +120,13 @@ class _Place:
         return runs_root(self._folder)  # in a store this lists it
 
     @cached_property
+    def every(self) -> list[RunSummary]:
+        return list_runs(self.root)
+
+    @cached_property
     def listed(self) -> list[RunSummary]:
         """The evaluations that can be read, the last one first."""
-        return [run for run in list_runs(self.root) if run.problem is None]
+        return [run for run in self.every if run.problem is None]
 
     @cached_property
     def unperturbed(self) -> list[RunSummary]:
@@ -197,14 +201,16 @@ def _newest_of_model(name: str, place: _Place) -> FoundRun | None:
 def _unknown(name: str, place: _Place) -> str:
     if isinstance(place.root, FetchedPath) and is_offline():
         return f"there is no run {name!r}: {missing(place.root.uri)}"
+    broken = few(run.problem for run in place.every if run.problem is not None)
+    broken = broken and f". Runs that cannot be read: {broken}"
     if not place.listed:
         return (
             f"there is no run {name!r}: {place.root} holds no runs. `evalkit eval` "
-            "writes them; -o names another folder"
+            f"writes them; -o names another folder{broken}"
         )
     models = sorted({str(run.model) for run in place.listed})
     near = f" Models here: {', '.join(models[:5])}." if models else ""
     return (
         f"there is no run {name!r} in {place.root} (see `evalkit runs`).{near} Name a "
-        f"run by {_WAYS}, or `{LATEST}`"
+        f"run by {_WAYS}, or `{LATEST}`{broken}"
     )

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from evalkit.base.violations import Violation, shorten
 from evalkit.errors import StorageError
 from evalkit.predictions.problems import FAILED, NOT_SCORED, STATUSES, Problem, Problems
-from evalkit.runs.digests import checked_lines, read_checked, read_file
+from evalkit.runs.digests import read_checked, read_file
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.recorded import FileDigest
 from evalkit.runs.score_columns import Score
@@ -53,7 +53,6 @@ _REQUIRED: Mapping[str, type | tuple[type, ...]] = {
 EXAMPLE_COLUMNS = ("id", "tags", "status")
 """Columns that every examples.parquet has."""
 
-_SCORE_KEYS = frozenset(Score._fields)
 _SHOWN = 5
 _LONGEST_NAME = 120
 _LONGEST_MODEL = 60
@@ -126,12 +125,7 @@ def read_record(folder: Path) -> tuple[RunRecord, list[Score]]:
     path = folder / RUN_FILE
     content = read_file(path)
     found = _read_object(path, content)
-    rows = [
-        {key: value for key, value in row.items() if key in _SCORE_KEYS}
-        if isinstance(row, dict)
-        else row
-        for row in found.pop("scores")
-    ]
+    rows = found.pop("scores")
     try:
         record = RunRecord.model_validate(found)
     except ValidationError as error:
@@ -292,7 +286,7 @@ def read_problems(folder: Path, expected: FileDigest | None = None) -> Problems:
 def _iterate_problems(path: Path, expected: FileDigest | None) -> Iterator[Problem]:
     number = 0
     try:
-        for line in checked_lines(path, expected):
+        for line in io.BytesIO(read_checked(path, expected)):
             number += 1
             yield _problem(json.loads(line))
     except (ValueError, TypeError, KeyError, RecursionError) as error:

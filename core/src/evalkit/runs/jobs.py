@@ -9,33 +9,12 @@ from evalkit.base.jobs import Job as KnownJob
 from evalkit.base.jobs import JobFigures
 from evalkit.base.wording import count_of
 from evalkit.predictions.jobs import job_file_name
-from evalkit.runs.fields import Number, Part, Sha256, Text, Whole
+from evalkit.runs.recorded import Job
 
 OF_PARTS = "the job of all parts"
 """Stands for the file that tells of the job of a merged run."""
 
 _SAYS = " says that the job gave "
-
-
-class Job(Part):
-    """What the job took that made the predictions; null where it is not known."""
-
-    sha256: Sha256
-    """Of the file that told it."""
-    examples: Whole | None = None
-    """How many responses it gave."""
-    seconds: Number | None = None
-    """How long it took, its start included."""
-    peak_memory_gib: Number | None = None
-    """The most memory that it held at once, in GiB."""
-    input_tokens: Whole | None = None
-    """Tokens that the model read."""
-    output_tokens: Whole | None = None
-    """Tokens that the model wrote."""
-    cost: Number | None = None
-    """What all responses cost together."""
-    currency: Text | None = None
-    """The currency of the cost, by its code of ISO 4217."""
 
 
 def known_job(predictions: str | None, recorded: Job | None) -> KnownJob | None:

@@ -5,13 +5,52 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from evalkit.errors import StorageError
 from evalkit.runs.folders import RUN_FILE, id_of, is_run, read_record, run_folders
 from evalkit.runs.record import RunRecord
 from evalkit.runs.remote import runs_root
+from evalkit.runs.score_columns import Score
 from evalkit.runs.stored import StoredResult
-from evalkit.runs.summaries import RunSummary
+
+
+class RunSummary(NamedTuple):
+    """What a list of runs says about one of them, from its `run.json` alone."""
+
+    path: Path
+    """The run folder."""
+    run_id: str
+    """The 8 hex digits with which the folder's name ends."""
+    fingerprint: str = ""
+    """The hash of all inputs; "" where the run cannot be read."""
+    started: str | None = None
+    """When the evaluation began, in ISO 8601; None where it was not recorded."""
+    dataset: str | None = None
+    task: str | None = None
+    split: str | None = None
+    model: str | None = None
+    status: str | None = None
+    """`complete`, `partial` or `refused`."""
+    headline: Score | None = None
+    """The main score; None where there is none."""
+    problem: str | None = None
+    """Why the run cannot be read; None where it can. Then only `path` and `run_id`
+    are known."""
+    record: RunRecord = RunRecord(status="refused")
+    """All that `run.json` holds besides the scores."""
+    parent: str | None = None
+    """Fingerprint of the run that this one was rescored from; None where it was
+    evaluated."""
+    confidence: float | None = None
+    """Probability of the run's intervals."""
+    perturbation: str | None = None
+    """What made the examples; None for a run that is not of perturbed examples."""
+    original: str | None = None
+    """Fingerprint of the run of their originals."""
+    is_named: bool = False
+    """Whether the name of its model may mean it: it is complete, or partial for nothing
+    but responses that a metric had a reason not to score, such as a judge's."""
 
 
 def list_runs(folder: str | Path = "runs") -> list[RunSummary]:
@@ -68,7 +107,7 @@ def _summarize(folder: Path) -> RunSummary:
         result.model,
         result.status,
         result.headline,
-        bounds=record.bounds,
+        record=record,
         parent=record.parent,
         confidence=record.confidence,
         perturbation=None if record.perturbation is None else record.perturbation.name,

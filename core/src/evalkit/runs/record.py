@@ -12,7 +12,7 @@ again says no more than it did. Keys of a newer version are kept as they are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Self, TypedDict, Unpack
+from typing import Annotated, Any, Self
 
 from pydantic import Field, WithJsonSchema
 
@@ -20,7 +20,7 @@ from evalkit.base.names import metric_of, score_name
 from evalkit.base.terms import AnswerKind
 from evalkit.predictions.policies import Policies
 from evalkit.runs import recorded
-from evalkit.runs.fields import (
+from evalkit.runs.recorded import (
     Count,
     Fingerprint,
     Flag,
@@ -38,38 +38,6 @@ from evalkit.runs.score_columns import Score
 
 FORMAT_VERSION = 4
 """Version of the run folder's format."""
-
-
-class Changes(TypedDict, total=False):
-    """The fields that a run may have other than the one that it was made of."""
-
-    against: str | None
-    format: int
-    fingerprint: str
-    status: Status
-    counts: recorded.Counts
-    unparsed: Mapping[str, int]
-    headline: str | None
-    baselines: recorded.Baselines | None
-    bounds: Mapping[str, tuple[float | None, float | None]]
-    errors: Texts
-    notices: Texts
-    warnings: Texts
-    not_scored: Mapping[str, int]
-    interval_rules: int
-    by: Texts
-    parent: str | None
-    merged: Texts
-    components: tuple[recorded.Component, ...]
-    columns: tuple[recorded.Columns, ...]
-    extraction: recorded.Extraction | None
-    core: recorded.Core
-    environment: Mapping[str, str]
-    perturbation: recorded.Perturbation | None
-    original: Fingerprint | None
-    perturbed_runs: Texts
-    timings: recorded.Timings
-    files: Mapping[str, recorded.FileDigest]
 
 
 class RunRecord(Part):
@@ -145,7 +113,6 @@ class RunRecord(Part):
     """Seed of the bootstrap."""
     min_n: Positive = 1
     """Examples below which a tag takes no part in a worst group or a gap."""
-    """Whether functions of lists have an interval however many examples there are."""
     by: Texts = ()
     """What examples were grouped by beside their tags: facets or columns, joined by
     commas."""
@@ -172,8 +139,8 @@ class RunRecord(Part):
     columns: tuple[recorded.Columns, ...] = ()
     """Columns that a stage computed of the responses."""
     against: Fingerprint | None = None
-    """Fingerprint of the run whose answers a judge compared these with; null for none,
-    and of a merged run for several."""
+    """Fingerprint of the run whose answers a judge compared these with; null for
+    none."""
     core: Recorded[recorded.Core] = None
     environment: Recorded[Mapping[str, Text]] = None
     """Versions of what computed the numbers."""
@@ -201,16 +168,6 @@ class RunRecord(Part):
         return [each for each in self.components if each.kind == "metrics"]
 
     @property
-    def scorers(self) -> list[recorded.Component]:
-        """The metrics, and what computed the columns that they read."""
-        computing = {each.component for each in self.columns}
-        return [
-            each
-            for each in self.components
-            if each.kind == "metrics" or each.id in computing
-        ]
-
-    @property
     def metric_names(self) -> list[str]:
         """The names of the metrics with their parameters, in the run's order.
 
@@ -232,9 +189,9 @@ class RunRecord(Part):
         least, greatest = self.bounds[metric] if metric else (None, None)
         return None if least is None or greatest is None else greatest - least
 
-    def changed(self, **changes: Unpack[Changes]) -> Self:
+    def changed(self, **changes: Any) -> Self:
         """Return the record with other values in some fields."""
-        return self.model_copy(update=dict(changes))
+        return self.model_copy(update=changes)
 
     def with_scores(self, scores: Iterable[Score]) -> dict[str, Any]:
         """Return what `run.json` holds of a run with these scores."""

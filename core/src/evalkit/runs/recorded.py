@@ -7,30 +7,85 @@ default is what a field means in a run of an older version, which did not record
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    InstanceOf,
+    WithJsonSchema,
+)
 
 from evalkit.base.copies import LabelEffect
 from evalkit.examples.fingerprints import DataIdentity
 from evalkit.predictions import policies
 from evalkit.predictions.policies import OnDuplicate, OnProblem
-from evalkit.runs.fields import (
-    Count,
-    Flag,
-    Name,
-    Number,
-    Part,
-    Recorded,
-    Sha256,
-    Text,
-    Texts,
-    Whole,
-    text,
-)
-from evalkit.runs.fields import FileDigest as FileDigest
-from evalkit.runs.jobs import Job as Job
-from evalkit.runs.systems import System as System
+
+T = TypeVar("T")
+
+
+class _Always:
+    """Marks what every run records today: the schema does not let it be null."""
+
+    def __get_pydantic_json_schema__(
+        self, schema: Any, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        found: dict[str, Any] = handler(schema)["anyOf"][0]
+        return found
+
+
+Recorded = Annotated[T | None, _Always()]
+"""A field that is None only where nobody recorded it: an older run, or two lists."""
+
+Flag = Annotated[bool, Field(strict=True)]
+Number = Annotated[float, Field(strict=True)]
+Whole = Annotated[int, Field(strict=True)]
+Positive = Annotated[Whole, Field(ge=1)]
+Count = Annotated[Whole, WithJsonSchema({"type": "integer", "minimum": 0})]
+Text = InstanceOf[str]
+"""Any text, of a name of a file that is not UTF-8 too, which `str` would not take."""
+
+Texts = tuple[Text, ...]
+
+
+def text(pattern: str, **rules: int) -> WithJsonSchema:
+    """Describe a text by its pattern and further rules of JSON Schema."""
+    return WithJsonSchema({"type": "string", "pattern": pattern, **rules})
+
+
+Name = Annotated[str, text("^[a-z0-9]+(-[a-z0-9]+)*$", maxLength=62)]
+Fingerprint = Annotated[str, text("^[0-9a-f]{16}$")]
+SHA256 = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+Sha256 = Annotated[str, WithJsonSchema(SHA256)]
+Status = Literal["complete", "partial", "refused"]
+
+
+class Part(BaseModel):
+    """A part of a record, which cannot be changed."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is recorded, as JSON values."""
+        found: dict[str, Any] = _plain(self.model_dump(exclude_unset=True))
+        return found
+
+
+def _plain(value: Any) -> Any:
+    """Return a copy with lists in the place of tuples, as JSON has them."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    return [*map(_plain, value)] if isinstance(value, list | tuple) else value
+
+
+class FileDigest(Part):
+    """What a file of the run folder was when it was written."""
+
+    size: Whole
+    """Bytes."""
+    sha256: Sha256
 
 
 class Counts(Part):
@@ -149,6 +204,41 @@ class Extraction(Part):
     """Responses whose text is broken."""
 
 
+class Job(Part):
+    """What the job took that made the predictions; null where it is not known."""
+
+    sha256: Sha256
+    """Of the file that told it."""
+    examples: Whole | None = None
+    """How many responses it gave."""
+    seconds: Number | None = None
+    """How long it took, its start included."""
+    peak_memory_gib: Number | None = None
+    """The most memory that it held at once, in GiB."""
+    input_tokens: Whole | None = None
+    """Tokens that the model read."""
+    output_tokens: Whole | None = None
+    """Tokens that the model wrote."""
+    cost: Number | None = None
+    """What all responses cost together."""
+    currency: Text | None = None
+    """The currency of the cost, by its code of ISO 4217."""
+
+
+class System(Part):
+    """What made predictions, and how it was asked."""
+
+    sha256: Sha256
+    """Of the rest, but for the names of the prompt and of the file of its shots."""
+    model: Mapping[Text, Any]
+    """The model: its id, parameters and version, and what it says of itself."""
+    prompt: Mapping[Text, Any] | None = None
+    """How it was asked; null where it answers inputs as they are."""
+    extract: Text | tuple[Any, ...] | None = None
+    """What was meant to take the answer out of a reply; see `extraction` for what
+    did."""
+
+
 class Predictions(Part):
     """Where the predictions came from."""
 
@@ -157,21 +247,11 @@ class Predictions(Part):
     sha256: Sha256 | None = None
     """Null for a run that was merged of others."""
     adapters: tuple[Adapter, ...] = ()
-    """The adapters that the rows went through before they were checked, in order; empty
-    for a merged run whose parts went through other ones, which `components` has."""
+    """The adapters that the rows went through before they were checked, in order."""
     job: Job | None = None
     """Only where a file beside the predictions tells of the job that made them."""
     system: System | None = None
     """Only where a file beside the predictions tells what made them."""
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Self:
-        """Return what is recorded of predictions.
-
-        Args:
-            given: Name and SHA-256; adapters, a job and a system, where there are any.
-        """
-        return cls.model_validate({"adapters": [], **given})
 
 
 class Data(Part):

@@ -186,7 +186,7 @@ def _record(
         includes_examples=options.include_examples,
         kept=examples.kept,
         data=_data(parts),
-        predictions=recorded.Predictions.of(given),
+        predictions=recorded.Predictions.model_validate({"adapters": [], **given}),
         extraction=record_extraction(parts.answers, parts.alignment.extracted),
         components=components,
         columns=record_columns(*computed, options.include_examples),

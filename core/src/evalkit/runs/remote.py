@@ -24,69 +24,44 @@ from evalkit.places.fetched import FetchedPath
 from evalkit.places.names import is_remote, join, uri_of
 from evalkit.runs.folders import RUN_FILE, find_damage, folder_name, read_record
 from evalkit.runs.record import RunRecord
-from evalkit.runs.storage import (
-    LocalStorage,
-    Published,
-    RunContents,
-    run_names,
-    write_run,
-)
+from evalkit.runs.storage import RunContents, publish_here, run_names, write_run
 
 _SCHEME_ALONE = re.compile(r"[a-z][a-z0-9+.-]*:")
 
 
-class RemoteStorage:
-    """Keeps runs below a URI.
+def publish(run: RunContents, root: str | Path) -> tuple[Path, RunRecord]:
+    """Write a run into a folder of its own, below a folder or the URI of one.
 
-    Args:
-        root: The URI.
+    Returns:
+        The run folder, and the record as it was written.
+
+    Raises:
+        StorageError: It cannot be written; nothing that passes for a run is left.
     """
-
-    def __init__(self, root: str | Path) -> None:
-        self._root = uri_of(root)
-
-    def check(self) -> None:
-        """Refuse a place that runs cannot be written to.
-
-        Raises:
-            StorageError: The place cannot be written to, or a file is there.
-        """
-        _check_root(self._root)
-
-    def publish(self, contents: RunContents) -> Published:
-        """Write a run into a folder of its own.
-
-        Args:
-            contents: The run.
-
-        Returns:
-            Where the run is, and its record.
-
-        Raises:
-            StorageError: It cannot be written; nothing that passes for a run is left.
-        """
-        self.check()
-        parent = join(self._root, folder_name(str(contents.record.dataset)))
-        with tempfile.TemporaryDirectory(prefix="evalkit-run-") as name:
-            folder = Path(name)
-            try:
-                record = write_run(contents, folder)
-            except OSError as error:
-                reason = error.strerror or error
-                raise StorageError(
-                    f"{folder}: the run cannot be put together: {reason}"
-                ) from error
-            for name in run_names(contents.record):
-                place = join(parent, name)
-                # another process may write a run of the same name at the same time
-                with suppress(ObjectExistsError):
-                    if not exists(join(place, RUN_FILE)):
-                        _send(folder, place, record)
-                        break
-        written = local_folder(place)
-        if written is None:
-            raise StorageError(f"{place}: the run was removed while being written")
-        return Published(written, record)
+    if not is_remote(str(root)):
+        return publish_here(run, Path(root))
+    check_place(root)
+    parent = join(uri_of(root), folder_name(str(run.record.dataset)))
+    with tempfile.TemporaryDirectory(prefix="evalkit-run-") as name:
+        folder = Path(name)
+        try:
+            record = write_run(run, folder)
+        except OSError as error:
+            reason = error.strerror or error
+            raise StorageError(
+                f"{folder}: the run cannot be put together: {reason}"
+            ) from error
+        for name in run_names(run.record):
+            place = join(parent, name)
+            # another process may write a run of the same name at the same time
+            with suppress(ObjectExistsError):
+                if not exists(join(place, RUN_FILE)):
+                    _send(folder, place, record)
+                    break
+    written = local_folder(place)
+    if written is None:
+        raise StorageError(f"{place}: the run was removed while being written")
+    return written, record
 
 
 def _check_root(root: str) -> None:
@@ -138,15 +113,6 @@ def send_run(folder: Path, root: str, *, dry_run: bool = False) -> tuple[str, bo
     return place, False
 
 
-def storage_at(root: str | Path) -> LocalStorage | RemoteStorage:
-    """Return what keeps runs in a folder.
-
-    Args:
-        root: The folder, or the URI of one.
-    """
-    return RemoteStorage(root) if is_remote(str(root)) else LocalStorage(Path(root))
-
-
 def check_place(out: str | Path | None) -> None:
     """Refuse a place for runs that no plugin writes to, before anything is computed.
 
@@ -162,7 +128,7 @@ def check_place(out: str | Path | None) -> None:
     if _SCHEME_ALONE.fullmatch(str(out)):  # `s3://` as a path
         raise StorageError(f"{out}//: names no bucket: write {out}//BUCKET/FOLDER")
     if is_remote(str(out)):
-        RemoteStorage(out).check()
+        _check_root(uri_of(out))
 
 
 def runs_root(folder: str | Path) -> Path:
@@ -180,11 +146,7 @@ def runs_root(folder: str | Path) -> Path:
     if isinstance(folder, FetchedPath) or not is_remote(str(folder)):
         return folder if isinstance(folder, Path) else Path(folder)
     uri = uri_of(folder).rstrip("/").removesuffix(f"/{RUN_FILE}")
-    return local_folder(uri, _is_record) or nothing_at(uri)
-
-
-def _is_record(name: str) -> bool:
-    return name.rpartition("/")[2] == RUN_FILE
+    return local_folder(uri, lambda name: name.endswith(RUN_FILE)) or nothing_at(uri)
 
 
 def whole_run(folder: Path) -> Path:

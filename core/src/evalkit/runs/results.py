@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from evalkit.errors import EvalkitError
-from evalkit.predictions.problems import Problem, Problems
 from evalkit.runs import recorded
-from evalkit.runs.record import Changes, RunRecord
-from evalkit.runs.remote import storage_at
+from evalkit.runs.remote import publish
 from evalkit.runs.score_columns import Score, scores_frame
 from evalkit.runs.storage import RunContents
 
@@ -22,7 +19,7 @@ if TYPE_CHECKING:
     from evalkit.runs.tag_scores import TagScores
 
 
-class Result:
+class Result(RunContents):
     """The result of one evaluation of one model.
 
     `result["accuracy"]` is the score of the whole set, `result.by_tag` a table of the
@@ -40,39 +37,9 @@ class Result:
             `failed`, `seconds`, `cost` and `kept`, a row for each response.
     """
 
-    def __init__(
-        self,
-        record: RunRecord | Mapping[str, Any],
-        scores: Sequence[Score],
-        problems: Iterable[Problem],
-        examples: pl.DataFrame | None,
-        statistics: Mapping[str, pl.DataFrame] | None = None,
-        column_details: Mapping[str, pl.DataFrame] | None = None,
-    ) -> None:
-        self._record = RunRecord.model_validate(record)
-        self.statistics = dict(statistics or {})
-        self.scores = tuple(scores)
-        self.problems = (
-            problems if isinstance(problems, Problems) else Problems(problems)
-        )
-        self.examples = examples
-        self.column_details = dict(column_details or {})
-        self.responses_of: Callable[[], pl.DataFrame | None] = lambda: None
-        self.tables: dict[str, pl.DataFrame] = {}
-        """Tables that an analysis adds to the run folder, by file name."""
-        self.perturbed: list[Result] | None = []
-        """The runs of perturbed examples that were evaluated with this run; None for a
-        stored run, whose folder may hold some."""
-        self.path: Path | None = None
-        """The run folder, once it has been saved."""
-
-    @cached_property
-    def responses(self) -> pl.DataFrame | None:
-        """The rows of predictions as they came, before adapters and extractors.
-
-        None for a run without examples, and for one that was made of others.
-        """
-        return self.responses_of()
+    perturbed: list[Result] | None
+    """The runs of perturbed examples that were evaluated with this run; None for a
+    stored run, whose folder may hold some."""
 
     def __repr__(self) -> str:
         score = self.headline
@@ -96,11 +63,6 @@ class Result:
         ]
         caption = f"{self.dataset}, {self.model}: {self.status}"
         return html_of("result_html", self, html_table(caption, header, rows))
-
-    @property
-    def record(self) -> RunRecord:
-        """All that `run.json` holds but the scores."""
-        return self._record
 
     @property
     def run_id(self) -> str:
@@ -246,7 +208,7 @@ class Result:
         )
         self._record = self._record.changed(timings=timings)
 
-    def amend(self, **changes: Unpack[Changes]) -> None:
+    def amend(self, **changes: Any) -> None:
         """Replace fields of the record."""
         self._record = self._record.changed(**changes)
 
@@ -280,16 +242,5 @@ class Result:
             )
         if paths := [run.path or run.save(folder) for run in self.perturbed or ()]:
             self.amend(perturbed_runs=tuple(path.name for path in paths))
-        contents = RunContents(
-            self._record,
-            self.scores,
-            self.problems,
-            self.examples,
-            self.statistics,
-            self.column_details,
-            self.responses,
-            self.tables,
-        )
-        published = storage_at(folder).publish(contents)
-        self.path, self._record = published
+        self.path, self._record = publish(self, folder)
         return self.path

@@ -1,29 +1,27 @@
 """Writes run folders so that what looks like a run is a whole one.
 
 A run is written to a hidden staging folder beside its place and moved there in one
-step. A process that dies leaves at most a staging folder, which nothing reads and the
-next one removes: it is locked by the process that writes it.
+step. A process that dies leaves at most a staging folder, which nothing reads.
 """
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import io
-import os
 import shutil
-import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from evalkit.base.synced_files import make_folder, sync_folder
 from evalkit.base.violations import json_value
 from evalkit.errors import StorageError
+from evalkit.predictions.problems import Problem, Problems
 from evalkit.runs.digests import to_json, write_file
 from evalkit.runs.folders import (
     COLUMNS_FOLDER,
@@ -44,70 +42,65 @@ from evalkit.runs.score_columns import Score, scores_frame
 if TYPE_CHECKING:
     import polars as pl
 
-    from evalkit.predictions.problems import Problem
 
-
-_STALE_SECONDS = 60
-
-
-class RunContents(NamedTuple):
+class RunContents:
     """What a run folder holds."""
 
-    record: RunRecord
-    scores: Sequence[Score]
-    problems: Iterable[Problem]
-    """Every row or example that was not scored."""
-    examples: pl.DataFrame | None
-    """One row for each example."""
-    statistics: Mapping[str, pl.DataFrame]
-    """The statistics of each metric, by its name."""
-    column_details: Mapping[str, pl.DataFrame] = {}
-    """The details of computed columns, by the name of what computed them."""
-    responses: pl.DataFrame | None = None
-    """The rows of predictions as they came."""
-    tables: Mapping[str, pl.DataFrame] = {}
-    """Tables that an analysis adds, by file name."""
+    def __init__(
+        self,
+        record: RunRecord | Mapping[str, Any],
+        scores: Sequence[Score],
+        problems: Iterable[Problem],
+        examples: pl.DataFrame | None,
+        statistics: Mapping[str, pl.DataFrame] | None = None,
+        column_details: Mapping[str, pl.DataFrame] | None = None,
+    ) -> None:
+        self._record = RunRecord.model_validate(record)
+        self.statistics = dict(statistics or {})
+        self.scores = tuple(scores)
+        self.problems = (
+            problems if isinstance(problems, Problems) else Problems(problems)
+        )
+        self.examples = examples
+        self.column_details = dict(column_details or {})
+        self.responses_of: Callable[[], pl.DataFrame | None] = lambda: None
+        self.tables: dict[str, pl.DataFrame] = {}
+        """Tables that an analysis adds to the run folder, by file name."""
+        self.perturbed: list[Any] | None = []
+        self.path: Path | None = None
+        """The run folder, once it has been saved."""
 
+    @cached_property
+    def responses(self) -> pl.DataFrame | None:
+        """The rows of predictions as they came, before adapters and extractors.
 
-class Published(NamedTuple):
-    """A run that was written."""
-
-    path: Path
-    """The run folder."""
-    record: RunRecord
-    """The record as it was written."""
-
-
-class LocalStorage:
-    """Keeps runs in a folder of the file system.
-
-    Args:
-        root: The folder; made when first written to.
-    """
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def publish(self, contents: RunContents) -> Published:
-        """Write a run into a folder of its own.
-
-        Args:
-            contents: The run.
-
-        Returns:
-            Where the run is, and its record.
-
-        Raises:
-            StorageError: It cannot be written; nothing that passes for a run is left.
+        None for a run without examples, and for one that was made of others.
         """
-        parent = self._root / folder_name(str(contents.record.dataset))
-        names = run_names(contents.record)
-        final = parent / next(names)
-        with _storage_errors(final), _staging(final) as staging:
-            record = write_run(contents, staging)
-            while not _renamed(staging, final):
-                final = parent / next(names)
-        return Published(final, record)
+        return self.responses_of()
+
+    @property
+    def record(self) -> RunRecord:
+        """All that `run.json` holds but the scores."""
+        return self._record
+
+
+def publish_here(run: RunContents, root: Path) -> tuple[Path, RunRecord]:
+    """Write a run into a new folder below a folder, which is made where needed.
+
+    Returns:
+        The run folder, and the record as it was written.
+
+    Raises:
+        StorageError: It cannot be written; nothing that passes for a run is left.
+    """
+    parent = root / folder_name(str(run.record.dataset))
+    names = run_names(run.record)
+    final = parent / next(names)
+    with _storage_errors(final), _staging(final) as staging:
+        record = write_run(run, staging)
+        while not _renamed(staging, final):
+            final = parent / next(names)
+    return final, record
 
 
 def run_names(record: RunRecord) -> Iterator[str]:
@@ -143,63 +136,29 @@ def _staging(final: Path) -> Iterator[Path]:
     staging = final.with_name(f".{final.name}-{uuid.uuid4().hex[:8]}.partial")
     try:
         make_folder(staging)
-        with _locked(staging) as is_locked:
-            if is_locked:
-                _remove_stale(staging.parent)
-            yield staging
+        yield staging
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-@contextmanager
-def _locked(folder: Path) -> Iterator[bool]:
-    """Lock a folder, as long as its process lives; tell whether nobody else has it."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:  # somebody has it, or the file system has no locks
-            yield False
-        else:
-            yield True
-    finally:
-        os.close(descriptor)
-
-
-def _remove_stale(folder: Path) -> None:
-    """Remove what processes left that died while they were writing a run."""
-    for path in folder.glob(".*.partial"):
-        with suppress(OSError):
-            # one that is new may not have been locked yet
-            if time.time() - path.stat().st_mtime < _STALE_SECONDS:
-                continue
-            with _locked(path) as is_left:
-                if is_left:
-                    shutil.rmtree(path)
-
-
-def write_run(contents: RunContents, folder: Path) -> RunRecord:
-    """Write the files of a run into a folder, `run.json` last.
-
-    Args:
-        contents: What to write.
-        folder: An empty folder.
+def write_run(run: RunContents, folder: Path) -> RunRecord:
+    """Write the files of a run into an empty folder, `run.json` last.
 
     Returns:
         The record as it was written, which holds what the other files are.
     """
     tables = [
-        (SCORES_FILE, scores_frame(contents.scores)),
-        (EXAMPLES_FILE, contents.examples),
-        (RESPONSES_FILE, contents.responses),
-        *contents.tables.items(),
-        *_named(STATISTICS_FOLDER, contents.statistics),
-        *_named(COLUMNS_FOLDER, contents.column_details),
+        (SCORES_FILE, scores_frame(run.scores)),
+        (EXAMPLES_FILE, run.examples),
+        (RESPONSES_FILE, run.responses),
+        *run.tables.items(),
+        *_named(STATISTICS_FOLDER, run.statistics),
+        *_named(COLUMNS_FOLDER, run.column_details),
     ]
     written = {name: frame for name, frame in tables if frame is not None}
     for parent in dict.fromkeys((folder / name).parent for name in written):
         parent.mkdir(exist_ok=True)
-    lines = map(problem_line, contents.problems)
+    lines = map(problem_line, run.problems)
     # half a surrogate pair, as in a file name that is not UTF-8, becomes JSON's \uXXXX
     encoded = (line.encode("utf-8", "backslashreplace") for line in lines)
     with ThreadPoolExecutor(2, "evalkit-writer") as threads:
@@ -210,8 +169,8 @@ def write_run(contents: RunContents, folder: Path) -> RunRecord:
         problems = write_file(folder / PROBLEMS_FILE, encoded)
         files = {name: future.result() for name, future in waiting.items()}
     files = {PROBLEMS_FILE: problems, **files}
-    record = contents.record.changed(files=dict(sorted(files.items())))
-    text = to_json(record.with_scores(contents.scores), indent=2) + "\n"
+    record = run.record.changed(files=dict(sorted(files.items())))
+    text = to_json(record.with_scores(run.scores), indent=2) + "\n"
     # half a surrogate pair, as in a file name that is not UTF-8, is escaped
     write_file(folder / RUN_FILE, [text.encode("utf-8", "backslashreplace")])
     for parent in dict.fromkeys((folder / name).parent for name in (*files, RUN_FILE)):

@@ -14,6 +14,7 @@ from evalkit.plugins.components import AS_PYTHON, GIVEN
 from evalkit.plugins.importing import find_owner
 from evalkit.plugins.local_plugins import is_given
 from evalkit.plugins.resolver import Resolver
+from evalkit.predictions.kept_responses import LINE
 from evalkit.predictions.problems import Problems
 from evalkit.runs import recorded
 from evalkit.runs.folders import (
@@ -89,7 +90,17 @@ class StoredResult(Result):
     @cached_property
     def responses(self) -> pl.DataFrame | None:
         """The rows of predictions as they came, before adapters and extractors."""
-        return self._table(RESPONSES_FILE, ())
+        import polars as pl
+
+        found = self._table(RESPONSES_FILE, ())
+        if found is not None and found.columns == [LINE]:
+            is_text = found[LINE].dtype in (pl.String, pl.Binary)
+            if not is_text or found[LINE].null_count():
+                raise StorageError(
+                    f"{self._folder / RESPONSES_FILE}: is not what evalkit writes: its "
+                    f"column {LINE!r} must hold lines of text"
+                )
+        return found
 
     @cached_property
     def tables(self) -> dict[str, pl.DataFrame]:  # type: ignore[override]
@@ -252,24 +263,3 @@ def bound_component(component: recorded.Component, resolver: Resolver) -> Bound:
             source: DataSource = owner((), None)
             return source.recorded([stage], resolver.registry).components[0]
     return resolver.bind(component.kind, reference, component.parameters)
-
-
-def mixed_clusters(first: Result, second: Result) -> str | None:
-    """Say by what the examples of two runs are clustered where that is not the same.
-
-    Args:
-        first: A run.
-        second: Another run.
-
-    Returns:
-        A sentence; None where both are clustered by the same columns, or one has no
-        clusters.
-    """
-    columns = [run.record.cluster for run in (first, second)]
-    if not all(columns) or columns[0] == columns[1]:
-        return None
-    one, other = (", ".join(names) for names in columns)
-    return (
-        f"the clusters of the run {first.run_id} are by {one}, those of "
-        f"{second.run_id} by {other}"
-    )

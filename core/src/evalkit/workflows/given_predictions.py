@@ -21,11 +21,14 @@ from evalkit.predictions.kept_responses import keep_responses, restore_responses
 from evalkit.predictions.preparation import Predictions, Prepared, default_model
 from evalkit.predictions.row_sources import RowSource
 from evalkit.reading.given_rows import rows_of
+from evalkit.runs.comparability import find_differences
 from evalkit.runs.folders import is_run
 from evalkit.runs.jobs import known_job
 from evalkit.runs.results import Result
 from evalkit.runs.stored import read_run
 from evalkit.workflows.options import EvaluationOptions
+
+_DATA = ("task", "dataset", "version", "data", "split")
 
 
 class GivenPredictions(NamedTuple):
@@ -49,6 +52,12 @@ class GivenPredictions(NamedTuple):
         """Let a result hold the responses, unless it was made without examples."""
         if result.record.includes_examples:
             result.responses_of = self.responses
+        if self.run is None:
+            return
+        differences = find_differences(self.run.record, result.record)
+        if text := "; ".join(str(each) for each in differences if each.field in _DATA):
+            notice = f"the predictions are those of a run of other data: {text}"
+            result.amend(notices=(*result.notices, notice))
 
     def told(self, prepared: Prepared) -> Prepared:
         """Return what was prepared with the source that the earlier run recorded."""

@@ -122,11 +122,11 @@ def test_pairs_that_only_tell_the_best_are_told() -> None:
         for name in "abc"
     ]
     told: list[tuple[str, float]] = []
-    comparison = compare(*runs, progress=lambda *each: told.append(each))
+    comparison = compare(*runs, common=True, progress=lambda *each: told.append(each))
     assert told == [
         ("comparing a with b", 0.0),
         ("comparing a with c", 1 / 3),
         ("comparing b with c", 2 / 3),
     ]
-    assert any("on b, c (" in notice for notice in comparison.notices)
+    assert any("dataset: b and c" in notice for notice in comparison.notices)
     assert len(comparison.notices) == 3

@@ -342,15 +342,13 @@ def test_different_metrics_are_refused(run: Run) -> None:
     for metrics in (["macro-f1"], ["accuracy", "closeness"]):
         second = run(*metrics, filters={"part": "1"})
         for parts in ([first, second], [second, first]):
-            with pytest.raises(
-                EvalkitError, match=r"differ in the metric|the same metrics"
-            ):
+            with pytest.raises(EvalkitError, match=r"differ in metrics: .*accuracy"):
                 merge(parts)
     weighted = [
         run("accuracy", f"weighted:weight={w}", filters={"part": str(i)})
         for i, w in enumerate((0.5, 0.25))
     ]
-    with pytest.raises(EvalkitError, match=r"weighted: parameters \{.*\} and \{[^;]*$"):
+    with pytest.raises(EvalkitError, match=r"weighted:weight=0.5 and .*weight=0.25"):
         merge(weighted)
 
 

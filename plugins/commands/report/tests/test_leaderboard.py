@@ -42,7 +42,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows = [
             {
                 "uid": str(n),
-                "statement": "x",
+                "statement": name,
                 "label": LABELS[n % 2],
                 "tags": [f"half:{n % 2}"],
             }
@@ -311,8 +311,8 @@ def test_other_data_has_no_ranks(invoke: Invoke, runs: Path) -> None:
     )
     notices = board(invoke)["notices"]
     assert any(said.startswith("film: no ranks: ") for said in notices)
-    assert any(said.startswith("film: the runs are of other files") for said in notices)
-    assert any(said.startswith("no ranks of means: ") for said in notices)
+    assert any(said.startswith("film [2]: not comparable with") for said in notices)
+    assert any(said.startswith("no means over data sets: ") for said in notices)
 
 
 def test_a_score_without_an_interval_leaves_the_mean_without_one(

@@ -25,16 +25,16 @@ def evaluate(
 ) -> Callable[..., evalkit.Result]:
     """Return a function that evaluates a model on one of two data sets."""
     monkeypatch.chdir(tmp_path)
-    rows = [
-        {
-            "uid": str(n),
-            "statement": "x",
-            "label": LABELS[n % 2],
-            "tags": ["few:yes"] if n < 4 else [],
-        }
-        for n in range(60)
-    ]
     for name in ("film", "food"):
+        rows = [
+            {
+                "uid": str(n),
+                "statement": name,
+                "label": LABELS[n % 2],
+                "tags": ["few:yes"] if n < 4 else [],
+            }
+            for n in range(60)
+        ]
         Path(f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
 
     def run(
@@ -168,11 +168,12 @@ def test_what_is_left_out_or_counts_as_wrong_is_named(
     evaluate("film", "wrong", 12, 15, on_missing="wrong", metrics=["macro-f1"])
     found = notices(invoke, "--no-ranks")
     # macro-f1 may fall further by a wrong answer than by none
-    assert found[0].startswith(
-        "sums on film: 75.0% of the examples scored; with the rest without a "
+    assert found[0].endswith("policies on_missing: wrong and skip")
+    assert found[1].startswith(
+        "sums on film [2]: 75.0% of the examples scored; with the rest without a "
         "prediction to right: "
     )
-    assert found[1] == (
+    assert found[2] == (
         "wrong on film: missing or invalid predictions count as wrong: 15 of 60"
     )
 

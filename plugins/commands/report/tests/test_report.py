@@ -327,7 +327,7 @@ def test_runs_of_several_data_sets_stand_one_below_the_other(
     assert list(page.data) == ["group-0", "group-1"]
     done = invoke("report", *paths, "--format", "svg")
     assert done.exit_code == 1
-    assert "a plot is of one data set, and these runs are of" in done.stderr
+    assert "a plot is of one data set and of comparable runs" in done.stderr
 
 
 def test_runs_that_cannot_be_compared_are_shown_with_the_reason(

@@ -14,9 +14,9 @@ from evalkit.base.wording import count_of
 from evalkit.errors import EvalkitError
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.runs.finding import find_run
+from evalkit.runs import COMPARED_FIELDS
+from evalkit.runs.finding import as_result
 from evalkit.runs.results import Result
-from evalkit.runs.stored import read_run
 from evalkit.scoring.grouping import WHOLE
 from evalkit.statistics.student_t import check_confidence
 from evalkit_analysis_compare.conclusions import Names
@@ -36,6 +36,7 @@ class _Choices(NamedTuple):
     seed: int
     tags: bool | frozenset[str]
     common: bool
+    allow: tuple[str, ...]
     min_n: int
     margin: float | None
     all_pairs: bool
@@ -50,6 +51,7 @@ def compare(
     seed: int = 0,
     tags: bool | Sequence[str] = True,
     common: bool = False,
+    allow: Sequence[str] = (),
     min_n: int = 10,
     margin: float | None = None,
     all_pairs: bool = False,
@@ -85,7 +87,10 @@ def compare(
         seed: Seed of all that is drawn.
         tags: Whether tags are compared too; or those that are, which are adjusted for
             each other alone.
-        common: Whether to compare on the examples that both have, where one has others.
+        common: Whether to compare the examples that both runs have, although their
+            data, its version, split or selection differ.
+        allow: Further fields in which the runs may differ, such as `extraction`: those
+            of `evalkit.runs.find_differences`. A notice names each difference.
         min_n: Fewest examples of a tag that is compared; a notice says how many tags
             have fewer. Every tag that is compared widens the intervals of all.
         margin: Differences up to this, as stored, count as none: where the interval
@@ -99,8 +104,8 @@ def compare(
         The comparison.
 
     Raises:
-        AlignmentError: The runs are not on the same data (says what differs), or one
-            is given twice.
+        AlignmentError: The runs are not comparable (says what differs), or one is given
+            twice.
         EvalkitError: They have no metric in common, or an argument is out of range.
         StorageError: There is no such run.
     """
@@ -108,8 +113,14 @@ def compare(
     if margin is not None and not 0 < margin < math.inf:
         raise EvalkitError(f"margin must be greater than 0 and finite, is {margin}")
     chosen = tags if isinstance(tags, bool) else frozenset(tags)
-    choices = _Choices(confidence, seed, chosen, common, min_n, margin, all_pairs)
-    results = [_read(given, runs) for given in (first, second, *more)]
+    if unknown := {*allow}.difference(COMPARED_FIELDS[1:]):  # not of other tasks
+        raise EvalkitError(
+            f"allow must be of {', '.join(COMPARED_FIELDS[1:])}, got {min(unknown)!r}"
+        )
+    choices = _Choices(
+        *(confidence, seed, chosen, common, tuple(allow), min_n, margin, all_pairs)
+    )
+    results = [as_result(given, runs) for given in (first, second, *more)]
     refuse_repeated(results)
     if margin is not None and margin >= 1 and _has_proportion(results[0], metrics):
         raise EvalkitError(
@@ -124,6 +135,7 @@ def compare(
         "confidence": confidence,
         "seed": seed,
         "common": common,
+        "allow": [*allow],
         "min_n": min_n,
         "margin": margin,
         "all_pairs": all_pairs,
@@ -136,10 +148,6 @@ def compare(
     }
     known = {metric: width for metric, width in widest.items() if width is not None}
     return Comparison(record, rows, known)
-
-
-def _read(given: Result | str | Path, folder: str | Path) -> Result:
-    return given if isinstance(given, Result) else read_run(find_run(given, folder))
 
 
 def _has_proportion(run: Result, metrics: Sequence[Any] | None) -> bool:
@@ -221,6 +229,7 @@ class _Compared:
             self._results[first],
             self._results[second],
             common=choices.common,
+            allow=choices.allow,
             seed=choices.seed,
         )
         tags = tags and bool(choices.tags)

@@ -126,14 +126,7 @@ def _say_equal(
 def compare_by_t(
     value: float, error: float, degrees: float, method: str
 ) -> Significance:
-    """Test a value by its standard error and Student's t.
-
-    Args:
-        value: The value, 0 if there is no difference.
-        error: Its standard error, above 0.
-        degrees: Degrees of freedom, at least 1.
-        method: Name of the test.
-    """
+    """Test a value by its standard error and Student's t."""
     return Significance(outside_probability(abs(value) / error, degrees), method)
 
 
@@ -196,11 +189,6 @@ def flip_test(differences: Floats) -> Significance:
 
 
 def seeded_by(content: bytes, seed: int = 0) -> np.random.Generator:
-    """Make a random generator from what is tested.
-
-    Args:
-        content: What is tested, the same for both orders of the runs.
-        seed: The user's seed.
-    """
+    """Make a random generator from what is tested, for both orders of the runs."""
     digest = hashlib.sha256(str(seed).encode() + b"\x1f" + content).digest()
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "big")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from functools import cached_property
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,7 @@ from evalkit.base.violations import shorten
 from evalkit.base.wording import count_of
 from evalkit.errors import AlignmentError
 from evalkit.plugins.attributes import RESERVED_FIELDS
+from evalkit.runs import DATA_FIELDS, Difference, find_differences
 from evalkit.runs.results import Result
 from evalkit.scoring.grouping import WHOLE, Groups, group_by_tag
 from evalkit.scoring.units import Units
@@ -40,10 +41,18 @@ class PairedRuns:
         shared: pl.DataFrame,
         left_out: int,
         seed: int,
+        differences: Sequence[Difference],
+        allow: Sequence[str],
     ) -> None:
         self.first = first
         self.second = second
         self.left_out = left_out
+        self.refused_metrics = [
+            each
+            for each in differences
+            if each.field == "metric" and not (each.is_minor or "metric" in allow)
+        ]
+        self.differences = [d for d in differences if d not in self.refused_metrics]
         self.seed = seed
         self.groups: Groups = group_by_tag(shared["tags"])
         self._shared = shared
@@ -155,59 +164,73 @@ def score_column(result: Result, metric: str) -> str | None:
 
 
 def pair_runs(
-    first: Result, second: Result, *, common: bool = False, seed: int = 0
+    first: Result,
+    second: Result,
+    *,
+    common: bool = False,
+    allow: Sequence[str] = (),
+    seed: int = 0,
 ) -> PairedRuns:
     """Join two runs on the ids of their examples."""
     for result in (first, second):
         _check_usable(result)
+    differences = find_differences(first.record, second.record)
+    refused = [d for d in differences if not (d.is_minor or d.field in allow)]
+    # which examples differ says more than that their data does
+    of_data = [each for each in refused if each.field in DATA_FIELDS]
+    others = [d for d in refused if d not in of_data and d.field != "metric"]
     if first.task != second.task:
-        raise AlignmentError(
-            f"the runs are of different tasks: {name_run(first)} of {first.task}, "
-            f"{name_run(second)} of {second.task}"
-        )
+        _refuse(first, second, refused, "MODEL@DATASET names a run of one dataset")
+    options = dict.fromkeys(f"--allow {each.field}" for each in others)
+    _refuse(first, second, others, f"To compare them, use {' '.join(options)}")
     one, other = _by_id(first), _by_id(second)
     shared = one.join(other.select("id"), on="id", how="semi").sort("id")
     only = [
-        _Only(first, one.join(shared, on="id", how="anti")["id"]),
-        _Only(second, other.join(shared, on="id", how="anti")["id"]),
+        (name_run(run), rows.join(shared, on="id", how="anti")["id"])
+        for run, rows in ((first, one), (second, other))
     ]
     if shared.is_empty():
         raise AlignmentError(
             f"{name_run(first)} and {name_run(second)} have no example in common: the "
-            f"ids of one are such as {_such_as(only[0].ids)}, of the other "
-            f"{_such_as(only[1].ids)}"
+            f"ids of one are such as {_such_as(only[0][1])}, of the other "
+            f"{_such_as(only[1][1])}{'. They differ in ' * bool(of_data)}"
+            f"{'; '.join(map(str, of_data))}"
         )
-    _check_answers(first, second, shared, other)
-    left_out = sum(len(side.ids) for side in only)
+    _check_answers(first, second, shared, other, differences)
+    left_out = sum(len(ids) for _, ids in only)
     if left_out and not common:
         parts = [
-            f"{count_of(len(side.ids), 'example')} only in {name_run(side.result)}, "
-            f"such as {_such_as(side.ids)}"
-            for side in only
-            if len(side.ids)
+            f"{count_of(len(ids), 'example')} only in {name}, such as {_such_as(ids)}"
+            for name, ids in only
+            if len(ids)
         ]
         raise AlignmentError(
             f"the runs are not on the same examples: {'; '.join(parts)}; "
             f"{count_of(shared.height, 'example')} in both can be compared with "
             "--common (common=True)"
         )
+    if not common:
+        _refuse(first, second, of_data, "To compare them, use --common")
     if shared["cluster"].null_count() == shared.height:
         clusters = other.select("id", "cluster")
         shared = shared.drop("cluster").join(clusters, on="id", how="left")
     shared = shared.sort("id").with_columns(example=pl.int_range(pl.len()))
-    return PairedRuns(first, second, shared, left_out, seed)
-
-
-class _Only(NamedTuple):
-    """The examples that only one of two runs has."""
-
-    result: Result
-    ids: pl.Series
+    return PairedRuns(first, second, shared, left_out, seed, differences, allow)
 
 
 def name_run(result: Result) -> str:
     """Name a run by its model and its id."""
     return f"{result.model} ({result.run_id or result.dataset})"
+
+
+def _refuse(
+    first: Result, second: Result, found: Sequence[Difference], advice: str
+) -> None:
+    if found:
+        raise AlignmentError(
+            f"{name_run(first)} and {name_run(second)} are not comparable. They differ "
+            f"in {'; '.join(map(str, found))}. {advice}"
+        )
 
 
 def refuse_repeated(results: Sequence[Result]) -> None:
@@ -247,11 +270,23 @@ def _by_id(result: Result) -> pl.DataFrame:
 
 
 def _check_answers(
-    first: Result, second: Result, shared: pl.DataFrame, other: pl.DataFrame
+    first: Result,
+    second: Result,
+    shared: pl.DataFrame,
+    other: pl.DataFrame,
+    differences: Sequence[Difference],
 ) -> None:
     """Refuse runs whose answers to one example differ."""
     if "answer" not in shared.columns or "answer" not in other.columns:
-        _check_same_file(first, second)
+        of_answers = ("data", "data-adapters")
+        found = [str(each) for each in differences if each.field in of_answers]
+        if first.record.data.sha256 is None or found:
+            raise AlignmentError(
+                f"{name_run(first)} or {name_run(second)} was made without answers "
+                "(--no-examples), so that these cannot be compared, and they differ in "
+                f"{'; '.join(found) or 'data that were not recorded'}. Evaluate both "
+                "with examples"
+            )
         return
     both = shared.select("id", "answer").join(
         other.select("id", other="answer"), on="id", how="inner"
@@ -280,18 +315,6 @@ def _differ(one: pl.Series, other: pl.Series) -> pl.Series:
 
 def _as_text(value: Any) -> str | None:
     return encode(native(value))
-
-
-def _check_same_file(first: Result, second: Result) -> None:
-    """Without answers only the same file is known to be the same data."""
-    one, other = (result.record.data for result in (first, second))
-    is_same = one.sha256 == other.sha256 and one.adapters == other.adapters
-    if one.sha256 is None or not is_same:
-        raise AlignmentError(
-            f"{name_run(first)} or {name_run(second)} was made without answers "
-            "(--no-examples), and their data files differ, so nothing says that the "
-            "answers are the same; evaluate both with examples"
-        )
 
 
 def _such_as(ids: pl.Series) -> str:

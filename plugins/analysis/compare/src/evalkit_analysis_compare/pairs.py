@@ -13,8 +13,7 @@ from evalkit.base.wording import count_of
 from evalkit.errors import EvalkitError, MetricError, PluginError, StorageError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.resolver import Resolver
-from evalkit.runs.results import Result
-from evalkit.runs.stored import bound_component, mixed_clusters
+from evalkit.runs.stored import bound_component
 from evalkit.scoring.grouping import WHOLE
 from evalkit.scoring.measurement import prepared
 from evalkit.statistics.clusters import describe_sizes
@@ -30,6 +29,8 @@ from evalkit_analysis_compare.pairing import PairedRuns, name_run, score_column
 from evalkit_analysis_compare.sets import compare_statistics
 from evalkit_analysis_compare.tables import PairedTables
 
+_AGAIN = "`evalkit rescore` computes it again, --allow metric compares it"
+
 
 class ComparedPair:
     """Two runs, compared metric by metric."""
@@ -44,7 +45,13 @@ class ComparedPair:
     def chosen(self, metrics: Sequence[Any] | None) -> list[str]:
         """Return the names of the metrics that were asked for."""
         first, second = self.pair.first, self.pair.second
-        both = [name for name in first.metrics if name in second]
+        apart = {each.name: each for each in self.pair.refused_metrics}
+        both = [
+            name
+            for name in first.metrics
+            if name in second and metric_of(name, apart) is None
+        ]
+        again = "".join(f"; {each} ({_AGAIN})" for each in apart.values())
         if metrics is None:
             alone = [name for name in first.metrics if name not in second]
             alone += [name for name in second.metrics if name not in first]
@@ -57,7 +64,7 @@ class ComparedPair:
                 raise EvalkitError(
                     f"{name_run(first)} and {name_run(second)} have no metric in "
                     f"common: {', '.join(first.metrics) or 'none'}; "
-                    f"{', '.join(second.metrics) or 'none'}"
+                    f"{', '.join(second.metrics) or 'none'}{again}"
                 )
             return both
         wanted = [metrics] if isinstance(metrics, str) else metrics
@@ -70,7 +77,7 @@ class ComparedPair:
             if not found:
                 raise EvalkitError(
                     f"the runs have no metric {name!r} in common; they have "
-                    f"{', '.join(both) or 'none'}"
+                    f"{', '.join(both) or 'none'}{again}"
                 )
             chosen += [each for each in found if each not in chosen]
         return chosen
@@ -179,27 +186,17 @@ def _notices(pair: PairedRuns) -> Iterator[str]:
             f"{left} that only one of {name_run(first)} and {name_run(second)} has "
             f"{was} left out; {pair.n} compared"
         )
-    if first.dataset != second.dataset:
-        yield (
-            f"{name_run(first)} is on {first.dataset}, {name_run(second)} on "
-            f"{second.dataset}; their ids and answers agree"
-        )
+    if pair.differences:
+        found = "; ".join(map(str, pair.differences))
+        yield f"{name_run(first)} and {name_run(second)} differ in {found}"
+    for each in pair.refused_metrics:
+        yield f"not compared: {each} ({_AGAIN})"
     yield from _counted_as_wrong(pair)
     for result in (first, second):
         if result.status == "partial":
             yield f"{name_run(result)} is partial: see `evalkit show {result.run_id}`"
-    if mixed := mixed_clusters(first, second):
-        yield f"{mixed}; the first's are used"
     if warning := _cluster_warning(pair):
         yield warning
-    mine, others = (_metric_components(result) for result in (first, second))
-    for name in sorted({*mine} & {*others}):
-        if mine[name] != others[name]:
-            yield (
-                f"{name} was not the same code in both runs (versions "
-                f"{mine[name][0]} and {others[name][0]}); `evalkit rescore` computes "
-                "it again"
-            )
 
 
 def _counted_as_wrong(pair: PairedRuns) -> Iterator[str]:
@@ -221,10 +218,3 @@ def _cluster_warning(pair: PairedRuns) -> str | None:
         return None
     _, sizes = np.unique(pair.clusters, return_counts=True)
     return describe_sizes(sizes.astype(np.float64)).warning
-
-
-def _metric_components(result: Result) -> dict[str, tuple[Any, Any]]:
-    return {
-        metric.id: (metric.version, metric.source_sha256)
-        for metric in result.record.metrics
-    }

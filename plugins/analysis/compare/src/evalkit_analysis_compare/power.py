@@ -74,14 +74,6 @@ def detectable_difference(error: float, level: float, degrees: float) -> float:
     """Return the difference that a test finds with 80 % power.
 
     It is `(t(1 - level / 2) + t(.8)) · error`, with Student's quantiles (Cohen 1988).
-
-    Args:
-        error: Standard error of the difference.
-        level: Level of the test, after any adjustment; above 0 and below 1.
-        degrees: Degrees of freedom of the error, at least 1.
-
-    Returns:
-        The difference, in the unit of the error.
     """
     found = t_quantile(1 - level, degrees) + t_quantile(2 * POWER - 1, degrees)
     return error * found
@@ -92,14 +84,6 @@ def error_of_equal_models(error: float, difference: float, units: float) -> floa
 
     The values of units vary about the difference. Those of two models that are as
     unlike, but equally good, vary about 0: by the square of the difference more.
-
-    Args:
-        error: Standard error of the observed difference.
-        difference: The observed difference.
-        units: The number of independent units.
-
-    Returns:
-        sqrt(error² + difference² / units).
     """
     return math.sqrt(error**2 + difference**2 / units)
 

@@ -65,13 +65,7 @@ class Replicates(NamedTuple):
 
 
 def swap_test(swapped: Floats, value: float, differing: int) -> Significance | str:
-    """Return the test that answers may be swapped (Noreen 1989).
-
-    Args:
-        swapped: Differences after `SWAPS` swaps; NaN where they are undefined.
-        value: The difference.
-        differing: Units on which the models differ.
-    """
+    """Return the test that answers may be swapped (Noreen 1989)."""
     defined = np.abs(swapped[np.isfinite(swapped)])
     if len(defined) <= SWAPS / 2:
         return "the score is undefined in most swaps"

@@ -20,7 +20,7 @@ from evalkit.plugins.provenance import environment, rows_hash
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.problems import Problems
-from evalkit.runs import recorded
+from evalkit.runs import find_differences, recorded
 from evalkit.runs.accounts import cell_notices, unparsed_notice
 from evalkit.runs.column_tables import join_details, values_hash
 from evalkit.runs.extractions import counts_of, kept_extraction
@@ -34,7 +34,6 @@ from evalkit.runs.scores import bounds_of, headline_name, to_scores
 from evalkit.runs.stored import (
     bound_metrics,
     examples_of,
-    mixed_clusters,
     refuse_without_answers,
 )
 from evalkit.runs.tables import (
@@ -51,11 +50,14 @@ from evalkit.scoring.records import notices_of
 from evalkit.scoring.unscored import NOTHING_SCORED
 from evalkit.statistics.intervals import INTERVAL_RULES
 
+OF_PARTS = ("dataset", "data", "data-adapters", "selection")
+"""Fields in which comparable runs of parts may differ."""
+
 SAME = (
-    *("task", "split", "labels", "headline_aggregate", "confidence", "seed"),
-    *("policies", "by", "replications", "perturbation"),
+    *("labels", "headline_aggregate", "confidence", "seed", "policies", "by"),
+    *("replications", "perturbation"),
 )
-"""Fields of the record in which the runs must agree."""
+"""Fields of the record that are equal too, as the merged run has one value of each."""
 
 
 def merge(
@@ -121,25 +123,23 @@ def _refuse_mixture(parts: Sequence[Result]) -> None:
         if part.status == "refused":
             raise EvalkitError(f"the run {part.run_id} was refused: it has no scores")
         for key in SAME:
-            values = getattr(first, key), getattr(record, key)
-            if values[0] != values[1]:
-                found = " and ".join(shorten(getattr(v, "name", v)) for v in values)
-                raise EvalkitError(f"{both} differ in {key}: {found}")
-        for one, other in zip(first.scorers, record.scorers, strict=False):
-            if one.identity != other.identity:
-                keys = {**one.identity, **other.identity}
-                differing = "; ".join(
-                    f"{key} {shorten(one.identity.get(key))} and "
-                    f"{shorten(other.identity.get(key))}"
-                    for key in keys
-                    if one.identity.get(key) != other.identity.get(key)
+            one, other = getattr(first, key), getattr(record, key)
+            if one != other:
+                raise EvalkitError(
+                    f"{both} differ in {key}: {shorten(one)} and {shorten(other)}"
                 )
-                kind = one.kind.removesuffix("s")
-                raise EvalkitError(f"{both} differ in the {kind} {one.id}: {differing}")
-        if mixed := mixed_clusters(parts[0], part):
-            raise EvalkitError(mixed)
-        if len(first.metrics) != len(record.metrics):
-            raise EvalkitError(f"{both} do not have the same metrics")
+        found = [
+            str(each)
+            for each in find_differences(first, record)
+            if each.field not in OF_PARTS
+        ]
+        if found:
+            raise EvalkitError(f"{both} differ in {'; '.join(found)}")
+        if {*first.metric_names} != {*record.metric_names}:
+            raise EvalkitError(
+                f"{both} differ in metrics: {', '.join(first.metric_names)} and "
+                f"{', '.join(record.metric_names)}"
+            )
 
 
 def _common(key: str, of_parts: Sequence[str | None], given: str | None) -> str:
@@ -250,7 +250,7 @@ def _merged_record(
     predictions = recorded.Predictions(
         name=None,
         sha256=None,
-        adapters=_if_equal(each.predictions.adapters for each in records) or (),
+        adapters=first.predictions.adapters,
         **({} if job is None else {"job": job}),
     )
     record = first.model_copy(
@@ -274,7 +274,6 @@ def _merged_record(
             "min_n": max(each.min_n for each in records),
             "parent": None,
             "merged": tuple(sorted(each.fingerprint for each in records)),
-            "against": _if_equal(each.against for each in records),
             "original": _if_equal(each.original for each in records),
             "perturbed_runs": (),
             "selection": recorded.Selection(limit=None, filters={}),
@@ -285,7 +284,7 @@ def _merged_record(
             ),
             "data": data,
             "predictions": predictions,
-            "extraction": _extraction(records, examples),
+            "extraction": _extraction(first, examples),
             "components": tuple(components.values()),
             "columns": _columns(records, examples, details),
             "core": recorded_core(),
@@ -319,14 +318,11 @@ def _union(several: Iterable[Sequence[str]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for texts in several for text in texts))
 
 
-def _extraction(
-    records: Sequence[RunRecord], examples: pl.DataFrame
-) -> recorded.Extraction | None:
-    first, kept = records[0].extraction, kept_extraction(examples)
-    sha256s = {each.extraction and each.extraction.sha256 for each in records}
-    if first is None or len(sha256s) > 1 or kept is None:
+def _extraction(first: RunRecord, examples: pl.DataFrame) -> recorded.Extraction | None:
+    kept = kept_extraction(examples)
+    if first.extraction is None or kept is None:
         return None
-    return first.model_copy(update=counts_of(kept))
+    return first.extraction.model_copy(update=counts_of(kept))
 
 
 def _columns(

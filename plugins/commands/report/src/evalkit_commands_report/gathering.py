@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from evalkit.runs import find_differences
 
 if TYPE_CHECKING:
     from evalkit import Result, Score
@@ -65,19 +67,21 @@ class Shown:
 
 @dataclass(frozen=True)
 class Gathered:
-    """The runs of one data set, and their comparison.
+    """Runs of one data set whose scores can stand side by side.
 
     Attributes:
         dataset: Name of the data set.
         runs: The runs, in the order that they were named.
         comparison: Their comparison; None for one run.
         not_compared: Why there is no comparison; "" where there is one.
+        apart: Why other runs of the data set are not beside these; "" for the first.
     """
 
     dataset: str
     runs: Sequence[Shown]
     comparison: Comparison | None = None
     not_compared: str = ""
+    apart: str = ""
 
     @property
     def scored(self) -> list[Shown]:
@@ -100,19 +104,45 @@ def gather(
     results: Sequence[Result],
     compare: Callable[[Sequence[Result]], Comparison] | None,
 ) -> list[Gathered]:
-    """Put runs of the same data set together.
+    """Put runs of the same data set together whose scores are comparable.
 
     Args:
         results: The runs.
         compare: Compares some of them; None for no comparison.
 
     Returns:
-        One for each data set, in the order that they were named.
+        Runs that are comparable, in the order that they were named.
     """
-    by_dataset: dict[str, list[Result]] = {}
+    groups: list[tuple[list[Result], str]] = []
     for result in results:
-        by_dataset.setdefault(str(result.dataset), []).append(result)
-    return [_gathered(dataset, runs, compare) for dataset, runs in by_dataset.items()]
+        apart = ""
+        for runs, _ in groups:
+            if runs[0].dataset == result.dataset:
+                found = [why for run in runs if (why := _differences(run, result))]
+                if not found:
+                    runs.append(result)
+                    break
+                apart = apart or found[0]
+        else:
+            groups.append(([result], apart))
+    return [_gathered(str(runs[0].dataset), runs, compare, why) for runs, why in groups]
+
+
+def _differences(first: Result, second: Result) -> str:
+    """Say why scores of two runs cannot stand side by side; "" if they can.
+
+    A metric that differs is left out of the comparison alone. A refused run has no
+    scores.
+    """
+    if "refused" in (first.status, second.status):
+        return ""
+    found = [
+        str(each)
+        for each in find_differences(first.record, second.record)
+        if not each.is_minor and each.field != "metric"
+    ]
+    names = " and ".join(f"{run.model} ({run.run_id})" for run in (first, second))
+    return f"{names} are not comparable: {'; '.join(found)}" if found else ""
 
 
 def comparable_tags(results: Iterable[Result]) -> int:
@@ -132,6 +162,7 @@ def _gathered(
     dataset: str,
     results: Sequence[Result],
     compare: Callable[[Sequence[Result]], Comparison] | None,
+    apart: str,
 ) -> Gathered:
     from evalkit import EvalkitError
 
@@ -139,16 +170,16 @@ def _gathered(
         Shown(*each)
         for each in zip(results, _labels(results), range(len(results)), strict=True)
     ]
-    group = Gathered(dataset, runs)
+    group = Gathered(dataset, runs, apart=apart)
     scored = [run.result for run in group.scored]
     if len(runs) < _FEWEST_COMPARED or compare is None:
         return group
     if len(scored) < _FEWEST_COMPARED:
-        return Gathered(dataset, runs, None, "fewer than two runs have scores")
+        return replace(group, not_compared="fewer than two runs have scores")
     try:
-        return Gathered(dataset, runs, compare(scored))
+        return replace(group, comparison=compare(scored))
     except EvalkitError as error:
-        return Gathered(dataset, runs, None, str(error))
+        return replace(group, not_compared=str(error))
 
 
 def _labels(results: Iterable[Result]) -> list[str]:

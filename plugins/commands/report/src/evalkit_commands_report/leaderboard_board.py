@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING
 
+from evalkit.runs import find_differences
 from evalkit_cli.commanding import NO_VALUE, show_coverage
 from evalkit_commands_report.leaderboard_ranks import (
     Progress,
@@ -78,12 +80,6 @@ def make_board(
             for column, each in zip(columns, ranked, strict=True)
             if each.reason is not None
         ]
-    notices += [
-        f"{column.data.name}: the runs are of other files of the data, so that it is "
-        "not known whether the scores are of the same examples"
-        for column, each in zip(columns, ranked, strict=True)
-        if not each.rows and len(_data_of(column)) > 1
-    ]
     comparable, why = _can_be_averaged(columns)
     if not comparable:
         notices.append(f"no means over data sets: {why}")
@@ -99,7 +95,7 @@ def make_board(
         if score.ci is None
     ]
     mean_ranks = _mean_ranks(columns, means, ranked, notices if ranks else [])
-    rates = mean_win_rates([_win_rates(column) for column in columns], models)
+    rates = mean_win_rates([*map(_win_rates, _each_once(columns))], models)
     board = Board(
         *(columns, tag, confidence, models, means, rates, ranked, mean_ranks),
         sorted_by=MODEL,
@@ -159,11 +155,6 @@ def _as_wrong(run: Result) -> int:
     return sum(run.counts[status] for status in statuses)
 
 
-def _data_of(column: Column) -> set[str | None]:
-    """Return the digests of the data that the runs of a column are of."""
-    return {entry.run.record.data.sha256 for entry in column.entries.values()}
-
-
 def _scores(column: Column) -> list[Score]:
     return [entry.score for entry in column.entries.values()]
 
@@ -172,6 +163,10 @@ def _can_be_averaged(columns: Sequence[Column]) -> tuple[bool, str]:
     """Tell whether a mean over the data sets means anything, or why not."""
     if len(columns) < 2:
         return False, "there is one data set"
+    for pair in combinations(columns, 2):
+        if _are_same(*pair):
+            names = (f"{each.data.name} ({each.data.split})" for each in pair)
+            return False, f"{' and '.join(names)} are of the same data"
     kinds = {
         (score.unit, score.scale, score.higher_is_better)
         for column in columns
@@ -183,6 +178,23 @@ def _can_be_averaged(columns: Sequence[Column]) -> tuple[bool, str]:
         )
         return False, f"their scores differ in unit or direction ({units})"
     return True, ""
+
+
+def _are_same(one: Column, other: Column) -> bool:
+    """Tell whether two columns are of the same examples, or of one data set."""
+    first, second = (next(iter(c.entries.values())).run for c in (one, other))
+    fields = {d.field for d in find_differences(first.record, second.record)}
+    return "data" not in fields or fields.isdisjoint(("dataset", "split"))
+
+
+def _each_once(columns: Sequence[Column]) -> list[Column]:
+    """Leave out columns that show models on examples of another column again."""
+    kept: list[Column] = []
+    for column in columns:
+        again = (each for each in kept if each.entries.keys() & column.entries.keys())
+        if not any(_are_same(each, column) for each in again):
+            kept.append(column)
+    return kept
 
 
 def _means(columns: Sequence[Column], models: Sequence[str]) -> dict[str, Score]:

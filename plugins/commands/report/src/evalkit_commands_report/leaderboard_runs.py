@@ -7,15 +7,22 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from evalkit.catalog import metric_of
+from evalkit.runs import find_differences
+
 if TYPE_CHECKING:
+    import polars as pl
+
     from evalkit import Score
-    from evalkit.runs import Result, RunSummary
+    from evalkit.runs import Result, RunRecord, RunSummary
 
 
 class DataSet(NamedTuple):
     """A column of a leaderboard."""
 
     name: str
+    """Name of the data set; with ` [2]` and so on where only some of its runs are
+    comparable."""
     split: str
 
     @property
@@ -90,6 +97,7 @@ def choose_runs(folders: Sequence[Path], since: datetime | None) -> Chosen:
     for run in complete:
         data = DataSet(str(run.dataset), str(run.split))
         newest.setdefault(data, {}).setdefault(str(run.model), run)
+    notices += _replaced(complete, newest)
     notices += _only_incomplete(recent, newest)
     notices += _partly_scored(newest)
     runs = {
@@ -103,6 +111,33 @@ def _moment(run: RunSummary) -> float:
     if run.started is None:
         return 0.0
     return datetime.fromisoformat(run.started).timestamp()
+
+
+def _replaced(
+    runs: Sequence[RunSummary], newest: dict[DataSet, dict[str, RunSummary]]
+) -> list[str]:
+    """Name older runs of a model that are not comparable with its newest one."""
+    notices: dict[str, str] = {}
+    for run in runs:
+        last = newest[DataSet(str(run.dataset), str(run.split))][str(run.model)]
+        found = _decisive(last.record, run.record)
+        if found and last.run_id not in notices:
+            notices[last.run_id] = (
+                f"{run.model} on {run.dataset} ({run.split}): the newest run "
+                f"{last.run_id} counts, the run {run.run_id} does not. They differ in "
+                f"{found}"
+            )
+    return [*notices.values()]
+
+
+def _decisive(first: RunRecord, second: RunRecord, metric: str = "") -> str:
+    """Say why the scores of two runs cannot stand side by side; "" if they can."""
+    return "; ".join(
+        str(each)
+        for each in find_differences(first, second)
+        if not each.is_minor
+        and (each.field != "metric" or metric_of(metric, [each.name]))
+    )
 
 
 def _only_incomplete(
@@ -146,7 +181,8 @@ def columns_of(
         A column for each data set in which a model has a score, and notices about
         those without.
     """
-    columns, notices = [], []
+    columns: list[Column] = []
+    notices: list[str] = []
     for data, runs in chosen.runs.items():
         name, aggregate = metric, None
         headlines = [run.headline for run in runs.values() if run.headline is not None]
@@ -164,9 +200,60 @@ def columns_of(
             notices.append(
                 f"{data.name}: no score {what} in the runs of {', '.join(lacking)}"
             )
-        if name is not None and entries:
-            columns.append(Column(data, name, aggregate, entries))
+        shown = str(name)  # without a metric there are no entries
+        for number, group in enumerate(_comparable(entries, shown), start=1):
+            label = data.name if number == 1 else f"{data.name} [{number}]"
+            columns.append(Column(data._replace(name=label), shown, aggregate, group))
+            notices += _apart(columns[-number], columns[-1])
     return columns, notices
+
+
+def _comparable(entries: dict[str, Entry], metric: str) -> list[dict[str, Entry]]:
+    """Put entries whose scores can stand side by side together, the newest first."""
+    groups: list[dict[str, Entry]] = []
+    for model, entry in entries.items():
+        record = entry.run.record
+        for group in groups:
+            others = [each.run.record for each in group.values()]
+            if not any(_decisive(other, record, metric) for other in others):
+                group[model] = entry
+                break
+        else:
+            groups.append({model: entry})
+    return groups
+
+
+def _apart(first: Column, column: Column) -> list[str]:
+    """Say why a column is beside the first one, and what else a reader should know."""
+    name, runs = column.data.name, [each.run for each in column.entries.values()]
+    notices = []
+    if column is not first:
+        found = (
+            _decisive(each.run.record, runs[0].record, column.metric)
+            for each in first.entries.values()
+        )
+        why = next(filter(None, found), "")
+        notices.append(f"{name}: not comparable with {first.data.name}. It is {why}")
+    minor = dict.fromkeys(
+        str(each)
+        for run in runs[1:]
+        for each in find_differences(runs[0].record, run.record)
+        if each.is_minor
+    )
+    notices += [f"{name}: runs differ in {each}" for each in minor]
+    if copies := ", ".join(
+        str(run.model) for run in runs if _is_perturbed(run.examples)
+    ):
+        notices.append(f"{name}: perturbed examples, in the runs of {copies}")
+    return notices
+
+
+def _is_perturbed(rows: pl.DataFrame | None) -> bool:
+    return (
+        rows is not None
+        and "input_id" in rows
+        and rows["input_id"].null_count() < rows.height
+    )
 
 
 def _score(

@@ -66,6 +66,7 @@ def _data_set(group: Gathered, name: str) -> Markup:
             element("h1", group.dataset),
             element("p", " · ".join(text for text in about if text), class_="about"),
             element("p", record.data.description) if record.data.description else None,
+            element("p", f"{group.apart}.", class_="warning") if group.apart else None,
         ),
         fragment(sections),
     )

@@ -69,8 +69,10 @@ def draw_plot(groups: Sequence[Gathered], plot: str, kind: str) -> bytes:
     from evalkit import DataError
 
     if len(groups) > 1:
-        names = ", ".join(group.dataset for group in groups)
-        raise DataError(f"a plot is of one data set, and these runs are of {names}")
+        why = next((group.apart for group in groups if group.apart), "") or ", ".join(
+            group.dataset for group in groups
+        )
+        raise DataError(f"a plot is of one data set and of comparable runs: {why}")
     with _drawing() as figure_of:
         figure = figure_of()
         _PLOTS[plot](groups[0], figure)

@@ -18,6 +18,7 @@ from evalkit.runs import find_differences, list_runs
 from evalkit_analysis_compare import compare
 
 Invoke = Callable[..., Result]
+Evaluate = Callable[..., str]
 
 LABELS = ("positive", "negative", "neutral")
 IDS = range(24)
@@ -67,7 +68,7 @@ def write_predictions(name: str, wrong: int, key: str = "label") -> None:
 
 
 @pytest.fixture
-def evaluate(invoke: Invoke) -> Callable[..., str]:
+def evaluate(invoke: Invoke) -> Evaluate:
     def run(predictions: str, *options: str, data: str = "film.jsonl") -> str:
         given = ("--data", data, "--task", "sentiment") if "." in data else (data,)
         done = invoke("eval", *given, "-p", predictions, *options, "--json")
@@ -97,9 +98,7 @@ def models_by_column(found: Any) -> dict[str, list[str]]:
     return columns
 
 
-def test_runs_read_by_different_extractors(
-    invoke: Invoke, evaluate: Callable[..., str]
-) -> None:
+def test_runs_read_by_different_extractors(invoke: Invoke, evaluate: Evaluate) -> None:
     ids = evaluate("good.jsonl"), evaluate("poor.jsonl", "--extract", "labels")
     text = refusal(invoke, "compare", *ids)
     assert "are not comparable. They differ in extraction: none and labels 1 {" in text
@@ -115,9 +114,7 @@ def test_runs_read_by_different_extractors(
     assert {model["win_rate"] for model in found["models"]} == {None}
 
 
-def test_a_report_shows_them_apart(
-    invoke: Invoke, evaluate: Callable[..., str]
-) -> None:
+def test_a_report_shows_them_apart(invoke: Invoke, evaluate: Evaluate) -> None:
     ids = evaluate("good.jsonl"), evaluate("poor.jsonl", "--extract", "labels")
     for more in ((), ("--no-compare",)):
         assert invoke("report", *ids, *more, "-o", "report.html").exit_code == 0
@@ -129,7 +126,7 @@ def test_a_report_shows_them_apart(
 
 
 def test_win_rates_are_among_comparable_runs(
-    invoke: Invoke, evaluate: Callable[..., str]
+    invoke: Invoke, evaluate: Evaluate
 ) -> None:
     evaluate("good.jsonl")
     evaluate("poor.jsonl")
@@ -139,7 +136,7 @@ def test_win_rates_are_among_comparable_runs(
 
 
 def test_predictions_mapped_from_another_field(
-    invoke: Invoke, evaluate: Callable[..., str]
+    invoke: Invoke, evaluate: Evaluate
 ) -> None:
     write_predictions("said.jsonl", wrong=3, key="out")
     ids = (
@@ -152,7 +149,7 @@ def test_predictions_mapped_from_another_field(
 
 
 def test_files_of_one_name_with_other_content(
-    invoke: Invoke, evaluate: Callable[..., str]
+    invoke: Invoke, evaluate: Evaluate
 ) -> None:
     Path("new").mkdir()
     write_data("new/Film.jsonl", text="another")
@@ -171,7 +168,7 @@ def test_files_of_one_name_with_other_content(
 
 
 def test_other_versions_of_a_declared_dataset(
-    invoke: Invoke, evaluate: Callable[..., str], tmp_path: Path
+    invoke: Invoke, evaluate: Evaluate
 ) -> None:
     ids = []
     for version, name in (("1", "good"), ("2", "poor")):
@@ -190,7 +187,7 @@ def test_other_versions_of_a_declared_dataset(
 
 
 def test_the_same_examples_under_two_split_names(
-    invoke: Invoke, evaluate: Callable[..., str]
+    invoke: Invoke, evaluate: Evaluate
 ) -> None:
     Path("reviews.py").write_text(VERSIONED.format(version="1"), "utf-8")
     ids = [
@@ -211,9 +208,7 @@ def test_the_same_examples_under_two_split_names(
     assert {row["win_rate_datasets"] for row in found["models"]} == {1}
 
 
-def test_policies_that_applied_to_both(
-    invoke: Invoke, evaluate: Callable[..., str]
-) -> None:
+def test_policies_that_applied_to_both(invoke: Invoke, evaluate: Evaluate) -> None:
     for name in ("good", "poor"):
         path = Path(f"{name}.jsonl")
         path.write_text("".join(path.read_text("utf-8").splitlines(keepends=True)[:20]))
@@ -229,7 +224,7 @@ def test_policies_that_applied_to_both(
 
 
 def test_perturbed_examples_evaluated_alone_are_named(
-    invoke: Invoke, evaluate: Callable[..., str]
+    invoke: Invoke, evaluate: Evaluate
 ) -> None:
     rows = read("film.jsonl")
     more = {"perturbation": "shout", "label_effect": "invariant", "families": []}
@@ -247,9 +242,7 @@ def test_perturbed_examples_evaluated_alone_are_named(
     assert "loud: perturbed examples, in the runs of good" in found["notices"]
 
 
-def test_predictions_of_a_run_of_other_data(
-    invoke: Invoke, evaluate: Callable[..., str]
-) -> None:
+def test_predictions_of_a_run_of_other_data(invoke: Invoke, evaluate: Evaluate) -> None:
     write_data("food.jsonl", text="tasty")
     evaluate("good.jsonl")
     done = invoke("eval", "--data", "food.jsonl", "--task", "sentiment", "-p", "good")
@@ -263,9 +256,7 @@ def test_predictions_of_a_run_of_other_data(
     assert "other data" not in same.stdout + same.stderr
 
 
-def test_a_run_that_cannot_be_used_says_why(
-    invoke: Invoke, evaluate: Callable[..., str]
-) -> None:
+def test_a_run_that_cannot_be_used_says_why(invoke: Invoke, evaluate: Evaluate) -> None:
     evaluate("good.jsonl", "-n", "5", "--model", "gpt-4.1")
     asked = ("eval", "--data", "film.jsonl", "--task", "sentiment", "-p")
     text = refusal(invoke, *asked, "gpt-4.1")
@@ -278,7 +269,7 @@ def test_a_run_that_cannot_be_used_says_why(
 
 @pytest.mark.parametrize("lines", [["{}", None], [[1], [2]]])
 def test_responses_that_were_tampered_with(
-    invoke: Invoke, evaluate: Callable[..., str], lines: list[Any]
+    invoke: Invoke, evaluate: Evaluate, lines: list[Any]
 ) -> None:
     evaluate("good.jsonl")
     [folder] = Path("runs/film").glob("*Z-*")

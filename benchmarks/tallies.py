@@ -48,8 +48,8 @@ def make_table(rows: int, tags: int, tags_of_each: int) -> tuple[ScoringTable, A
         }
     )
     names = pl.Series([f"topic:{number:02}" for number in range(tags)])
-    first = random.integers(0, tags, rows)
-    drawn = (first[:, None] + np.arange(tags_of_each) * 7) % tags
+    drawn = random.random((rows, tags)).argpartition(tags_of_each - 1)
+    drawn = drawn[:, :tags_of_each]
     flat = names.gather(drawn.ravel()).reshape((rows, tags_of_each))
     lists = flat.cast(pl.List(pl.String)).alias("tags")
     ids = [str(number) for number in range(rows)]

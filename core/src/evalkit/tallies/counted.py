@@ -232,7 +232,8 @@ class MetricCounts:
         has_group[self.groups.owners()[is_chosen[self.groups.items]]] = True
         entries = self._scored_entries
         is_inside = has_group[entries.tag_set]
-        clusters = np.unique(entries.cluster[is_inside])
+        cluster = entries.cluster[is_inside]
+        _, clusters = dense(cluster, int(cluster.max(initial=0)) + 1)
         return int(entries.times[is_inside].sum()), len(clusters)
 
     @cached_property

@@ -18,6 +18,7 @@ from evalkit.base.names import facet_of
 from evalkit.tallies.numbering import (
     Codes,
     Ragged,
+    expanded,
     joined,
     number_rows,
     number_sequences,
@@ -75,18 +76,16 @@ class TagSets:
     def groups(self) -> Ragged:
         """The numbers of the groups of each set."""
         tags = int((self.items["by"] == TAGS).sum())
-        has_untagged = UNTAGGED in self.names
-        items = self.sequences.items
-        shifted = items + 1 + (has_untagged & (items >= tags))
-        everyone = np.arange(len(self))
-        untagged = np.flatnonzero(~self._has_tag) if has_untagged else everyone[:0]
-        owners = np.concatenate([everyone, self.sequences.owners(), untagged])
-        groups = np.concatenate(
-            [np.zeros(len(self), np.int64), shifted, np.full(len(untagged), tags + 1)]
-        )
-        order = np.lexsort((groups, owners))
-        lengths = np.bincount(owners, minlength=len(self)).astype(np.int64)
-        return Ragged(groups[order], lengths)
+        items, lengths = self.sequences
+        is_untagged = ~self._has_tag & (UNTAGGED in self.names)
+        # tags come before crossings, and the group of the untagged stands between them
+        before = 1 + is_untagged.astype(np.int64)
+        starts = np.cumsum(lengths + before) - (lengths + before)
+        groups = np.zeros(len(items) + int(before.sum()), dtype=np.int64)
+        groups[starts[is_untagged] + 1] = tags + 1
+        shift = (items >= tags) & (UNTAGGED in self.names)
+        groups[expanded(starts + before, lengths)] = items + 1 + shift
+        return Ragged(groups, lengths + before)
 
     @cached_property
     def facets(self) -> dict[str, list[int]]:
@@ -119,15 +118,20 @@ def number_tag_sets(
         lengths = lists.list.len().fill_null(0).to_numpy()
         texts = lists.filter(lists.list.len() > 0).explode().cast(pl.String)
         owner = np.repeat(np.arange(len(lists)), lengths)
-        owners.append(owner[texts.is_not_null().to_numpy()])
-        texts = texts.drop_nulls().alias("tag")
-        own, distinct = number_rows(texts.to_frame())
+        if texts.null_count():
+            owner = owner[texts.is_not_null().to_numpy()]
+        own, distinct = number_rows(texts.drop_nulls().alias("tag").to_frame())
+        owners.append(owner)
         codes.append(own + count)
         count += distinct.height
         frames.append(distinct.select(pl.lit(by).alias("by"), "tag"))
-    keys = np.concatenate(owners) * max(1, count) + np.concatenate(codes)
+    keys = np.concatenate(owners)
+    keys *= max(1, count)
+    keys += np.concatenate(codes)
     if (keys[1:] <= keys[:-1]).any():
-        keys = np.unique(keys)
+        # sorted but for the order within a row, which takes a stable sort no time
+        keys.sort(kind="stable")
+        keys = keys[np.diff(keys, prepend=-1) > 0]
     owner, code = np.divmod(keys, max(1, count))
     lengths = np.bincount(owner, minlength=len(tags)).astype(np.int64)
     sequences = Ragged(code, lengths)

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.names import facet_of
+from evalkit.scoring.grouping import UNTAGGED as SHOWN_UNTAGGED
 from evalkit.tallies.numbering import (
     Codes,
     Ragged,
@@ -88,7 +89,19 @@ class TagSets:
         return Ragged(groups, lengths + before)
 
     @cached_property
-    def facets(self) -> dict[str, list[int]]:
+    def whole(self) -> TagSets:
+        """The same sets without tags, so that the whole set is the only group."""
+        lengths = np.zeros(len(self), dtype=np.int64)
+        return TagSets(self.items.clear(), Ragged(lengths[:0], lengths))
+
+    @cached_property
+    def texts(self) -> tuple[str | None, ...]:
+        """The groups as they are shown."""
+        untagged = {UNTAGGED: SHOWN_UNTAGGED}
+        return tuple(untagged.get(group, group.tag) for group in self.names)
+
+    @cached_property
+    def facets(self) -> dict[str, tuple[int, ...]]:
         """The numbers of the groups of each facet and crossing."""
         facets: dict[str, list[int]] = {}
         for number, group in enumerate(self.names):
@@ -97,7 +110,7 @@ class TagSets:
                 name = (facet_of(group.tag) or (None,))[0]
             if name:
                 facets.setdefault(name, []).append(number)
-        return facets
+        return {name: tuple(numbers) for name, numbers in facets.items()}
 
 
 def number_tag_sets(

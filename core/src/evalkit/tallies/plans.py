@@ -13,9 +13,9 @@ from evalkit.examples.table import Examples
 from evalkit.plugins.bound import BoundMetric
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.table import scoring_table
+from evalkit.scoring.records import MetricScores, ScoringSettings
 from evalkit.tallies.build import tally_table
 from evalkit.tallies.finalization import finalize_metric
-from evalkit.tallies.records import Intervals, MetricScores
 from evalkit.tallies.tally import Tallies
 
 
@@ -28,10 +28,8 @@ class Plan(NamedTuple):
     """What metrics know: labels and kind of answers of the whole dataset."""
     counted: Sequence[str] = ("scored",)
     """Statuses of the answers that metrics get; the others are left out."""
-    smallest: int = 1
-    """Examples below which a tag takes no part in a worst group or gap."""
-    intervals: Intervals | None = None
-    """Computes intervals and tests; None for none."""
+    settings: ScoringSettings = ScoringSettings()
+    """How intervals are computed."""
 
 
 def partition_tallies(
@@ -84,7 +82,7 @@ def finalize(plan: Plan, tallies: Tallies) -> list[MetricScores]:
         The scores, in the order of the metrics.
     """
     return [
-        finalize_metric(metric, plan.context, tallies, plan.intervals, plan.smallest)
+        finalize_metric(metric, plan.context, tallies, plan.settings)
         for whole in plan.metrics
         for metric in whole.parts()
     ]

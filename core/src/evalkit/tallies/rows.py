@@ -17,10 +17,10 @@ from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.bound_metrics import Failed
 from evalkit.scoring.calls import checked_value
+from evalkit.scoring.finalization import EXAMPLES
 from evalkit.scoring.rows import listed
 from evalkit.scoring.table import ScoringTable, columns_for
 from evalkit.tallies.batch_statistics import RESERVED, batch_statistics
-from evalkit.tallies.calls import EXAMPLES
 from evalkit.tallies.outcomes import (
     FAILED,
     LOST,

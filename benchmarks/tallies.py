@@ -28,7 +28,7 @@ from evalkit.scoring.records import ScoringSettings
 from evalkit.scoring.shared_counts import SharedCounts
 from evalkit.scoring.table import ScoringTable
 from evalkit.tallies.build import tally_table
-from evalkit.tallies.finalization import finalize_metric
+from evalkit.tallies.plans import Plan, finalize
 
 LABELS = ("entailment", "neutral", "contradiction")
 METRICS = (("accuracy",), ("accuracy", "macro-f1", "mcc", "precision"), ("mae",))
@@ -87,8 +87,8 @@ def run_new(
     tallies = tally_table(metrics, table, nothing, tags).tallies
     return [
         float(score.value or 0)
-        for metric in metrics
-        for score in finalize_metric(metric, table.context, tallies).scores
+        for metric in finalize(Plan(metrics, table.context), tallies)
+        for score in metric.scores
         if not score.score
     ]
 

@@ -56,6 +56,7 @@ def tallies_of(
     )
     lists = pl.Series("tags", tags or [[]] * count, dtype=pl.List(pl.String))
     out = pl.Series("out", left_out or [None] * count, dtype=pl.String)
+    table = table._replace(is_part=True)
     return tally_table([metric], table, out, lists).tallies
 
 

@@ -15,15 +15,13 @@ import polars as pl
 
 from evalkit.base.columns import all_named, named
 from evalkit.base.terms import MetricContext
-from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.calls import checked_value
 from evalkit.scoring.finalization import finalize
 from evalkit.scoring.lists import compute
+from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.table import ScoringTable
 from evalkit.tallies.build import why_not_applicable
-from evalkit.tallies.outcomes import FAILED, OUTCOME, REASON, SCORED
-from evalkit.tallies.rows import rows_by_score
 from evalkit.tallies.tally import AnswerTally
 
 MOST_LABELS = 1_000
@@ -171,13 +169,9 @@ def _expected(
         rows = frame.select("prediction", "target")[places].rows()
         return compute(metric, rows, context)[0]
     pairs = ScoringTable(frame.drop("weight"), [""] * frame.height, None, context)
-    scored = rows_by_score(metric.whole or metric, pairs, frame.height)[metric.part]
-    outcomes = scored[OUTCOME]
-    if (outcomes == FAILED).any() and not (outcomes == SCORED).any():
-        raise MetricError(str(scored[REASON].min()))
-    if scored.is_empty() or not (outcomes == SCORED).all():
+    statistics, unscored = metric_outcomes(metric, pairs)
+    if unscored.height or statistics["position"].n_unique() < frame.height:
         return None
-    statistics = scored.drop(OUTCOME, REASON)
     columns = [n for n in statistics.columns if n not in ("position", *metric.keys)]
     if any(metric.merges.get(name, "sum") != "sum" for name in columns):
         return None

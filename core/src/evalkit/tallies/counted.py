@@ -150,13 +150,27 @@ class CountedTally(CountedRows):
         self._make_units = partial(self.table.units, settings.seed)
         self._sizes, self._described, self._by_unit = {}, {}, {}
 
-    def evidence(self) -> Evidence:
-        """Return what scores and intervals are computed from."""
-        pairs = LabelPairs(self)
-        pairs.are_alone = not self.clustered and self.repeats == 1
+    def evidence(self, shared: SharedPairs | None = None) -> Evidence:
+        """Return what scores and intervals are computed from.
+
+        Args:
+            shared: The label pairs of other metrics of the same tallies.
+        """
+        pairs = (shared or SharedPairs()).pairs_of(self)
         known = _Known(Counts(self, pairs))
         parts = self.table, self.groups, self.settings, self.apart, known
         return Evidence(self.metric, pl.DataFrame(), *parts)
+
+    def is_same(self, other: CountedTally) -> bool:
+        """Whether another metric has the same tally."""
+        one, two = self.patterns, other.patterns
+        return (
+            self.rows.keys == other.rows.keys
+            and self.settings == other.settings
+            and one.rows.equals(two.rows)
+            and all(map(np.array_equal, one.sequences, two.sequences))
+            and all(map(np.array_equal, self._scored, other._scored))
+        )
 
     @cached_property
     def groups(self) -> EntryGroups:  # type: ignore[override]
@@ -284,6 +298,23 @@ class CountedTally(CountedRows):
         counts = np.bincount(cell, weights=times, minlength=size)
         means: Floats = (totals / np.maximum(counts, 1)).reshape(-1, self.repeats)
         return means
+
+
+class SharedPairs:
+    """Keeps the label pairs that were counted and drawn last."""
+
+    def __init__(self) -> None:
+        self._kept: list[tuple[CountedTally, LabelPairs]] = []
+
+    def pairs_of(self, counts: CountedTally) -> LabelPairs:
+        """Return the label pairs of a tally, those of an equal one where it is kept."""
+        for known, pairs in self._kept:
+            if known.is_same(counts):
+                return pairs
+        pairs = LabelPairs(counts)
+        pairs.are_alone = not counts.clustered and counts.repeats == 1
+        self._kept = [*self._kept[-1:], (counts, pairs)]
+        return pairs
 
 
 class _Known(SharedCounts):

@@ -19,6 +19,7 @@ from evalkit.scoring.calls import checked_value
 from evalkit.scoring.evidence import Evidence, example_column
 from evalkit.scoring.group_intervals import GroupIntervals
 from evalkit.scoring.metric import score_group
+from evalkit.scoring.outcomes import most_left
 from evalkit.scoring.records import (
     Advance,
     GroupScore,
@@ -27,7 +28,7 @@ from evalkit.scoring.records import (
 )
 from evalkit.scoring.unscored import NOTHING_SCORED
 from evalkit.statistics.intervals import without_interval
-from evalkit.tallies.counted import CountedTally
+from evalkit.tallies.counted import CountedTally, SharedPairs
 from evalkit.tallies.outcomes import (
     FAILED,
     LOST,
@@ -37,7 +38,6 @@ from evalkit.tallies.outcomes import (
     SILENT,
     UNANSWERED,
     UNSCORED,
-    most_unscored,
     why_unanswered,
 )
 from evalkit.tallies.tally import Tallies, Tally
@@ -55,6 +55,7 @@ def finalize_metric(
     tallies: Tallies,
     settings: ScoringSettings | None = None,
     advance: Advance = lambda _: None,
+    shared: SharedPairs | None = None,
 ) -> MetricScores:
     """Turn the tally of a metric into its scores.
 
@@ -64,6 +65,7 @@ def finalize_metric(
         tallies: The tallies, also of other metrics.
         settings: How intervals are computed.
         advance: Progress callback.
+        shared: What metrics of the same tallies share; None for this one alone.
 
     Returns:
         The scores; null with the reason where the metric does not apply or failed.
@@ -83,7 +85,7 @@ def finalize_metric(
         if refusal := _refusal(counts):
             return _failed_scores(metric, groups, refusal)
         _refuse_failures(counts)
-        evidence = counts.evidence()
+        evidence = counts.evidence(shared)
         intervals = GroupIntervals(evidence, advance)
         bounds = None
         if own.as_wrong is not None and own.as_right is not None:
@@ -129,7 +131,7 @@ def _refuse_failures(counts: CountedTally) -> None:
         MetricError: It did. It is the first failure in alphabetical order.
     """
     failed = int(counts.per_group(counts.tally.patterns.answers([FAILED]))[0])
-    most = most_unscored(counts.metric, int(counts.given[0]))
+    most = most_left(counts.metric, int(counts.given[0]))
     if failed > most or (failed and not counts.n[0]):
         failures = counts.outcomes_of(0).filter(pl.col(OUTCOME) == FAILED)
         raise MetricError(str(failures[REASON].min()))
@@ -184,7 +186,7 @@ def _without_too_few(counts: CountedTally, score: GroupScore) -> GroupScore:
     """Take the value of a group of which too few answers were scored."""
     metric, group = counts.metric, score.group
     left, given = int(counts.unscored[group]), int(counts.given[group])
-    if score.value is None or left <= most_unscored(metric, given):
+    if score.value is None or left <= most_left(metric, given):
         return score
     reason = (
         f"{metric.component.origin}: did not score {left} of {given}, and its "

@@ -15,6 +15,7 @@ from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.table import scoring_table
 from evalkit.scoring.records import MetricScores, ScoringSettings
 from evalkit.tallies.build import tally_table
+from evalkit.tallies.counted import SharedPairs
 from evalkit.tallies.finalization import finalize_metric
 from evalkit.tallies.tally import Tallies
 
@@ -62,7 +63,7 @@ def partition_tallies(
     frame = table.frame
     if plan.context.answer_kind == "any-of" and examples.answer_kind == "one":
         frame = frame.with_columns(target=pl.concat_list("target"))
-    table = table._replace(frame=frame, context=plan.context)
+    table = table._replace(frame=frame, context=plan.context, is_part=True)
     status = pl.lit(responses.statuses.cast(pl.String))
     left_out = pl.select(pl.when(~status.is_in(list(plan.counted))).then(status))
     tags = examples.frame["tags"]
@@ -81,8 +82,9 @@ def finalize(plan: Plan, tallies: Tallies) -> list[MetricScores]:
     Returns:
         The scores, in the order of the metrics.
     """
+    shared, parts = SharedPairs(), (plan.context, tallies, plan.settings)
     return [
-        finalize_metric(metric, plan.context, tallies, plan.settings)
+        finalize_metric(metric, *parts, shared=shared)
         for whole in plan.metrics
         for metric in whole.parts()
     ]

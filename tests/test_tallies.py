@@ -195,7 +195,7 @@ def assert_equal_intervals(found: Interval, known: Interval) -> None:
 def assert_equal_scores(found: GroupScore, known: GroupScore, size: int) -> None:
     assert is_close(found.value, known.value), (found, known)
     assert found.n == known.n, (found, known)
-    assert found.reason == known.reason
+    assert (found.reason is None) == (known.reason is None)
     if known.value is None:
         return
     assert found.n_clusters == known.n_clusters, (found, known)
@@ -226,6 +226,8 @@ def assert_equal(
     has_gaps = case.table.repeats > 1 and case.left_out.is_not_null().any()
     for key, known in expected.items():
         assert_equal_scores(scores[key], known, groups.sizes[known.group])
+        if case.table.repeats == 1:  # scoring counts answers that are joined apart
+            assert scores[key].reason == known.reason
         if not has_gaps and not is_drawn(known.interval):
             assert_equal_intervals(scores[key].interval, known.interval)
             assert scores[key].flag == known.flag

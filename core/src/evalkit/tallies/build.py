@@ -248,7 +248,7 @@ def _rows(
     if table.frame.height and not (metric.is_costly and is_refused):
         refuse_absent_column(metric, table)
         if joins_answers(metric, table.repeats):
-            table = joined_replications(table)
+            table = joined_replications(table, metric.columns)
         rows = rows_by_score(metric, table, answers)
     if not is_refused:
         return rows

@@ -186,12 +186,14 @@ def columns_for(metric: BoundMetric, frame: pl.DataFrame) -> list[pl.Expr]:
     ]
 
 
-def joined_replications(table: ScoringTable, columns: Sequence[str]) -> ScoringTable:
+def joined_replications(
+    table: ScoringTable, columns: Sequence[str] = ()
+) -> ScoringTable:
     """Put the answers to each example into one row.
 
     Args:
         table: What is scored.
-        columns: The metric's columns.
+        columns: Columns that the metric asks for.
 
     Returns:
         The table with a row for each example, at the position of its first answer, and

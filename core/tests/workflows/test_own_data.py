@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -399,3 +400,20 @@ def test_facets_that_tell_the_answers_are_no_part_of_a_run_without_examples(
         evaluate(data, by="^a$", include_examples=False)
     options["map"] = {**MAPS["map"], "facet:site": "site"}
     assert "site:a" in evaluate(data, **options).by_tag["tag"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["rows", "frame"])
+def test_many_columns_take_linear_time(form: str, tmp_path: Path) -> None:
+    def seconds(count: int) -> float:
+        others = {f"c{number}": number for number in range(count)}
+        rows = [{"uid": str(n), "statement": "x", **others} for n in range(2)]
+        data = in_form([{**row, "label": "neutral"} for row in rows], form, tmp_path)
+        said = [{"id": row["uid"], "label": "neutral"} for row in rows]
+        start = time.process_time()
+        evaluate(data, said, map={}, map_predictions={}, metrics=["accuracy"])
+        return time.process_time() - start
+
+    seconds(10)
+    # 16 times as long where time grows with the square
+    assert seconds(20_000) < 8 * seconds(5_000)

@@ -111,7 +111,8 @@ def _accepted(
         for name in plan.columns
         if name in frame.columns and isinstance(frame.schema[name], pl.Struct)
     )
-    added = planned.select(all_named(n for n in planned.columns if n not in frame))
+    there = {*frame.columns}
+    added = planned.select(all_named(n for n in planned.columns if n not in there))
     frame = frame.hstack(added.get_columns())
     return passes if loaded.passes is None else passes & loaded.passes, frame
 

@@ -191,7 +191,8 @@ class _Parser:
             ]
         )
         doubtful = np.zeros(len(lines), dtype=bool)
-        for key in ROW_KEYS & others:
+        both_ids = {"id", "uid"} <= columns.keys()
+        for key in (ROW_KEYS & others) | ({"uid"} if both_ids else set()):
             doubtful |= ~columns[key].is_null().to_numpy()
         if self._plan.forbids_undeclared and others:
             doubtful[:] = True

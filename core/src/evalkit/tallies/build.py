@@ -257,7 +257,7 @@ def _rows(metric: BoundMetric, table: ScoringTable) -> pl.DataFrame:
         pl.lit(None, pl.String).alias(REASON),
     )
     if joins_answers(metric, table.repeats):
-        table = joined_replications(table)
+        table = joined_replications(table, metric.columns)
     is_known = np.zeros(len(table.ids), dtype=bool)
     for part in (scored, unscored):
         is_known[part["position"].to_numpy()] = True

@@ -54,8 +54,7 @@ def read_json_blocks(path: Path, plan: ColumnPlan | None) -> Iterator[Block]:
 
     Args:
         path: The file; gzip and Zstandard are decompressed.
-        plan: The columns; None for rows only, as for a plan that JSON has not all
-            types of.
+        plan: The columns; None for rows only.
 
     Yields:
         The blocks.
@@ -63,7 +62,7 @@ def read_json_blocks(path: Path, plan: ColumnPlan | None) -> Iterator[Block]:
     Raises:
         DataError: The file cannot be opened or read.
     """
-    if plan is None or not plan.in_json:
+    if plan is None:
         yield Block(rows=read_json_rows(path))
         return
     parser = _Parser(plan)

@@ -29,13 +29,12 @@ def row_blocks(rows: Iterable[Row], plan: ColumnPlan | None) -> Iterator[Block]:
 
     Args:
         rows: The rows.
-        plan: The columns that are wanted; None for rows only, as for a plan that JSON
-            has not all types of.
+        plan: The columns that are wanted; None for rows only.
 
     Yields:
         The blocks; rows with values of other types than planned are apart.
     """
-    if plan is None or not plan.in_json:
+    if plan is None:
         yield Block(rows=rows)
         return
     for batch in _batches(rows):

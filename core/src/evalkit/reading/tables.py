@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from pydantic import BaseModel
 
-from evalkit.base.columns import all_named, frame_of, is_pattern, named, unnamed
+from evalkit.base.columns import all_named, frame_of, named, unnamed
 from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS
 from evalkit.errors import DataError
 from evalkit.reading.arrow_batches import read_batches
@@ -377,18 +377,17 @@ def _widens(found: Any, dtype: Any) -> bool:
 def _cast_struct(
     values: pl.Series, dtype: pl.Struct, found: pl.Struct
 ) -> pl.Series | None:
-    """Cast the planned fields of a struct; what it has beyond them comes after them."""
+    """Cast the fields of a struct; None where it has others than the planned."""
     given = {field.name: field.dtype for field in found.fields}
-    if any(map(is_pattern, given)):
+    if not given.keys() <= {field.name for field in dtype.fields}:
         return None
     whole = named(values.name)
     fields = []
     for field in dtype.fields:
-        kind = given.pop(field.name, pl.Null())
+        kind = given.get(field.name, pl.Null())
         if kind != field.dtype and not _widens(kind, field.dtype):
             return None
         value = pl.lit(None) if kind == pl.Null else whole.struct.field(field.name)
         fields.append(value.cast(field.dtype).alias(field.name))
-    fields += [whole.struct.field(name) for name in given]
     kept = pl.when(whole.is_not_null()).then(pl.struct(fields))
     return values.to_frame().select(kept.alias(values.name)).to_series()

@@ -26,7 +26,7 @@ from evalkit.predictions.answer_readers import (
     RowExtracted,
 )
 from evalkit.predictions.matching import NOWHERE, Places
-from evalkit.reading.schemas import plan_of
+from evalkit.reading.field_types import holds_decimals, model_types
 
 _NULL = "the response is null"
 
@@ -89,10 +89,10 @@ class AnswerExtractor:
                 "response the answer is (answer_field)"
             )
         self.field = field
-        plan = plan_of(task.Output)
-        column = None if plan is None else plan.columns.get(field)
-        is_number = column is not None and column.dtype.is_numeric()
-        self._number = column.dtype if column is not None and is_number else None
+        dtype = model_types(task.Output).get(field)
+        is_number = dtype is not None and dtype.is_numeric()
+        annotation = task.Output.model_fields[field].annotation if is_number else None
+        self._number = dtype if is_number and not holds_decimals(annotation) else None
         self._extraction = extraction
         self._labels = examples.labels
         self._choices = choices_of(examples)

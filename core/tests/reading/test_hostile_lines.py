@@ -12,8 +12,7 @@ from pydantic import BaseModel
 
 from evalkit import evaluate
 from evalkit.errors import DataError, SchemaError
-from evalkit.reading.json_blocks import read_json_blocks
-from evalkit.reading.json_lines import read_json_rows
+from evalkit.reading.json_lines import read_json_blocks, read_json_rows
 from evalkit.reading.schemas import plan_of
 
 DEEP = 10_000

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from evalkit.reading import row_blocks as blocks_of_rows
-from evalkit.reading.row_blocks import row_blocks
-from evalkit.reading.rows import object_row
+from evalkit.reading import rows as blocks_of_rows
+from evalkit.reading.rows import object_row, row_blocks
 from evalkit.reading.schemas import plan_of
 
 

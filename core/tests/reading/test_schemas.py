@@ -26,8 +26,8 @@ from pydantic import (
     model_validator,
 )
 
-from evalkit.reading import json_blocks
-from evalkit.reading.json_blocks import read_json_blocks
+from evalkit.reading import json_lines
+from evalkit.reading.json_lines import read_json_blocks
 from evalkit.reading.schemas import ColumnPlan, plan_of, text_fields
 
 LABELS = ("a", "b")
@@ -140,8 +140,7 @@ def test_a_row_that_passes_is_one_that_pydantic_accepts_with_the_same_values(
         rows.append(row)
     path = _write(tmp_path_factory.getbasetemp() / "plan.jsonl", rows)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_blocks, "_FEW_LINES", 1)
-        patch.setattr(json_blocks, "_PARTS", 2)
+        patch.setattr(json_lines, "FEW_LINES", 1)
         for block in read_json_blocks(path, drawn.plan):
             if not block.frame.height:
                 continue

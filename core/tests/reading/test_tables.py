@@ -12,9 +12,9 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from evalkit.errors import DataError
-from evalkit.reading import arrow_batches
-from evalkit.reading.blocks import Block
+from evalkit.reading import tables
 from evalkit.reading.formats import Format
+from evalkit.reading.rows import Block
 from evalkit.reading.schemas import plan_of
 from evalkit.reading.tables import read_frames, read_table_blocks, table_blocks
 
@@ -259,8 +259,8 @@ FILES = ["p.parquet", "p.arrow", "p.arrows"]
 def test_files_are_read_in_batches_with_running_numbers(
     tmp_path: Path, name: str, batch_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(arrow_batches, "BATCH_ROWS", batch_rows)
-    monkeypatch.setattr(arrow_batches, "PIECE_ROWS", batch_rows)
+    monkeypatch.setattr(tables, "BATCH_ROWS", batch_rows)
+    monkeypatch.setattr(tables, "PIECE_ROWS", batch_rows)
     kind = _write(tmp_path / name, FRAME)
     blocks = list(read_table_blocks(tmp_path / name, kind, PLAN))
     assert [int(n) for block in blocks for n in block.lines] == [1, 2, 3]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, get_args, get_origin
 
 import polars as pl
 
@@ -26,7 +26,7 @@ from evalkit.predictions.answer_readers import (
     RowExtracted,
 )
 from evalkit.predictions.matching import NOWHERE, Places
-from evalkit.reading.field_types import holds_decimals, model_types
+from evalkit.reading.field_types import bare
 
 _NULL = "the response is null"
 
@@ -89,10 +89,7 @@ class AnswerExtractor:
                 "response the answer is (answer_field)"
             )
         self.field = field
-        dtype = model_types(task.Output).get(field)
-        is_number = dtype is not None and dtype.is_numeric()
-        annotation = task.Output.model_fields[field].annotation if is_number else None
-        self._number = dtype if is_number and not holds_decimals(annotation) else None
+        self._number = _number_type(task, field)
         self._extraction = extraction
         self._labels = examples.labels
         self._choices = choices_of(examples)
@@ -242,6 +239,15 @@ class AnswerExtractor:
             index = where.item or 0
             made[index] = {**items[index], self.field: outcome.answer}
         return RowExtracted({**response, RESPONSES_KEY: made}, kept)
+
+
+def _number_type(task: BoundTask, field: str) -> pl.DataType | None:
+    """Return the type of a field that takes only integers, or only floats."""
+    declared = task.Output.model_fields.get(field)
+    annotation = bare(declared.annotation) if declared is not None else None
+    is_choice = get_origin(annotation) is Literal
+    kinds = {*map(type, get_args(annotation))} if is_choice else {annotation}
+    return pl.Int64() if kinds == {int} else pl.Float64() if kinds == {float} else None
 
 
 def _text_of(item: Any, field: str) -> str | None:

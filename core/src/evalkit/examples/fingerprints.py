@@ -88,9 +88,9 @@ def fingerprint(dataset: BoundDataset, loaded: ExampleRows) -> DataIdentity:
     rows = None
     if loaded.path is None:
         frame = _identifying(dataset, loaded)
-        rows = _hash_frame(_by_name(frame, loaded))
+        rows = hash_frame(_by_name(frame, loaded))
         # of rows without files, what runs of older versions recorded
-        sha256 = sha256 if files else _hash_frame(frame)
+        sha256 = sha256 if files else hash_frame(frame)
     return DataIdentity(
         sha256,
         tuple(files),
@@ -158,8 +158,15 @@ def _without_nulls(value: Any) -> Any:
     return [_without_nulls(item) for item in value] if is_list else value
 
 
-def _hash_frame(frame: pl.DataFrame) -> str:
-    """Hash rows as JSON lines, which do not tell how a frame is laid out in memory."""
+def hash_frame(frame: pl.DataFrame) -> str:
+    """Hash rows as JSON lines, which do not tell how a frame is laid out in memory.
+
+    Args:
+        frame: The rows, without Python objects.
+
+    Returns:
+        SHA-256 of the lines.
+    """
     digest = hashlib.sha256()
     plain = frame.with_columns(
         pl.col(pl.Binary).bin.encode("hex"),

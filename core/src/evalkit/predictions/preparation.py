@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from evalkit.base.columns import all_named
 from evalkit.base.jobs import Job
 from evalkit.base.progress import Progress
 from evalkit.errors import DataError
+from evalkit.examples.fingerprints import hash_frame
 from evalkit.examples.row_stages import RowStage
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples, load_examples
@@ -234,9 +236,12 @@ def identify(
         except OSError as error:
             reason = error.strerror or error
             raise DataError(f"{path}: cannot be read: {reason}") from error
-    if isinstance(predictions, pl.DataFrame):
+    if not isinstance(predictions, pl.DataFrame):
+        return {"name": None, "sha256": rows_hash(predictions)}
+    if pl.Object in predictions.dtypes:
         return {"name": None, "sha256": rows_hash(predictions.iter_rows(named=True))}
-    return {"name": None, "sha256": rows_hash(predictions)}
+    by_name = predictions.select(all_named(sorted(predictions.columns)))
+    return {"name": None, "sha256": hash_frame(by_name)}
 
 
 def watched_file(predictions: Predictions) -> SteadyFile | None:

@@ -16,7 +16,6 @@ from evalkit.runs.data_columns import load_data, with_inputs
 from evalkit.runs.record import RunRecord
 from evalkit.runs.tables import (
     measured_run,
-    measured_statistics,
     settings_of,
     stored_groups,
     stored_scoring_table,
@@ -96,33 +95,19 @@ def test_replications_are_kept(run: Callable[..., Result]) -> None:
     assert measured.everything.ids[:4] == ["e000", "e000", "e001", "e001"]
 
 
-def test_statistics_need_no_answers(run: Callable[..., Result]) -> None:
+def test_a_run_without_examples_has_no_table(run: Callable[..., Result]) -> None:
     result = run("clustered", include_examples=False)
     with pytest.raises(StorageError, match="made with --no-examples"):
         measured_run(result)
-    measured = measured_statistics(result)
-    assert measured.everything.without_prediction() == 120
-    assert measured.everything.clusters is not None
-    assert measured.counted.all()
-    whole = run("clustered")
-    assert measured.groups.tags == measured_run(whole).groups.tags
 
 
 def test_runs_without_examples_or_scores_are_refused(
     run: Callable[..., Result],
 ) -> None:
-    result = run()
-    record = result.to_dict()
-    del record["scores"]
-    empty = Result(record, result.scores, (), None)
-    with pytest.raises(
-        StorageError, match=f"^the run {result.run_id}: has no examples"
-    ):
-        measured_statistics(empty)
     with pytest.raises(evalkit.AlignmentError) as caught:
         run(rows=predictions()[:3])
     refused = caught.value.result
-    for function in (measured_run, measured_statistics, stored_scoring_table):
+    for function in (measured_run, stored_scoring_table):
         with pytest.raises(StorageError, match="was refused, so that there is nothing"):
             function(refused)
 

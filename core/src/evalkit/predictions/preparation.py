@@ -6,6 +6,7 @@ Files of predictions in any of the formats are read as blocks of rows.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -310,8 +311,4 @@ def read_given(predictions: Any, reader: ResponseReader) -> Iterator[Block]:
     """
     if isinstance(predictions, pl.DataFrame):
         return table_blocks(predictions, 1, reader.plan, reader.nullable, reader.output)
-    return row_blocks(_object_rows(predictions), reader.plan)
-
-
-def _object_rows(given: Iterable[Any]) -> Iterator[Any]:
-    return (object_row(number, values) for number, values in enumerate(given, start=1))
+    return row_blocks(map(object_row, count(1), predictions), reader.plan)

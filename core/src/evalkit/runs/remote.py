@@ -180,11 +180,8 @@ def runs_root(folder: str | Path) -> Path:
     if isinstance(folder, FetchedPath) or not is_remote(str(folder)):
         return folder if isinstance(folder, Path) else Path(folder)
     uri = uri_of(folder).rstrip("/").removesuffix(f"/{RUN_FILE}")
-    return local_folder(uri, _is_record) or nothing_at(uri)
-
-
-def _is_record(name: str) -> bool:
-    return name.rpartition("/")[2] == RUN_FILE
+    found = local_folder(uri, lambda name: name.rpartition("/")[2] == RUN_FILE)
+    return found or nothing_at(uri)
 
 
 def whole_run(folder: Path) -> Path:

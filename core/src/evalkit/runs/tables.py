@@ -76,30 +76,6 @@ def measured_run(result: Result) -> Measured:
     return measured_frame(result, examples, frame, answer_kind(result))
 
 
-def measured_statistics(result: Result) -> Measured:
-    """Make what saved statistics are about, of a run without answers and predictions.
-
-    Args:
-        result: A result, stored or not.
-
-    Returns:
-        As `measured_run`, but its examples have no prediction and no target.
-
-    Raises:
-        StorageError: The run was refused, or its examples cannot be read.
-    """
-    _refuse_refused(result)
-    if result.examples is None:
-        raise StorageError(f"{_where(result)}: has no examples")
-    frame = result.examples.select(
-        pl.int_range(pl.len(), dtype=pl.UInt32).alias("position"),
-        prediction=pl.lit(None, dtype=pl.String),
-        target=pl.lit(None, dtype=pl.String),
-    )
-    kind = result.record.answer_kind or "one"
-    return measured_frame(result, result.examples, frame, kind)
-
-
 def measured_frame(
     result: Result, examples: pl.DataFrame, frame: pl.DataFrame, kind: AnswerKind
 ) -> Measured:

@@ -13,7 +13,7 @@ from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.errors import EvalkitError
 from evalkit.examples.conversion import LABEL_CONVERTER, answer_name, find_converter
 from evalkit.plugins.bound import BoundDataset, BoundTask
-from evalkit.reading.small_columns import is_small
+from evalkit.reading.json_tables import is_small
 
 if TYPE_CHECKING:
     from evalkit.examples.rows import ExampleRows

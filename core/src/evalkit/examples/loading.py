@@ -215,7 +215,7 @@ def input_plan(task: BoundTask) -> ColumnPlan | None:
         The plan; None where rows must be asked.
     """
     plan = plan_of(task.Input, apart=EXAMPLE_ID_KEYS)
-    is_used = plan is not None and plan.is_plain and not plan.forbids_undeclared
+    is_used = plan is not None and not plan.forbids_undeclared
     return plan if is_used else None
 
 

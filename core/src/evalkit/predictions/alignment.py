@@ -31,7 +31,7 @@ from evalkit.predictions.policies import OnProblem as OnProblem
 from evalkit.predictions.policies import Policies as Policies
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.responses import ResponseReader
-from evalkit.reading.blocks import Block
+from evalkit.reading.rows import Block
 
 
 class Alignment(NamedTuple):

@@ -191,9 +191,7 @@ class ResponseReader:
         accepted = self.plan.passes(frame)
         if not self._verifies or not accepted.any():
             return accepted
-        offered = frame_of(
-            self.plan.planned_only(frame[name]) for name in self.plan.columns
-        )
+        offered = frame_of(frame[name] for name in self.plan.columns)
         verified = self._task.call(
             "verify_columns", responses=offered, labels=self._labels
         )
@@ -217,11 +215,7 @@ class ResponseReader:
         Returns:
             `prediction` and the scored fields.
         """
-        assert self.plan is not None
-        fields = [
-            self.plan.planned_only(frame[name]).alias(f"field {name}")
-            for name in self.scored_fields
-        ]
+        fields = [frame[name].alias(f"field {name}") for name in self.scored_fields]
         return pl.DataFrame([frame[str(self._column)].alias("prediction"), *fields])
 
     def adapt(self, response: Mapping[str, Any]) -> Adapted:

@@ -6,6 +6,7 @@ answers are single values becomes its JSON text, which the run says.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -50,11 +51,18 @@ class ScoringTable(NamedTuple):
     should have a value and do not."""
     offered: Sequence[str] = ()
     """Names that a metric may ask for, where all are known."""
+    is_part: bool = False
+    """Whether it is a part of a set, of which failures say nothing about the whole."""
 
     @property
     def repeats(self) -> int:
         """How many answers each example has, at least 1."""
         return max(1, len(self.replications))
+
+    @property
+    def size(self) -> float:
+        """How many rows there are to fail for; infinite of a part of a set."""
+        return math.inf if self.is_part else self.frame.height
 
     def units(self, seed: int) -> Units:
         """Say which units are resampled.
@@ -236,8 +244,9 @@ class Batch(NamedTuple):
     context: MetricContext
     fields: tuple[str, ...]
     """What the metric could ask for, beside what it did ask for."""
-    of: int | None = None
-    """How many examples the whole table has; None where these are all."""
+    of: float | None = None
+    """How many examples the whole table has; None where these are all, infinite where
+    the table is a part of a set."""
 
     @property
     def rows(self) -> int:

@@ -210,17 +210,15 @@ def _check_extractor(
             *(turn.content for turn in prompt.turns),
         ]
     )
+    plain = " ".join(said.split()).casefold()
     for stage in found.specification:
         cue = (stage.get("configuration") or {}).get("cue")
-        if stage["kind"] == "after" and isinstance(cue, str) and not _says(said, cue):
+        is_looked_for = stage["kind"] == "after" and isinstance(cue, str)
+        if is_looked_for and " ".join(cue.split()).casefold() not in plain:
             raise DataError(
                 f"extract looks for {cue!r}, and the prompt never asks for it; write "
                 f"{cue!r} into the instructions, or take the stage out of extract"
             )
-
-
-def _says(text: str, cue: str) -> bool:
-    return " ".join(cue.split()).casefold() in " ".join(text.split()).casefold()
 
 
 def check_rows(made: Renderer) -> None:

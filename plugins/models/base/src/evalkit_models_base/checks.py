@@ -213,8 +213,9 @@ def _check_extractor(
     plain = " ".join(said.split()).casefold()
     for stage in found.specification:
         cue = (stage.get("configuration") or {}).get("cue")
-        is_looked_for = stage["kind"] == "after" and isinstance(cue, str)
-        if is_looked_for and " ".join(cue.split()).casefold() not in plain:
+        if stage["kind"] != "after" or not isinstance(cue, str):
+            continue
+        if " ".join(cue.split()).casefold() not in plain:
             raise DataError(
                 f"extract looks for {cue!r}, and the prompt never asks for it; write "
                 f"{cue!r} into the instructions, or take the stage out of extract"

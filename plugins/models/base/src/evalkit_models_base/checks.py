@@ -204,13 +204,9 @@ def _check_extractor(
         )
     except DataError as error:
         raise DataError(f"extract: {error}") from error
-    said = " ".join(
-        [
-            *(prompt.instructions, prompt.system or "", prompt.query, prompt.cue),
-            *(turn.content for turn in prompt.turns),
-        ]
-    )
-    plain = " ".join(said.split()).casefold()
+    said = [prompt.instructions, prompt.system or "", prompt.query, prompt.cue]
+    said += [turn.content for turn in prompt.turns]
+    plain = " ".join(" ".join(said).split()).casefold()
     for stage in found.specification:
         cue = (stage.get("configuration") or {}).get("cue")
         if stage["kind"] != "after" or not isinstance(cue, str):

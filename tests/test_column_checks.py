@@ -194,7 +194,7 @@ def test_ordinary_responses_are_all_accepted(
     assert reader.accept(block.frame).all()
 
 
-def test_without_labels_only_responses_without_probabilities_are_accepted() -> None:
-    struct = pl.Series("prob", [{"a": 1.0}, None])
-    frame = pl.DataFrame({"label": ["a", "b"], "prob": struct})
-    assert LabelTask().verify_columns(frame, None).to_list() == [False, True]
+def test_without_labels_probabilities_of_all_columns_are_accepted() -> None:
+    struct = pl.Series("prob", [{"a": 1.0, "b": 0.0}, None, {"a": 1.0, "b": None}])
+    frame = pl.DataFrame({"label": ["a", "b", "a"], "prob": struct})
+    assert LabelTask().verify_columns(frame, None).to_list() == [True, True, None]

@@ -11,6 +11,7 @@ import pytest
 
 import evalkit
 from evalkit.errors import DataError, EvalkitError
+from evalkit.predictions.preparation import identify
 from evalkit.reading.given_rows import rows_of
 
 ROWS = [{"id": "1", "label": "yes"}, {"id": "2", "label": "no"}]
@@ -77,3 +78,14 @@ def test_a_lazy_frame_is_scored_as_its_rows() -> None:
     assert lazy["hits"].value == rows["hits"].value == 1.0
     with pytest.raises(EvalkitError, match="predictions must be a path"):
         evalkit.validate("mini", {"1": "yes"})
+
+
+def test_tables_are_identified_by_their_values() -> None:
+    frame = pl.DataFrame({"id": ["a", "b"], "label": ["x", None], "conf": [0.5, None]})
+    known = identify(frame)["sha256"]
+    turned = pl.concat([frame[:1], frame[1:]], rechunk=False)[["conf", "id", "label"]]
+    assert identify(turned)["sha256"] == known
+    for other in (frame[::-1], frame.fill_null(0), frame.rename({"conf": "p"})):
+        assert identify(other)["sha256"] != known
+    objects = frame.with_columns(pl.Series("o", [object(), 1], dtype=pl.Object))
+    assert identify(objects)["sha256"] != known

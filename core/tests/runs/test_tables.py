@@ -95,6 +95,12 @@ def test_replications_are_kept(run: Callable[..., Result]) -> None:
     assert measured.everything.ids[:4] == ["e000", "e000", "e001", "e001"]
 
 
+def test_a_run_without_examples_has_no_table(run: Callable[..., Result]) -> None:
+    result = run("clustered", include_examples=False)
+    with pytest.raises(StorageError, match="made with --no-examples"):
+        measured_run(result)
+
+
 def test_runs_without_examples_or_scores_are_refused(
     run: Callable[..., Result],
 ) -> None:

@@ -76,8 +76,6 @@ def test_different_values_are_different_groups() -> None:
         ["f:(none) & g:1"],
         ["f:((none)) & g:1"],
     ]
-    found = groups_of("f,g", [[], []], f=["1", "1 & g:2"], g=["2 & g:3", "3"])
-    assert found == [['f:1 & g:"2 & g:3"'], ['f:"1 & g:2" & g:3']]
 
 
 def test_several_values_of_two_facets_make_all_pairs() -> None:

@@ -40,37 +40,25 @@ def facet_lines(
     tested = [
         facet
         for facet in facets
-        if verbose
-        or facet in results[0].crossings
+        if facet in results[0].crossings
         or any(_is_tested(each, metric, facet) for each in results)
+        or (verbose and any(_scores_of(each, metric, facet) for each in results))
     ]
-    untested = len(facets) - len(tested) + len(lone)
+    untested = len(facets) - len(tested) + (0 if verbose else len(lone))
     shown = tested if verbose else tested[:MOST_FACETS]
     lines = [
         f"{labelled(results, place)}{facet}: {_line(result, metric, facet)}"
         for facet in shown
         for place, result in enumerate(results)
-        if _is_shown(result, metric, facet)
+        if facet in _facets([result], metric)
     ]
+    if verbose:
+        lines += [f"{facet}: {said}" for facet, said in lone.items()]
     heading = _heading(results) if lines else "Worst group and gap:"
-    if not verbose:
-        hidden = _not_shown(len(tested) - len(shown), untested)
-        if not lines:
-            return [f"{heading} {said}" for said in hidden]
-        return [heading, "", *lines, *hidden]
-    lines += [f"{facet}: {said}" for facet, said in lone.items()]
-    silent = [
-        facet
-        for facet in facets
-        if not any(_is_shown(result, metric, facet) for result in results)
-    ]
-    if silent:
-        least = results[0].min_n
-        lines.append(
-            f"not shown: {count_of(len(silent), 'facet')} with fewer than two groups "
-            f"of at least {least} examples (--min-n)"
-        )
-    return [heading, "", *lines] if lines else []
+    hidden = _not_shown(len(tested) - len(shown), untested, verbose=verbose)
+    if not lines:
+        return [f"{heading} {said}" for said in hidden]
+    return [heading, "", *lines, *hidden]
 
 
 def _heading(results: Sequence[PrintedResult]) -> str:
@@ -80,12 +68,13 @@ def _heading(results: Sequence[PrintedResult]) -> str:
     return f"{heading}:"
 
 
-def _not_shown(more: int, untested: int) -> list[str]:
-    """Say how many facets only `-v` shows."""
+def _not_shown(more: int, untested: int, *, verbose: bool) -> list[str]:
+    """Say how many facets are not shown."""
     parts = [f"{count_of(more, 'more facet')}"] if more else []
     if untested:
         parts.append(f"{count_of(untested, 'facet')} that could not be tested")
-    return [f"not shown: {', '.join(parts)}; -v shows all"] if parts else []
+    how = "" if verbose else "; -v shows all"
+    return [f"not shown: {', '.join(parts)}{how}"] if parts else []
 
 
 def _facets(results: Sequence[PrintedResult], metric: str) -> list[str]:
@@ -171,12 +160,6 @@ def _line(result: PrintedResult, metric: str, facet: str) -> str:
     parts = [] if worst is None else [_worst(facet, worst)]
     parts += [] if gap is None else [_gap(result, facet, gap)]
     return "; ".join(parts)
-
-
-def _is_shown(result: PrintedResult, metric: str, facet: str) -> bool:
-    """Tell whether there is anything to say of a facet, or it was asked for."""
-    is_asked = facet in result.crossings and facet in _facets([result], metric)
-    return is_asked or bool(_scores_of(result, metric, facet))
 
 
 def _is_tested(result: PrintedResult, metric: str, facet: str) -> bool:

@@ -216,11 +216,7 @@ def _with_field(
     if len(validated) < frame.height:
         base = frame[name] if name in frame.columns else None
         column = _replaced(base, column, [*validated], frame.height)
-    return loaded._replace(frame=_with(frame, column), nested=nested)
-
-
-def _with(frame: pl.DataFrame, column: pl.Series) -> pl.DataFrame:
-    return frame.with_columns(column)
+    return loaded._replace(frame=frame.with_columns(column), nested=nested)
 
 
 def _typed(

@@ -88,9 +88,9 @@ def fingerprint(dataset: BoundDataset, loaded: ExampleRows) -> DataIdentity:
     rows = None
     if loaded.path is None:
         frame = _identifying(dataset, loaded)
-        rows = _hash_frame(_by_name(frame, loaded))
+        rows = hash_frame(_by_name(frame, loaded))
         # of rows without files, what runs of older versions recorded
-        sha256 = sha256 if files else _hash_frame(frame)
+        sha256 = sha256 if files else hash_frame(frame)
     return DataIdentity(
         sha256,
         tuple(files),
@@ -158,23 +158,23 @@ def _without_nulls(value: Any) -> Any:
     return [_without_nulls(item) for item in value] if is_list else value
 
 
-def _hash_frame(frame: pl.DataFrame) -> str:
+def hash_frame(frame: pl.DataFrame) -> str:
     """Hash rows as JSON lines, which do not tell how a frame is laid out in memory."""
     digest = hashlib.sha256()
     plain = frame.with_columns(
         pl.col(pl.Binary).bin.encode("hex"),
         # JSON has no NaN or infinity
         pl.col(pl.Float32, pl.Float64).cast(pl.String),
-        *(_texts(frame[name]) for name in frame.columns if _lacks_json(frame[name])),
+        *(
+            pl.Series(name, [repr(value) for value in frame[name].to_list()])
+            for name, dtype in frame.schema.items()
+            # bytes within other values, which JSON has not
+            if dtype.is_nested() and _holds_bytes(dtype)
+        ),
     )
     for part in plain.iter_slices(_HASHED_ROWS):
         digest.update(part.write_ndjson().encode())
     return digest.hexdigest()
-
-
-def _lacks_json(column: pl.Series) -> bool:
-    """Tell whether a column holds bytes within other values, which JSON has not."""
-    return column.dtype.is_nested() and _holds_bytes(column.dtype)
 
 
 def _holds_bytes(dtype: pl.DataType | DataTypeClass) -> bool:
@@ -183,7 +183,3 @@ def _holds_bytes(dtype: pl.DataType | DataTypeClass) -> bool:
     if isinstance(dtype, pl.Struct):
         return any(_holds_bytes(field.dtype) for field in dtype.fields)
     return dtype == pl.Binary
-
-
-def _texts(column: pl.Series) -> pl.Series:
-    return pl.Series(column.name, [repr(value) for value in column.to_list()])

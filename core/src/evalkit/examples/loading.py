@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -288,7 +289,9 @@ def _with_frame(
             column = to_series(name, values)
         except ValueError as error:
             if name in asked:
-                columns.append(pl.Series(name, list(map(_told_apart, values))))
+                # no other value has the same text, whatever the process
+                write = partial(json.dumps, sort_keys=True, default=_as_text)
+                columns.append(pl.Series(name, [*map(write, values)]))
                 continue
             position = unstorable_place(values)
             raise SchemaError(
@@ -300,11 +303,6 @@ def _with_frame(
         if column.dtype == pl.String and name != "uid" and not is_text_only(values):
             nested[column.name] = values
     return loaded._replace(frame=frame_of(columns), nested=nested)
-
-
-def _told_apart(value: Any) -> str:
-    """Write a value as a text that no other value has, whatever the process."""
-    return json.dumps(value, sort_keys=True, default=_as_text)
 
 
 def _as_text(value: Any) -> Any:

@@ -167,7 +167,8 @@ def _column(examples: Examples, key: str, values: Sequence[str]) -> pl.Series:
     column = inputs[name] if name in inputs.columns else None
     if key != name and column is not None:
         return column
-    splits = {tag: split for tag in tags.explode().unique() if (split := _facet(tag))}
+    distinct = tags.explode().drop_nulls().unique()
+    splits = {tag: split for tag in distinct if (split := facet_of(tag))}
     facets = {facet for facet, _ in splits.values()}
     if key not in facets:
         if key == name and column is not None:
@@ -239,10 +240,6 @@ def _number(value: str) -> float | None:
         return float(value)
     except ValueError:
         return None
-
-
-def _facet(tag: str | None) -> tuple[str, str] | None:
-    return None if tag is None else facet_of(tag)
 
 
 def _has_any(lists: pl.Series, values: Sequence[str]) -> pl.Series:

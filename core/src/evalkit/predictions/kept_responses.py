@@ -6,8 +6,9 @@ is kept as it is, and rows of Python as lines of JSON.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
+from functools import partial
+from json import dumps
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,8 @@ def keep_responses(responses: Responses) -> pl.DataFrame | None:
         responses = responses.to_dicts()
     if not isinstance(responses, str | Path):
         try:
-            texts = [_json_of(row) for row in responses]
+            write = partial(dumps, ensure_ascii=False, allow_nan=False, default=str)
+            texts = [*map(write, responses)]
         except ValueError:
             return None
         # half a surrogate pair becomes JSON's \uXXXX
@@ -64,10 +66,6 @@ def keep_responses(responses: Responses) -> pl.DataFrame | None:
         return lines.cast(pl.String).to_frame()
     except pl.exceptions.ComputeError:
         return lines.to_frame()  # not UTF-8
-
-
-def _json_of(row: Mapping[str, Any]) -> str:
-    return json.dumps(row, ensure_ascii=False, allow_nan=False, default=str)
 
 
 def _lines_of(block: LineBlock) -> pl.Series:

@@ -6,14 +6,17 @@ Files of predictions in any of the formats are read as blocks of rows.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from evalkit.base.columns import all_named
 from evalkit.base.jobs import Job
 from evalkit.base.progress import Progress
 from evalkit.errors import DataError
+from evalkit.examples.fingerprints import hash_frame
 from evalkit.examples.row_stages import RowStage
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import Examples, load_examples
@@ -232,9 +235,12 @@ def identify(
         except OSError as error:
             reason = error.strerror or error
             raise DataError(f"{path}: cannot be read: {reason}") from error
-    if isinstance(predictions, pl.DataFrame):
+    if not isinstance(predictions, pl.DataFrame):
+        return {"name": None, "sha256": rows_hash(predictions)}
+    if pl.Object in predictions.dtypes:
         return {"name": None, "sha256": rows_hash(predictions.iter_rows(named=True))}
-    return {"name": None, "sha256": rows_hash(predictions)}
+    by_name = predictions.select(all_named(sorted(predictions.columns)))
+    return {"name": None, "sha256": hash_frame(by_name)}
 
 
 def watched_file(predictions: Predictions) -> SteadyFile | None:
@@ -303,8 +309,4 @@ def read_given(predictions: Any, reader: ResponseReader) -> Iterator[Block]:
     """
     if isinstance(predictions, pl.DataFrame):
         return table_blocks(predictions, 1, reader.plan, reader.nullable, reader.output)
-    return row_blocks(_object_rows(predictions), reader.plan)
-
-
-def _object_rows(given: Iterable[Any]) -> Iterator[Any]:
-    return (object_row(number, values) for number, values in enumerate(given, start=1))
+    return row_blocks(map(object_row, count(1), predictions), reader.plan)

@@ -161,11 +161,9 @@ class ResponseReader:
         if answers.dtype != pl.String:
             return None
         labels = sorted(answers.drop_nulls().unique())[:_MOST_LABELS]
-        plan = plan_of(self.output, labels)
+        plan, known = plan_of(self.output, labels), self.field_types
         types = {} if plan is None else {n: c.dtype for n, c in plan.columns.items()}
-        known = self.field_types
-        is_same = all(known.get(name, own) == own for name, own in types.items())
-        return plan if is_same else None
+        return plan if all(known.get(n, t) == t for n, t in types.items()) else None
 
     def _verifies_columns(self) -> bool:
         """Tell whether `verify_columns` belongs to the task's own `verify_response`.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from evalkit.base.columns import encode, frame_of
@@ -58,10 +56,9 @@ def prediction_column(examples: Examples, predictions: pl.Series) -> pl.Series:
         return pl.Series("prediction", [None] * len(column), dtype=dtype)
     if item == pl.String and is_single and column.dtype != pl.String:
         # numbers or lists are no text, but metrics can compare only columns of one type
-        texts = [encode(_listed(value)) for value in column]
+        texts = [
+            encode(value.to_list() if isinstance(value, pl.Series) else value)
+            for value in column
+        ]
         return pl.Series("prediction", texts, dtype=pl.String)
     return column
-
-
-def _listed(value: Any) -> Any:
-    return value.to_list() if isinstance(value, pl.Series) else value

@@ -146,7 +146,8 @@ def runs_root(folder: str | Path) -> Path:
     if isinstance(folder, FetchedPath) or not is_remote(str(folder)):
         return folder if isinstance(folder, Path) else Path(folder)
     uri = uri_of(folder).rstrip("/").removesuffix(f"/{RUN_FILE}")
-    return local_folder(uri, lambda name: name.endswith(RUN_FILE)) or nothing_at(uri)
+    found = local_folder(uri, lambda name: name.rpartition("/")[2] == RUN_FILE)
+    return found or nothing_at(uri)
 
 
 def whole_run(folder: Path) -> Path:

@@ -95,11 +95,6 @@ def cross(
                     "out one of the two"
                 )
         parts = [_part(name, tags, known, columns) for name in names]
-        if len(parts) > 1:
-            parts = [
-                part.list.eval(_quoted(name))
-                for name, part in zip(names, parts, strict=True)
-            ]
         lists = parts[0]
         for part in parts[1:]:
             lists = _product(lists, part)
@@ -197,10 +192,3 @@ def _product(first: pl.Series, second: pl.Series) -> pl.Series:
         .agg(pl.concat_str("first", "second", separator=" & ").alias("both"))
     )
     return joined["both"]
-
-
-def _quoted(name: str) -> pl.Expr:
-    """Put values that hold the separator in quotes, so that no two groups are one."""
-    part, value = pl.element(), pl.element().str.slice(len(name) + 1)
-    quoted = pl.lit(f'{name}:"') + value + pl.lit('"')
-    return pl.when(value.str.contains(" & ", literal=True)).then(quoted).otherwise(part)

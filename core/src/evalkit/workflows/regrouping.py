@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -145,7 +145,7 @@ def _grouped(
         )
         record = record.changed(notices=(*record.notices, notice))
     computed = to_scores(scored, groups, record.split)
-    wanted = _tags_of(crossings, groups)
+    wanted = {groups.tags[n] for name in crossings for n in groups.facets[name]}
     kinds = {f"{kind}:{name}" for kind in _AGGREGATES for name in crossings}
     kinds -= {str(record.headline_aggregate)}
     kept = [
@@ -164,7 +164,3 @@ def _grouped(
 def _is_of_whole(score: Score, record: RunRecord) -> bool:
     headline = record.headline_aggregate
     return score.is_whole or (headline is not None and score.aggregate == headline)
-
-
-def _tags_of(crossings: Iterable[str], groups: Groups) -> set[str | None]:
-    return {groups.tags[number] for name in crossings for number in groups.facets[name]}

@@ -180,7 +180,9 @@ def validate_with(
         answers=answers,
     )
     examples, alignment = prepared.examples, prepared.alignment
-    refusals = alignment.refusal(options.policies) or _unscored(alignment.counts)
+    refusals = alignment.refusal(options.policies)
+    if not refusals and not alignment.counts["scored"]:
+        refusals = ["no example would be scored"]
     diagnosis = diagnose(bound, bound_task, examples, alignment, resolver.registry)
     return Validation(
         *names,
@@ -205,8 +207,3 @@ def _label_forms(examples: Examples) -> Iterator[str]:
     if examples.labels is None:
         answers = examples.frame["answer"]
         yield from label_forms(labels_of(answers, examples.answer_kind))
-
-
-def _unscored(counts: Mapping[str, int]) -> list[str]:
-    """Say that an evaluation would have no score, whatever its policies allow."""
-    return [] if counts["scored"] else ["no example would be scored"]

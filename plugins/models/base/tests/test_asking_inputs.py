@@ -261,6 +261,16 @@ def test_answers_with_ids_may_come_in_any_order(rows: Rows, key: str) -> None:
     assert found.rows == [{"id": r["uid"], "label": r["statement"]} for r in rows]
 
 
+def test_repeated_questions_keep_their_own_answers() -> None:
+    rows = [{"uid": "a", "statement": "x", "label": "neutral"}]
+
+    def answer(inputs: Any) -> list[Any]:
+        return [{"id": r["uid"], "label": str(n)} for n, r in enumerate(inputs)]
+
+    found = predict(data=rows, task="sentiment", model=answer, replications=2)
+    assert [row["label"] for row in found.rows] == ["0", "1"]
+
+
 def test_an_id_that_is_no_value_is_a_failure_of_the_model() -> None:
     import numpy as np
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +59,4 @@ def adapt_examples(
     found = pipeline.adapt_frame(frame, numbers)
     if isinstance(found, pl.DataFrame):
         return found
-    return adapted_rows(_rows_of(frame.iter_rows(named=True)), pipeline)
-
-
-def _rows_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Row]:
-    return (Row(number, row) for number, row in enumerate(rows, start=1))
+    return adapted_rows(map(Row, count(1), frame.iter_rows(named=True)), pipeline)

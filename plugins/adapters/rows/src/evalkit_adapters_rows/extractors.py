@@ -279,7 +279,7 @@ def as_extraction(
     registry = Registry() if registry is None else registry
     written = _read(given)
     stages = [
-        _unabridged(number, each, registry)
+        read_stage(number, each, registry) if isinstance(each, str) else each
         for number, each in enumerate(written, start=1)
     ]
     if not stages:
@@ -342,9 +342,3 @@ def _is_file(text: str) -> bool:
     is_named = text.endswith((".yaml", ".yml", ".json"))
     is_there = is_remote(text) or Path(text).exists()
     return is_named and "|" not in text and is_there
-
-
-def _unabridged(number: int, written: Any, registry: Registry) -> Any:
-    return (
-        read_stage(number, written, registry) if isinstance(written, str) else written
-    )

@@ -5,7 +5,7 @@ They are tried on these responses and never applied: the user decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import polars as pl
@@ -155,7 +155,7 @@ def _tried(
     choices = choices_of(examples)
     own = None if choices is None else choices.gather(unread.positions)
     best = 0
-    for text in _pipelines(last):
+    for text in [f"{before}{last}" for before in _BEFORE]:
         try:
             extractors = extraction(text, registry)
             found = extractors.extract(unread.texts, own, examples.labels)
@@ -166,7 +166,3 @@ def _tried(
         if count > best:
             best = count
             yield text, count
-
-
-def _pipelines(last: str) -> Sequence[str]:
-    return [f"{before}{last}" for before in _BEFORE]

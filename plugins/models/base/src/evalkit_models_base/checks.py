@@ -204,23 +204,18 @@ def _check_extractor(
         )
     except DataError as error:
         raise DataError(f"extract: {error}") from error
-    said = " ".join(
-        [
-            *(prompt.instructions, prompt.system or "", prompt.query, prompt.cue),
-            *(turn.content for turn in prompt.turns),
-        ]
-    )
+    said = [prompt.instructions, prompt.system or "", prompt.query, prompt.cue]
+    said += [turn.content for turn in prompt.turns]
+    plain = " ".join(" ".join(said).split()).casefold()
     for stage in found.specification:
         cue = (stage.get("configuration") or {}).get("cue")
-        if stage["kind"] == "after" and isinstance(cue, str) and not _says(said, cue):
+        if stage["kind"] != "after" or not isinstance(cue, str):
+            continue
+        if " ".join(cue.split()).casefold() not in plain:
             raise DataError(
                 f"extract looks for {cue!r}, and the prompt never asks for it; write "
                 f"{cue!r} into the instructions, or take the stage out of extract"
             )
-
-
-def _says(text: str, cue: str) -> bool:
-    return " ".join(cue.split()).casefold() in " ".join(text.split()).casefold()
 
 
 def check_rows(made: Renderer) -> None:

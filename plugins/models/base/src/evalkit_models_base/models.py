@@ -81,11 +81,8 @@ def _named(
 
 
 def _is_function(given: Any) -> bool:
-    return callable(given) and not isinstance(given, type) and not _has_hooks(given)
-
-
-def _has_hooks(given: Any) -> bool:
-    return any(hasattr(given, hook) for hook in ("predict", "generate", "ask"))
+    has_hooks = any(hasattr(given, hook) for hook in ("predict", "generate", "ask"))
+    return callable(given) and not isinstance(given, type) and not has_hooks
 
 
 def has_cache(model: BoundModel) -> bool:

@@ -59,11 +59,10 @@ class Responses:
             for entry in entries
         ]
         by_id = {_own_id(entry): entry for entry in entries}
-        if by_id.keys() == {*uids}:
+        # the same input may be asked several times, which only the order tells apart
+        if len(by_id) == len(entries) and by_id.keys() == {*uids}:
             entries = [by_id[uid] for uid in uids]
-        return [
-            self._reply(uid, entry) for uid, entry in zip(uids, entries, strict=True)
-        ]
+        return [self._reply(*pair) for pair in zip(uids, entries, strict=True)]
 
     def _reply(self, uid: Any, entry: Any) -> Reply:
         if isinstance(entry, NotAnswered):

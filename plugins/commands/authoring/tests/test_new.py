@@ -119,7 +119,7 @@ def test_a_kind_is_named_in_the_singular_too(word: str, kind: str) -> None:
         (("metric", "Brevity!"), "'brevity' would be one"),
         (
             ("metrik", "a"),
-            "there is no kind of plugins called 'metrik': metrics, tasks",
+            "there is no kind of plugins called 'metrik': adapters, annot",
         ),
         (("metrc", "a"), "did you mean metric?"),
         (("data-st", "a"), "did you mean dataset?"),

@@ -101,12 +101,10 @@ class Checked(pytest.Collector):
         for component in found.components:
             one = found.of(component)
             yield LawItem.of(self, f"{component.id}-loading", _loading(one, rest))
-            if check := check_of(component.kind):
-                yield from self._of_kind(component, check, one.unsafe(component))
+            if check_of(component.kind) is not None:
+                yield from self._of_kind(component, one.unsafe(component))
 
-    def _of_kind(
-        self, component: Component, check_kind: Callable[..., None], unsafe: str
-    ) -> Iterator[pytest.Item]:
+    def _of_kind(self, component: Component, unsafe: str) -> Iterator[pytest.Item]:
         # of every conftest.py: none of them stands above this file
         options = self.config.hook.pytest_evalkit_options(
             kind=component.kind, name=component.name
@@ -114,8 +112,7 @@ class Checked(pytest.Collector):
         for group in GROUPS.get(component.kind, (Group("laws", None),)):
             count = self.config.getoption("--evalkit-examples")
             check = _checking(
-                *(component, check_kind, group),
-                *({} if options is None else options, count),
+                component, group, {} if options is None else options, count
             )
             if unsafe:
                 check = _refusing(component, unsafe)
@@ -204,12 +201,10 @@ def _refusing(component: Component, unsafe: str) -> Callable[[], None]:
 
 
 def _checking(
-    component: Component,
-    check: Callable[..., None],
-    group: Group,
-    options: Any,
-    count: int,
+    component: Component, group: Group, options: Any, count: int
 ) -> Callable[[], None]:
+    check = check_of(component.kind)
+    assert check is not None
     takes = inspect.signature(check).parameters
 
     def run() -> None:

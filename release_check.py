@@ -39,14 +39,9 @@ found = evalkit.find_components()
 print(json.dumps({
     "components": sorted([c.id, c.distribution] for c in found.components),
     "problems": [problem.text for problem in found.problems],
+    "kinds": [kind.name for kind in found.kinds],
 }))
 """
-_LISTED = ("commands", "observers", "schemas", "storage")
-_KINDS = (
-    *("tasks", "datasets", "metrics", "perturbations", "annotators", "models"),
-    "adapters",
-    *_LISTED,
-)
 
 
 class Wheel(NamedTuple):
@@ -178,7 +173,7 @@ def installed(wheels: list[Wheel]) -> Iterator[str]:
     declared = sorted(
         [f"{kind}/{name}", wheel.name]
         for wheel in wheels
-        for kind in _KINDS
+        for kind in found["kinds"]
         for name in wheel.entry_points.get(f"evalkit.{kind}", {})
     )
     yield from (f"installed: {text}" for text in found["problems"])

@@ -24,7 +24,7 @@ from evalkit.errors import EvalkitError
 from evalkit.places import forget_places
 from evalkit_commands_perturb import perturb
 from evalkit_models_base import predict
-from evalkit_testing.conformance import CHECKS
+from evalkit_testing.conformance import check_of
 from evalkit_testing.throw_away import ThrowAway, on_the_path, write_distribution
 
 DOCS = Path(__file__).parent
@@ -228,7 +228,6 @@ def _check_here(components: Sequence[Component], timeout: float) -> list[Any]:
 
 def _check(mistake: Mistake) -> Iterator[str]:
     """Have the kit check it."""
-    import evalkit_testing
     from evalkit_testing.distributions import check_distribution
 
     try:
@@ -237,7 +236,9 @@ def _check(mistake: Mistake) -> Iterator[str]:
             return
         options = dict(mistake.options or {})
         own = () if mistake.kind == "storage" else (mistake.name,)
-        getattr(evalkit_testing, CHECKS[mistake.kind])(*own, **options)
+        check = check_of(mistake.kind)
+        assert check is not None
+        check(*own, **options)
     except (AssertionError, EvalkitError) as error:
         yield str(error)
 

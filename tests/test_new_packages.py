@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evalkit_commands_authoring.templates import SINGULARS
+from evalkit_commands_authoring.templates import template_kinds
 
 
 @pytest.mark.slow
@@ -42,9 +42,10 @@ def test_each_template_is_installed_tested_listed_and_typed(
 
     run("uv", "venv", "--quiet", str(environment), by=Path(sys.executable))
     install(str(checkout), "pytest", "mypy", "ruff")
-    for kind in SINGULARS:
+    kinds = template_kinds()
+    for kind in kinds:
         run("evalkit", "new", kind, f"own-{kind}", "--author", "Nobody")
-    folders = [tmp_path / f"evalkit-{kind}-own-{kind}" for kind in SINGULARS]
+    folders = [tmp_path / f"evalkit-{kind}-own-{kind}" for kind in kinds]
     install(*map(str, folders))
     tests = [str(folder / "tests") for folder in folders]
     for folder in folders:
@@ -67,6 +68,6 @@ def test_each_template_is_installed_tested_listed_and_typed(
     assert "Success" in run("mypy", "--strict", *sources, *tests)
     run("ruff", "check", *map(str, folders))
     run("ruff", "format", "--check", *map(str, folders))
-    for kind in SINGULARS:
+    for kind in kinds:
         check = ("list", kind, "--check", "--search", f"evalkit-{kind}-own", "--json")
         assert f"evalkit-{kind}-own-{kind}" in run("evalkit", *check)

@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 import evalkit
-from evalkit.plugins.attributes import attribute_problems, read_attributes
+from evalkit.catalog import kind_named, read_attributes
 
 ROWS = [
     {"uid": "a", "statement": "Good.", "label": "positive"},
@@ -311,8 +311,11 @@ def test_a_task_whose_attributes_do_not_fit_is_refused(
 def test_a_data_set_with_another_aggregate_is_refused(aggregate: str) -> None:
     unfit = type("Unfit", (evalkit.Dataset,), {"task": "t", "aggregate": aggregate})
     values, problems = read_attributes("datasets", unfit())
-    found = problems or attribute_problems("datasets", unfit(), values)
-    assert found == [f"its aggregate must be 'macro:FACET', is {aggregate!r}"]
+    check = kind_named("datasets").check
+    assert check is not None
+    assert (problems or check(values, ["load"])) == [
+        f"its aggregate must be 'macro:FACET', is {aggregate!r}"
+    ]
 
 
 def test_values_too_large_to_sum_give_null_and_the_reason() -> None:

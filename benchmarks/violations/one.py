@@ -25,8 +25,7 @@ def main() -> None:
 
 
 def _check(plugin: str, folder: Path) -> None:
-    import evalkit_testing
-    from evalkit_testing.conformance import CHECKS
+    from evalkit_testing.conformance import check_of
 
     of, _, name = plugin.rpartition(" ")
     kind, _, short = name.partition("/")
@@ -35,7 +34,8 @@ def _check(plugin: str, folder: Path) -> None:
     os.environ["OBSERVED"] = str(folder / "observed.jsonl")
     made = OPTIONS.get(plugin)
     options = dict(made(folder)) if made else {}
-    check = getattr(evalkit_testing, CHECKS[kind])
+    check = check_of(kind)
+    assert check is not None
     first = next(iter(inspect.signature(check).parameters))
     if kind != "storage":
         options[first] = options.pop("plugin", short)

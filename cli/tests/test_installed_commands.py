@@ -209,7 +209,7 @@ def test_commands_are_listed_when_asked_for(invoke: Invoke, greeter: Any) -> Non
         ["commands/greet", "greeter", "4.5"],
         ["commands/tree", "greeter", "4.5"],
     ]
-    assert "commands/" not in invoke("list").stdout
+    assert "commands/greet" in invoke("list").stdout
     done = invoke("list", "commands", "--check")
     assert done.exit_code == 0
     assert f"ok      {ORIGIN}  0." in done.stdout
@@ -304,7 +304,7 @@ def complete(run_evalkit: Run, words: str, position: int) -> CompletedProcess[st
         ("evalkit greet --w", 2, ["plain,--word"]),
         ("evalkit tree l", 2, ["plain,leaf"]),
         ("evalkit list c", 2, ["plain,commands"]),
-        ("evalkit show commands/", 2, []),
+        ("evalkit show commands/gre", 2, ["plain,commands/greet"]),
         ("evalkit wrong ", 2, []),
     ],
 )

@@ -98,7 +98,7 @@ def test_choices_that_no_kind_has_are_wrong_usage(
     assert said in " ".join(done.stderr.split())
 
 
-def test_kinds_come_in_order_and_observers_only_when_asked_for(
+def test_kinds_come_in_order_and_hidden_ones_only_when_asked_for(
     invoke: Invoke, plugins: Any
 ) -> None:
     groups = invoke("list").stdout.split("\n\n")
@@ -108,10 +108,14 @@ def test_kinds_come_in_order_and_observers_only_when_asked_for(
         "datasets",
         "metrics",
         "perturbations",
+        "observers",
         "adapters",
         "annotators",
+        "commands",
         "models",
+        "storage",
     ]
+    assert "schemas/text.Text " in invoke("list", "--search", "text.Text").stdout
     observers = invoke("list", "observers").stdout.splitlines()
     assert [line.split()[0] for line in observers] == [
         "observers/faulty",

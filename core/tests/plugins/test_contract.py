@@ -18,7 +18,6 @@ from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import Component
 from evalkit.plugins.contract import (
     hook_problems,
-    implemented_hooks,
     is_one_edit_away,
     with_article,
 )
@@ -99,9 +98,8 @@ def test_a_class_that_keeps_its_contract_is_bound(kind: str) -> None:
 def test_a_class_need_not_inherit_the_base_class(kind: str) -> None:
     by_hand, inherited = load(kind, make(kind, plain=True)), load(kind, make(kind))
     assert by_hand.attributes == inherited.attributes
-    assert implemented_hooks(kind, by_hand.plugin) == implemented_hooks(
-        kind, inherited.plugin
-    )
+    implemented = kind_named(kind).implemented
+    assert implemented(by_hand.plugin) == implemented(inherited.plugin)
 
 
 @pytest.mark.parametrize("kind", WHOLE)
@@ -347,7 +345,7 @@ class TestHooks:
             "finalize",
             "finalize_counts",
         ]
-        assert list(hook_problems("metrics", make("metrics")())) == []
+        assert list(hook_problems(kind_named("metrics"), make("metrics")())) == []
 
 
 def test_an_adapter_is_of_rows_or_of_texts() -> None:

@@ -59,7 +59,7 @@ def test_components_of_every_kind_are_found_with_what_their_metadata_say(
     assert fake.module not in sys.modules
 
 
-def test_kinds_are_listed_in_order_and_observers_only_when_asked_for() -> None:
+def test_plugins_are_listed_by_kind_in_order() -> None:
     components = [
         Component(kind, name, "m:X", "d", "1")
         for kind in ("observers", "metrics", "tasks")
@@ -67,7 +67,8 @@ def test_kinds_are_listed_in_order_and_observers_only_when_asked_for() -> None:
     ]
     catalog = Catalog(tuple(components), ())
     listed = [one.id for one in iter_kinds(catalog)]
-    assert listed == ["tasks/a", "tasks/b", "metrics/a", "metrics/b"]
+    of_all = ["tasks/a", "tasks/b", "metrics/a", "metrics/b"]
+    assert listed == [*of_all, "observers/a", "observers/b"]
     assert [one.id for one in iter_kinds(catalog, "observers")] == [
         "observers/a",
         "observers/b",
@@ -220,7 +221,7 @@ def test_a_name_declared_twice_by_one_distribution_is_its_first(
         "metrics/x is declared twice; the first counts, so give the other one another "
         "name"
     ]
-    assert found.ambiguous_ids() == set()
+    assert found.ambiguous() == {}
 
 
 def _install(folder: Path, info: str, files: dict[str, str]) -> None:

@@ -148,8 +148,7 @@ _SEEN_AT_ONCE = 10
     "--check",
     is_flag=True,
     help="Import each plugin in a process of its own, say which are broken, and how "
-    "long the import took; hidden kinds too. With --plugin those in its files "
-    "alone.",
+    "long the import took. With --plugin those in its files alone.",
 )
 @click.option(
     "--timeout",
@@ -178,8 +177,8 @@ def list_command(
     KIND/NAME` says more of one.
 
     KIND is tasks, datasets, metrics, perturbations or a kind that an installed
-    distribution defines, such as models. Plugins of some kinds, such as observers,
-    commands and storage, are listed only when the kind is named.
+    distribution defines, such as models. Schemas, and plugins of other kinds that are
+    hidden, are listed only when the kind is named; --search and --check find them too.
     """
     from evalkit import find_components
     from evalkit.catalog import iter_kinds
@@ -191,7 +190,7 @@ def list_command(
     if chosen is not None:
         kind = _kind_of(chosen, kind)
     components = list(iter_kinds(catalog, kind))
-    if check and kind is None:
+    if kind is None and (check or search):
         components = [
             found for each in catalog.kinds for found in catalog.of_kind(each.name)
         ]

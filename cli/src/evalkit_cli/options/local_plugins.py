@@ -140,11 +140,7 @@ def _kinds_by_hooks(written: type) -> Iterator[str]:
     for kind in all_kinds():
         if kind.load is not None:
             continue
-        hooks = {
-            name
-            for name in kind.hooks
-            if inspect.isroutine(inspect.getattr_static(written, name, None))
-        }
+        hooks = {*kind.implemented(written)}
         if any(map(hooks.issuperset, kind.ways or [(name,) for name in hooks])):
             yield kind.name
 

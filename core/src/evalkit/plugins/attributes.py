@@ -19,7 +19,7 @@ from evalkit.base.failures import hook_failures, located
 from evalkit.base.names import is_component_name
 from evalkit.base.violations import describe, from_pydantic, shorten
 from evalkit.hookspecs import MetricAttributes
-from evalkit.plugins.contract import implemented_hooks, is_one_edit_away
+from evalkit.plugins.contract import is_one_edit_away
 from evalkit.plugins.kinds import kind_named
 
 _MISSING = object()
@@ -92,25 +92,6 @@ def _problems(
             shown += ", " + re.sub(r"(\w+\.)+", "", annotation)
         problems[name] = f"the attribute {name!r} {shown}, found {shorten(given[name])}"
     return problems
-
-
-def attribute_problems(
-    kind: str, plugin: object, attributes: Mapping[str, Any]
-) -> list[str]:
-    """Find attributes of a plugin that do not fit each other.
-
-    Args:
-        kind: The kind that it was declared as.
-        plugin: The object.
-        attributes: Its attributes, each of the right type.
-
-    Returns:
-        One sentence for each problem.
-    """
-    check = kind_named(kind).check
-    return (
-        [] if check is None else [*check(attributes, implemented_hooks(kind, plugin))]
-    )
 
 
 def task_problems(

@@ -17,7 +17,7 @@ from evalkit.base.names import score_name
 from evalkit.base.violations import shorten
 from evalkit.errors import EvalkitError, PluginError
 from evalkit.plugins.components import Component
-from evalkit.plugins.contract import implemented_hooks
+from evalkit.plugins.kinds import kind_named
 
 
 class Guard:
@@ -74,11 +74,7 @@ class Guard:
         raise self.failure(error) from error
 
     def failure(self, error: BaseException) -> EvalkitError:
-        """Return the error that says what failed; chain it with `from`.
-
-        Args:
-            error: What was raised.
-        """
+        """Return the error that says what failed; chain it with `from`."""
         subject, uid = self._place
         where = f" for the {subject} {shorten(uid)}" if subject else ""
         return self._error(
@@ -154,7 +150,7 @@ class Bound:
 
     @cached_property
     def _implemented(self) -> frozenset[str]:
-        return frozenset(implemented_hooks(self.component.kind, self.plugin))
+        return frozenset(kind_named(self.component.kind).implemented(self.plugin))
 
     def call(
         self, hook: str, at: tuple[str, Any] | None = None, /, **offered: Any

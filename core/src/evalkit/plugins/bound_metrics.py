@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import repeat
 from typing import Any, NamedTuple
 
@@ -172,7 +171,7 @@ class BoundMetric(Bound, MetricAttributes):
         calls = (
             map(function, *arguments)
             if arguments
-            else map(_alone(function), range(rows))
+            else (map(lambda _: function(), range(rows)))
         )
         values: list[Any] = []
         append = values.append
@@ -197,12 +196,11 @@ class BoundMetric(Bound, MetricAttributes):
             columns: How the value of each argument but the context is made.
             context: What else the metric knows.
         """
-        plugin: Any = self.plugin
-        prepared: Callable[[], Any] = partial(self._prepared_context, context)
-        offered = {**columns, "context": prepared}
-        arguments = [offered[name]() for name in self.arguments_of("score_batch")]
+        hook, prepared = "score_batch", self._prepared_context(context)
+        taken = [name for name in self.arguments_of(hook) if name != "context"]
+        offered = {name: columns[name]() for name in taken}
         try:
-            return plugin.score_batch(*arguments)
+            return self.row_function(hook)(**offered, context=prepared)
         except NotScored as outcome:
             return outcome
         except hook_failures() as error:
@@ -214,15 +212,6 @@ class BoundMetric(Bound, MetricAttributes):
 
         A hook that is inherited says nothing of a `finalize` of the class itself.
         """
-        if not self.has("finalize_counts"):
-            return False
-        plugin = self.plugin
-        layers = [getattr(plugin, "__dict__", {}), *map(vars, type(plugin).__mro__)]
-        first = next(
-            layer for layer in layers if {"finalize", "finalize_counts"} & layer.keys()
+        return self.has("finalize_counts") and (
+            self.depth_of("finalize_counts") <= self.depth_of("finalize")
         )
-        return "finalize_counts" in first
-
-
-def _alone(function: Callable[..., Any]) -> Callable[[int], Any]:
-    return lambda _: function()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -38,14 +37,7 @@ _OBJECT = re.compile(r"([\w.]+)\s*(?::\s*([\w.]+)\s*)?(?:\[.*\]\s*)?")
 
 
 def value_problem(value: str) -> str:
-    """Say what is wrong with the value of an entry point.
-
-    Args:
-        value: The text behind the `=`.
-
-    Returns:
-        A clause for an error message; "" for a value that can be imported.
-    """
+    """Say what is wrong with the value of an entry point."""
     match = _OBJECT.fullmatch(value)
     if match and all(
         part.isidentifier() for group in match.groups("_") for part in group.split(".")
@@ -134,6 +126,9 @@ EXTENSIONS = (KINDS, ATTRIBUTES, NAMES)
 HIDDEN = "hidden"
 """Flag of a kind whose plugins are listed only when the kind is named."""
 
+PACKAGED = "packaged"
+"""Flag of a kind whose plugins are in distributions alone, and in no file of Python."""
+
 DOTTED = "dotted"
 """Flag of a kind whose plugins may have names with dots and capitals."""
 
@@ -141,17 +136,11 @@ CORE_KINDS = tuple(
     Component(
         KINDS,
         name,
-        f"evalkit.plugins.core_kinds:{name.upper()}{flags}",
+        f"evalkit.plugins.core_kinds:{name.upper()}",
         "evalkit-core",
         NO_VERSION,
     )
-    for name, flags in (
-        ("tasks", ""),
-        ("datasets", ""),
-        ("metrics", ""),
-        ("perturbations", ""),
-        ("observers", f" [{HIDDEN}]"),
-    )
+    for name in ("tasks", "datasets", "metrics", "perturbations", "observers")
 )
 """The kinds that core defines."""
 
@@ -226,10 +215,12 @@ class Catalog(NamedTuple):
         owners = self.known.get(component_id, frozenset())
         return next(iter(owners)) if len(owners) == 1 else None
 
-    def ambiguous_ids(self) -> set[str]:
-        """Return the ids that several distributions declare."""
-        counts = Counter((found.kind, found.name) for found in self.components)
-        return {f"{kind}/{name}" for (kind, name), n in counts.items() if n > 1}
+    def ambiguous(self) -> dict[str, list[Component]]:
+        """Return the components that several distributions declare, by id."""
+        shared: dict[str, list[Component]] = {}
+        for each in self.components:
+            shared.setdefault(each.id, []).append(each)
+        return {each: found for each, found in shared.items() if len(found) > 1}
 
     def usual(self, candidates: Sequence[Component]) -> Component | None:
         """Return the component that a name alone means, where several have it.
@@ -251,14 +242,9 @@ class Catalog(NamedTuple):
 
     def only_with_distribution(self) -> set[Component]:
         """Return the components that only `NAME@DISTRIBUTION` names."""
-        ambiguous = self.ambiguous_ids()
-        shared: dict[str, list[Component]] = {}
-        for found in self.components:
-            if found.id in ambiguous:
-                shared.setdefault(found.id, []).append(found)
         return {
             each
-            for candidates in shared.values()
+            for candidates in self.ambiguous().values()
             for each in candidates
             if each != self.usual(candidates)
         }

@@ -3,76 +3,67 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator
 
-from evalkit.plugins.kinds import Kind, all_kinds, kind_named
-
-
-def implemented_hooks(kind: str, plugin: object) -> list[str]:
-    """Return the names of the hooks that a plugin implements as methods."""
-    return [name for name in kind_named(kind).hooks if _is_method(plugin, name)]
+from evalkit.plugins.kinds import Kind, all_kinds, is_method
 
 
-def _is_method(plugin: object, name: str) -> bool:
-    return inspect.isroutine(inspect.getattr_static(plugin, name, None))
-
-
-def hook_problems(kind: str, plugin: object) -> Iterator[str]:
-    """Find what is wrong with a plugin's hooks.
-
-    Args:
-        kind: The kind that the plugin was declared as.
-        plugin: The object.
-
-    Yields:
-        One sentence for each problem.
-    """
-    contract = kind_named(kind)
-    implemented = implemented_hooks(kind, plugin)
-    misspelt = [*_misspelt(contract, plugin)]
+def hook_problems(kind: Kind, plugin: object) -> Iterator[str]:
+    """Yield a sentence for each thing that is wrong with a plugin's hooks."""
+    implemented = kind.implemented(plugin)
+    this = with_article(type(plugin).__name__)
+    misspelt = [*_misspelt(kind, plugin)]
     yield from misspelt
-    yield from _values_named_like_hooks(contract, plugin)
+    for name in sorted({*kind.hooks} - {*kind.declarable}):
+        value = inspect.getattr_static(plugin, name, None)
+        if value is not None and not inspect.isroutine(value):
+            yield (
+                f"its attribute {name!r} has the name of a hook of "
+                f"{with_article(kind.word)}, and is no method; an attribute of "
+                f"your own is called _{name}"
+            )
     for name in implemented:
-        yield from _method_problems(contract, plugin, name)
-    if kind == "observers" and not implemented and not misspelt:
-        yield (
-            f"an observer must implement one of {', '.join(contract.hooks)}; this "
-            f"is {with_article(type(plugin).__name__)}"
-        )
-    yield from _way_problems(contract, plugin, implemented)
-
-
-def _way_problems(
-    contract: Kind, plugin: object, implemented: Sequence[str]
-) -> Iterator[str]:
-    ways = [way for way in contract.ways if way[0] in implemented]
-    if contract.ways and not ways:
-        yield _missing_hooks(contract, plugin)
+        yield from _method_problems(kind, plugin, name)
+    if kind.name == "observers" and not implemented and not misspelt:
+        hooks = ", ".join(kind.hooks)
+        yield f"an observer must implement one of {hooks}; this is {this}"
+    ways = [way for way in kind.ways if way[0] in implemented]
+    if kind.ways and not ways:
+        wanted = " or ".join(" and ".join(way) for way in kind.ways)
+        others = (each.word for each in all_kinds() if _looks_like(each, plugin))
+        other = next((with_article(word) for word in others if word != kind.word), this)
+        yield f"{with_article(kind.word)} must implement {wanted}; this is {other}"
     for way in ways:
         for name in way:
             if name not in implemented:
                 yield f"it implements {way[0]} but not {name}, which belongs to it"
-    if len(ways) > 1 and contract.has_one_way:
+    if len(ways) > 1 and kind.has_one_way:
         several = ", ".join(way[0] for way in ways)
         yield (
-            f"it implements {several}: {with_article(contract.word)} is written in one "
+            f"it implements {several}: {with_article(kind.word)} is written in one "
             "way only, and a method of your own begins with an underscore"
         )
 
 
-def _method_problems(contract: Kind, plugin: object, name: str) -> Iterator[str]:
+def _looks_like(kind: Kind, plugin: object) -> bool:
+    """Tell whether a plugin has the base class of a kind, or hooks enough for it."""
+    if kind.load is not None:
+        return False
+    implemented = {*kind.implemented(plugin)}
+    return isinstance(plugin, kind.base) or any(
+        {*way} <= implemented for way in kind.ways
+    )
+
+
+def _method_problems(kind: Kind, plugin: object, name: str) -> Iterator[str]:
     function = getattr(plugin, name)
-    problems = [
-        *_argument_problems(contract.spec, name, function),
-        *_lacks_self(contract.spec, name, plugin),
-    ]
+    problems = [*_argument_problems(kind.spec, name, plugin)]
     yield from problems
-    if problems and name not in {each for way in contract.ways for each in way}:
+    if problems and name not in {each for way in kind.ways for each in way}:
         yield f"a method of your own is called _{name}"
-    is_awaited = name in contract.awaited
+    is_awaited = name in kind.awaited
     if (inspect.iscoroutinefunction(function) and not is_awaited) or (
-        contract.name == "observers" and inspect.isgeneratorfunction(function)
+        kind.name == "observers" and inspect.isgeneratorfunction(function)
     ):
         yield f"{name}: nobody awaits or iterates it; write a plain function"
     options = getattr(function, "evalkit_impl", None) or {}
@@ -80,48 +71,14 @@ def _method_problems(contract: Kind, plugin: object, name: str) -> Iterator[str]
         yield f"{name}: wrappers are not supported"
 
 
-def _values_named_like_hooks(contract: Kind, plugin: object) -> Iterator[str]:
-    for name in sorted({*contract.hooks} - {*contract.declarable}):
-        value = inspect.getattr_static(plugin, name, None)
-        if value is not None and not inspect.isroutine(value):
-            yield (
-                f"its attribute {name!r} has the name of a hook of "
-                f"{with_article(contract.word)}, and is no method; an attribute of "
-                f"your own is called _{name}"
-            )
-
-
-def _missing_hooks(contract: Kind, plugin: object) -> str:
-    wanted = " or ".join(" and ".join(way) for way in contract.ways)
-    this = type(plugin).__name__
-    for other in all_kinds():
-        if other is contract or other.load is not None:
-            continue
-        implemented = {*implemented_hooks(other.name, plugin)}
-        if isinstance(plugin, other.base) or any(
-            {*way} <= implemented for way in other.ways
-        ):
-            this = other.word
-            break
-    return (
-        f"{with_article(contract.word)} must implement {wanted}; this is "
-        f"{with_article(this)}"
-    )
-
-
 def with_article(word: str) -> str:
     """Return a word with `a` or `an` before it."""
     return f"{'an' if word[:1].lower() in 'aeiou' else 'a'} {word}"
 
 
-def _argument_problems(
-    spec: type, name: str, function: Callable[..., Any]
-) -> Iterator[str]:
-    offered = [
-        argument
-        for argument in inspect.signature(getattr(spec, name)).parameters
-        if argument != "self"
-    ]
+def _argument_problems(spec: type, name: str, plugin: object) -> Iterator[str]:
+    _, *offered = inspect.signature(getattr(spec, name)).parameters
+    function: Callable[..., object] = getattr(plugin, name)
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError) as error:
@@ -143,34 +100,28 @@ def _argument_problems(
                 f"{name}: there is no argument {parameter.name!r}; the hook offers: "
                 f"{', '.join(offered) or 'none'}"
             )
+    written = vars(type(plugin)).get(name)
+    if inspect.isfunction(written) and written.__code__.co_argcount:
+        first = written.__code__.co_varnames[0]
+        if first in offered:
+            yield (
+                f"{name}: its first argument {first!r} would be the object itself; "
+                "write self before it"
+            )
 
 
-def _lacks_self(spec: type, name: str, plugin: object) -> Iterator[str]:
-    function = vars(type(plugin)).get(name)
-    if not inspect.isfunction(function):
-        return
-    first = next(iter(function.__code__.co_varnames), "")
-    is_method = function.__code__.co_argcount > 0
-    offered = [*inspect.signature(getattr(spec, name)).parameters][1:]
-    if is_method and first in offered:
-        yield (
-            f"{name}: its first argument {first!r} would be the object itself; write "
-            "self before it"
-        )
-
-
-def _misspelt(contract: Kind, plugin: object) -> Iterator[str]:
-    hooks, base = contract.hooks, contract.base
-    known = [*inspect.get_annotations(contract.attributes), "Parameters"]
+def _misspelt(kind: Kind, plugin: object) -> Iterator[str]:
+    hooks, base = kind.hooks, kind.base
+    known = [*inspect.get_annotations(kind.attributes), "Parameters"]
     legal = {*hooks, *known, "parameters", *dir(base)}
     for name in dir(plugin):
         if name.startswith("_") or name in legal:
             continue
-        is_method = _is_method(plugin, name)
-        for meant in hooks if is_method else known:
+        is_hook = is_method(plugin, name)
+        for meant in hooks if is_hook else known:
             if not is_one_edit_away(name, meant):
                 continue
-            if is_method:
+            if is_hook:
                 yield f"its method {name!r} is no hook; did you mean {meant!r}?"
             elif inspect.getattr_static(plugin, meant, None) is (
                 inspect.getattr_static(base, meant, None)
@@ -185,24 +136,14 @@ def is_one_edit_away(word: str, other: str) -> bool:
     """Tell whether one insertion, deletion, change or swap makes two words equal.
 
     Capitals and underscores do not count.
-
-    Args:
-        word: One word.
-        other: Another word.
-
-    Returns:
-        True for words that are equal or one edit apart.
     """
     first, second = (text.lower().replace("_", "") for text in (word, other))
     if len(first) != len(second):
         short, long = sorted((first, second), key=len)
         return any(short == long[:i] + long[i + 1 :] for i in range(len(long)))
-    places = [
-        i for i, pair in enumerate(zip(first, second, strict=True)) if len({*pair}) > 1
-    ]
-    is_swap = len(places) == 2 and places[1] == places[0] + 1
-    return len(places) < 2 or (
-        is_swap
-        and first[places[0]] == second[places[1]]
-        and first[places[1]] == second[places[0]]
-    )
+    pairs = zip(first, second, strict=True)
+    places = [i for i, (one, two) in enumerate(pairs) if one != two]
+    if len(places) != 2:
+        return len(places) < 2
+    i, j = places
+    return j == i + 1 and first[i] + first[j] == second[j] + second[i]

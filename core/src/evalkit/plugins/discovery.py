@@ -20,8 +20,10 @@ from evalkit.plugins.components import (
     CORE_KINDS,
     DOTTED,
     EXTENSIONS,
+    HIDDEN,
     KINDS,
     NAME_RULE,
+    PACKAGED,
     Catalog,
     Component,
     DiscoveryProblem,
@@ -207,14 +209,7 @@ def _read_header(
 
 
 def installed_version(name: str) -> str:
-    """Return the version of an installed distribution.
-
-    Args:
-        name: Its name.
-
-    Raises:
-        PackageNotFoundError: It is not installed.
-    """
+    """Return the version of an installed distribution."""
     return _read_header(name, importlib.metadata.distribution(name))[0][1]
 
 
@@ -354,8 +349,7 @@ def iter_kinds(catalog: Catalog, kind: str | None = None) -> Iterator[Component]
 
 def kinds_of_files(catalog: Catalog) -> list[str]:
     """Return the kinds whose plugins may be in a file that no package holds."""
-    of_core = [kind.name for kind in CORE_KINDS]
-    return [*dict.fromkeys([*of_core, *catalog.listed_kinds()])]
+    return [kind.name for kind in catalog.kinds if not {HIDDEN, PACKAGED} & kind.flags]
 
 
 DISABLE = "EVALKIT_DISABLE_PLUGINS"

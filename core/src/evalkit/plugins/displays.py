@@ -15,49 +15,29 @@ from evalkit.plugins.importing import added_name
 
 
 def html_of(name: str, value: Any, plain: str) -> str:
-    """Return the HTML of a value, as an installed distribution makes it.
-
-    Args:
-        name: Name of the function in `evalkit`, such as `result_html`.
-        value: The value.
-        plain: The HTML where no distribution adds the function.
-
-    Returns:
-        HTML. Where the function fails, the plain one, below a line that says so.
-    """
+    """Return the HTML of a value, as an installed distribution makes it."""
     try:
         show: Any = added_name(name)
     except AttributeError:
         return plain
     except PluginError as error:
-        return _failed(str(error), plain)
-    try:
-        html = show(value)
-    except Exception as error:
-        return _failed(f"evalkit.{name}: {located(error)}", plain)
-    if not isinstance(html, str):
-        kind = type(html).__name__
-        return _failed(f"evalkit.{name}: returned {kind}, not HTML", plain)
-    return html
-
-
-def _failed(why: str, plain: str) -> str:
+        why = str(error)
+    else:
+        try:
+            html = show(value)
+        except Exception as error:
+            why = f"evalkit.{name}: {located(error)}"
+        else:
+            if isinstance(html, str):
+                return html
+            why = f"evalkit.{name}: returned {type(html).__name__}, not HTML"
     return f"<p>The display failed, so this is a plain table: {escape(why)}</p>{plain}"
 
 
 def html_table(
     caption: str, header: Sequence[str], rows: Iterable[Sequence[object]]
 ) -> str:
-    """Return a plain table as HTML, with every text escaped.
-
-    Args:
-        caption: What it shows.
-        header: Names of the columns.
-        rows: The cells; None is an empty one.
-
-    Returns:
-        A `table` element.
-    """
+    """Return a plain table as HTML, with every text escaped."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
     lines = [
         "".join(f"<td>{'' if cell is None else escape(str(cell))}</td>" for cell in row)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, get_args, overload
 
 from evalkit.base.terms import AnswerKind, IntervalKind
@@ -18,15 +18,14 @@ ANY_ANSWER: tuple[AnswerKind, ...] = tuple(
 
 _DECORATED = "__evalkit_metric__"
 
-_OF_LISTS = {
+_MEANINGS = {
     **dict.fromkeys(("predictions", "preds", "y_pred", "hypotheses"), "predictions"),
     **dict.fromkeys(("targets", "y_true", "references"), "targets"),
-}
-_OF_ONE = {
     **dict.fromkeys(("prediction", "pred", "hypothesis"), "prediction"),
     **dict.fromkeys(("target", "reference"), "target"),
+    **{"fields": "fields", "context": "context"},
 }
-_OF_BOTH = {"fields": "fields", "context": "context"}
+"""What an argument of a function gets, by its name."""
 
 _HOW_TO_WRITE = (
     "write predictions and targets for whole lists (scikit-learn's y_pred and y_true "
@@ -51,55 +50,65 @@ class FunctionMetric(Metric):
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__()
         self.function = function
-        for attribute, value in getattr(function, _DECORATED, {}).items():
-            setattr(self, attribute, value)
-        self._by_position: list[str] = []
-        self._by_name: dict[str, str] = {}
-        self.problems = self._read_arguments()
-        meanings = {*self._by_position, *self._by_name.values()}
-        is_plain = meanings <= {"prediction", "target"}
-        if not meanings & {"prediction", "target"}:
-            vars(self)["compute"] = self._compute
-        else:
-            call = self._score_pair if is_plain else self._score_example
-            vars(self)["score_example"] = call
-
-    def _read_arguments(self) -> list[str]:
-        """Find out what each argument of the function means."""
+        vars(self).update(getattr(function, _DECORATED, {}))
+        self._positional: list[str] = []
+        self._named: dict[str, str] = {}
         try:
-            parameters = inspect.signature(self.function).parameters.values()
+            parameters = inspect.signature(function).parameters
         except (TypeError, ValueError) as error:
-            return [f"its signature cannot be read: {error}"]
-        problems, meant = [], dict[str, str]()
+            self.problems = [f"its signature cannot be read: {error}"]
+            return
+        self.problems = self._read_arguments(parameters.values())
+        is_of_one = {"prediction", "target"} & {
+            *self._positional,
+            *self._named.values(),
+        }
+        hook = "score_example" if is_of_one else "compute"
+        # where its arguments are those of the hook, the function itself is the hook
+        is_hook = all(
+            name == _MEANINGS.get(name) and name not in self.columns
+            for name in parameters
+        ) and not any(each.kind is each.KEYWORD_ONLY for each in parameters.values())
+        vars(self)[hook] = function if is_hook else getattr(self, f"_{hook}")
+
+    def _read_arguments(self, parameters: Iterable[inspect.Parameter]) -> list[str]:
+        """Find out what each argument means; return what is wrong with them."""
+        problems, names = [], dict[str, str]()
         for parameter in parameters:
             name = parameter.name
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 continue
-            meaning = name if name in self.columns else _meaning_of(name)
+            meaning = name if name in self.columns else _MEANINGS.get(name)
             if meaning is None:
                 if parameter.default is parameter.empty:
                     problems.append(f"its argument {name!r} is not known")
                 continue
-            if meaning in meant:
-                problems.append(f"{meant[meaning]!r} and {name!r} mean the same")
-            meant[meaning] = name
+            if meaning in names:
+                problems.append(f"{names[meaning]!r} and {name!r} mean the same")
+            names[meaning] = name
             if parameter.kind is parameter.POSITIONAL_ONLY:
-                self._by_position.append(meaning)
+                self._positional.append(meaning)
             else:
-                self._by_name[name] = meaning
-        lists = [meant[each] for each in ("predictions", "targets") if each in meant]
-        ones = [meant[each] for each in ("prediction", "target") if each in meant]
+                self._named[name] = meaning
+        lists = [names[each] for each in ("predictions", "targets") if each in names]
+        ones = [names[each] for each in ("prediction", "target") if each in names]
+        called = getattr(self.function, "__name__", "")
         if lists and ones:
             problems.append(f"{lists[0]!r} is of lists, {ones[0]!r} of one example")
-        if not meant and not problems:
+        if not names and not problems:
             problems.append("it has no argument that is known")
-        problems = problems or _problems_of_name(self.function, ones)
+        if ones and called.startswith("get_") and not problems:
+            problems.append(
+                f"{called} has the name of a function of lists, and {ones[0]!r} is of "
+                f"one example, of which a function is called {called[4:] or 'score'}"
+            )
         return [f"{'; '.join(problems)}: {_HOW_TO_WRITE}"] if problems else []
 
-    def _call(self, values: Mapping[str, Any]) -> Any:
-        by_position = [values[meaning] for meaning in self._by_position]
-        by_name = {name: values[meaning] for name, meaning in self._by_name.items()}
-        return self.function(*by_position, **by_name)
+    def _call(self, fields: Mapping[str, Any], **offered: Any) -> Any:
+        values = {**fields, **offered, "fields": fields}
+        positional = [values[meaning] for meaning in self._positional]
+        named = {name: values[meaning] for name, meaning in self._named.items()}
+        return self.function(*positional, **named)
 
     def _compute(
         self,
@@ -109,31 +118,13 @@ class FunctionMetric(Metric):
         context: Any,
     ) -> Any:
         given = {"predictions": predictions, "targets": targets}
-        return self._call({**fields, **given, "fields": fields, "context": context})
+        return self._call(fields, **given, context=context)
 
     def _score_example(
         self, prediction: Any, target: Any, fields: Mapping[str, Any], context: Any
     ) -> Any:
         given = {"prediction": prediction, "target": target}
-        return self._call({**fields, **given, "fields": fields, "context": context})
-
-    def _score_pair(self, prediction: Any, target: Any) -> Any:
-        return self._call({"prediction": prediction, "target": target})
-
-
-def _problems_of_name(function: Callable[..., Any], ones: Sequence[str]) -> list[str]:
-    """Refuse what may have been written for lists, which `get_` said once."""
-    called = getattr(function, "__name__", "")
-    if not ones or not called.startswith("get_"):
-        return []
-    return [
-        f"{called} has the name of a function of lists, and {ones[0]!r} is of one "
-        f"example, of which a function is called {called[4:] or 'score'}"
-    ]
-
-
-def _meaning_of(name: str) -> str | None:
-    return _OF_LISTS.get(name) or _OF_ONE.get(name) or _OF_BOTH.get(name)
+        return self._call(fields, **given, context=context)
 
 
 @overload
@@ -205,19 +196,19 @@ def metric(
     unknown = [name for name in further if not hasattr(Metric, name)]
     if unknown:
         raise TypeError(f"a metric has no attribute {unknown[0]!r}")
+    attributes = {
+        "unit": unit,
+        "bounds": bounds,
+        "higher_is_better": higher_is_better,
+        "scale": scale,
+        "answer_kinds": tuple(answer_kinds),
+        "columns": tuple(columns),
+        "interval": interval,
+        "worst_value": worst_value,
+        **further,
+    }
 
     def mark(function: GetFunction) -> GetFunction:
-        attributes = {
-            "unit": unit,
-            "bounds": bounds,
-            "higher_is_better": higher_is_better,
-            "scale": scale,
-            "answer_kinds": tuple(answer_kinds),
-            "columns": tuple(columns),
-            "interval": interval,
-            "worst_value": worst_value,
-            **further,
-        }
         setattr(function, _DECORATED, attributes)
         return function
 

@@ -91,16 +91,7 @@ def core_problem(component: Component) -> str:
 def load_error(
     component: Component, step: str, error: BaseException
 ) -> PluginLoadError:
-    """Make the error of a component that could not be loaded.
-
-    Args:
-        component: The component.
-        step: What was being done, such as `constructing it`.
-        error: What was raised.
-
-    Returns:
-        An error that names the component; chain it with `from`.
-    """
+    """Make the error of a component that could not be loaded."""
     hint = ""
     lacks = f"has no attribute '{component.value.rpartition(':')[2]}'"
     if isinstance(error, AttributeError) and lacks in str(error):
@@ -115,16 +106,7 @@ def load_error(
 
 
 def added_name(name: str) -> object:
-    """Import what an installed distribution adds to `evalkit` under a name.
-
-    Args:
-        name: The name.
-
-    Raises:
-        AttributeError: No distribution adds it.
-        UnknownPluginError: Several do.
-        PluginLoadError: Importing it failed.
-    """
+    """Import what an installed distribution adds to `evalkit` under a name."""
     catalog = find_components()
     component = catalog.extension(NAMES, name)
     if component is None:
@@ -135,19 +117,7 @@ def added_name(name: str) -> object:
 
 
 def find_owner(kind: str, attribute: str) -> Callable[..., Any] | None:
-    """Load the function of the distribution that obeys an attribute.
-
-    Args:
-        kind: The kind that has the attribute, such as `tasks`.
-        attribute: Its name.
-
-    Returns:
-        What the entry point `KIND.ATTRIBUTE` names; None if nobody declares it.
-
-    Raises:
-        UnknownPluginError: Several distributions declare it.
-        PluginLoadError: It cannot be imported.
-    """
+    """Load the function that the entry point `KIND.ATTRIBUTE` names; None for none."""
     component = find_components().extension(ATTRIBUTES, f"{kind}.{attribute}")
     if component is None:
         return None
@@ -155,17 +125,7 @@ def find_owner(kind: str, attribute: str) -> Callable[..., Any] | None:
 
 
 def require_owner(component: Component, attribute: str) -> Callable[..., Any]:
-    """Load the function that obeys an attribute which a plugin sets.
-
-    Args:
-        component: The plugin.
-        attribute: Name of the attribute.
-
-    Raises:
-        PluginContractError: No installed distribution obeys the attribute.
-        UnknownPluginError: Several do.
-        PluginLoadError: The function cannot be imported.
-    """
+    """Load the function that obeys an attribute which a plugin sets."""
     owner = find_owner(component.kind, attribute)
     if owner is None:
         raise PluginContractError(

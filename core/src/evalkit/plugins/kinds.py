@@ -7,6 +7,7 @@ group `evalkit.KIND`. Core defines its own kinds with the same class.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -71,6 +72,15 @@ class Kind:
     def hooks(self) -> tuple[str, ...]:
         """Names of the hooks."""
         return tuple(name for name in vars(self.spec) if not name.startswith("_"))
+
+    def implemented(self, plugin: object) -> tuple[str, ...]:
+        """Return the hooks that a plugin, or its class, implements as methods."""
+        return tuple(name for name in self.hooks if is_method(plugin, name))
+
+
+def is_method(plugin: object, name: str) -> bool:
+    """Tell whether an object has a method or function of a name."""
+    return inspect.isroutine(inspect.getattr_static(plugin, name, None))
 
 
 _loaded: dict[str, tuple[Component, Kind]] = {}

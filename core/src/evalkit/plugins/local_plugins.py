@@ -69,14 +69,7 @@ def is_declared(component: Component) -> bool:
 def local_plugins(
     kinds: Sequence[str],
 ) -> tuple[list[Component], list[DiscoveryProblem]]:
-    """Return what this command was given and this project declares.
-
-    Args:
-        kinds: Kinds that a project may declare.
-
-    Returns:
-        The components, and what is wrong with the declarations.
-    """
+    """Return what this command was given and this project declares."""
     path = _project_file()
     declared = [] if path is None else [*_declared_in(path, kinds)]
     problems = [
@@ -93,14 +86,7 @@ def with_local_plugins(
 ) -> Catalog:
     """Add plugins without a package to what is installed.
 
-    Args:
-        catalog: What is installed.
-        local: Plugins without a package.
-        refusal: Says why a plugin is hidden; "" if it is not.
-
-    Returns:
-        The catalog. A hidden plugin is withheld, and a declared plugin that is called
-        like another one.
+    A hidden plugin is withheld, and a declared plugin that is called like another one.
     """
     if not local:
         return catalog
@@ -216,17 +202,7 @@ def component_of_file(kind: str, name: str, catalog: Catalog) -> Component:
 
 
 def name_of(what: Any) -> str:
-    """Return the name of a plugin that was passed as a Python object.
-
-    Args:
-        what: A class, an instance, or a function `get_<name>`.
-
-    Returns:
-        Its `name`, or the name of the class or function in lower case with dashes.
-
-    Raises:
-        PluginContractError: The name is illegal.
-    """
+    """Return the name of a plugin that was passed as a Python object."""
     try:
         own = getattr(what, "name", None)
     except hook_failures() as error:

@@ -19,20 +19,7 @@ from evalkit.plugins.components import Component
 def read_parameters(
     component: Component, model: Any, values: Mapping[str, Any]
 ) -> BaseModel:
-    """Build a component's parameters from what a user gave.
-
-    Args:
-        component: The component, for messages.
-        model: Its `Parameters`.
-        values: Texts, lists of texts, or JSON values, by name.
-
-    Returns:
-        The parameters.
-
-    Raises:
-        PluginContractError: One is unknown, of the wrong type, or not finite.
-        RequiredParameterError: Nothing is wrong but that one is missing.
-    """
+    """Build a component's parameters from what a user gave."""
     if issubclass(model, RootModel) and not values:
         raise RequiredParameterError(f"{component.origin}: it needs a configuration")
     given = as_meant(model, values)
@@ -73,15 +60,7 @@ def _meant(name: str, known: Iterable[str]) -> str:
 
 
 def takes_path(model: Any, name: str) -> bool:
-    """Tell whether a parameter is the path of a file or folder.
-
-    Args:
-        model: A component's `Parameters`, or what it has in their place.
-        name: Name of the parameter.
-
-    Returns:
-        Whether its type is or holds `Path`.
-    """
+    """Tell whether a parameter is the path of a file or folder."""
     fields = getattr(model, "model_fields", {})
     return name in fields and _holds_path(fields[name].annotation)
 
@@ -93,12 +72,7 @@ def _holds_path(kind: Any) -> bool:
 
 
 def as_meant(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a user gave, with paths that were split at `/`, and lists of one.
-
-    Args:
-        model: A component's `Parameters`.
-        values: Texts, lists of texts, or JSON values, by name.
-    """
+    """Return what a user gave, with paths that were split at `/`, and lists of one."""
     return {name: _as_meant(model, name, value) for name, value in values.items()}
 
 

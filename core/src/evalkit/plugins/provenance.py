@@ -27,14 +27,7 @@ from evalkit.plugins.sources import sha256_of
 
 
 def run_id_of(inputs: Mapping[str, Any]) -> str:
-    """Hash the inputs of a run.
-
-    Args:
-        inputs: JSON values.
-
-    Returns:
-        The first 16 hex digits of SHA-256 over their canonical JSON.
-    """
+    """Return the first 16 hex digits of the SHA-256 of the canonical JSON of inputs."""
     text = dumps(inputs, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -76,14 +69,9 @@ def describe_core() -> dict[str, Any]:
 
 
 def source_hash(module: str) -> str | None:
-    """Hash the files of the outermost package that a module belongs to.
+    """Hash the files of the outermost package of a module, without byte code.
 
-    Args:
-        module: Full name of the module.
-
-    Returns:
-        SHA-256 over the names and contents of its files, without byte code; None if
-        there are none, as for code typed into an interpreter.
+    None if there are none, as for code typed into an interpreter.
     """
     parts = module.split(".")
     names = [".".join(parts[: count + 1]) for count in range(len(parts))]
@@ -101,11 +89,7 @@ def source_hash(module: str) -> str | None:
 
 
 def hash_folder(folder: Path) -> str:
-    """Return the SHA-256 over the names and contents of a folder's files.
-
-    Args:
-        folder: The folder; byte code in it does not count.
-    """
+    """Return the SHA-256 over names and contents of files, without byte code."""
     found = []
     # as texts: to make and sort a Path for each takes longer than reading the files
     for root, _, names in os.walk(folder):
@@ -135,16 +119,6 @@ def metric_resources(metric: BoundMetric) -> dict[str, str]:
     """Identify the files, models and services that a metric depends on.
 
     They are looked at once for a loaded metric.
-
-    Args:
-        metric: The metric.
-
-    Returns:
-        By name, a SHA-256 of each file or folder that it names, or the text that it
-        gives; and of files that parameters name.
-
-    Raises:
-        PluginError: It names something that is not a resource or cannot be read.
     """
     known: dict[str, str] | None = metric.computed.get("resources")
     if known is not None:
@@ -169,12 +143,7 @@ def metric_resources(metric: BoundMetric) -> dict[str, str]:
 
 
 def _identify(value: Any) -> str:
-    """Identify a resource.
-
-    Raises:
-        OSError: It cannot be read.
-        TypeError: It is not a resource.
-    """
+    """Hash a file, folder or module; a text stands for itself."""
     if isinstance(value, Path) and value.is_dir():
         return hash_folder(value)
     if isinstance(value, Path):
@@ -193,14 +162,7 @@ def _identify(value: Any) -> str:
 
 
 def parameter_files(bound: Bound) -> dict[str, str]:
-    """Hash the files that a component's parameters name.
-
-    Args:
-        bound: The component.
-
-    Returns:
-        SHA-256 by where the parameter names the file.
-    """
+    """Hash the files that a component's parameters name."""
     return {
         place: sha256_of(Path(text))
         for name, value in bound.changed_parameters.items()
@@ -210,12 +172,7 @@ def parameter_files(bound: Bound) -> dict[str, str]:
 
 
 def texts_in(place: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield the texts in a JSON value, each with its place.
-
-    Args:
-        place: Where the value is.
-        value: The value.
-    """
+    """Yield the texts in a JSON value, each with its place."""
     if isinstance(value, str):
         yield place, value
     items = value.items() if isinstance(value, dict) else ()
@@ -232,14 +189,7 @@ def names_file(text: str) -> bool:
 
 
 def rows_hash(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Hash rows that did not come from a file.
-
-    Args:
-        rows: JSON values.
-
-    Returns:
-        SHA-256 over their canonical JSON, a line each.
-    """
+    """Hash rows that did not come from a file, as canonical JSON lines."""
     digest = hashlib.sha256()
     for row in rows:
         try:

@@ -7,7 +7,7 @@ that names the plugin, its distribution and its version.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from evalkit.base.failures import hook_failures
 from evalkit.base.names import is_python_file, parse_reference
 from evalkit.base.violations import shorten
 from evalkit.errors import PluginContractError
-from evalkit.plugins.attributes import attribute_problems, read_attributes
+from evalkit.plugins.attributes import read_attributes
 from evalkit.plugins.binding import Bound
 from evalkit.plugins.components import Catalog, Component
 from evalkit.plugins.contract import hook_problems, with_article
@@ -172,12 +172,13 @@ def bind(
         PluginLoadError: Constructing it failed.
         PluginContractError: It does not keep its kind's contract.
     """
-    plugin, built_from = _construct(component, loaded, parameters or {})
     kind = kind_named(component.kind)
+    plugin, built_from = _construct(component, loaded, parameters or {})
     try:
         attributes, problems = read_attributes(kind.name, plugin)
-        problems = [*hook_problems(kind.name, plugin), *problems]
-        problems = problems or attribute_problems(kind.name, plugin, attributes)
+        problems = [*hook_problems(kind, plugin), *problems]
+        if not problems and kind.check is not None:
+            problems = [*kind.check(attributes, kind.implemented(plugin))]
         own_name = getattr(plugin, "name", None)
         if kind.name == "datasets" and own_name not in (None, component.name):
             problems = problems or [
@@ -185,29 +186,28 @@ def bind(
                 "them the same"
             ]
         if not problems:
-            bound: Bound = (kind.bound or Bound)(
-                component, plugin, built_from, attributes
-            )
-            return bound
+            bound: type[Bound] = kind.bound or Bound
+            return bound(component, plugin, built_from, attributes)
     except hook_failures() as error:
         raise load_error(component, "checking it", error) from error
-    raise _contract_error(component, plugin, problems)
+    raise _contract_error(component, plugin, *problems)
 
 
 def _construct(
-    component: Component, loaded: object, parameters: Mapping[str, Any]
+    component: Component, loaded: object, values: Mapping[str, Any]
 ) -> tuple[object, BaseModel | None]:
+    """Return the plugin, and the parameters that it was built from."""
     if inspect.isclass(loaded):
-        return _build(component, loaded, parameters)
-    _refuse_parameters(component, parameters)
+        return _build(component, loaded, values)
+    _refuse_parameters(component, values)
     if component.kind == "metrics" and inspect.isroutine(loaded):
         function = FunctionMetric(loaded)
         if function.problems:
-            raise _contract_error(component, loaded, function.problems)
+            raise _contract_error(component, loaded, *function.problems)
         return function, None
     if inspect.ismodule(loaded) or inspect.isroutine(loaded):
         problem = f"{component.value} is a {type(loaded).__name__}, not a class"
-        raise _contract_error(component, loaded, [problem])
+        raise _contract_error(component, loaded, problem)
     own = getattr(loaded, "parameters", None)
     return loaded, own if isinstance(own, BaseModel) else None
 
@@ -223,14 +223,35 @@ def _build(
     component: Component, plugin_class: type, values: Mapping[str, Any]
 ) -> tuple[object, BaseModel | None]:
     model = getattr(plugin_class, "Parameters", None)
-    problem = _parameters_problem(plugin_class, model)
-    if problem:
-        raise _contract_error(component, plugin_class, [problem])
-    takes_parameters = model is not None and _is_given(plugin_class, model)
-    if not takes_parameters:
-        _refuse_parameters(component, values)
+    if model is not None and not (
+        inspect.isclass(model) and issubclass(model, BaseModel)
+    ):
+        problem = (
+            f"its Parameters is {shorten(model)}, which is no pydantic model; write "
+            "`class Parameters(pydantic.BaseModel)` with a field for each parameter"
+        )
+        raise _contract_error(component, plugin_class, problem)
+    fields = {} if model is None else model.model_fields
     try:
-        if not takes_parameters:
+        first = next(iter(inspect.signature(plugin_class).parameters.values()), None)
+    except (TypeError, ValueError):
+        first = None
+    if fields and first is None and "Parameters" in vars(plugin_class):
+        problem = (
+            "it has Parameters, but its constructor takes no argument; write "
+            "`def __init__(self, parameters)`"
+        )
+        raise _contract_error(component, plugin_class, problem)
+    try:
+        # an argument of another name with a default is not for parameters
+        if (
+            model is None
+            or first is None
+            or not (
+                fields or first.name == "parameters" or first.default is first.empty
+            )
+        ):
+            _refuse_parameters(component, values)
             return plugin_class(), None
         parameters = read_parameters(component, model, values)
         return plugin_class(parameters), parameters
@@ -240,42 +261,8 @@ def _build(
         raise load_error(component, "constructing it", error) from error
 
 
-def _parameters_problem(plugin_class: type, model: Any) -> str:
-    """Say why the `Parameters` of a class cannot be used; "" where they can."""
-    if model is None:
-        return ""
-    if not (inspect.isclass(model) and issubclass(model, BaseModel)):
-        return (
-            f"its Parameters is {shorten(model)}, which is no pydantic model; write "
-            "`class Parameters(pydantic.BaseModel)` with a field for each parameter"
-        )
-    is_own = "Parameters" in vars(plugin_class)
-    if is_own and model.model_fields and not _accepts_argument(plugin_class):
-        return (
-            "it has Parameters, but its constructor takes no argument; write "
-            "`def __init__(self, parameters)`"
-        )
-    return ""
-
-
-def _is_given(plugin_class: type, model: type[BaseModel]) -> bool:
-    """Tell whether it is given parameters; without any its own default stays."""
-    if not _accepts_argument(plugin_class):
-        return False
-    first, *_ = inspect.signature(plugin_class).parameters.values()
-    has_default = first.name != "parameters" and first.default is not first.empty
-    return bool(model.model_fields) or not has_default
-
-
-def _accepts_argument(plugin_class: type) -> bool:
-    try:
-        return bool(inspect.signature(plugin_class).parameters)
-    except (TypeError, ValueError):
-        return False
-
-
 def _contract_error(
-    component: Component, plugin: object, problems: Sequence[str]
+    component: Component, plugin: object, *problems: str
 ) -> PluginContractError:
     word = with_article(kind_named(component.kind).word)
     return PluginContractError(

@@ -25,25 +25,13 @@ def find_meant(
             from one that it requires. Else, and for a user, it is taken from the
             one that is known to hold it.
 
-    Returns:
-        The component.
-
     Raises:
         UnknownPluginError: It does not exist, is ambiguous or is disabled.
     """
-    offered = catalog.of_kind(kind)
-    if named_by is not None and not named_by.is_local:
-        # a project runs code where its user names it, and for no installed plugin
-        offered = [each for each in offered if not is_declared(each)]
-    matching = _matching(offered, reference)
-    if not matching:
-        _refuse_withheld(catalog, kind, reference)
+    found = _find(catalog, kind, reference, named_by)
+    if found is None:
         raise UnknownPluginError(_unknown_message(catalog, kind, reference))
-    if len(matching) > 1 and named_by is not None:
-        matching = _meant_by(named_by, matching)
-    if len(matching) > 1:
-        return _choose_usual(catalog, matching, named_by is None)
-    return matching[0]
+    return found
 
 
 def find_component(catalog: Catalog, kind: str, name: str) -> Component | None:
@@ -64,32 +52,38 @@ def find_component(catalog: Catalog, kind: str, name: str) -> Component | None:
     """
     plain, at, distribution = name.partition("@")
     reference = Reference(plain, normalise_distribution(distribution) if at else None)
-    matching = _matching(catalog.of_kind(kind), reference)
-    if matching:
-        return matching[0] if len(matching) == 1 else _choose_usual(catalog, matching)
-    _refuse_withheld(catalog, kind, reference)
-    known = catalog.known_owner(f"{kind}/{name}")
-    if known:
-        raise UnknownPluginError(
-            f"there is no {kind.removesuffix('s')} {name!r}; it is part of the "
-            f"distribution {known}, which is not installed"
-        )
-    return None
+    found = _find(catalog, kind, reference)
+    owner = None if found else catalog.known_owner(f"{kind}/{name}")
+    if owner:
+        word = kind.removesuffix("s")
+        raise UnknownPluginError(f"there is no {word} {name!r}; {_part_of(owner)}")
+    return found
+
+
+def _find(
+    catalog: Catalog, kind: str, reference: Reference, named_by: Component | None = None
+) -> Component | None:
+    offered = catalog.of_kind(kind)
+    if named_by is not None and not named_by.is_local:
+        # a project runs code where its user names it, and for no installed plugin
+        offered = [each for each in offered if not is_declared(each)]
+    matching = _matching(offered, reference)
+    if not matching:
+        withheld = [each for each in catalog.withheld if each.kind == kind]
+        for each in _matching(withheld, reference):
+            raise UnknownPluginError(f"{each.origin}: {each.problem}")
+        return None
+    if len(matching) > 1 and named_by is not None:
+        matching = _meant_by(named_by, matching)
+    if len(matching) > 1:
+        return _choose_usual(catalog, matching, by_user=named_by is None)
+    return matching[0]
 
 
 def tell_of_declared(
     catalog: Catalog, meant: Component, named_by: Component | None
 ) -> None:
-    """Warn if a user named what a `pyproject.toml` declares, or means to.
-
-    Args:
-        catalog: What is known.
-        meant: What the name means.
-        named_by: The plugin that gave the name, if it is not the user's.
-
-    Warns:
-        UserWarning: It is declared there, or something of its name is that is not used.
-    """
+    """Warn if a user named what a `pyproject.toml` declares, or what hides that."""
     if is_declared(meant):
         warnings.warn(f"{meant.id} is {meant.value}, {meant.summary}", stacklevel=4)
     for each in catalog.withheld if named_by is None else ():
@@ -112,31 +106,22 @@ def _matching(
     ]
 
 
-def _refuse_withheld(catalog: Catalog, kind: str, reference: Reference) -> None:
-    withheld = [each for each in catalog.withheld if each.kind == kind]
-    for each in _matching(withheld, reference):
-        raise UnknownPluginError(f"{each.origin}: {each.problem}")
-
-
 def _meant_by(
     named_by: Component, candidates: Sequence[Component]
 ) -> Sequence[Component]:
     """Return the one candidate that a plugin means; all if that is not clear."""
     own = normalise_distribution(named_by.distribution)
     required = {required_distribution(text) for text in named_by.requires}
+    names = {each: normalise_distribution(each.distribution) for each in candidates}
     for owners in ({own}, required):
-        meant = [
-            each
-            for each in candidates
-            if normalise_distribution(each.distribution) in owners
-        ]
+        meant = [each for each in candidates if names[each] in owners]
         if len(meant) == 1:
             return meant
     return candidates
 
 
 def _choose_usual(
-    catalog: Catalog, candidates: Sequence[Component], by_user: bool = True
+    catalog: Catalog, candidates: Sequence[Component], by_user: bool
 ) -> Component:
     """Choose the candidate that ships with evalkit, and warn a user of the others."""
     usual = catalog.usual(candidates)
@@ -152,13 +137,17 @@ def _choose_usual(
         warnings.warn(
             f"{usual.id} is declared by several distributions; the one of "
             f"{usual.distribution} is used, which ships with evalkit, and not {others}",
-            stacklevel=3,
+            stacklevel=4,
         )
     return usual
 
 
 def _full_name(component: Component) -> str:
     return f"{component.name}@{component.distribution}"
+
+
+def _part_of(owner: str) -> str:
+    return f"it is part of the distribution {owner}, which is not installed"
 
 
 def _unknown_message(catalog: Catalog, kind: str, reference: Reference) -> str:
@@ -179,7 +168,7 @@ def _unknown_message(catalog: Catalog, kind: str, reference: Reference) -> str:
     elif owners:
         hint = f"{name} is declared by {', '.join(owners)}"
     elif known:
-        hint = f"it is part of the distribution {known}, which is not installed"
+        hint = _part_of(known)
     elif near:
         hint = f"did you mean {' or '.join(dict.fromkeys(near))}?"
     elif installed:

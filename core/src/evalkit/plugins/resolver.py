@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
-from evalkit.base.names import Reference, parse_reference, score_name
+from evalkit.base.names import parse_reference, score_name
 from evalkit.errors import PluginContractError, UnknownPluginError
 from evalkit.plugins.binding import Bound
 from evalkit.plugins.bound import (
@@ -162,37 +162,39 @@ class Resolver:
             PluginError: One is unknown or broken, or two have one name.
         """
         headline = dataset.perf_metric or task.perf_metric
-        declared = dataset.eval_metrics is not None
-        others = dataset.eval_metrics if declared else task.eval_metrics
+        namer = dataset if dataset.eval_metrics is not None else task
         wanted: list[tuple[Any, Bound | None]] = [
             (headline, dataset if dataset.perf_metric else task),
-            *((what, dataset if declared else task) for what in others or ()),
+            *((what, namer) for what in namer.eval_metrics or ()),
         ]
         if chosen is not None:
             wanted = [(what, None) for what in chosen]
         wanted += [(what, None) for what in extra]
-        found: dict[str, BoundMetric] = {}
-        given: dict[str, int | None] = {}
+        found: dict[str, tuple[BoundMetric, Any]] = {}
         for what, named_by in wanted:
             bound = self._metric_named(what, named_by)
-            earlier = found.setdefault(bound.name, bound)
             # of two objects nobody knows whether they are the same
             own = None if isinstance(what, str | Bound) else id(what)
-            first = given.setdefault(bound.name, own)
-            if (earlier.component, earlier.parameters, first) != (
-                bound.component,
-                bound.parameters,
-                own,
-            ):
+            same = bound.component, bound.parameters, own
+            earlier, first = found.setdefault(bound.name, (bound, same))
+            if first != same:
+                owners = [
+                    f"{each.component.value} ({each.component.distribution})"
+                    for each in (earlier, bound)
+                ]
                 raise PluginContractError(
-                    f"two metrics are called {bound.name!r}, {_owner(earlier)} and "
-                    f"{_owner(bound)}; their scores could not be told apart"
+                    f"two metrics are called {bound.name!r}, {' and '.join(owners)}; "
+                    "their scores could not be told apart"
                 )
         if not found:
             raise UnknownPluginError("no metric was named")
-        ordered = list(found.values())
-        ordered.sort(key=partial(_distance_from, parse_reference(headline)))
-        return ordered
+        meant = parse_reference(headline)
+        full_name = score_name(meant.name, meant.parameters)
+        metrics = [bound for bound, _ in found.values()]
+        metrics.sort(
+            key=lambda each: (each.component.name != meant.name, each.name != full_name)
+        )
+        return metrics
 
     def _metric_named(self, what: Any, named_by: Bound | None) -> BoundMetric:
         try:
@@ -205,30 +207,8 @@ class Resolver:
             ) from error
 
 
-def _distance_from(headline: Reference, metric: BoundMetric) -> int:
-    """Tell how far a metric is from the one that the headline names."""
-    if metric.component.name != headline.name:
-        return 2
-    return int(metric.name != score_name(headline.name, headline.parameters))
-
-
 def given_component(kind: str, what: Any) -> Component:
-    """Return the component that a plugin passed as a Python object stands for.
-
-    Args:
-        kind: Its kind.
-        what: A class, an instance or a function.
-
-    Raises:
-        PluginContractError: Its name is no legal one.
-    """
-    return Component(kind, name_of(what), _location(what), GIVEN, NO_VERSION)
-
-
-def _owner(bound: Bound) -> str:
-    return f"{bound.component.value} ({bound.component.distribution})"
-
-
-def _location(what: Any) -> str:
-    named = what if hasattr(what, "__qualname__") else type(what)
-    return f"{named.__module__}:{named.__qualname__}"
+    """Return the component that a plugin passed as a Python object stands for."""
+    written = what if hasattr(what, "__qualname__") else type(what)
+    place = f"{written.__module__}:{written.__qualname__}"
+    return Component(kind, name_of(what), place, GIVEN, NO_VERSION)

@@ -23,16 +23,6 @@ def validated(model: type[BaseModel], row: Mapping[str, Any]) -> BaseModel:
 
     A strict model takes a date as a text from JSON, and from Python only as a date; a
     row is valid where it is so in one of the two ways.
-
-    Args:
-        model: The model.
-        row: The row; JSON may have given its values, or Python.
-
-    Returns:
-        The row as the model returns it.
-
-    Raises:
-        ValidationError: It does not keep the model.
     """
     config = model.model_config
     if config.get("val_json_bytes", "utf8") != "utf8" and (text := _as_json(row)):

@@ -13,7 +13,11 @@ from click.testing import CliRunner, Result
 
 from evalkit_cli.main import cli
 from evalkit_commands_authoring.names import kind_of, names_of
-from evalkit_commands_authoring.templates import SINGULARS, module_text, read_template
+from evalkit_commands_authoring.templates import (
+    module_text,
+    read_template,
+    template_kinds,
+)
 
 BREVITY = '''
 """A metric."""
@@ -52,7 +56,7 @@ def made(*arguments: str) -> Path:
     return Path(json.loads(done.stdout)["folder"])
 
 
-@pytest.mark.parametrize("kind", SINGULARS)
+@pytest.mark.parametrize("kind", template_kinds())
 def test_a_package_of_each_kind_holds_no_name_of_the_template(kind: str) -> None:
     folder = made(kind, "brand-new", "--author", 'Ada "A" Lovelace')
     files = [path for path in folder.rglob("*") if path.is_file()]
@@ -78,7 +82,7 @@ def test_a_package_of_each_kind_holds_no_name_of_the_template(kind: str) -> None
     "name",
     ["class", "true", "none", "2fast", "any", "random", "headline", "evalkit", "x"],
 )
-@pytest.mark.parametrize("kind", SINGULARS)
+@pytest.mark.parametrize("kind", template_kinds())
 def test_names_that_python_has_already_are_set_apart(kind: str, name: str) -> None:
     text = module_text(kind)
     names = names_of(kind, name, text)
@@ -115,7 +119,7 @@ def test_a_kind_is_named_in_the_singular_too(word: str, kind: str) -> None:
         (("metric", "Brevity!"), "'brevity' would be one"),
         (
             ("metrik", "a"),
-            "there is no kind of plugins called 'metrik': metrics, tasks",
+            "there is no kind of plugins called 'metrik': adapters, annot",
         ),
         (("metrc", "a"), "did you mean metric?"),
         (("data-st", "a"), "did you mean dataset?"),

@@ -20,7 +20,6 @@ from evalkit.base.copies import (
 from evalkit.errors import PluginError, UnknownPluginError
 from evalkit.examples.copy_columns import Statement
 from evalkit.plugins.bound import BoundPerturbation
-from evalkit.plugins.contract import implemented_hooks
 from evalkit.plugins.importing import import_component
 from evalkit.plugins.parameters import takes_path
 from evalkit.plugins.registry import Registry, load_component
@@ -87,7 +86,8 @@ def _stated(statement: Statement, registry: Registry) -> Effect:
     try:
         name, parameters = read_step(names[0])
         component = registry.select(_KIND, name, parameters).component
-        if "expect" not in implemented_hooks(_KIND, import_component(component)):
+        plugin = import_component(component)
+        if "expect" not in registry.kind(_KIND).implemented(plugin):
             return effect
         return effect._replace(steps=(_load(names[0], registry),))
     except PluginError as error:

@@ -15,9 +15,9 @@ _LICENSES = ("Apache-2.0", "MIT")
 def _complete_kinds(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[str]:
-    from evalkit_commands_authoring.templates import SINGULARS
+    from evalkit_commands_authoring.templates import template_kinds
 
-    return [kind for kind in SINGULARS if kind.startswith(incomplete)]
+    return [kind for kind in template_kinds() if kind.startswith(incomplete)]
 
 
 @click.command("new")
@@ -159,9 +159,9 @@ def _user_name() -> str:
 
 
 def _print_made(folder: Path, plugins: list[tuple[str, str]], files: list[str]) -> None:
-    from evalkit_commands_authoring.templates import SINGULARS
+    from evalkit_commands_authoring.templates import singular
 
-    held = " and ".join(f"the {SINGULARS[kind]} {name}" for kind, name in plugins)
+    held = " and ".join(f"the {singular(kind)} {name}" for kind, name in plugins)
     echo(f"{folder} is a package with {held}:")
     for name in files:
         echo(f"  {name}")

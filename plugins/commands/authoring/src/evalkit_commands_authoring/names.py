@@ -11,7 +11,7 @@ from difflib import get_close_matches
 
 from evalkit import Registry, UnknownPluginError
 from evalkit.catalog import is_component_name
-from evalkit_commands_authoring.templates import SINGULARS
+from evalkit_commands_authoring.templates import singular, template_kinds
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Names:
     @property
     def singular(self) -> str:
         """What a plugin of the kind is called."""
-        return SINGULARS[self.kind]
+        return singular(self.kind)
 
     def put_into(self, text: str) -> str:
         """Replace the names of a template.
@@ -67,17 +67,13 @@ def kind_of(word: str) -> str:
         UnknownPluginError: There is no such kind.
     """
     plain = re.sub(r"[\s_-]", "", word).lower()
-    known = {
-        name.replace(" ", ""): kind
-        for kind, singular in SINGULARS.items()
-        for name in (kind, singular)
-    }
+    kinds = template_kinds()
+    known = {name: kind for kind in kinds for name in (kind, singular(kind))}
     if plain not in known:
         near = get_close_matches(plain, known, n=1)
         meant = f"; did you mean {near[0]}?" if near else ""
-        kinds = ", ".join(SINGULARS)
         raise UnknownPluginError(
-            f"there is no kind of plugins called {word!r}: {kinds}{meant}"
+            f"there is no kind of plugins called {word!r}: {', '.join(kinds)}{meant}"
         )
     return known[plain]
 
@@ -101,16 +97,15 @@ def names_of(kind: str, component: str, template: str) -> Names:
             f"digits and single dashes, at most 62 characters{hint}"
         )
     plain = component.replace("-", "_")
-    singular = SINGULARS[kind].replace(" ", "_")
     needs_prefix = not plain.isidentifier() or keyword.iskeyword(plain)
-    module = f"{singular}_{plain}" if needs_prefix else plain
+    module = f"{singular(kind)}_{plain}" if needs_prefix else plain
     target = "".join(map(str.capitalize, module.split("_")))
     if (
         keyword.iskeyword(target)
         or hasattr(builtins, target)
         or re.search(rf"\b{target}\b", template)
     ):
-        target += "".join(map(str.capitalize, singular.split("_")))
+        target += singular(kind).capitalize()
     return Names(
         kind,
         component,

@@ -16,7 +16,7 @@ from evalkit_commands_authoring.defined_plugins import (
     plugins_in,
 )
 from evalkit_commands_authoring.names import Names
-from evalkit_commands_authoring.templates import SINGULARS, article
+from evalkit_commands_authoring.templates import article, singular
 
 
 @dataclass(frozen=True)
@@ -97,9 +97,9 @@ def _target(
             )
         public = [name]
     if len(public) == 1 and public[0] in others:
-        singular, wanted = SINGULARS[others[public[0]]], SINGULARS[kind]
+        other, wanted = singular(others[public[0]]), singular(kind)
         raise PluginError(
-            f"{path}: {public[0]} is {article(singular)} {singular}, and "
+            f"{path}: {public[0]} is {article(other)} {other}, and "
             f"{article(wanted)} {wanted} is wanted"
         )
     if len(public) != 1:

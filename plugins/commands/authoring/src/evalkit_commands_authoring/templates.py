@@ -15,28 +15,22 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-SINGULARS = {
-    "metrics": "metric",
-    "tasks": "task",
-    "datasets": "data set",
-    "perturbations": "perturbation",
-    "annotators": "annotator",
-    "models": "model",
-    "adapters": "adapter",
-    "schemas": "schema",
-    "observers": "observer",
-    "commands": "command",
-    "storage": "store",
-}
-"""The kinds of plugins, and what one of each is called."""
+_COMMON = "common"
+
+
+def template_kinds() -> list[str]:
+    """Return the kinds of plugins that there are templates of."""
+    return sorted(each.name for each in _folder().iterdir() if each.name != _COMMON)
+
+
+def singular(kind: str) -> str:
+    """Return what one plugin of a kind is called."""
+    return kind.removesuffix("s")
 
 
 def article(noun: str) -> str:
     """Return `a` or `an`."""
     return "an" if noun[0] in "aeiou" else "a"
-
-
-_COMMON = "common"
 
 
 class Template(BaseModel):
@@ -70,7 +64,7 @@ def read_template(kind: str) -> Template:
     """Read what the template of a kind says.
 
     Args:
-        kind: A key of `SINGULARS`.
+        kind: Such as `metrics`.
     """
     return Template.model_validate(_tables(kind))
 
@@ -79,7 +73,7 @@ def module_text(kind: str) -> str:
     """Return the module of a template.
 
     Args:
-        kind: A key of `SINGULARS`.
+        kind: Such as `metrics`.
     """
     return _text(kind, "my_thing.py")
 
@@ -88,7 +82,7 @@ def tests_text(kind: str) -> str:
     """Return the tests of a template.
 
     Args:
-        kind: A key of `SINGULARS`.
+        kind: Such as `metrics`.
     """
     return _text(kind, "test_my_thing.py")
 
@@ -97,7 +91,7 @@ def conftest_text(kind: str) -> str | None:
     """Return what gives the conformance run what a template's laws are checked with.
 
     Args:
-        kind: A key of `SINGULARS`.
+        kind: Such as `metrics`.
 
     Returns:
         A `conftest.py`; None where nothing has to be given.

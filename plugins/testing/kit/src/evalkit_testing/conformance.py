@@ -66,20 +66,14 @@ GROUPS: Mapping[str, tuple[Group, ...]] = {
 }
 """Groups of the kinds whose laws are many; other kinds have one."""
 
-CHECKS: Mapping[str, str] = {
-    "adapters": "check_adapter",
-    "annotators": "check_annotator",
-    "commands": "check_command",
-    "datasets": "check_dataset",
-    "metrics": "check_metric",
-    "models": "check_model",
-    "observers": "check_observer",
-    "perturbations": "check_perturbation",
-    "schemas": "check_schema",
-    "storage": "check_storage",
-    "tasks": "check_task",
-}
-"""The check of each kind."""
+
+def check_of(kind: str) -> Callable[..., None] | None:
+    """Return the check of a kind; None where the kit has none.
+
+    Args:
+        kind: Such as `metrics`, whose check is `check_metric`.
+    """
+    return getattr(evalkit_testing, f"check_{kind.removesuffix('s')}", None)
 
 
 class Conformance(pytest.File):
@@ -107,7 +101,7 @@ class Checked(pytest.Collector):
         for component in found.components:
             one = found.of(component)
             yield LawItem.of(self, f"{component.id}-loading", _loading(one, rest))
-            if component.kind in CHECKS:
+            if check_of(component.kind) is not None:
                 yield from self._of_kind(component, one.unsafe(component))
 
     def _of_kind(self, component: Component, unsafe: str) -> Iterator[pytest.Item]:
@@ -209,11 +203,12 @@ def _refusing(component: Component, unsafe: str) -> Callable[[], None]:
 def _checking(
     component: Component, group: Group, options: Any, count: int
 ) -> Callable[[], None]:
-    check = getattr(evalkit_testing, CHECKS[component.kind])
+    check = check_of(component.kind)
+    assert check is not None
     takes = inspect.signature(check).parameters
 
     def run() -> None:
-        _verify_options(component, options, [*takes])
+        _verify_options(component, check.__name__, options, [*takes])
         given = dict(options)
         plugin = _plugin_of(component, given.pop("plugin", component.name))
         if "max_examples" in takes:
@@ -229,14 +224,16 @@ def _checking(
         if component.kind == "storage" and "place" not in given:
             lacking = ["place"]
         if lacking:
-            _skip(component, f"{CHECKS[component.kind]} needs {', '.join(lacking)}")
+            _skip(component, f"{check.__name__} needs {', '.join(lacking)}")
         own = {} if "place" in given else {first.name: plugin}
         _check_or_skip(component, check, {**own, **given})
 
     return run
 
 
-def _verify_options(component: Component, options: object, takes: list[str]) -> None:
+def _verify_options(
+    component: Component, check: str, options: object, takes: list[str]
+) -> None:
     """Refuse what is no argument, or would have something else be checked."""
     whose = (
         f"pytest_evalkit_options({component.kind!r}, {component.name!r}) in conftest.py"
@@ -248,7 +245,7 @@ def _verify_options(component: Component, options: object, takes: list[str]) -> 
     if unknown:
         raise EvalkitError(
             f"{whose} gives {unknown[0]!r}, which is no argument of "
-            f"{CHECKS[component.kind]} here; there are {', '.join(own)}"
+            f"{check} here; there are {', '.join(own)}"
         )
     plugin = options.get("plugin", component.name)
     names = (component.name, f"{component.name}@{component.distribution}")

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from packaging.utils import canonicalize_name
+
 from evalkit import PluginError, Registry, UnknownPluginError
 from evalkit.catalog import Catalog, Component
 from evalkit_testing.docstring_examples import wrong_examples
@@ -107,10 +109,10 @@ def surveyed(distribution: str, registry: Registry | None = None) -> Surveyed:
         PluginError: All that it has is hidden, or has a name that is not legal.
         UnknownPluginError: It is not installed, or has none.
     """
-    wanted = _normalised(distribution)
+    wanted = canonicalize_name(distribution)
     catalog = (registry or Registry()).catalog
     listed = [*catalog.components, *catalog.withheld]
-    found = [each for each in listed if _normalised(each.distribution) == wanted]
+    found = [each for each in listed if canonicalize_name(each.distribution) == wanted]
     if not found:
         raise UnknownPluginError(
             f"no distribution {distribution!r} with components of evalkit is "
@@ -123,10 +125,6 @@ def surveyed(distribution: str, registry: Registry | None = None) -> Surveyed:
             f"{found[0].problem}"
         )
     return Surveyed(found[0].distribution, catalog, loadable)
-
-
-def _normalised(name: str) -> str:
-    return name.lower().replace("_", "-").replace(".", "-")
 
 
 @told_alone
@@ -171,8 +169,9 @@ def check_surveyed(found: Surveyed, laws: Collection[str] | None = None) -> None
 
 
 def _check_metadata(found: Surveyed) -> None:
+    own = canonicalize_name(found.distribution)
     for problem in (*found.catalog.problems, *found.catalog.notices):
-        if _normalised(problem.distribution) == _normalised(found.distribution):
+        if canonicalize_name(problem.distribution) == own:
             raise LawBroken(problem.message)
     for hidden in found.catalog.withheld:
         if hidden.distribution == found.distribution:

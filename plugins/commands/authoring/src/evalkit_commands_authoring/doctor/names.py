@@ -100,8 +100,7 @@ def check_shadowed(environment: Environment) -> Iterator[Finding]:
 def check_clashes(environment: Environment) -> Iterator[Finding]:
     """Find names that several distributions declare."""
     catalog = environment.catalog
-    for clashing in sorted(catalog.ambiguous_ids()):
-        found = [each for each in catalog.components if each.id == clashing]
+    for clashing, found in sorted(catalog.ambiguous().items()):
         usual = catalog.usual(found)
         others = [each for each in found if each != usual]
         names = " or ".join(f"{each.name}@{each.distribution}" for each in found)

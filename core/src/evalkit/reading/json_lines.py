@@ -20,11 +20,11 @@ import pyarrow as pa
 import pyarrow.json
 from numpy.typing import NDArray
 
-from evalkit.base.columns import unnamed
 from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS
-from evalkit.reading.rows import ROW_KEYS, Block, Row, broken_row, parse_json_line
+from evalkit.reading.rows import Block, Row, broken_row, parse_json_line
 from evalkit.reading.schemas import ColumnPlan
 from evalkit.reading.streams import MOST_LINE_BYTES, LineBlock, line_blocks
+from evalkit.reading.tables import planned_block
 from evalkit.reading.threads import in_order
 
 FEW_LINES = 256
@@ -43,7 +43,6 @@ _KEY = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"\s*:')
 _WHITESPACE = b" \t\r"
 _OPEN_BRACE, _CLOSE_BRACE, _RETURN = b"{}\r"
 
-_ID_TYPES = (pa.string(), pa.int64())
 _TYPES = {
     pl.String: pa.string(),
     pl.Boolean: pa.bool_(),
@@ -230,7 +229,10 @@ class _Exported:
 
 def frame_of_table(table: pa.Table) -> pl.DataFrame:
     """Return a table that pyarrow read as a data frame that shares its memory."""
-    return pl.DataFrame(_Exported(table))
+    frame = pl.DataFrame(_Exported(table))
+    # polars makes up a name for a column without one
+    frame.columns = table.column_names
+    return frame
 
 
 def series_of(column: pa.Array | pa.ChunkedArray, name: str) -> pl.Series:
@@ -287,9 +289,9 @@ class _Parser:
     def _parse(self, lines: JsonLines) -> Iterator[Block]:
         if not len(lines):
             return
-        table = self._table(lines)
-        if table is not None:
-            yield self._block(table, lines)
+        block = self._block(lines)
+        if block is not None:
+            yield block
         elif len(lines) <= FEW_LINES:
             yield Block(rows=lines.rows())
         else:
@@ -297,57 +299,16 @@ class _Parser:
             yield from self._parse(lines[:middle])
             yield from self._parse(lines[middle:])
 
-    def _table(self, lines: JsonLines) -> pa.Table | None:
+    def _block(self, lines: JsonLines) -> Block | None:
         schema = pa.schema([*_key_fields(lines), *self._fields])
         for guesses in (False, True):
             if guesses or not self._guesses:
                 table = read_table(lines, schema, guesses_others=guesses)
                 if table is not None:
                     self._guesses |= guesses
-                    return table
+                    frame = frame_of_table(table)
+                    return planned_block(frame, self._plan, lines.numbers, lines.row)
         return None
-
-    def _block(self, table: pa.Table, lines: JsonLines) -> Block:
-        columns = dict(zip(table.column_names, table.columns, strict=True))
-        id_key = next(key for key in RESPONSE_ID_KEYS if key in columns)
-        keys = {id_key: "id", REPLICATION_KEY: REPLICATION_KEY}
-        keys = {key: name for key, name in keys.items() if key in columns}
-        # a guess may be a time or a number with a fraction
-        if any(columns[key].type not in _ID_TYPES for key in keys):
-            return Block(rows=lines.rows())
-        doubtful = np.zeros(len(lines), dtype=bool)
-        found = [
-            series_of(columns[key], name).cast(pl.String) for key, name in keys.items()
-        ]
-        for name, column in self._plan.columns.items():
-            values = series_of(columns[name], name)
-            if values.dtype != column.dtype:  # it has keys beyond the labels
-                doubtful |= unnamed(values).is_not_null().to_numpy()
-                empty = pl.Series(name, dtype=column.dtype)
-                values = empty.extend_constant(None, len(lines))
-            found.append(values)
-        frame = pl.DataFrame(found)
-        others = columns.keys() - self._plan.columns.keys() - {*RESPONSE_ID_KEYS}
-        others -= {REPLICATION_KEY}
-        for key in ROW_KEYS & others:
-            doubtful |= ~columns[key].is_null().to_numpy()
-        if self._plan.forbids_undeclared and others:
-            doubtful[:] = True
-        undeclared = {
-            key: filled
-            for key in others
-            if (filled := _count_filled(columns[key], ~doubtful))
-        }
-        rows = lines[doubtful].rows()
-        if doubtful.any():
-            lines, frame = lines[~doubtful], frame.filter(~doubtful)
-        return Block(frame, lines.numbers, lines.row, rows, undeclared)
-
-
-def _count_filled(column: pa.ChunkedArray, among: NDArray[np.bool_]) -> int:
-    if among.all() or not column.null_count:
-        return int(among.sum()) - int(column.null_count)
-    return int((column.is_valid().to_numpy() & among).sum())
 
 
 def _arrow_type(dtype: Any) -> pa.DataType:

@@ -24,7 +24,7 @@ from evalkit.reading.rows import ROW_KEYS, Block, Row, object_row
 from evalkit.reading.schemas import ColumnPlan
 from evalkit.reading.sharded import ShardedPath
 from evalkit.reading.streams import Expansion, refuse_other_than_file
-from evalkit.reading.typed_values import mapped_row
+from evalkit.reading.typed_values import row_of_table
 
 BATCH_ROWS = 100_000
 """Rows of a batch of Parquet."""
@@ -313,7 +313,7 @@ def _row(
 ) -> Row:
     values = plain_values(frame.row(index, named=True), nullable)
     return object_row(
-        first + index, values if model is None else mapped_row(model, values)
+        first + index, values if model is None else row_of_table(model, values)
     )
 
 

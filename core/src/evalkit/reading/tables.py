@@ -281,7 +281,8 @@ def planned_block(
     declared = {*plan.columns, *RESPONSE_ID_KEYS, REPLICATION_KEY}
     others = [name for name in frame.columns if name not in declared]
     doubtful = np.zeros(frame.height, dtype=bool)
-    for name in ROW_KEYS & {*others}:
+    both_ids = {"id", "uid"} <= {*frame.columns}
+    for name in (ROW_KEYS & {*others}) | ({"uid"} if both_ids else set()):
         doubtful |= unnamed(frame[name]).is_not_null().to_numpy()
     others = [name for name in others if name != "error"]
     if plan.forbids_undeclared and others:

@@ -288,13 +288,12 @@ def planned_block(
     if plan.forbids_undeclared and others:
         doubtful[:] = True
     kept = np.flatnonzero(~doubtful)
-    counted = frame.select(all_named(others))
     if doubtful.any():
-        planned, counted = planned.filter(~doubtful), counted.filter(~doubtful)
+        planned, frame = planned.filter(~doubtful), frame.filter(~doubtful)
     undeclared = {
         name: filled
         for name in others
-        if (filled := counted.height - counted[name].null_count())
+        if (filled := frame.height - frame[name].null_count())
     }
     return Block(
         planned,

@@ -2,9 +2,9 @@
 
 Usage: python benchmarks/tallies.py [ROWS] [TAGS] [TAGS_OF_EACH]
 
-Both group the same table by tags and compute the values of all groups, in processes of
-their own, one after the other. Scoring computes no spread of the examples' scores here,
-tallies do. The shared work (tags, answers) is done once for the metrics of a row.
+Both group the same table by tags and compute all scores with their intervals, in
+processes of their own, one after the other. The shared work (tags, answers, clusters)
+is done once for the metrics of a row.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ import polars as pl
 from evalkit import MetricContext
 from evalkit.catalog import BoundMetric, Registry, Resolver
 from evalkit.scoring.grouping import group_by_tag
-from evalkit.scoring.metric import group_values
+from evalkit.scoring.metric import score_metric
+from evalkit.scoring.records import ScoringSettings
+from evalkit.scoring.shared_counts import SharedCounts
 from evalkit.scoring.table import ScoringTable
 from evalkit.tallies.build import tally_table
-from evalkit.tallies.finalization import finalize_metric
+from evalkit.tallies.plans import Plan, finalize
 
 LABELS = ("entailment", "neutral", "contradiction")
 METRICS = (("accuracy",), ("accuracy", "macro-f1", "mcc", "precision"), ("mae",))
@@ -48,8 +50,8 @@ def make_table(rows: int, tags: int, tags_of_each: int) -> tuple[ScoringTable, A
         }
     )
     names = pl.Series([f"topic:{number:02}" for number in range(tags)])
-    first = random.integers(0, tags, rows)
-    drawn = (first[:, None] + np.arange(tags_of_each) * 7) % tags
+    drawn = random.random((rows, tags)).argpartition(tags_of_each - 1)
+    drawn = drawn[:, :tags_of_each]
     flat = names.gather(drawn.ravel()).reshape((rows, tags_of_each))
     lists = flat.cast(pl.List(pl.String)).alias("tags")
     ids = [str(number) for number in range(rows)]
@@ -67,26 +69,26 @@ def table_for(name: str, table: ScoringTable) -> ScoringTable:
 def run_old(
     metrics: Sequence[BoundMetric], table: ScoringTable, tags: pl.Series
 ) -> list[float]:
-    """Compute the values of all groups by scoring."""
-    groups = group_by_tag(tags)
+    """Compute the scores of all groups by scoring."""
+    groups, shared, settings = group_by_tag(tags), SharedCounts(), ScoringSettings()
     return [
-        float(value or 0)
+        float(score.value or 0)
         for metric in metrics
-        for (_, score), value in sorted(group_values(metric, table, groups).items())
-        if not score
+        for score in score_metric(metric, table, groups, settings, shared=shared).scores
+        if not score.score
     ]
 
 
 def run_new(
     metrics: Sequence[BoundMetric], table: ScoringTable, tags: pl.Series
 ) -> list[float]:
-    """Compute the values of all groups by tallies."""
+    """Compute the scores of all groups by tallies."""
     nothing = pl.repeat(None, table.frame.height, dtype=pl.String, eager=True)
     tallies = tally_table(metrics, table, nothing, tags).tallies
     return [
         float(score.value or 0)
-        for metric in metrics
-        for score in finalize_metric(metric, table.context, tallies).scores
+        for metric in finalize(Plan(metrics, table.context), tallies)
+        for score in metric.scores
         if not score.score
     ]
 

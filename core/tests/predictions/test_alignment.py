@@ -767,7 +767,8 @@ def test_a_refusal_names_every_reason_with_its_count_and_way_out() -> None:
     assert found.refusal(Policies()) == [
         "2 examples without a prediction (--on-missing wrong|skip)",
         "1 invalid prediction (--on-invalid wrong|skip)",
-        "2 predictions with a repeated id (--on-duplicate first|last)",
+        "2 predictions with a repeated id (--on-duplicate first|last; "
+        "_replication_ tells replications apart)",
     ]
     assert found.refusal(Policies("skip", "wrong", "first")) == []
 

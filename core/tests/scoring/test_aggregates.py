@@ -279,7 +279,8 @@ def test_the_facet_is_tested_by_permutations_of_the_scores() -> None:
     samples = [values[place::3] for place in range(3)]
     expected = stats.permutation_test(
         samples,
-        lambda *parts: stats.f_oneway(*parts).statistic,
+        lambda *parts, axis: stats.f_oneway(*parts, axis=axis).statistic,
+        vectorized=True,
         n_resamples=20_000,
         alternative="greater",
         rng=np.random.default_rng(0),

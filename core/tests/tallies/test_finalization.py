@@ -8,13 +8,11 @@ import pytest
 
 from evalkit import Metric, MetricContext, NotScored
 from evalkit.catalog import BoundMetric, Registry, Resolver
+from evalkit.scoring.records import MetricScores
 from evalkit.scoring.table import make_table
-from evalkit.statistics.intervals import Interval
 from evalkit.tallies.build import tally_table
 from evalkit.tallies.finalization import finalize_metric
 from evalkit.tallies.groups import TAGS, UNTAGGED, WHOLE, Group
-from evalkit.tallies.records import FacetTest, MetricScores
-from evalkit.tallies.samples import GroupSample
 from evalkit.tallies.tally import Tallies, merge_tallies
 
 LABELS = ("a", "b")
@@ -58,6 +56,7 @@ def tallies_of(
     )
     lists = pl.Series("tags", tags or [[]] * count, dtype=pl.List(pl.String))
     out = pl.Series("out", left_out or [None] * count, dtype=pl.String)
+    table = table._replace(is_part=True)
     return tally_table([metric], table, out, lists).tallies
 
 
@@ -68,8 +67,10 @@ def scores_of(tallies: Tallies, metric: BoundMetric, **options: Any) -> MetricSc
 def test_values_by_group_and_what_they_amount_to() -> None:
     metric = bound(IsRight)
     tags = [["topic:x"], ["topic:x", "easy"], ["topic:y"], []]
-    scored = scores_of(tallies_of(metric, ["a", "b", "a", "b"], tags), metric)
-    assert {one.group: (one.value, one.n) for one in scored.scores} == {
+    tallies = tallies_of(metric, ["a", "b", "a", "b"], tags)
+    scored = scores_of(tallies, metric)
+    names = tallies.tag_sets.names
+    assert {names[one.group]: (one.value, one.n) for one in scored.scores} == {
         WHOLE: (0.5, 4),
         Group(TAGS, "easy"): (0.0, 1),
         Group(TAGS, "topic:x"): (0.5, 2),
@@ -87,8 +88,10 @@ def test_values_by_group_and_what_they_amount_to() -> None:
 def test_a_tag_named_untagged_is_a_tag() -> None:
     metric = bound(IsRight)
     tags = [["(untagged)"], []]
-    scored = scores_of(tallies_of(metric, ["a", "b"], tags), metric)
-    values = {one.group: one.value for one in scored.scores}
+    tallies = tallies_of(metric, ["a", "b"], tags)
+    names = tallies.tag_sets.names
+    scores = scores_of(tallies, metric).scores
+    values = {names[one.group]: one.value for one in scores}
     assert values == {WHOLE: 0.5, Group(TAGS, "(untagged)"): 1.0, UNTAGGED: 0.0}
 
 
@@ -111,7 +114,8 @@ def test_a_group_of_which_too_few_are_scored_has_no_value() -> None:
     metric = bound(IsRight)
     tags = [["t"], ["t"], ["t"], [], [], [], []]
     tallies = tallies_of(metric, ["a", "odd", "odd", "a", "a", "a", "a"], tags)
-    scores = {one.group: one for one in scores_of(tallies, metric).scores}
+    names = tallies.tag_sets.names
+    scores = {names[one.group]: one for one in scores_of(tallies, metric).scores}
     assert scores[WHOLE].value == 1.0
     assert scores[Group(TAGS, "t")].value is None
     assert "did not score 2 of 3" in str(scores[Group(TAGS, "t")].reason)
@@ -140,42 +144,18 @@ def test_bounds_of_answers_that_were_left_out() -> None:
     assert whole.bounds == (0.5, 1.0)
 
 
-class Recorder:
-    """Notes which samples it gets."""
-
-    def __init__(self) -> None:
-        self.samples: dict[Group, GroupSample] = {}
-
-    def score(self, sample: GroupSample, score: str, value: float) -> Interval:
-        self.samples[sample.group] = sample
-        return Interval(value - 1, value + 1, 0.5, "test", flags=("few examples",))
-
-    def mean(self, samples: Sequence[GroupSample], values: Sequence[float]) -> Interval:
-        return Interval(min(values), max(values), None, "range")
-
-    def test(self, samples: Sequence[GroupSample]) -> FacetTest:
-        return FacetTest(0.5)
-
-
 @pytest.mark.parametrize("clusters", [None, [1, 1, 2, 3]])
-def test_intervals_get_the_units_of_each_group(clusters: list[int] | None) -> None:
-    metric, intervals = bound(IsRight), Recorder()
+def test_intervals_and_flags_of_each_group(clusters: list[int] | None) -> None:
+    metric = bound(IsRight)
     tags = [["topic:x"], ["topic:x"], ["topic:x"], ["topic:y"]]
     tallies = tallies_of(metric, ["a", "b", "a", "b"], tags, clusters=clusters)
-    scored = scores_of(tallies, metric, intervals=intervals)
+    scored = scores_of(tallies, metric)
     whole = scored.scores[0]
-    assert (whole.interval.low, whole.flag) == (-0.5, "few examples")
-    sample = intervals.samples[Group(TAGS, "topic:x")]
-    values, times = sample.values("score")
-    assert (values.tolist(), times.tolist()) == ([0.0, 1.0], [1, 2])
-    sums = sample.unit_sums(sample.patterns.values("score"))
-    if clusters is None:
-        units = zip(sums.totals.tolist(), sums.times.tolist(), strict=True)
-        assert sorted(units) == [(0.0, 1), (1.0, 2)]
-        assert sample.n_clusters is None
-    else:
-        assert (sums.totals.tolist(), sums.sizes.tolist()) == ([1.0, 1.0], [2.0, 1.0])
-        assert sample.n_clusters == 2
-    [macro, _, gap] = scored.aggregates
-    assert macro.interval.method == "range"
-    assert gap.p_value == 0.5
+    assert whole.interval.method == ("t-clustered" if clusters else "t")
+    assert whole.n_clusters == (3 if clusters else None)
+    assert whole.flag is not None
+    macro, worst, gap = scored.aggregates
+    assert macro.interval.reason == "a part has no interval: n is 1"
+    assert worst.interval.reason == gap.interval.reason
+    assert gap.p_value is not None
+    assert (gap.n, gap.n_clusters) == (4, whole.n_clusters)

@@ -282,7 +282,7 @@ class _Rows:
         if self.lacking.height:
             frame = frame.join(self.lacking, "position", "anti", maintain_order="left")
         names = tuple(table.frame.columns)
-        self._all = Batch(frame, table.ids, table.context, names, table.frame.height)
+        self._all = Batch(frame, table.ids, table.context, names, table.size)
         self._done = 0
 
     @property

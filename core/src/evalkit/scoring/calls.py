@@ -61,7 +61,7 @@ def compute_statistics(
             example for which it fails by itself, if there is one.
     """
     sizes = GrowingSizes(min(metric.batch_rows or BATCH_ROWS, BATCH_ROWS))
-    limit = FailureLimit(metric, table.frame.height)
+    limit = FailureLimit(metric, table.size)
     parts = compute_batches(
         metric, table, batch_statistics, sizes, workers, advance, limit.add
     )

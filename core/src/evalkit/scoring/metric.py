@@ -280,7 +280,7 @@ def score_statistics(
     evidence = _evidence(metric, repeated, table, groups, settings, shared)
     intervals = GroupIntervals(evidence, advance)
     left = no_outcomes() if unscored is None else unscored
-    scores = [_score(evidence, intervals, row) for row in _values(evidence, left)]
+    scores = [score_group(evidence, intervals, row) for row in _values(evidence, left)]
     scores = without_too_few(metric, scores, left, table, groups)
     per_example = None
     if column:
@@ -336,9 +336,19 @@ def _values(evidence: Evidence, unscored: pl.DataFrame) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (row["score"], row["group"]))
 
 
-def _score(
+def score_group(
     evidence: Evidence, intervals: GroupIntervals, row: Mapping[str, Any]
 ) -> GroupScore:
+    """Score a group, with interval, spread and flags.
+
+    Args:
+        evidence: What the scores are computed from.
+        intervals: Their intervals.
+        row: What the finalizer returned for a score of the group.
+
+    Returns:
+        The score.
+    """
     metric, group, score = evidence.metric, row["group"], row["score"]
     value, reason = checked_value(metric.score_of(score), row["value"])
     column = example_column(metric)

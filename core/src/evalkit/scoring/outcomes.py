@@ -6,6 +6,7 @@ rows in whose column `UNSCORED` stands why there is none.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -181,10 +182,10 @@ class FailureLimit:
 
     Args:
         metric: The metric.
-        rows: How many examples it is given.
+        rows: How many examples it is given; infinite for no limit.
     """
 
-    def __init__(self, metric: BoundMetric, rows: int) -> None:
+    def __init__(self, metric: BoundMetric, rows: float) -> None:
         self._metric = metric
         self._most = most_left(metric, rows)
         self._failed = 0
@@ -218,7 +219,8 @@ class FailureLimit:
         Raises:
             MetricError: No example has a score, and the metric failed for one.
         """
-        if self._failed and joined[UNSCORED].null_count() == 0:
+        is_limited = self._most < math.inf
+        if is_limited and self._failed and joined[UNSCORED].null_count() == 0:
             self._raise()
 
     def _raise(self) -> None:
@@ -226,14 +228,16 @@ class FailureLimit:
         raise MetricError(self._first) from cause
 
 
-def most_left(metric: BoundMetric, rows: int) -> float:
+def most_left(metric: BoundMetric, rows: float) -> float:
     """Return of how many examples at most a metric may have scored none.
 
     Args:
         metric: The metric.
-        rows: How many examples there are.
+        rows: How many examples there are; infinite of a part of a set.
 
     Returns:
         Its share of them, and at least 1.
     """
+    if rows == math.inf:
+        return rows
     return max(1.0, metric.most_not_scored * rows)

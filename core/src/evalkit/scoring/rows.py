@@ -109,7 +109,7 @@ def score_batches(
     sizes: BatchSizes = TimedSizes()
     if metric.has("score_batch"):
         sizes = FixedSizes(metric.batch_rows or MODEL_ROWS)
-    limit = FailureLimit(metric, table.frame.height)
+    limit = FailureLimit(metric, table.size)
     parts = compute_batches(
         metric, table, batch_scores, sizes, workers, advance, limit.add
     )

@@ -6,16 +6,18 @@ answers are single values becomes its JSON text, which the run says.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from evalkit.base.columns import encode, join_parts, list_column, named, to_series
-from evalkit.base.ids import RESPONSES_KEY
+from evalkit.base.ids import REPLICATION_KEY, RESPONSES_KEY
 from evalkit.base.terms import AnswerKind, MetricContext
 from evalkit.base.violations import shorten
 from evalkit.base.wording import count_of
+from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric, BoundTask
 from evalkit.reading.field_types import holds_more_than_plain, model_types
 from evalkit.reading.typed_values import typed_series
@@ -49,11 +51,18 @@ class ScoringTable(NamedTuple):
     should have a value and do not."""
     offered: Sequence[str] = ()
     """Names that a metric may ask for, where all are known."""
+    is_part: bool = False
+    """Whether it is a part of a set, of which failures say nothing about the whole."""
 
     @property
     def repeats(self) -> int:
         """How many answers each example has, at least 1."""
         return max(1, len(self.replications))
+
+    @property
+    def size(self) -> float:
+        """How many rows there are to fail for; infinite of a part of a set."""
+        return math.inf if self.is_part else self.frame.height
 
     def units(self, seed: int) -> Units:
         """Say which units are resampled.
@@ -185,18 +194,30 @@ def columns_for(metric: BoundMetric, frame: pl.DataFrame) -> list[pl.Expr]:
     ]
 
 
-def joined_replications(table: ScoringTable) -> ScoringTable:
+def joined_replications(
+    table: ScoringTable, columns: Sequence[str] = ()
+) -> ScoringTable:
     """Put the answers to each example into one row.
 
     Args:
         table: What is scored.
+        columns: Columns that the metric asks for.
 
     Returns:
         The table with a row for each example, at the position of its first answer, and
         the predictions in `responses`; the same where examples have one answer each.
+
+    Raises:
+        MetricError: The metric would need the alternatives of each answer too.
     """
     if table.repeats == 1:
         return table
+    is_asked = RESPONSES_KEY in columns and RESPONSES_KEY in table.frame.columns
+    if is_asked and table.frame[RESPONSES_KEY].count():
+        raise MetricError(
+            "replications with alternatives (`responses`) cannot be scored; give each "
+            f"alternative as a row with its own `{REPLICATION_KEY}`"
+        )
     prediction = pl.col("prediction")
     lacks = prediction.is_null().any()
     others = pl.exclude("position", "prediction", RESPONSES_KEY)
@@ -223,8 +244,9 @@ class Batch(NamedTuple):
     context: MetricContext
     fields: tuple[str, ...]
     """What the metric could ask for, beside what it did ask for."""
-    of: int | None = None
-    """How many examples the whole table has; None where these are all."""
+    of: float | None = None
+    """How many examples the whole table has; None where these are all, infinite where
+    the table is a part of a set."""
 
     @property
     def rows(self) -> int:

@@ -15,16 +15,13 @@ import polars as pl
 
 from evalkit.base.columns import all_named, named
 from evalkit.base.terms import MetricContext
-from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.calls import checked_value
-from evalkit.scoring.lists import picked_value
+from evalkit.scoring.finalization import finalize
+from evalkit.scoring.lists import compute
+from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.table import ScoringTable
 from evalkit.tallies.build import why_not_applicable
-from evalkit.tallies.calls import finalize_sums
-from evalkit.tallies.lists import call_lists
-from evalkit.tallies.outcomes import FAILED, OUTCOME, REASON, SCORED
-from evalkit.tallies.rows import rows_by_score
 from evalkit.tallies.tally import AnswerTally
 
 MOST_LABELS = 1_000
@@ -168,18 +165,13 @@ def _expected(
     frame = frame.with_row_index("position")
     if metric.has("compute"):
         times = frame["weight"].cast(pl.Int64).to_numpy()
-        rows = frame.select("prediction", "target")[
-            np.repeat(np.arange(frame.height), times)
-        ]
-        return picked_value(metric, call_lists(metric, rows, context))[0]
+        places = np.repeat(np.arange(frame.height), times)
+        rows = frame.select("prediction", "target")[places].rows()
+        return compute(metric, rows, context)[0]
     pairs = ScoringTable(frame.drop("weight"), [""] * frame.height, None, context)
-    rows = rows_by_score(metric.whole or metric, pairs, frame.height)[metric.part]
-    outcomes = rows[OUTCOME]
-    if (outcomes == FAILED).any() and not (outcomes == SCORED).any():
-        raise MetricError(str(rows[REASON].min()))
-    if rows.is_empty() or not (outcomes == SCORED).all():
+    statistics, unscored = metric_outcomes(metric, pairs)
+    if unscored.height or statistics["position"].n_unique() < frame.height:
         return None
-    statistics = rows.drop(OUTCOME, REASON)
     columns = [n for n in statistics.columns if n not in ("position", *metric.keys)]
     if any(metric.merges.get(name, "sum") != "sum" for name in columns):
         return None
@@ -190,6 +182,6 @@ def _expected(
         .group_by(all_named(["group", *metric.keys]), maintain_order=True)
         .agg(all_named(columns).sum())
     )
-    scores = finalize_sums(metric, sums, context)
+    scores = finalize(metric, sums, context)
     main = scores.filter(pl.col("score") == "")["value"].to_list()
     return checked_value(metric, main[0])[0] if main else None

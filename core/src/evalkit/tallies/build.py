@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from evalkit.base.terms import MetricContext
-from evalkit.base.wording import absent_field
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
+from evalkit.scoring.metric import refuse_absent_fields
+from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.table import ScoringTable, joined_replications
 from evalkit.tallies.groups import TagSets, number_tag_sets
 from evalkit.tallies.numbering import Codes
 from evalkit.tallies.outcomes import (
+    FAILED,
+    LOST,
+    NOT_SCORED,
+    OUTCOME,
+    OUTCOMES,
+    REASON,
     SCORED,
+    SILENT,
     UNANSWERED,
     outcome_rows,
     takes_no_prediction,
 )
 from evalkit.tallies.patterns import REPLICATION, number_patterns
-from evalkit.tallies.rows import rows_by_score
 from evalkit.tallies.tally import (
     AnswerTally,
     ClusterKeys,
@@ -43,7 +52,8 @@ class Scored(NamedTuple):
     """By metric, the number of each example's pattern; none where it failed."""
 
 
-class Labeled(NamedTuple):
+@dataclass(frozen=True)
+class Labeled:
     """The examples of a table, and what they are counted by."""
 
     table: ScoringTable
@@ -52,7 +62,7 @@ class Labeled(NamedTuple):
     tag_set: Codes
     cluster: Codes | None
 
-    @property
+    @cached_property
     def counted(self) -> ScoringTable:
         """The answers that metrics get."""
         return self._only(self.left_out.is_null())
@@ -62,7 +72,7 @@ class Labeled(NamedTuple):
             return self.table
         return self.table._replace(frame=self.table.frame.filter(is_chosen))
 
-    @property
+    @cached_property
     def uncounted(self) -> ScoringTable:
         """The answers that no metric gets."""
         return self._only(self.left_out.is_not_null())
@@ -107,7 +117,6 @@ def tally_table(
     left_out: pl.Series,
     tags: pl.Series,
     crossings: Mapping[str, pl.Series] | None = None,
-    answers: int | None = None,
 ) -> Scored:
     """Score a table to tallies.
 
@@ -119,8 +128,6 @@ def tally_table(
             get, null for the others.
         tags: The list of tags of each answer.
         crossings: Further lists of texts of each answer, by what they cross.
-        answers: How many answers the whole set has, to stop a metric early that fails
-            for too many of them; None to never stop it.
 
     Returns:
         The tallies, and the pattern of each example.
@@ -128,57 +135,47 @@ def tally_table(
     tag_sets, labeled, keys = label(table, left_out, tags, crossings)
     by_name: dict[str, MetricTally] = {}
     patterns: dict[str, Codes] = {}
-    parts: dict[int, list[BoundMetric]] = {}
-    for metric in metrics:
-        parts.setdefault(id(metric.whole or metric), []).extend(metric.parts())
-    for same in parts.values():
-        for name, (tally, pattern) in tally_metric(same, labeled, answers).items():
-            by_name[name] = tally
+    for whole in metrics:
+        for metric in whole.parts():
+            by_name[metric.name], pattern = tally_metric(metric, labeled)
             if pattern is not None:
-                patterns[name] = pattern
+                patterns[metric.name] = pattern
     counted = count_targets(labeled)
     tallies = Tallies(tag_sets, keys, table.replications, by_name, counted)
     return Scored(tallies, patterns)
 
 
 def tally_metric(
-    parts: Sequence[BoundMetric], labeled: Labeled, answers: int | None = None
-) -> dict[str, tuple[MetricTally, Codes | None]]:
+    metric: BoundMetric, labeled: Labeled
+) -> tuple[MetricTally, Codes | None]:
     """Score a table with one metric.
 
     Args:
-        parts: The metric; or several scores that it gives in one pass.
+        metric: The metric, or one of the scores that it gives in one pass.
         labeled: The table.
-        answers: As for `tally_table`.
 
     Returns:
-        By name of each score, the tally and the number of each example's pattern; no
-        numbers where the metric failed or does not apply.
+        The tally and the number of each example's pattern; no numbers where the metric
+        failed or does not apply.
     """
-    metric = parts[0].whole or parts[0]
     refusal = why_not_applicable(metric, labeled.table.context)
     if refusal is not None:
-        return {part.name: (MetricTally(None, refusal), None) for part in parts}
+        return MetricTally(None, refusal), None
     try:
-        rows = _rows(metric, labeled.counted, answers)
+        rows = _rows(metric, labeled.counted)
     except MetricError as error:
-        failed = MetricTally(None, error=str(error))
-        return {part.name: (failed, None) for part in parts}
-    bounds = _bound_rows(metric, labeled)
-    left_out = _left_out_rows(metric, labeled)
-    tallies: dict[str, tuple[MetricTally, Codes | None]] = {}
-    for part in parts:
-        own = rows[part.part]
-        tally, pattern = _tally(part, labeled, [own, left_out])
-        found = MetricTally(tally, is_unbounded=bounds is None)
-        if bounds:
-            wrong, right = (
-                _tally(part, labeled, [*filled.kept(own), filled.rows[part.part]])[0]
-                for filled in bounds
-            )
-            found = found._replace(as_wrong=wrong, as_right=right)
-        tallies[part.name] = (found, pattern)
-    return tallies
+        return MetricTally(None, error=str(error)), None
+    tally, pattern = _tally(metric, labeled, [rows, _left_out_rows(metric, labeled)])
+    try:
+        filled = [
+            _tally(metric, labeled, parts)[0]
+            for parts in _bound_rows(metric, labeled, rows)
+        ]
+    except (MetricError, pl.exceptions.PolarsError):
+        # the metric cannot score answers without a prediction, or of another type
+        return MetricTally(tally, is_unbounded=True), pattern
+    wrong, right = filled or (None, None)
+    return MetricTally(tally, as_wrong=wrong, as_right=right), pattern
 
 
 def why_not_applicable(metric: BoundMetric, context: MetricContext) -> str | None:
@@ -228,58 +225,47 @@ def joins_answers(metric: BoundMetric, repeats: int) -> bool:
     return repeats > 1 and metric.has("statistics") and metric.joins_replications
 
 
-def _rows(
-    metric: BoundMetric, table: ScoringTable, answers: int | None
-) -> dict[str, pl.DataFrame]:
-    """Return by score the rows of the answers that a metric is given.
+def _rows(metric: BoundMetric, table: ScoringTable) -> pl.DataFrame:
+    """Return the rows of the answers that a metric is given.
 
     Raises:
         MetricError: The metric failed.
     """
-    takes = {part.part: takes_no_prediction(part) for part in metric.parts()}
     position, is_null = table.frame["position"], table.frame["prediction"].is_null()
-    # a score is refused if it has any of these
     without = outcome_rows(position.filter(is_null), UNANSWERED)
-    if not any(takes.values()):
+    if takes_no_prediction(metric):
+        without = without.clear()
+    elif metric.is_costly and without.height:
+        return without
+    elif without.height:
         table = table._replace(frame=table.frame.filter(~is_null))
-    none = outcome_rows(pl.Series([], dtype=pl.UInt32), SCORED)
-    rows = dict.fromkeys(takes, none)
-    is_refused = without.height > 0 and not all(takes.values())
-    if table.frame.height and not (metric.is_costly and is_refused):
-        refuse_absent_column(metric, table)
-        if joins_answers(metric, table.repeats):
-            table = joined_replications(table)
-        rows = rows_by_score(metric, table, answers)
-    if not is_refused:
-        return rows
-    unanswered = without["position"].implode()
-    return {
-        name: own
-        if takes[name]
-        else pl.concat(
-            [own.filter(~pl.col("position").is_in(unanswered)), without],
-            how="diagonal",
-        )
-        for name, own in rows.items()
-    }
-
-
-def refuse_absent_column(metric: BoundMetric, table: ScoringTable) -> None:
-    """Refuse to score without a column that a metric needs.
-
-    Args:
-        metric: The metric.
-        table: What would be scored.
-
-    Raises:
-        MetricError: The table lacks one of the metric's columns.
-    """
-    absent = metric.absent_columns(table.frame.columns)
-    if not absent:
-        return
-    why = f"it needs {absent_field(absent[0], table.offered)}"
-    computes = "; no plugin computes it" if "; data and" in why else ""
-    raise MetricError(f"{metric.component.origin}: {why}{computes}")
+    if table.frame.is_empty():
+        return without
+    refuse_absent_fields(metric, table)
+    found = metric_outcomes(metric, table)
+    lost = table.lacking_for(metric)["position"].implode()
+    failed = pl.when(pl.col("position").is_in(lost)).then(pl.lit(LOST))
+    outcome = pl.when("failed").then(failed.otherwise(pl.lit(FAILED)))
+    unscored = found.unscored.select(
+        "position",
+        outcome.otherwise(pl.lit(NOT_SCORED)).cast(OUTCOMES).alias(OUTCOME),
+        pl.col("reason").alias(REASON),
+    )
+    scored = found.statistics.with_columns(
+        pl.col("position").cast(pl.UInt32),
+        pl.lit(SCORED, OUTCOMES).alias(OUTCOME),
+        pl.lit(None, pl.String).alias(REASON),
+    )
+    if joins_answers(metric, table.repeats):
+        table = joined_replications(table, metric.columns)
+    is_known = np.zeros(len(table.ids), dtype=bool)
+    for part in (scored, unscored):
+        is_known[part["position"].to_numpy()] = True
+    position = table.frame["position"]
+    silent = position.filter(~is_known[position.to_numpy()])
+    parts = [scored, unscored, outcome_rows(silent, SILENT), without]
+    present = [part for part in parts if part.height] or [scored]
+    return present[0] if len(present) == 1 else pl.concat(present, how="diagonal")
 
 
 def _left_out_rows(metric: BoundMetric, labeled: Labeled) -> pl.DataFrame:
@@ -294,37 +280,22 @@ def _left_out_rows(metric: BoundMetric, labeled: Labeled) -> pl.DataFrame:
     return outcome_rows(position.filter(is_out), outcome.filter(is_out))
 
 
-class _Filled(NamedTuple):
-    """Rows for the case that left-out answers are filled in."""
-
-    rows: Mapping[str, pl.DataFrame]
-    """By name of the score."""
-    is_all: bool
-    """Whether these are the rows of all answers, not only of those left out."""
-
-    def kept(self, rows: pl.DataFrame) -> list[pl.DataFrame]:
-        """Return those rows of the other answers that count beside them."""
-        return [] if self.is_all else [rows]
-
-
-def _bound_rows(metric: BoundMetric, labeled: Labeled) -> Sequence[_Filled] | None:
+def _bound_rows(
+    metric: BoundMetric, labeled: Labeled, rows: pl.DataFrame
+) -> Iterator[list[pl.DataFrame]]:
     """Return the rows if all left-out answers were wrong, and if they were right.
 
-    Returns:
-        Both; nothing where none is needed, None where the metric cannot score them.
+    Nothing where there are no bounds.
+
+    Raises:
+        MetricError: The metric failed.
     """
-    is_all = joins_answers(metric, labeled.table.repeats)
-    counted, filled = labeled.counted.frame, []
-    try:
-        for frame in filled_frames(metric, labeled):
-            if is_all:
-                frame = pl.concat([counted, frame]).sort("position")
-            rows = _rows(metric, labeled.table._replace(frame=frame), None)
-            filled.append(_Filled(rows, is_all))
-    except (MetricError, pl.exceptions.PolarsError):
-        # answers may be of a type that no prediction has
-        return None
-    return filled
+    for frame in filled_frames(metric, labeled):
+        if joins_answers(metric, labeled.table.repeats):
+            both = pl.concat([labeled.counted.frame, frame]).sort("position")
+            yield [_rows(metric, labeled.table._replace(frame=both))]
+        else:
+            yield [rows, _rows(metric, labeled.table._replace(frame=frame))]
 
 
 def filled_frames(metric: BoundMetric, labeled: Labeled) -> list[pl.DataFrame]:

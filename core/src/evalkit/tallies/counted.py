@@ -1,10 +1,15 @@
-"""What follows from the tally of a metric by counting, for all groups."""
+"""What follows from the tally of a metric by counting, for all groups.
+
+The scored examples are numbered in the order of the tally's entries. So intervals are
+computed as from a table, and the numbers stand for the examples' ids.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import NamedTuple, cast
 
 import numpy as np
 import polars as pl
@@ -13,39 +18,93 @@ from numpy.typing import NDArray
 from evalkit.base.columns import all_named
 from evalkit.base.terms import MetricContext
 from evalkit.plugins.bound import BoundMetric
-from evalkit.scoring.calls import finalize_counts
+from evalkit.scoring.counted_rows import CountedRows
+from evalkit.scoring.evidence import Evidence, example_column
+from evalkit.scoring.grouping import Groups, Positions
+from evalkit.scoring.label_pairs import LabelPairs
+from evalkit.scoring.records import ScoringSettings
+from evalkit.scoring.shared_counts import Counts, SharedCounts
+from evalkit.scoring.statistics_rows import (
+    CellCounts,
+    Memberships,
+    StatisticsRows,
+    weighted_sums,
+)
+from evalkit.scoring.table import ScoringTable
+from evalkit.statistics.clusters import Floats
 from evalkit.tallies.build import joins_answers
-from evalkit.tallies.calls import finalize_sums
-from evalkit.tallies.groups import WHOLE, Group, TagSets
-from evalkit.tallies.numbering import Codes, Ragged, dense, expanded
+from evalkit.tallies.groups import TagSets
+from evalkit.tallies.numbering import Codes, Ragged, expanded, summed
 from evalkit.tallies.outcomes import LEFT_OUT, OUTCOME, REASON, SCORED, UNSCORED
-from evalkit.tallies.patterns import (
-    REPLICATION,
-    Floats,
-    Patterns,
-    average_patterns,
-)
-from evalkit.tallies.samples import GroupSample
-from evalkit.tallies.sums import (
-    GroupCounts,
-    count_patterns,
-    count_rows,
-    exact_sums,
-    merge_rows,
-)
-from evalkit.tallies.tally import Entries, Tally
+from evalkit.tallies.patterns import REPLICATION, Patterns, average_patterns
+from evalkit.tallies.tally import ClusterKeys, Entries, Tally
 
 
-class RowCounts(NamedTuple):
-    """The distinct values of a column in all groups, and how often each occurs."""
+class PatternCounts(NamedTuple):
+    """How many examples of each group have each pattern, sorted by both."""
 
-    values: Floats
+    group: Codes
+    pattern: Codes
     times: Codes
-    starts: Codes
-    """Where each group starts, and where the last one ends."""
 
 
-class MetricCounts:
+def count_patterns(tally: Tally, groups: Ragged) -> PatternCounts:
+    """Count the patterns of each group.
+
+    Args:
+        tally: The tally.
+        groups: The groups of each tag set.
+
+    Returns:
+        The counts.
+    """
+    size, (tag_set, _, pattern, times) = max(1, len(tally.patterns)), tally.entries
+    keys, times = summed(tag_set * size + pattern, len(groups.lengths) * size, times)
+    tag_set, pattern = np.divmod(keys, size)
+    lengths = groups.lengths[tag_set]
+    group = groups.items[expanded(groups.starts[tag_set], lengths)]
+    keys = group * size + np.repeat(pattern, lengths)
+    count = int(groups.items.max(initial=0)) + 1
+    keys, times = summed(keys, count * size, np.repeat(times, lengths))
+    return PatternCounts(*np.divmod(keys, size), times)
+
+
+class PatternRows(StatisticsRows):
+    """The rows of statistics of patterns."""
+
+    def __init__(self, patterns: Patterns, keys: Sequence[str], examples: int) -> None:
+        self.keys, self.columns = list(keys), patterns.columns
+        chosen = patterns.rows.filter(pl.Series(patterns.has_numbers))
+        self.distinct = chosen.select(all_named([*self.keys, *self.columns]))
+        self.has_rows = np.ones(examples, dtype=bool)
+        rows = patterns.sums(np.ones(patterns.rows.height))
+        self.is_single = bool((rows <= 1).all())
+
+
+@dataclass(frozen=True)
+class EntryGroups(Groups):
+    """The groups of the examples of entries."""
+
+    firsts: Codes
+    """The number of the first example of each entry."""
+    times: Codes
+    entries: Codes
+    """The entries of all groups."""
+    ends: Codes
+    """Where the entries of each group start, and where the last end."""
+
+    def entries_of(self, group: int) -> Codes:
+        """Return the entries of a group."""
+        return self.entries[self.ends[group] : self.ends[group + 1]]
+
+    def positions_of(self, group: int) -> Positions:
+        """Return the numbers of a group's examples."""
+        entries = self.entries_of(group)
+        numbers = expanded(self.firsts[entries], self.times[entries])
+        return numbers.astype(np.uint32)
+
+
+class CountedTally(CountedRows):
     """The counts of one metric.
 
     Args:
@@ -53,6 +112,8 @@ class MetricCounts:
         context: What else the metric knows.
         tally: Its tally.
         tag_sets: The tag sets of the tally.
+        clusters: Keys of the clusters; None where examples are independent.
+        settings: How intervals are computed.
         repeats: How many answers each example has.
     """
 
@@ -62,42 +123,118 @@ class MetricCounts:
         context: MetricContext,
         tally: Tally,
         tag_sets: TagSets,
-        repeats: int = 1,
+        clusters: ClusterKeys | None,
+        settings: ScoringSettings,
+        repeats: int,
     ) -> None:
-        self.metric, self.tally = metric, tally
-        self.groups, self.names, self.facets = _groups(metric, tag_sets)
+        self.metric, self.tally, self.settings = metric, tally, settings
         self.repeats = 1 if joins_answers(metric, repeats) else repeats
-        self.context = context
         is_mean = example_column(metric) is not None and not metric.keys
         self.averages = self.repeats > 1 and is_mean
-        self._is_apart = self.repeats > 1 and not is_mean
-
-    @cached_property
-    def patterns(self) -> Patterns:
-        """The patterns that values are made of: the means of several answers."""
+        self.apart = 1 if is_mean else self.repeats
+        self.patterns = tally.patterns
         if self.averages:
-            return average_patterns(self.tally.patterns)
-        return self.tally.patterns
+            self.patterns = average_patterns(tally.patterns)
+        self._tag_sets = tag_sets.whole if metric.whole_only else tag_sets
+        is_scored = tally.patterns.is_scored[tally.entries.pattern]
+        self._scored = Entries(*(part[is_scored] for part in tally.entries))
+        examples = int(self._scored.times.sum())
+        keys = [*metric.keys, *([REPLICATION] if self.apart > 1 else [])]
+        self.rows = PatternRows(self.patterns, keys, examples)
+        of_examples = None
+        if clusters is not None:
+            of_entries = clusters[self._scored.cluster]
+            of_examples = pl.Series(np.repeat(of_entries, self._scored.times))
+        ids = cast(Sequence[str], range(examples))
+        self.table = ScoringTable(pl.DataFrame(), ids, of_examples, context)
+        self._make_units = partial(self.table.units, settings.seed)
+        self._sizes, self._described, self._by_unit = {}, {}, {}
+
+    def evidence(self, shared: SharedPairs | None = None) -> Evidence:
+        """Return what scores and intervals are computed from.
+
+        Args:
+            shared: The label pairs of other metrics of the same tallies.
+        """
+        pairs = (shared or SharedPairs()).pairs_of(self)
+        known = _Known(Counts(self, pairs))
+        parts = self.table, self.groups, self.settings, self.apart, known
+        return Evidence(self.metric, pl.DataFrame(), *parts)
+
+    def is_same(self, other: CountedTally) -> bool:
+        """Whether another metric has the same tally."""
+        one, two = self.patterns, other.patterns
+        return (
+            self.rows.keys == other.rows.keys
+            and self.settings == other.settings
+            and one.rows.equals(two.rows)
+            and all(map(np.array_equal, one.sequences, two.sequences))
+            and all(map(np.array_equal, self._scored, other._scored))
+        )
 
     @cached_property
-    def by_group(self) -> GroupCounts:
+    def groups(self) -> EntryGroups:  # type: ignore[override]
+        """The groups of the scored examples."""
+        of_sets, entries = self._tag_sets.groups, self._scored
+        lengths = of_sets.lengths[entries.tag_set]
+        group = of_sets.items[expanded(of_sets.starts[entries.tag_set], lengths)]
+        order = np.argsort(group, kind="stable")
+        names = self._tag_sets.texts
+        nothing = np.zeros(0, dtype=np.uint32)
+        return EntryGroups(
+            names,
+            nothing,
+            nothing,
+            self._tag_sets.facets,
+            np.cumsum(entries.times) - entries.times,
+            entries.times,
+            np.repeat(np.arange(len(lengths)), lengths)[order],
+            np.searchsorted(group[order], np.arange(len(names) + 1)),
+        )
+
+    @cached_property
+    def is_simple(self) -> bool:
+        """Whether each unit is one example with one row of statistics."""
+        return not self.clustered and self.repeats == 1 and self.rows.is_single
+
+    @cached_property
+    def by_group(self) -> PatternCounts:
         """How many examples of each group have each pattern."""
-        return count_patterns(self.tally, self.groups)
+        return count_patterns(self.tally, self._tag_sets.groups)
+
+    @cached_property
+    def cells(self) -> CellCounts:
+        """How often each row of statistics occurs in each group."""
+        owner, code = self._codes(self.by_group.pattern)
+        group, times = self.by_group.group[owner], self.by_group.times[owner]
+        size = max(1, self.rows.distinct.height)
+        keys = group * size + code
+        keys, times = summed(keys, len(self.groups.tags) * size, times)
+        return CellCounts(*np.divmod(keys, size), times)
+
+    def _codes(self, patterns: Codes) -> tuple[Codes, Codes]:
+        """Return the codes of the rows of patterns, and whose they are."""
+        sequences = self.patterns.sequences
+        lengths = sequences.lengths[patterns]
+        row = sequences.items[expanded(sequences.starts[patterns], lengths)]
+        owner = np.repeat(np.arange(len(patterns)), lengths)
+        has_numbers = self.patterns.has_numbers[row]
+        codes = np.cumsum(self.patterns.has_numbers) - 1
+        return owner[has_numbers], codes[row[has_numbers]]
+
+    def members_of(self, group: int) -> Memberships:
+        """Return the rows of a group's examples."""
+        entries = self.groups.entries_of(group)
+        position = self.groups.positions_of(group).astype(np.int64)
+        entry = np.repeat(entries, self._scored.times[entries])
+        owner, code = self._codes(self._scored.pattern[entry])
+        return Memberships(np.full(len(owner), group), position[owner], code)
 
     def per_group(self, by_pattern: Codes | NDArray[np.bool_]) -> Codes:
         """Sum a whole number of every pattern over the examples of each group."""
-        if len(by_pattern) and (by_pattern == by_pattern[0]).all():
-            return int(by_pattern[0]) * self.sizes
         group, pattern, times = self.by_group
         weights = by_pattern[pattern] * times
-        sums = np.bincount(group, weights=weights, minlength=len(self.names))
-        return sums.astype(np.int64)
-
-    @cached_property
-    def sizes(self) -> Codes:
-        """How many examples each group has."""
-        group, _, times = self.by_group
-        sums = np.bincount(group, weights=times, minlength=len(self.names))
+        sums = np.bincount(group, weights=weights, minlength=len(self.groups.tags))
         return sums.astype(np.int64)
 
     @cached_property
@@ -125,54 +262,14 @@ class MetricCounts:
         """To how many of these the metric gave a reason instead of a score."""
         return self.per_group(self.tally.patterns.answers(UNSCORED))
 
-    @cached_property
-    def _row_counts(self) -> GroupCounts:
-        return count_rows(self.patterns, self.by_group)
-
-    @cached_property
-    def sums(self) -> pl.DataFrame:
-        """The merged statistics by group, and by replication where these are apart."""
-        merges = self.metric.merges
-        return merge_rows(self.patterns, self._row_counts, merges, self._is_apart)
-
-    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
-        """Turn sums into scores; those of replications into their mean.
-
-        Args:
-            sums: As `sums`.
-
-        Returns:
-            `group`, `score`, `value`, `reason`, `flag` and `stddev_replications`.
-
-        Raises:
-            MetricError: The metric failed.
-        """
-        if not self._is_apart:
-            scores = finalize_sums(self.metric, sums, self.context)
-            nothing = pl.lit(None, dtype=pl.Float64)
-            return scores.with_columns(stddev_replications=nothing)
-        apart = pl.col("group") * self.repeats + pl.col(REPLICATION)
-        numbered = sums.with_columns(group=apart).drop(REPLICATION)
-        scores = finalize_sums(self.metric, numbered, self.context)
-        return _mean_of_replications(scores, self.repeats)
-
-    def values_of(self, column: str) -> RowCounts:
-        """Return the values of a column in all groups."""
-        group, row, times = self._row_counts
-        starts = np.searchsorted(group, np.arange(len(self.names) + 1))
-        return RowCounts(self.patterns.values(column)[row], times, starts)
-
     def outcomes_of(self, group: int) -> pl.DataFrame:
         """Return `OUTCOME`, `REASON` and `times` of the rows of a group."""
-        starts = self.by_group.starts(len(self.names))
-        part = slice(starts[group], starts[group + 1])
+        is_own = self.by_group.group == group
         sequences = self.tally.patterns.sequences
-        pattern, times = self.by_group.code[part], self.by_group.times[part]
+        pattern, times = self.by_group.pattern[is_own], self.by_group.times[is_own]
         lengths = sequences.lengths[pattern]
         rows = sequences.items[expanded(sequences.starts[pattern], lengths)]
-        counts = np.bincount(
-            rows, weights=np.repeat(times, lengths), minlength=sequences.items.max() + 1
-        )
+        counts = np.bincount(rows, weights=np.repeat(times, lengths))
         present = np.flatnonzero(counts)
         return self.tally.patterns.rows[present].select(
             pl.col(OUTCOME).cast(pl.String),
@@ -182,147 +279,50 @@ class MetricCounts:
 
     def means_of_replications(self, column: str) -> Floats:
         """Return the mean of a column by group and replication; nan where undefined."""
-        patterns = self.tally.patterns
-        group, row, times = count_rows(patterns, self.by_group)
-        cell = group * self.repeats + patterns.replications[row]
-        size = len(self.names) * self.repeats
-        order = np.argsort(cell, kind="stable")
-        counts = np.bincount(cell, weights=times, minlength=size)
-        starts = np.flatnonzero(np.diff(cell[order], prepend=-1))
+        patterns, (group, pattern, times) = self.tally.patterns, self.by_group
+        sequences = patterns.sequences
+        lengths = sequences.lengths[pattern]
+        row = sequences.items[expanded(sequences.starts[pattern], lengths)]
+        cell = np.repeat(group, lengths) * self.repeats + patterns.replications[row]
+        is_scored = patterns.has_numbers[row]
+        row, cell = row[is_scored], cell[is_scored]
+        order = np.lexsort((row, cell))
+        row, cell = row[order], cell[order]
+        times = np.repeat(times, lengths)[is_scored][order]
+        size = len(self.groups.tags) * self.repeats
+        starts = np.flatnonzero(np.diff(cell, prepend=-1))
         totals = np.full(size, np.nan)
-        values = patterns.values(column)[row]
-        totals[cell[order][starts]] = exact_sums(values[order], times[order], starts)
+        totals[cell[starts]] = weighted_sums(
+            patterns.values(column)[row], times, starts
+        )
+        counts = np.bincount(cell, weights=times, minlength=size)
         means: Floats = (totals / np.maximum(counts, 1)).reshape(-1, self.repeats)
         return means
 
-    @cached_property
-    def _scored_entries(self) -> Entries:
-        """The entries whose examples are scored."""
-        entries = self.tally.entries
-        is_scored = self.tally.patterns.is_scored[entries.pattern]
-        return Entries(*(part[is_scored] for part in entries))
 
-    @cached_property
-    def n_clusters(self) -> Codes:
-        """How many clusters the scored examples of each group are in."""
-        return self.clusters_of(self.groups, len(self.names))
+class SharedPairs:
+    """Keeps the label pairs that were counted and drawn last."""
 
-    def clusters_of(self, groups: Ragged, count: int) -> Codes:
-        """Count the clusters of the scored examples of groups.
+    def __init__(self) -> None:
+        self._kept: list[tuple[CountedTally, LabelPairs]] = []
 
-        Args:
-            groups: The groups of each tag set.
-            count: How many groups there are.
-        """
-        tag_set, cluster = self._scored_entries[:2]
-        size = int(cluster.max(initial=0)) + 1
-        _, distinct = dense(tag_set * size + cluster, len(groups.lengths) * size)
-        tag_set, cluster = np.divmod(distinct, size)
-        lengths = groups.lengths[tag_set]
-        group = groups.items[expanded(groups.starts[tag_set], lengths)]
-        keys = group * size + np.repeat(cluster, lengths)
-        _, distinct = dense(keys, count * size)
-        return np.bincount(distinct // size, minlength=count).astype(np.int64)
-
-    def union_of(self, groups: Sequence[int]) -> tuple[int, int]:
-        """Count the scored examples and the clusters that some groups have together."""
-        is_chosen = np.zeros(len(self.names), dtype=bool)
-        is_chosen[list(groups)] = True
-        has_group = np.zeros(len(self.groups.lengths), dtype=bool)
-        has_group[self.groups.owners()[is_chosen[self.groups.items]]] = True
-        entries = self._scored_entries
-        is_inside = has_group[entries.tag_set]
-        clusters = np.unique(entries.cluster[is_inside])
-        return int(entries.times[is_inside].sum()), len(clusters)
-
-    @cached_property
-    def _entries_by_group(self) -> tuple[Codes, Codes]:
-        """The places of the entries of all groups, and where each group starts."""
-        tag_set = self._scored_entries.tag_set
-        lengths = self.groups.lengths[tag_set]
-        group = self.groups.items[expanded(self.groups.starts[tag_set], lengths)]
-        places = np.repeat(np.arange(len(tag_set)), lengths)
-        order = np.argsort(group, kind="stable")
-        starts = np.searchsorted(group[order], np.arange(len(self.names) + 1))
-        return places[order], starts
-
-    def sample(self, group: int, is_clustered: bool) -> GroupSample:
-        """Return what the intervals of a group are computed from.
-
-        Args:
-            group: The group.
-            is_clustered: Whether the examples are in clusters.
-        """
-        cluster = None
-        if is_clustered:
-            places, starts = self._entries_by_group
-            entries = self._scored_entries
-            chosen = places[starts[group] : starts[group + 1]]
-            pattern, times = entries.pattern[chosen], entries.times[chosen]
-            _, cluster = np.unique(entries.cluster[chosen], return_inverse=True)
-        else:
-            starts = self.by_group.starts(len(self.names))
-            part = slice(starts[group], starts[group + 1])
-            pattern, times = self.by_group.code[part], self.by_group.times[part]
-            is_scored = self.tally.patterns.is_scored[pattern]
-            pattern, times = pattern[is_scored], times[is_scored]
-        starts = np.searchsorted(self.sums["group"].to_numpy(), [group, group + 1])
-        sums = self.sums[starts[0] : starts[1]]
-        return GroupSample(
-            self.metric,
-            self.names[group],
-            self.patterns,
-            pattern,
-            cluster,
-            times,
-            sums,
-            self.finalize,
-            self._counts_finalizer(sums),
-        )
-
-    def _counts_finalizer(
-        self, sums: pl.DataFrame
-    ) -> Callable[[Floats], Mapping[str, Floats]] | None:
-        metric = self.metric
-        if self._is_apart or not metric.keys or not metric.finalizes_counts:
-            return None
-        cells = sums.select(all_named(metric.keys))
-        return lambda counts: finalize_counts(metric, counts, cells, self.context)
+    def pairs_of(self, counts: CountedTally) -> LabelPairs:
+        """Return the label pairs of a tally, those of an equal one where it is kept."""
+        for known, pairs in self._kept:
+            if known.is_same(counts):
+                return pairs
+        pairs = LabelPairs(counts)
+        pairs.are_alone = not counts.clustered and counts.repeats == 1
+        self._kept = [*self._kept[-1:], (counts, pairs)]
+        return pairs
 
 
-def _groups(
-    metric: BoundMetric, tag_sets: TagSets
-) -> tuple[Ragged, list[Group], dict[str, list[int]]]:
-    """Return the groups that a metric has scores of."""
-    if not metric.whole_only:
-        return tag_sets.groups, tag_sets.names, tag_sets.facets
-    count = len(tag_sets)
-    whole = Ragged(np.zeros(count, np.int64), np.ones(count, np.int64))
-    return whole, [WHOLE], {}
+class _Known(SharedCounts):
+    """Gives counts that are known."""
 
+    def __init__(self, counts: Counts) -> None:
+        self._counts = counts
 
-def example_column(metric: BoundMetric) -> str | None:
-    """Return the statistic that is a metric's score of one example, if there is one."""
-    if metric.example_hook is not None:
-        return "score"
-    column: str | None = metric.per_example
-    return column
-
-
-def _mean_of_replications(scores: pl.DataFrame, replications: int) -> pl.DataFrame:
-    value = pl.col("value")
-    is_whole = (value.is_not_null() & value.is_finite()).sum() == replications
-    undefined = pl.lit("the metric is not defined for every replication")
-    return (
-        scores.with_columns(group=pl.col("group") // replications)
-        .sort("group", "score", "value", "reason")
-        .group_by("group", "score", maintain_order=True)
-        .agg(
-            value=pl.when(is_whole).then(value.mean()),
-            reason=pl.when(~is_whole).then(
-                pl.coalesce(pl.col("reason").drop_nulls().first(), undefined)
-            ),
-            flag=pl.col("flag").drop_nulls().first(),
-            stddev_replications=pl.when(is_whole).then(value.std(ddof=1)),
-        )
-    )
+    def of(self, *_: object) -> Counts:
+        """Return the counts."""
+        return self._counts

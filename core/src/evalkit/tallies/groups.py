@@ -15,9 +15,11 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.names import facet_of
+from evalkit.scoring.grouping import UNTAGGED as SHOWN_UNTAGGED
 from evalkit.tallies.numbering import (
     Codes,
     Ragged,
+    expanded,
     joined,
     number_rows,
     number_sequences,
@@ -75,21 +77,31 @@ class TagSets:
     def groups(self) -> Ragged:
         """The numbers of the groups of each set."""
         tags = int((self.items["by"] == TAGS).sum())
-        has_untagged = UNTAGGED in self.names
-        items = self.sequences.items
-        shifted = items + 1 + (has_untagged & (items >= tags))
-        everyone = np.arange(len(self))
-        untagged = np.flatnonzero(~self._has_tag) if has_untagged else everyone[:0]
-        owners = np.concatenate([everyone, self.sequences.owners(), untagged])
-        groups = np.concatenate(
-            [np.zeros(len(self), np.int64), shifted, np.full(len(untagged), tags + 1)]
-        )
-        order = np.lexsort((groups, owners))
-        lengths = np.bincount(owners, minlength=len(self)).astype(np.int64)
-        return Ragged(groups[order], lengths)
+        items, lengths = self.sequences
+        is_untagged = ~self._has_tag & (UNTAGGED in self.names)
+        # tags come before crossings, and the group of the untagged stands between them
+        before = 1 + is_untagged.astype(np.int64)
+        starts = np.cumsum(lengths + before) - (lengths + before)
+        groups = np.zeros(len(items) + int(before.sum()), dtype=np.int64)
+        groups[starts[is_untagged] + 1] = tags + 1
+        shift = (items >= tags) & (UNTAGGED in self.names)
+        groups[expanded(starts + before, lengths)] = items + 1 + shift
+        return Ragged(groups, lengths + before)
 
     @cached_property
-    def facets(self) -> dict[str, list[int]]:
+    def whole(self) -> TagSets:
+        """The same sets without tags, so that the whole set is the only group."""
+        lengths = np.zeros(len(self), dtype=np.int64)
+        return TagSets(self.items.clear(), Ragged(lengths[:0], lengths))
+
+    @cached_property
+    def texts(self) -> tuple[str | None, ...]:
+        """The groups as they are shown."""
+        untagged = {UNTAGGED: SHOWN_UNTAGGED}
+        return tuple(untagged.get(group, group.tag) for group in self.names)
+
+    @cached_property
+    def facets(self) -> dict[str, tuple[int, ...]]:
         """The numbers of the groups of each facet and crossing."""
         facets: dict[str, list[int]] = {}
         for number, group in enumerate(self.names):
@@ -98,7 +110,7 @@ class TagSets:
                 name = (facet_of(group.tag) or (None,))[0]
             if name:
                 facets.setdefault(name, []).append(number)
-        return facets
+        return {name: tuple(numbers) for name, numbers in facets.items()}
 
 
 def number_tag_sets(
@@ -119,15 +131,20 @@ def number_tag_sets(
         lengths = lists.list.len().fill_null(0).to_numpy()
         texts = lists.filter(lists.list.len() > 0).explode().cast(pl.String)
         owner = np.repeat(np.arange(len(lists)), lengths)
-        owners.append(owner[texts.is_not_null().to_numpy()])
-        texts = texts.drop_nulls().alias("tag")
-        own, distinct = number_rows(texts.to_frame())
+        if texts.null_count():
+            owner = owner[texts.is_not_null().to_numpy()]
+        own, distinct = number_rows(texts.drop_nulls().alias("tag").to_frame())
+        owners.append(owner)
         codes.append(own + count)
         count += distinct.height
         frames.append(distinct.select(pl.lit(by).alias("by"), "tag"))
-    keys = np.concatenate(owners) * max(1, count) + np.concatenate(codes)
+    keys = np.concatenate(owners)
+    keys *= max(1, count)
+    keys += np.concatenate(codes)
     if (keys[1:] <= keys[:-1]).any():
-        keys = np.unique(keys)
+        # sorted but for the order within a row, which takes a stable sort no time
+        keys.sort(kind="stable")
+        keys = keys[np.diff(keys, prepend=-1) > 0]
     owner, code = np.divmod(keys, max(1, count))
     lengths = np.bincount(owner, minlength=len(tags)).astype(np.int64)
     sequences = Ragged(code, lengths)

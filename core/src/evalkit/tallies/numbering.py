@@ -6,6 +6,7 @@ depends neither on the order of the rows nor on how often a value occurs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,8 +16,10 @@ from numpy.typing import NDArray
 
 Codes = NDArray[np.int64]
 
-_MOST_FLAGS = 4_000_000
-"""Size of a range of numbers that is always marked in an array instead of sorted."""
+_PACKED_BITS = 62
+
+_MOST_FLAGS = 8
+"""Numbers of a range for each value up to which they are marked instead of sorted."""
 
 
 class Ragged(NamedTuple):
@@ -67,7 +70,7 @@ def dense(values: Codes, size: int) -> tuple[Codes, Codes]:
     Returns:
         The new number of each value, and the distinct values.
     """
-    if size <= max(_MOST_FLAGS, 4 * len(values)):
+    if size <= _MOST_FLAGS * (len(values) + 1_000):
         is_present = np.zeros(size, dtype=bool)
         is_present[values] = True
         numbers: Codes = np.cumsum(is_present) - 1
@@ -89,16 +92,19 @@ def summed(keys: Codes, size: int, times: Codes) -> tuple[Codes, Codes]:
     """
     if (keys[1:] > keys[:-1]).all():
         return keys, times
-    codes, distinct = dense(keys, size)
-    sums = np.bincount(codes, weights=times, minlength=len(distinct))
-    return distinct, sums.astype(np.int64)
+    if size <= _MOST_FLAGS * (len(keys) + 1_000):
+        sums = np.bincount(keys, weights=times, minlength=size)
+        distinct = np.flatnonzero(sums)
+        return distinct, sums[distinct].astype(np.int64)
+    distinct, codes = np.unique(keys, return_inverse=True)
+    return distinct, np.bincount(codes, weights=times).astype(np.int64)
 
 
-def first_places(codes: Codes, count: int) -> Codes:
-    """Return where each of the numbers 0 to `count` - 1 occurs first."""
-    first = np.zeros(count, dtype=np.int64)
-    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
-    return first
+def places_of(codes: Codes, count: int) -> Codes:
+    """Return a place of each of the numbers 0 to `count` - 1."""
+    places = np.zeros(count, dtype=np.int64)
+    places[codes] = np.arange(len(codes))
+    return places
 
 
 def number_column(column: pl.Series) -> tuple[Codes, int]:
@@ -111,14 +117,17 @@ def number_column(column: pl.Series) -> tuple[Codes, int]:
         The number of each value, and how many there are.
     """
     raw, size = _raw_codes(column)
-    codes, distinct = dense(raw, size)
     if column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Enum, pl.Null):
+        codes, distinct = dense(raw, size)
         return codes, len(distinct)
-    values = column.gather(first_places(codes, len(distinct))).alias("")
+    places = np.full(size, -1, dtype=np.int64)
+    places[raw] = np.arange(len(raw))
+    present = np.flatnonzero(places >= 0)
+    values = column.gather(places[present]).alias("")
+    rank = np.zeros(size, dtype=np.int64)
     order = values.arg_sort(nulls_last=True).to_numpy()
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    return rank[codes], len(order)
+    rank[present[order]] = np.arange(len(order))
+    return rank[raw], len(order)
 
 
 def _raw_codes(column: pl.Series) -> tuple[Codes, int]:
@@ -128,8 +137,10 @@ def _raw_codes(column: pl.Series) -> tuple[Codes, int]:
     if isinstance(column.dtype, pl.Enum):
         return _number_codes(column.to_physical())
     if column.dtype == pl.String:
-        physical = column.cast(pl.Categorical).to_physical().cast(pl.Int64)
-        return _nulls_last(physical)
+        physical = column.cast(pl.Categorical).to_physical()
+        null = int(str(physical.max())) + 1
+        codes = physical.fill_null(null) if physical.null_count() else physical
+        return codes.to_numpy(), null + 1
     if column.dtype == pl.Boolean:
         return _number_codes(column.cast(pl.UInt8))
     if column.dtype.is_integer() or column.dtype.is_float():
@@ -148,7 +159,10 @@ def _number_codes(column: pl.Series) -> tuple[Codes, int]:
     low, high = float(values.min()), float(values.max())
     if low == high and len(known) == len(column):
         return np.zeros(len(column), dtype=np.int64), 1
-    if high - low < _MOST_FLAGS and (values == np.rint(values)).all():
+    if (
+        high - low < _MOST_FLAGS * (len(values) + 1_000)
+        and (values == np.rint(values)).all()
+    ):
         codes = (values - values.min()).astype(np.int64)
     else:
         codes = np.unique(values, return_inverse=True)[1]
@@ -157,12 +171,6 @@ def _number_codes(column: pl.Series) -> tuple[Codes, int]:
     filled = np.full(len(column), codes.max() + 1, dtype=np.int64)
     filled[column.is_not_null().to_numpy()] = codes
     return filled, int(codes.max()) + 2
-
-
-def _nulls_last(codes: pl.Series) -> tuple[Codes, int]:
-    highest = codes.max()
-    null = 0 if highest is None else int(str(highest)) + 1
-    return codes.fill_null(null).to_numpy(), null + 1
 
 
 def number_rows(frame: pl.DataFrame) -> tuple[Codes, pl.DataFrame]:
@@ -177,57 +185,44 @@ def number_rows(frame: pl.DataFrame) -> tuple[Codes, pl.DataFrame]:
     codes, count = np.zeros(frame.height, dtype=np.int64), 1
     for column in frame.get_columns():
         own, size = number_column(column)
-        if size > 1:
+        if count == 1:
+            codes, count = own, size
+        elif size > 1:
             codes, distinct = dense(codes * size + own, count * size)
             count = len(distinct)
-    return codes, frame[first_places(codes, count if frame.height else 0)]
+    return codes, frame[places_of(codes, count if frame.height else 0)]
 
 
 def number_sequences(sequences: Ragged) -> tuple[Codes, Codes]:
     """Number the distinct sequences.
 
-    Neighbors are paired and the pairs are numbered until one number is left, which
-    takes time in proportion to the items.
+    As many neighbors as fit are packed into one number, and the numbers are numbered,
+    until one is left. That takes time in proportion to the items.
 
     Args:
         sequences: Sequences of numbers from 0.
 
     Returns:
-        The number of each sequence, and where each number occurs first.
+        The number of each sequence, and a place of each number.
     """
     items, lengths = sequences
-    if (lengths == 1).all():
-        numbers, distinct = dense(items, int(items.max(initial=0)) + 1)
-        return numbers, first_places(numbers, len(distinct))
+    longest = int(lengths.max(initial=0))
+    while longest:
+        base = int(items.max()) + 2
+        many = min(longest, int(_PACKED_BITS / math.log2(base)))
+        starts, parts = np.cumsum(lengths) - lengths, -(-lengths // many)
+        place = many * expanded(np.zeros_like(parts), parts) + np.repeat(starts, parts)
+        ends = np.repeat(starts + lengths, parts)
+        packed = np.zeros(len(place), dtype=np.int64)
+        for _ in range(many):
+            packed *= base
+            is_inside = place < ends
+            packed[is_inside] += items[place[is_inside]] + 1
+            place += 1
+        items, _ = dense(packed, base**many)
+        longest, lengths = (0 if longest <= many else int(parts.max())), parts
+    is_empty = lengths == 0
+    count = int(is_empty.any())
     numbers = np.zeros(len(lengths), dtype=np.int64)
-    count = int((lengths == 0).any())
-    active = np.flatnonzero(lengths > 0)
-    lengths = lengths[active]
-    while len(active):
-        size = int(items.max()) + 1
-        starts = np.cumsum(lengths) - lengths
-        is_single = lengths == 1
-        codes, distinct = dense(items[starts[is_single]], size)
-        numbers[active[is_single]] = codes + count
-        count += len(distinct)
-        active, starts, lengths = (
-            part[~is_single] for part in (active, starts, lengths)
-        )
-        items, lengths = _paired(items, starts, lengths, size)
-    return numbers, first_places(numbers, count)
-
-
-def _paired(
-    items: Codes, starts: Codes, lengths: Codes, size: int
-) -> tuple[Codes, Codes]:
-    """Replace each two neighbors by the number of their pair."""
-    halves = (lengths + 1) // 2
-    within = np.arange(int(halves.sum())) - np.repeat(
-        np.cumsum(halves) - halves, halves
-    )
-    first = np.repeat(starts, halves) + 2 * within
-    has_second = 2 * within + 1 < np.repeat(lengths, halves)
-    second = np.zeros(len(first), dtype=np.int64)
-    second[has_second] = items[first[has_second] + 1] + 1
-    pairs, _ = dense(items[first] * (size + 1) + second, size * (size + 1))
-    return pairs, halves
+    numbers[~is_empty] = items + count
+    return numbers, places_of(numbers, count + int(items.max(initial=-1)) + 1)

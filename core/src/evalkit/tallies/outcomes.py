@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import polars as pl
 
 from evalkit.base.wording import count_of
-from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 
 OUTCOME = "__outcome"
@@ -74,41 +71,3 @@ def why_unanswered(count: int) -> str:
         f"{count_of(count, 'example')} without a prediction, and the metric declares "
         "no worst value (worst_value, or accepts_no_prediction)"
     )
-
-
-def most_unscored(metric: BoundMetric, answers: int) -> float:
-    """Return of how many answers a metric may score none: its share, at least 1."""
-    return max(1.0, metric.most_not_scored * answers)
-
-
-class FailureLimit:
-    """Ends the scoring of a metric that fails for too many answers.
-
-    Args:
-        metric: The metric.
-        answers: How many answers the whole set has; None to never end it.
-    """
-
-    def __init__(self, metric: BoundMetric, answers: int | None) -> None:
-        self._metric = metric
-        self._most = math.inf if answers is None else most_unscored(metric, answers)
-        self._failed = 0
-        self._first: str | None = None
-
-    def add(self, rows: pl.DataFrame) -> None:
-        """Count the failures among the rows of some answers.
-
-        Args:
-            rows: What `outcome_rows` returns, and others.
-
-        Raises:
-            MetricError: They are too many. It is the first of them.
-        """
-        failed = rows.filter(pl.col(OUTCOME) == FAILED)
-        if failed.is_empty():
-            return
-        self._first = self._first or str(failed.sort("position")[REASON][0])
-        self._failed += failed["position"].n_unique()
-        if self._failed > self._most:
-            cause = self._metric.computed.pop("cause", None)
-            raise MetricError(self._first) from cause

@@ -13,9 +13,10 @@ from evalkit.examples.table import Examples
 from evalkit.plugins.bound import BoundMetric
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.table import scoring_table
+from evalkit.scoring.records import MetricScores, ScoringSettings
 from evalkit.tallies.build import tally_table
+from evalkit.tallies.counted import SharedPairs
 from evalkit.tallies.finalization import finalize_metric
-from evalkit.tallies.records import Intervals, MetricScores
 from evalkit.tallies.tally import Tallies
 
 
@@ -28,10 +29,8 @@ class Plan(NamedTuple):
     """What metrics know: labels and kind of answers of the whole dataset."""
     counted: Sequence[str] = ("scored",)
     """Statuses of the answers that metrics get; the others are left out."""
-    smallest: int = 1
-    """Examples below which a tag takes no part in a worst group or gap."""
-    intervals: Intervals | None = None
-    """Computes intervals and tests; None for none."""
+    settings: ScoringSettings = ScoringSettings()
+    """How intervals are computed."""
 
 
 def partition_tallies(
@@ -64,7 +63,7 @@ def partition_tallies(
     frame = table.frame
     if plan.context.answer_kind == "any-of" and examples.answer_kind == "one":
         frame = frame.with_columns(target=pl.concat_list("target"))
-    table = table._replace(frame=frame, context=plan.context)
+    table = table._replace(frame=frame, context=plan.context, is_part=True)
     status = pl.lit(responses.statuses.cast(pl.String))
     left_out = pl.select(pl.when(~status.is_in(list(plan.counted))).then(status))
     tags = examples.frame["tags"]
@@ -83,8 +82,9 @@ def finalize(plan: Plan, tallies: Tallies) -> list[MetricScores]:
     Returns:
         The scores, in the order of the metrics.
     """
+    shared, parts = SharedPairs(), (plan.context, tallies, plan.settings)
     return [
-        finalize_metric(metric, plan.context, tallies, plan.intervals, plan.smallest)
+        finalize_metric(metric, *parts, shared=shared)
         for whole in plan.metrics
         for metric in whole.parts()
     ]

@@ -19,9 +19,9 @@ from evalkit.tallies.numbering import (
     Codes,
     Ragged,
     dense,
-    first_places,
     number_column,
     number_sequences,
+    places_of,
     summed,
 )
 from evalkit.tallies.patterns import Patterns, merge_patterns
@@ -137,11 +137,11 @@ def count_answers(
         own, count = _number_answers(column)
         codes, distinct = dense(codes * count + own, size * count)
         size = len(distinct)
-    first = first_places(codes, size)
+    places = places_of(codes, size)
     times = np.ones(len(codes), dtype=np.int64) if times is None else times
     sets = int(tag_set.max(initial=0)) + 1
     keys, sums = summed(tag_set * size + codes, sets * size, times)
-    distinct_answers = answers[first] if answers.height else answers
+    distinct_answers = answers[places] if answers.height else answers
     return AnswerTally(distinct_answers, keys // size, keys % size, sums)
 
 

@@ -124,6 +124,7 @@ def compare_with_frozen(name: str, found: Mapping[str, Any]) -> None:
 
 
 @pytest.mark.known_result
+@pytest.mark.slow
 def test_effects_on_sample_nli_are_what_they_were() -> None:
     import evalkit_datasets_samples
 
@@ -144,6 +145,7 @@ def test_effects_on_sample_nli_are_what_they_were() -> None:
 
 
 @pytest.mark.known_result
+@pytest.mark.slow
 def test_effects_on_hatecheck_are_what_they_were(
     external_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,11 +50,10 @@ OF_ITEMS = {"enumerate", "list", "reversed", "sorted", "tuple", "zip"}
 """Functions that return what they are given."""
 
 NO_PATTERNS = {
-    "core/src/evalkit/reading/column_checks.py": (
-        "`field_type` and `evalkit.reading.schemas` ask `is_pattern` for it"
-    ),
     "core/src/evalkit/reading/schemas.py": "asks `is_pattern` before",
-    "core/src/evalkit/reading/tables.py": "asks `is_pattern` before",
+    "core/src/evalkit/reading/tables.py": (
+        "is asked only for structs that `evalkit.reading.schemas` planned"
+    ),
     "plugins/tasks/text/src/evalkit_tasks_text/probabilities.py": (
         "is asked only for structs that `evalkit.reading.schemas` planned"
     ),
@@ -69,11 +68,6 @@ SERIES_METHODS = {"arr", "bin", "cat", "dt", "list", "str", "struct"} | {
     and Path(method.__code__.co_filename).parts[-2:] == ("series", "utils.py")
 }
 """What polars calls of a series through `pl.col` of the name that the series has."""
-
-NO_SERIES = {
-    "core/src/evalkit/reading/json_blocks.py": "its columns are those of Arrow",
-}
-"""Modules that may call such methods of what is no series of a frame."""
 
 
 def sources() -> list[Path]:
@@ -300,7 +294,7 @@ def test_names_of_columns_are_no_patterns(path: Path) -> None:
 def test_methods_of_columns_do_not_parse_their_names(path: Path) -> None:
     found = faults_of_series(path.read_text(encoding="utf-8"))
     name = str(path.relative_to(ROOT))
-    assert name in NO_SERIES or not found, f"{name}: take columns `unnamed`: {found}"
+    assert not found, f"{name}: take columns `unnamed`: {found}"
 
 
 @pytest.mark.parametrize(

@@ -37,8 +37,8 @@ from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.field_types import model_types
 from evalkit.reading.tables import plain_values
 from evalkit.reading.typed_values import (
+    as_mappings,
     large_integers,
-    mapped_row,
     row_of_table,
     typed_series,
 )
@@ -252,6 +252,14 @@ def _reader(case: Case) -> ResponseReader:
     return ResponseReader(task, dataset, load_examples(dataset, task, "test"))
 
 
+def _mapped(model: type[BaseModel], row: Row) -> Row:
+    return row | {
+        name: as_mappings(row[name], field.annotation, keeps_null=True)
+        for name, field in model.model_fields.items()
+        if name in row
+    }
+
+
 def _check_predictions(case: Case, folder: Path) -> None:
     reader = _reader(case)
     rows = [{"id": str(n), "label": "x", **row} for n, row in enumerate(case.rows)]
@@ -286,7 +294,7 @@ def _check_predictions(case: Case, folder: Path) -> None:
         for place, row in enumerate(expected_rows):
             expected = _verdict(reader.output, row)
             if expected is None:  # a response may give a map as a table holds it
-                expected = _verdict(reader.output, mapped_row(reader.output, row))
+                expected = _verdict(reader.output, _mapped(reader.output, row))
             (index,) = (found["id"] == str(place)).arg_true()
             assert found["is_valid"][index] == (expected is not None), (form, row)
             for name in case.fields:

@@ -61,6 +61,8 @@ class Inner(BaseModel):
 RULED: list[tuple[Any, list[Any]]] = [
     (Annotated[str, Field(strict=True)], TEXTS),
     (Annotated[list[str], Field(min_length=1, max_length=2)], [["x"], ["", "y"]]),
+    (list[int], [[], [1, -(2**63)]]),
+    (list[float], [[], [1, 0.5]]),
     (Literal[1, 5], [1, 5]),
 ]
 KINDS: list[tuple[Any, list[Any]]] = [
@@ -286,7 +288,6 @@ UNPLANNED: dict[str, type[BaseModel]] = {
     "allow_inf_nan": with_config(allow_inf_nan=False),
     "a pattern": with_field(Annotated[str, Field(pattern="^x")]),
     "a multiple": with_field(Annotated[int, Field(multiple_of=5)]),
-    "a list of numbers": with_field(list[int]),
     "a list that may hold null": with_field(list[str | None]),
     "a list with rules of items": with_field(list[Annotated[str, Field(min_length=1)]]),
     "a map": with_field(dict[str, int]),

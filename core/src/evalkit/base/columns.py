@@ -28,52 +28,26 @@ def named(name: str) -> pl.Expr:
     """Return the expression of the one column that has a name.
 
     `pl.col` takes `*` and `^a.*$` for patterns; a user's columns may be called so.
-
-    Args:
-        name: Name of the column.
-
-    Returns:
-        The column, for polars expressions and methods that take them.
     """
     return all_named([name]).as_expr() if is_pattern(name) else pl.col(name)
 
 
 def all_named(names: Iterable[str]) -> cs.Selector:
-    """Return a selector of the columns that have these names.
+    """Return a selector of the columns that have these names, each once, in this order.
 
     Polars' methods take texts such as `*` and `^a.*$` for patterns, and never a
     selector of names.
-
-    Args:
-        names: Names of columns, each once.
-
-    Returns:
-        The columns in this order, for methods that take names of columns.
     """
     return cs.by_name(*names)
 
 
 def unnamed(column: pl.Series) -> pl.Series:
-    """Return a column without its name, which many methods of a series would parse.
-
-    Args:
-        column: A column of any name.
-
-    Returns:
-        The same values; the name is empty.
-    """
+    """Return a column without its name, which many methods of a series would parse."""
     return column.alias("")
 
 
 def frame_of(columns: Iterable[pl.Series]) -> pl.DataFrame:
-    """Make a frame of columns that keep their names, also one with an empty name.
-
-    Args:
-        columns: The columns; each name once.
-
-    Returns:
-        The frame.
-    """
+    """Make a frame of columns that keep their names, also one with an empty name."""
     return pl.DataFrame({column.name: column for column in columns})
 
 
@@ -84,13 +58,6 @@ def to_series(name: str, values: Sequence[Any]) -> pl.Series:
     texts become list columns. Dates, times and UUIDs are taken as their texts, Decimals
     as numbers, Enums as their values. Anything else, also values of several types, is
     stored as text: a text as it is, any other value as canonical JSON.
-
-    Args:
-        name: Name of the column.
-        values: The values; None for null.
-
-    Returns:
-        The column.
 
     Raises:
         ValueError: A value cannot be stored: a surrogate without a partner, a value
@@ -119,16 +86,7 @@ def join_parts(
     """Join columns and further values into one column.
 
     Mappings from the same keys to numbers become a column of structs, with the keys in
-    alphabetical order.
-
-    Args:
-        name: Name of the column.
-        parts: Columns of one type.
-        values: Values that come after them; None for null.
-        make: Makes a column of values.
-
-    Returns:
-        The column; of the parts' type where the values have it too.
+    alphabetical order. The column is of the parts' type where the values have it too.
     """
     joined = pl.concat(parts).alias(name) if parts else None
     if joined is not None and all(value is None for value in values):
@@ -160,15 +118,7 @@ def _number_structs(name: str, values: Sequence[Any]) -> pl.Series | None:
 
 
 def list_column(name: str, values: Sequence[Sequence[str] | None]) -> pl.Series:
-    """Make a column of lists of texts, without a polars series for every list.
-
-    Args:
-        name: Name of the column.
-        values: The lists; None for null.
-
-    Returns:
-        The column.
-    """
+    """Make a column of lists of texts, without a polars series for every list."""
     count = len(values)
     lengths = [0 if value is None else len(value) for value in values]
     texts = [text for value in values if value is not None for text in value]
@@ -221,12 +171,6 @@ def _are_within(span: range, values: Sequence[Any]) -> bool:
 def native(value: Any) -> Any:
     """Return the plain Python value of a subclass, a numpy value, a date and the like.
 
-    Args:
-        value: Anything.
-
-    Returns:
-        The text, number, boolean or list that it is or means; else the same value.
-
     Raises:
         ValueError: It is a Decimal that no float holds.
     """
@@ -261,12 +205,6 @@ def _as_float(value: Decimal) -> float:
 
 def encode(value: Any) -> str | None:
     """Write a value as text: a text as it is, anything else as canonical JSON.
-
-    Args:
-        value: The value.
-
-    Returns:
-        The text; None for None.
 
     Raises:
         ValueError: It cannot be written.
@@ -305,12 +243,8 @@ def is_text_only(values: Sequence[Any]) -> bool:
 def unstorable_place(values: Sequence[Any]) -> int:
     """Find the value for which `to_series` cannot make a column.
 
-    Args:
-        values: The values.
-
-    Returns:
-        The place of the first that cannot be stored by itself; else that of the first
-        bytes, which cannot stand beside values of other types.
+    That is the first that cannot be stored by itself; else the first bytes, which
+    cannot stand beside values of other types.
     """
     alone = (place for place, value in enumerate(values) if not is_storable(value))
     among = (place for place, value in enumerate(values) if isinstance(value, bytes))

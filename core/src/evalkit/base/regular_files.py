@@ -13,17 +13,7 @@ from typing import BinaryIO
 
 @contextmanager
 def regular_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a regular file to read it.
-
-    Args:
-        path: The file; a symlink is followed.
-
-    Yields:
-        Its bytes.
-
-    Raises:
-        OSError: It cannot be opened, or is a pipe, a device or a folder.
-    """
+    """Open a regular file, or what a symlink leads to; raise OSError for others."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as stream:
         refuse_irregular(path, descriptor)
@@ -31,14 +21,6 @@ def regular_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def refuse_irregular(path: Path, descriptor: int) -> None:
-    """Refuse what is no regular file.
-
-    Args:
-        path: The file, for the message.
-        descriptor: What was opened.
-
-    Raises:
-        OSError: It is a pipe, a device or a folder.
-    """
+    """Raise OSError where a pipe, a device or a folder was opened."""
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         raise OSError(errno.EINVAL, "is no regular file", str(path))

@@ -59,18 +59,7 @@ def new_file(path: Path, *, overwrite: bool) -> Iterator[Path]:
 
 
 def write_synced(path: Path, chunks: Iterable[bytes | memoryview]) -> tuple[int, str]:
-    """Write a new file.
-
-    Args:
-        path: The file, which nothing may have the name of: not a symlink either.
-        chunks: Its bytes.
-
-    Returns:
-        Size and SHA-256 of what was written.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """Write a new file, and return size and SHA-256; replace not even a symlink."""
     size, digest = 0, hashlib.sha256()
     with path.open("xb") as stream:
         for chunk in chunks:
@@ -83,14 +72,7 @@ def write_synced(path: Path, chunks: Iterable[bytes | memoryview]) -> tuple[int,
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, and those above it.
-
-    Args:
-        folder: The folder, which may be there.
-
-    Raises:
-        OSError: It cannot be made.
-    """
+    """Make a folder, which may be there, and those above it."""
     new = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     for each in new:
@@ -98,14 +80,7 @@ def make_folder(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Let the names in a folder last.
-
-    Args:
-        folder: The folder.
-
-    Raises:
-        OSError: It cannot be read.
-    """
+    """Let the names in a folder last."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -20,11 +20,11 @@ import pyarrow as pa
 import pyarrow.json
 from numpy.typing import NDArray
 
-from evalkit.base.columns import unnamed
 from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS
-from evalkit.reading.rows import ROW_KEYS, Block, Row, broken_row, parse_json_line
+from evalkit.reading.rows import Block, Row, broken_row, parse_json_line
 from evalkit.reading.schemas import ColumnPlan
 from evalkit.reading.streams import MOST_LINE_BYTES, LineBlock, line_blocks
+from evalkit.reading.tables import planned_block
 from evalkit.reading.threads import in_order
 
 FEW_LINES = 256
@@ -40,15 +40,22 @@ would be a column for each of them."""
 _SAMPLED_LINES = 20
 
 _KEY = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"\s*:')
+_CONSTANT = re.compile(rb"NaN|Inf")
 _WHITESPACE = b" \t\r"
 _OPEN_BRACE, _CLOSE_BRACE, _RETURN = b"{}\r"
 
-_ID_TYPES = (pa.string(), pa.int64())
 _TYPES = {
     pl.String: pa.string(),
     pl.Boolean: pa.bool_(),
     pl.Int64: pa.int64(),
     pl.Float64: pa.float64(),
+}
+
+_EXTRA_TYPES = {
+    str: pa.string(),
+    bool: pa.bool_(),
+    int: pa.float64(),
+    float: pa.float64(),
 }
 
 Offsets = NDArray[np.int64]
@@ -129,6 +136,25 @@ class JsonLines:
             unsafe |= [not _is_utf8(self.line(index)) for index in range(len(self))]
         return unsafe
 
+    def constants(self) -> NDArray[np.bool_]:
+        """Tell which lines hold NaN or Inf, in a text or as pyarrow takes them."""
+        found = [match.start() for match in _CONSTANT.finditer(self.data)]
+        inside = np.zeros(len(self), dtype=bool)
+        inside[np.searchsorted(self.starts, found, side="right") - 1] = True
+        return inside
+
+    def may_be_guessed(self) -> bool:
+        """Tell whether pyarrow may guess types: neither keys nor nesting are many."""
+        keys = set()
+        for match in _KEY.finditer(self.data):
+            keys.add(match[1])
+            if len(keys) > _MOST_KEYS:
+                return False
+        return all(
+            line.count(b"{") + line.count(b"[") <= _MOST_NESTED
+            for line in map(self.line, range(len(self)))
+        )
+
     def joined(self) -> pa.Buffer:
         """Return the bytes of the lines: as they are where they follow each other."""
         if self.numbers[-1] - self.numbers[0] + 1 == len(self):
@@ -149,23 +175,25 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def read_table(
-    lines: JsonLines, schema: pa.Schema, *, guesses_others: bool = False
-) -> pa.Table | None:
+class Shape(NamedTuple):
+    """What is expected of lines."""
+
+    schema: pa.Schema
+    guesses_others: bool = False
+    """Whether other keys are taken too, with the types that they seem to have."""
+
+
+def read_table(lines: JsonLines, shape: Shape) -> pa.Table | None:
     """Parse lines into a table with one row for each.
 
     Args:
         lines: The lines, of which none is unsafe; at least one.
-        schema: The keys and their types.
-        guesses_others: Whether other keys are taken too, with the types that they seem
-            to have.
+        shape: What is expected of them.
 
     Returns:
         The table; None where pyarrow refuses a line, or reads NaN or an infinity.
     """
     data = lines.joined()
-    if guesses_others and not _may_guess(bytes(data)):
-        return None
     try:
         table = pyarrow.json.read_json(
             pa.BufferReader(data),
@@ -173,26 +201,14 @@ def read_table(
                 use_threads=False, block_size=data.size + 1
             ),
             parse_options=pyarrow.json.ParseOptions(
-                explicit_schema=schema,
-                unexpected_field_behavior="infer" if guesses_others else "error",
+                explicit_schema=shape.schema,
+                unexpected_field_behavior="infer" if shape.guesses_others else "error",
             ),
         )
     except pa.ArrowException:
         return None
     is_sound = table.num_rows == len(lines) and all(map(_is_finite, table.columns))
     return table if is_sound else None
-
-
-def _may_guess(data: bytes) -> bool:
-    keys = set()
-    for match in _KEY.finditer(data):
-        keys.add(match[1])
-        if len(keys) > _MOST_KEYS:
-            return False
-    return all(
-        line.count(b"{") + line.count(b"[") <= _MOST_NESTED
-        for line in data.split(b"\n")
-    )
 
 
 def _is_finite(column: pa.Array | pa.ChunkedArray) -> bool:
@@ -230,7 +246,10 @@ class _Exported:
 
 def frame_of_table(table: pa.Table) -> pl.DataFrame:
     """Return a table that pyarrow read as a data frame that shares its memory."""
-    return pl.DataFrame(_Exported(table))
+    frame = pl.DataFrame(_Exported(table))
+    # polars makes up a name for a column without one
+    frame.columns = table.column_names
+    return frame
 
 
 def series_of(column: pa.Array | pa.ChunkedArray, name: str) -> pl.Series:
@@ -261,9 +280,9 @@ def read_json_blocks(path: Path, plan: ColumnPlan | None) -> Iterator[Block]:
 
 
 class _Parser:
-    """Parses blocks; several threads may use one.
+    """Parses blocks, and remembers the shape that fitted.
 
-    Whether keys had to be guessed is remembered, as others of the file need it too.
+    Several threads may use one, as the shape changes only the time that it takes.
     """
 
     def __init__(self, plan: ColumnPlan) -> None:
@@ -272,7 +291,7 @@ class _Parser:
             pa.field(name, _arrow_type(column.dtype))
             for name, column in plan.columns.items()
         ]
-        self._guesses = False
+        self._shape: Shape | None = None
 
     def read(self, block: LineBlock) -> list[Block]:
         """Read one block of lines."""
@@ -287,68 +306,70 @@ class _Parser:
     def _parse(self, lines: JsonLines) -> Iterator[Block]:
         if not len(lines):
             return
-        table = self._table(lines)
+        shape = self._shape or self._sample(lines)
+        table = _guarded_table(lines, shape)
+        if table is None and (apart := lines.constants()).any():
+            yield Block(rows=lines[apart].rows())
+            lines = lines[~apart]
+            table = _guarded_table(lines, shape) if len(lines) else None
+        if table is None and len(lines):
+            sampled = self._sample(lines)
+            for other in (sampled, sampled._replace(guesses_others=True)):
+                if table is None and other != shape:
+                    table, shape = _guarded_table(lines, other), other
         if table is not None:
+            self._shape = shape
             yield self._block(table, lines)
-        elif len(lines) <= FEW_LINES:
+        elif len(lines) and sampled.guesses_others and not lines.may_be_guessed():
             yield Block(rows=lines.rows())
-        else:
-            middle = len(lines) // 2
-            yield from self._parse(lines[:middle])
-            yield from self._parse(lines[middle:])
+        elif len(lines):
+            yield from self._parse_halves(lines, sampled)
 
-    def _table(self, lines: JsonLines) -> pa.Table | None:
-        schema = pa.schema([*_key_fields(lines), *self._fields])
-        for guesses in (False, True):
-            if guesses or not self._guesses:
-                table = read_table(lines, schema, guesses_others=guesses)
-                if table is not None:
-                    self._guesses |= guesses
-                    return table
-        return None
+    def _parse_halves(self, lines: JsonLines, shape: Shape) -> Iterator[Block]:
+        """Parse lines of which some are refused."""
+        if len(lines) <= FEW_LINES:
+            yield Block(rows=lines.rows())
+            return
+        middle = len(lines) // 2
+        for half in (lines[:middle], lines[middle:]):
+            table = read_table(half, shape)
+            if table is None:
+                yield from self._parse_halves(half, shape)
+            else:
+                yield self._block(table, half)
 
     def _block(self, table: pa.Table, lines: JsonLines) -> Block:
-        columns = dict(zip(table.column_names, table.columns, strict=True))
-        id_key = next(key for key in RESPONSE_ID_KEYS if key in columns)
-        keys = {id_key: "id", REPLICATION_KEY: REPLICATION_KEY}
-        keys = {key: name for key, name in keys.items() if key in columns}
-        # a guess may be a time or a number with a fraction
-        if any(columns[key].type not in _ID_TYPES for key in keys):
-            return Block(rows=lines.rows())
-        doubtful = np.zeros(len(lines), dtype=bool)
-        found = [
-            series_of(columns[key], name).cast(pl.String) for key, name in keys.items()
-        ]
-        for name, column in self._plan.columns.items():
-            values = series_of(columns[name], name)
-            if values.dtype != column.dtype:  # it has keys beyond the labels
-                doubtful |= unnamed(values).is_not_null().to_numpy()
-                empty = pl.Series(name, dtype=column.dtype)
-                values = empty.extend_constant(None, len(lines))
-            found.append(values)
-        frame = pl.DataFrame(found)
-        others = columns.keys() - self._plan.columns.keys() - {*RESPONSE_ID_KEYS}
-        others -= {REPLICATION_KEY}
-        both_ids = {"id", "uid"} <= columns.keys()
-        for key in (ROW_KEYS & others) | ({"uid"} if both_ids else set()):
-            doubtful |= ~columns[key].is_null().to_numpy()
-        if self._plan.forbids_undeclared and others:
-            doubtful[:] = True
-        undeclared = {
-            key: filled
-            for key in others
-            if (filled := _count_filled(columns[key], ~doubtful))
-        }
-        rows = lines[doubtful].rows()
-        if doubtful.any():
-            lines, frame = lines[~doubtful], frame.filter(~doubtful)
-        return Block(frame, lines.numbers, lines.row, rows, undeclared)
+        frame = frame_of_table(table)
+        block = planned_block(frame, self._plan, lines.numbers, lines.row)
+        return block or Block(rows=lines.rows())
+
+    def _sample(self, lines: JsonLines) -> Shape:
+        """Look at the first lines for the type of the ids and for other keys."""
+        rows = [row.values or {} for row in lines[:_SAMPLED_LINES].rows()]
+        kinds: dict[str, set[type]] = {}
+        for row in rows:
+            for key, value in row.items():
+                kinds.setdefault(key, set()).add(type(value))
+        if not kinds.keys() & {*RESPONSE_ID_KEYS}:
+            kinds[RESPONSE_ID_KEYS[0]] = {str}
+        fields, guesses = [], False
+        for key, found in kinds.items():
+            found.discard(type(None))
+            if key in (*RESPONSE_ID_KEYS, REPLICATION_KEY):
+                fields.append((key, pa.int64() if found == {int} else pa.string()))
+            elif key not in self._plan.columns:
+                types = {_EXTRA_TYPES.get(kind) for kind in found}
+                if len(types) == 1 and None not in types:
+                    fields.append((key, next(iter(types))))
+                else:
+                    guesses = True
+        return Shape(pa.schema([*fields, *self._fields]), guesses)
 
 
-def _count_filled(column: pa.ChunkedArray, among: NDArray[np.bool_]) -> int:
-    if among.all() or not column.null_count:
-        return int(among.sum()) - int(column.null_count)
-    return int((column.is_valid().to_numpy() & among).sum())
+def _guarded_table(lines: JsonLines, shape: Shape) -> pa.Table | None:
+    if shape.guesses_others and not lines.may_be_guessed():
+        return None
+    return read_table(lines, shape)
 
 
 def _arrow_type(dtype: Any) -> pa.DataType:
@@ -359,20 +380,3 @@ def _arrow_type(dtype: Any) -> pa.DataType:
             [(each.name, _arrow_type(each.dtype)) for each in dtype.fields]
         )
     return _TYPES[dtype.base_type()]
-
-
-def _key_fields(lines: JsonLines) -> list[pa.Field]:
-    """Return the fields of the id and of replications, as the first lines have them."""
-    rows = [row.values or {} for row in lines[:_SAMPLED_LINES].rows()]
-    found = [
-        key
-        for key in (*RESPONSE_ID_KEYS, REPLICATION_KEY)
-        if any(key in row for row in rows)
-    ]
-    if not {*found} & {*RESPONSE_ID_KEYS}:
-        found.insert(0, RESPONSE_ID_KEYS[0])
-    kinds = {key: {type(row.get(key)) for row in rows} - {type(None)} for key in found}
-    return [
-        pa.field(key, pa.int64() if kinds[key] == {int} else pa.string())
-        for key in found
-    ]

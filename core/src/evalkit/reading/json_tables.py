@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from evalkit.base.columns import frame_of, unnamed
-from evalkit.reading.json_lines import JsonLines, frame_of_table, read_table
+from evalkit.reading.json_lines import JsonLines, Shape, frame_of_table, read_table
 from evalkit.reading.rows import Row
 from evalkit.reading.schemas import ColumnPlan, with_planned
 from evalkit.reading.streams import LineBlock, line_blocks
@@ -187,7 +187,7 @@ class _TableReader:
         return part
 
     def _read(self, lines: JsonLines, schema: pa.Schema) -> JsonTable | None:
-        table = read_table(lines, schema)
+        table = read_table(lines, Shape(schema))
         if table is None:
             return None
         if any(map(_holds_null_in_list, table.columns)):

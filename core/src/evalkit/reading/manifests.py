@@ -100,10 +100,7 @@ class Manifest(BaseModel):
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read the manifest of a data set.
-
-    Args:
-        folder: The folder.
+    """Read the manifest of a data set in a folder.
 
     Raises:
         DataError: There is none, it cannot be read, or it contradicts itself.

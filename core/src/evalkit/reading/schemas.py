@@ -97,7 +97,8 @@ def plan_of(
 
     Returns:
         The plan; None where the model has rules of its own, or a field that is not a
-        text, a number, a boolean, a `Literal`, a list of texts, or numbers by label.
+        text, a number, a boolean, a `Literal`, a list of texts or numbers, or numbers
+        by label.
     """
     if has_own_rules(model):
         return None
@@ -177,8 +178,11 @@ def _check_type(annotation: Any, dtype: pl.DataType, value: pl.Expr) -> pl.Expr 
         return value.is_finite()
     if get_origin(annotation) is Literal:
         return value.is_in(list(get_args(annotation)))
-    if annotation == list[str]:
-        return value.is_not_null() & ~value.list.eval(pl.element().is_null()).list.any()
+    if annotation in (list[str], list[int], list[float]):
+        item = pl.element()
+        kept = item.is_finite() if annotation == list[float] else item.is_not_null()
+        broken = value.list.eval(kept.fill_null(False).not_()).list.any()
+        return value.is_not_null() & broken.not_()
     if not isinstance(dtype, pl.Struct) or get_origin(annotation) is not dict:
         return None
     names = [field.name for field in dtype.fields]

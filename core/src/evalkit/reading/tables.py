@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import date
 from decimal import Decimal
 from functools import partial
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from evalkit.base.columns import all_named, frame_of, named, unnamed
@@ -23,7 +24,7 @@ from evalkit.reading.rows import ROW_KEYS, Block, Row, object_row
 from evalkit.reading.schemas import ColumnPlan
 from evalkit.reading.sharded import ShardedPath
 from evalkit.reading.streams import Expansion, refuse_other_than_file
-from evalkit.reading.typed_values import mapped_row
+from evalkit.reading.typed_values import row_of_table
 
 BATCH_ROWS = 100_000
 """Rows of a batch of Parquet."""
@@ -257,10 +258,26 @@ def table_blocks(
         One block; rows of other types than planned, or with an error, are apart.
     """
     row_at = partial(_row, frame, first, nullable, model)
-    planned = None if plan is None else _planned(frame, plan)
-    if plan is None or planned is None:
-        yield Block(rows=map(row_at, range(frame.height)))
-        return
+    block = None
+    if plan is not None:
+        lines = np.arange(first, first + frame.height)
+        block = planned_block(frame, plan, lines, row_at)
+    yield block or Block(rows=map(row_at, range(frame.height)))
+
+
+def planned_block(
+    frame: pl.DataFrame,
+    plan: ColumnPlan,
+    lines: NDArray[np.int64],
+    row_at: Callable[[int], Row],
+) -> Block | None:
+    """Return a frame as a block; None where a column is of another type than planned.
+
+    Rows with a value that only the whole row can judge are apart.
+    """
+    planned = _planned(frame, plan)
+    if planned is None:
+        return None
     declared = {*plan.columns, *RESPONSE_ID_KEYS, REPLICATION_KEY}
     others = [name for name in frame.columns if name not in declared]
     doubtful = np.zeros(frame.height, dtype=bool)
@@ -271,17 +288,18 @@ def table_blocks(
     if plan.forbids_undeclared and others:
         doubtful[:] = True
     kept = np.flatnonzero(~doubtful)
-    counted = frame.filter(~doubtful).select(all_named(others))
+    if doubtful.any():
+        planned, frame = planned.filter(~doubtful), frame.filter(~doubtful)
     undeclared = {
         name: filled
         for name in others
-        if (filled := counted.height - counted[name].null_count())
+        if (filled := frame.height - frame[name].null_count())
     }
-    yield Block(
-        planned.filter(~doubtful),
-        kept + first,
+    return Block(
+        planned,
+        lines[kept],
         lambda index: row_at(int(kept[index])),
-        [row_at(int(index)) for index in np.flatnonzero(doubtful)],
+        map(row_at, np.flatnonzero(doubtful).tolist()),
         undeclared,
     )
 
@@ -295,7 +313,7 @@ def _row(
 ) -> Row:
     values = plain_values(frame.row(index, named=True), nullable)
     return object_row(
-        first + index, values if model is None else mapped_row(model, values)
+        first + index, values if model is None else row_of_table(model, values)
     )
 
 

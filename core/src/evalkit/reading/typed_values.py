@@ -208,16 +208,6 @@ def row_of_table(model: type[BaseModel], row: Mapping[str, Any]) -> dict[str, An
     return found
 
 
-def mapped_row(model: type[BaseModel], row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of a table with mappings in the place of entries of maps."""
-    found = dict(row)
-    for name, field in model.model_fields.items():
-        for key in (name, field.validation_alias):
-            if isinstance(key, str) and isinstance(row.get(key), list | Mapping):
-                found[key] = as_mappings(row[key], field.annotation, keeps_null=True)
-    return found
-
-
 def holds_null(kind: Any, name: str) -> bool:
     """Tell whether a field of a class may be null and has no default.
 

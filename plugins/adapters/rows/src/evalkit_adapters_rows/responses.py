@@ -15,7 +15,7 @@ from evalkit.reading.formats import Format, detect_format
 from evalkit.reading.given_rows import local_path
 from evalkit.reading.rows import Block, Row, object_row
 from evalkit.reading.tables import plain_values, read_frames, table_blocks
-from evalkit.reading.typed_values import mapped_row
+from evalkit.reading.typed_values import row_of_table
 from evalkit_adapters_rows.rows import Adapters, adapted_rows
 
 
@@ -98,4 +98,4 @@ def _rows_of_frame(
             yield row
         else:
             values = plain_values(row.values, reader.nullable)
-            yield row._replace(values=mapped_row(reader.output, values))
+            yield row._replace(values=row_of_table(reader.output, values))

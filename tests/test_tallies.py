@@ -23,7 +23,6 @@ from evalkit.catalog import BoundMetric, BoundTask, Registry, Resolver
 from evalkit.scoring.baselines import compute_baselines as old_baselines
 from evalkit.scoring.crossings import cross
 from evalkit.scoring.grouping import group_by_tag
-from evalkit.scoring.measurement import Measured, measure, prepared
 from evalkit.scoring.records import GroupScore, MetricScores, ScoringSettings
 from evalkit.scoring.table import ScoringTable
 from evalkit.statistics.intervals import Interval
@@ -31,6 +30,7 @@ from evalkit.tallies.baselines import compute_baselines
 from evalkit.tallies.build import tally_table
 from evalkit.tallies.finalization import finalize_metric
 from evalkit.tallies.groups import TAGS, UNTAGGED, WHOLE, Group
+from evalkit.tallies.measurement import Measured, measure, prepared
 from evalkit.tallies.patterns import read_patterns
 from evalkit.tallies.plans import Plan, finalize, partition_tallies
 from evalkit.tallies.tally import Tallies, merge_tallies

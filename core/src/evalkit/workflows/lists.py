@@ -25,7 +25,6 @@ from evalkit.runs.results import Result
 from evalkit.runs.scores import headline_name, to_scores
 from evalkit.runs.unscored import unscored_counts, unscored_problems
 from evalkit.scoring.grouping import group_by_tag
-from evalkit.scoring.measurement import prepared
 from evalkit.scoring.metric import score_metric
 from evalkit.scoring.records import ScoringSettings, notices_of
 from evalkit.scoring.table import (
@@ -37,6 +36,7 @@ from evalkit.scoring.table import (
 )
 from evalkit.statistics.intervals import INTERVAL_RULES
 from evalkit.statistics.student_t import check_confidence
+from evalkit.tallies.measurement import prepared
 from evalkit.workflows.list_checks import check_values
 
 

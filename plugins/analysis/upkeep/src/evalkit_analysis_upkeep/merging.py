@@ -46,10 +46,10 @@ from evalkit.runs.tables import (
 )
 from evalkit.runs.unscored import unscored_answers, unscored_counts, unscored_problems
 from evalkit.scoring.baselines import compute_baselines
-from evalkit.scoring.measurement import measure
 from evalkit.scoring.records import notices_of
 from evalkit.scoring.unscored import NOTHING_SCORED
 from evalkit.statistics.intervals import INTERVAL_RULES
+from evalkit.tallies.measurement import measure
 
 SAME = (
     *("task", "split", "labels", "headline_aggregate", "confidence", "seed"),

@@ -39,7 +39,6 @@ from evalkit.scoring.replications import (
     repeated_statistics,
     with_replications,
 )
-from evalkit.scoring.shared_counts import SharedCounts
 from evalkit.scoring.table import ScoringTable
 from evalkit.scoring.unscored import (
     NOTHING_SCORED,
@@ -233,7 +232,6 @@ def score_statistics(
     settings: ScoringSettings,
     advance: Advance = lambda _: None,
     unscored: pl.DataFrame | None = None,
-    shared: SharedCounts | None = None,
 ) -> MetricScores:
     """Compute scores and intervals from statistics.
 
@@ -245,7 +243,6 @@ def score_statistics(
         settings: How intervals are computed.
         advance: Told about progress.
         unscored: The examples that the metric did not score; None for none.
-        shared: What metrics of the same table share; None for this one alone.
 
     Returns:
         The scores.
@@ -255,7 +252,7 @@ def score_statistics(
     """
     column, groups = example_column(metric), groups.of(metric.whole_only)
     repeated = _repeated(metric, statistics, table)
-    evidence = _evidence(metric, repeated, table, groups, settings, shared)
+    evidence = _evidence(metric, repeated, table, groups, settings)
     intervals = GroupIntervals(evidence, advance)
     left = no_outcomes() if unscored is None else unscored
     scores = [score_group(evidence, intervals, row) for row in _values(evidence, left)]
@@ -293,10 +290,9 @@ def _evidence(
     table: ScoringTable,
     groups: Groups,
     settings: ScoringSettings,
-    shared: SharedCounts | None = None,
 ) -> Evidence:
     statistics, apart = repeated.statistics, repeated.apart
-    return Evidence(metric, statistics, table, groups, settings, apart, shared)
+    return Evidence(metric, statistics, table, groups, settings, apart)
 
 
 def _values(evidence: Evidence, unscored: pl.DataFrame) -> list[dict[str, Any]]:

@@ -23,7 +23,6 @@ from evalkit.scoring.evidence import Evidence, example_column
 from evalkit.scoring.grouping import Groups, Positions
 from evalkit.scoring.label_pairs import LabelPairs
 from evalkit.scoring.records import ScoringSettings
-from evalkit.scoring.shared_counts import Counts, SharedCounts
 from evalkit.scoring.statistics_rows import (
     CellCounts,
     Memberships,
@@ -157,8 +156,7 @@ class CountedTally(CountedRows):
             shared: The label pairs of other metrics of the same tallies.
         """
         pairs = (shared or SharedPairs()).pairs_of(self)
-        known = _Known(Counts(self, pairs))
-        parts = self.table, self.groups, self.settings, self.apart, known
+        parts = self.table, self.groups, self.settings, self.apart, (self, pairs)
         return Evidence(self.metric, pl.DataFrame(), *parts)
 
     def is_same(self, other: CountedTally) -> bool:
@@ -315,14 +313,3 @@ class SharedPairs:
         pairs.are_alone = not counts.clustered and counts.repeats == 1
         self._kept = [*self._kept[-1:], (counts, pairs)]
         return pairs
-
-
-class _Known(SharedCounts):
-    """Gives counts that are known."""
-
-    def __init__(self, counts: Counts) -> None:
-        self._counts = counts
-
-    def of(self, *_: object) -> Counts:
-        """Return the counts."""
-        return self._counts

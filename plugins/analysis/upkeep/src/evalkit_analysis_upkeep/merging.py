@@ -45,10 +45,10 @@ from evalkit.runs.tables import (
     with_example_scores,
 )
 from evalkit.runs.unscored import unscored_answers, unscored_counts, unscored_problems
-from evalkit.scoring.baselines import compute_baselines
 from evalkit.scoring.records import notices_of
 from evalkit.scoring.unscored import NOTHING_SCORED
 from evalkit.statistics.intervals import INTERVAL_RULES
+from evalkit.tallies.baselines import compute_baselines
 from evalkit.tallies.measurement import measure
 
 SAME = (

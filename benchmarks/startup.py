@@ -20,7 +20,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-BUDGET = 2.0
+BUDGET = 1.3
 BUDGET_OF_EVAL = 1.1
 """How much longer an evaluation may take for the plugins that it does not name; what it
 takes at all is the budget of `evaluation.py`."""

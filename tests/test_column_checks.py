@@ -17,7 +17,7 @@ from evalkit.plugins.components import Component
 from evalkit.plugins.registry import Registry, bind
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.responses import ResponseReader
-from evalkit.reading.json_blocks import read_json_blocks
+from evalkit.reading.json_lines import read_json_blocks
 from evalkit.reading.schemas import plan_of
 from evalkit_tasks_text.labelled import LabelTask
 from evalkit_tasks_text.nli import Nli

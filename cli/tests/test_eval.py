@@ -409,7 +409,8 @@ def test_refused_predictions_say_why_and_where_the_rest_is(
     assert done.stderr.splitlines() == [
         "evalkit: error: the predictions of bad were refused: 2 examples without a "
         "prediction (--on-missing wrong|skip); 1 invalid prediction (--on-invalid "
-        "wrong|skip); 1 prediction with a repeated id (--on-duplicate first|last)",
+        "wrong|skip); 1 prediction with a repeated id (--on-duplicate first|last; "
+        "_replication_ tells replications apart)",
         "  duplicate: line 2, id '1': id: must be given once; line 1 is used, "
         "found '1'",
         "  invalid: line 3, id '2': label: must be one of positive, negative, neutral, "

@@ -82,7 +82,7 @@ topic:film  2       100  [34, 100]
 Worst group and gap:
 
 topic: worst food 50 %, n = 2; gap 50 points, from food to film; \
-no evidence that the groups differ (p = P)
+no difference shown at .05 (p = P)
 
 4 of 4 examples scored, every row accounted for
 run folder: {only_run(tmp_path)}
@@ -200,7 +200,7 @@ def test_models_stand_side_by_side(invoke: Invoke, predict: Write, three: str) -
     # where all are right, the worst is the first by name, and nothing differs
     assert lines[15] == (
         "perfect: topic: worst film 100 %, n = 2; gap 0 points, "
-        "all groups have the same score; no evidence that the groups differ (p = 1)"
+        "all groups have the same score; no difference shown at .05 (p = 1)"
     )
     assert lines[17] == "4 of 4 examples scored, every row accounted for"
     assert re.fullmatch(

@@ -98,7 +98,8 @@ def test_every_kind_of_problem_is_counted_and_shown(invoke: Invoke, bad: str) ->
         "notice: 1 row left out, as it cannot be read",
         "an evaluation would refuse this: 1 example without a prediction (--on-missing "
         "wrong|skip); 2 invalid predictions (--on-invalid wrong|skip); 1 prediction "
-        "with a repeated id (--on-duplicate first|last)",
+        "with a repeated id (--on-duplicate first|last; "
+        "_replication_ tells replications apart)",
     ]
 
 
@@ -120,7 +121,8 @@ def test_policies_decide_whether_it_is_ok_and_change_no_count(
     first = invoke("validate", "tiny", "-p", bad, *options, "--json")
     assert first.exit_code == 1
     assert json.loads(first.stdout)["refusals"] == [
-        "1 prediction with a repeated id (--on-duplicate first|last)"
+        "1 prediction with a repeated id (--on-duplicate first|last; "
+        "_replication_ tells replications apart)"
     ]
     done = invoke(
         *("validate", "tiny", "-p", bad, *options, "--json"),

@@ -37,6 +37,14 @@ def test_any_other_value_is_refused_with_field_rule_and_value(value: Any) -> Non
     assert found.value is value
 
 
+def test_two_different_ids_are_refused() -> None:
+    found = read_id({"id": "a", "uid": "b"}, RESPONSE_ID_KEYS)
+    assert isinstance(found, Violation)
+    assert (found.field, found.value) == ("uid", "b")
+    assert read_id({"id": 7, "uid": "7", "_index_": 0}, EXAMPLE_ID_KEYS) == "7"
+    assert read_id({"id": "a", "uid": None}, RESPONSE_ID_KEYS) == "a"
+
+
 class Loud(str):
     """A text that compares and is written as it likes."""
 
@@ -72,9 +80,6 @@ def test_a_row_without_id_is_told_the_canonical_key(
     assert read_id({"label": "a"}, keys) == Violation(canonical, "is required")
 
 
-def test_the_canonical_key_wins_and_the_other_is_an_alias() -> None:
-    both = {"id": "a", "uid": "b"}
-    assert read_id(both, EXAMPLE_ID_KEYS) == "b"
-    assert read_id(both, RESPONSE_ID_KEYS) == "a"
+def test_one_key_is_an_alias_of_the_other() -> None:
     assert read_id({"id": "a"}, EXAMPLE_ID_KEYS) == "a"
     assert read_id({"uid": "b"}, RESPONSE_ID_KEYS) == "b"

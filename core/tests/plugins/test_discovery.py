@@ -335,6 +335,12 @@ class TestFolders:
         assert distribution == name[0]
         assert message.startswith("its entry_points.txt cannot be read: OSError: ")
 
+    def test_a_file_that_cannot_be_read_is_reported(self, folder: Path) -> None:
+        (folder / "x-1.dist-info" / "entry_points.txt").mkdir(parents=True)
+        distribution, message = self.only_problem()
+        assert distribution == "x"
+        assert message.startswith("its entry_points.txt cannot be read: IsADirectory")
+
     def test_a_link_to_nowhere_is_nothing(self, folder: Path) -> None:
         (folder / "x-1.dist-info").symlink_to(folder / "gone")
         assert find_components().problems == ()

@@ -27,9 +27,9 @@ from evalkit.predictions.alignment import Alignment, OnDuplicate, Policies, alig
 from evalkit.predictions.preparation import read_given, read_prediction_file
 from evalkit.predictions.problems import Problem
 from evalkit.predictions.responses import ResponseReader
-from evalkit.reading import arrow_batches, json_blocks
+from evalkit.reading import json_lines, tables
 from evalkit.reading import streams as byte_streams
-from evalkit.reading.blocks import Block
+from evalkit.reading.rows import Block
 
 
 class Statement(BaseModel):
@@ -471,23 +471,20 @@ POLICIES: st.SearchStrategy[OnDuplicate] = st.sampled_from(["error", "first", "l
 class Sizes(NamedTuple):
     block_bytes: int
     few_lines: int
-    parts: int
     sampled_lines: int
     batch_rows: int
 
     def apply(self, patch: pytest.MonkeyPatch) -> None:
         patch.setattr(byte_streams, "BLOCK_BYTES", self.block_bytes)
-        patch.setattr(json_blocks, "_FEW_LINES", self.few_lines)
-        patch.setattr(json_blocks, "_PARTS", self.parts)
-        patch.setattr(json_blocks, "_SAMPLED_LINES", self.sampled_lines)
-        patch.setattr(arrow_batches, "BATCH_ROWS", self.batch_rows)
+        patch.setattr(json_lines, "FEW_LINES", self.few_lines)
+        patch.setattr(json_lines, "_SAMPLED_LINES", self.sampled_lines)
+        patch.setattr(tables, "BATCH_ROWS", self.batch_rows)
 
 
 SIZES = st.builds(
     Sizes,
     st.sampled_from([8, 50, 200, 500, 8 << 20]),
     st.sampled_from([1, 2, 256]),
-    st.integers(2, 4),
     st.integers(1, 5),
     st.integers(1, 5),
 )
@@ -770,7 +767,8 @@ def test_a_refusal_names_every_reason_with_its_count_and_way_out() -> None:
     assert found.refusal(Policies()) == [
         "2 examples without a prediction (--on-missing wrong|skip)",
         "1 invalid prediction (--on-invalid wrong|skip)",
-        "2 predictions with a repeated id (--on-duplicate first|last)",
+        "2 predictions with a repeated id (--on-duplicate first|last; "
+        "_replication_ tells replications apart)",
     ]
     assert found.refusal(Policies("skip", "wrong", "first")) == []
 

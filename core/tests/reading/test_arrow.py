@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from evalkit.reading.arrow import frame_of_table, series_of
+from evalkit.reading.json_lines import frame_of_table, series_of
 
 COLUMNS = {
     "numbers": pa.array([1, None, -3], pa.int64()),
@@ -53,7 +53,7 @@ def test_reading_json_lines_does_not_import_arrows_functions(tmp_path: Path) -> 
     file.write_text('{"uid": "1", "label": "a", "prob": {"a": 0.5, "b": 0.5}}\n' * 3)
     code = (
         "import io, sys; import polars; import pyarrow.json\n"
-        "from evalkit.reading.arrow import frame_of_table, series_of\n"
+        "from evalkit.reading.json_lines import frame_of_table, series_of\n"
         f"table = pyarrow.json.read_json({str(file)!r})\n"
         "frame_of_table(table); series_of(table.column('label'), 'label')\n"
         "assert 'pyarrow.compute' not in sys.modules\n"

@@ -9,18 +9,18 @@ import pytest
 
 import evalkit
 from evalkit.errors import DataError
-from evalkit.reading import arrow_batches, expansion
-from evalkit.reading.arrow_batches import read_batches
+from evalkit.reading import streams, tables
 from evalkit.reading.formats import Format
 from evalkit.reading.streams import line_blocks
+from evalkit.reading.tables import read_frames
 
 REFUSAL = r"it unpacks to more than 0 MiB and 20 times its size"
 
 
 @pytest.fixture(autouse=True)
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expansion, "FREE_BYTES", 100_000)
-    monkeypatch.setattr(expansion, "MOST_TIMES", 20)
+    monkeypatch.setattr(streams, "FREE_BYTES", 100_000)
+    monkeypatch.setattr(streams, "MOST_TIMES", 20)
 
 
 def zstd(content: bytes) -> bytes:
@@ -79,7 +79,7 @@ def test_a_text_of_parquet_in_very_many_rows_is_refused(
     table = pa.table({"label": repeated(2_000, "x" * 1_000)})
     pa.parquet.write_table(table, path, store_schema=not as_text)
     with pytest.raises(DataError, match=REFUSAL):
-        list(read_batches(path, Format.PARQUET))
+        list(read_frames(path, Format.PARQUET))
 
 
 def test_a_text_of_arrow_in_very_many_rows_is_refused(tmp_path: Path) -> None:
@@ -88,22 +88,15 @@ def test_a_text_of_arrow_in_very_many_rows_is_refused(tmp_path: Path) -> None:
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as out:
         out.write_table(table)
     with pytest.raises(DataError, match=REFUSAL):
-        list(read_batches(path, Format.ARROW))
-
-
-def test_numbers_of_a_dictionary_count_as_their_places(tmp_path: Path) -> None:
-    indices = pa.array([0] * 2_000, pa.int32())
-    column = pa.DictionaryArray.from_arrays(indices, pa.array([1.5]))
-    [batch] = pa.table({"x": column}).to_batches()
-    assert arrow_batches.unpacked_bytes(batch) == 4 * 2_000
+        list(read_frames(path, Format.ARROW))
 
 
 def test_batches_of_parquet_have_few_rows_where_these_are_large(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(arrow_batches, "PIECE_ROWS", 10)
-    monkeypatch.setattr(arrow_batches, "BATCH_BYTES", 2_500)
+    monkeypatch.setattr(tables, "PIECE_ROWS", 10)
+    monkeypatch.setattr(tables, "BATCH_BYTES", 2_500)
     path = tmp_path / "data.parquet"
     pa.parquet.write_table(pa.table({"label": ["x" * 100] * 55}), path)
-    batches = list(read_batches(path, Format.PARQUET))
-    assert [batch.num_rows for batch in batches] == [30, 25]
+    batches = list(read_frames(path, Format.PARQUET))
+    assert [batch.height for batch in batches] == [30, 25]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit.errors import DataError
-from evalkit.reading.json_lines import Shape, read_json_rows, read_table, split_lines
+from evalkit.reading.json_lines import JsonLines, read_json_rows, read_table
 from evalkit.reading.rows import Row
 from evalkit.reading.streams import LineBlock
 
@@ -118,7 +118,8 @@ def test_a_folder_cannot_be_read(tmp_path: Path) -> None:
 def test_types_are_guessed_for_few_keys_only() -> None:
     few = b"\n".join(b'{"id":"%d","x":{"k%d":1}}' % (n, n % 62) for n in range(500))
     many = b"\n".join(b'{"id":"%d","x":{"k%d":1}}' % (n, n) for n in range(500))
-    shape = Shape(pa.schema([("id", pa.string())]), guesses_others=True)
+    schema = pa.schema([("id", pa.string())])
     for data, is_read in ((few, True), (many, False)):
-        table = read_table(split_lines(LineBlock(1, data)), shape)
+        lines = JsonLines.of(LineBlock(1, data))
+        table = read_table(lines, schema, guesses_others=True)
         assert (table is not None) is is_read

@@ -5,16 +5,15 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from evalkit.reading import row_blocks as blocks_of_rows
-from evalkit.reading.row_blocks import row_blocks
-from evalkit.reading.rows import object_row
+from evalkit.reading import rows as blocks_of_rows
+from evalkit.reading.rows import object_row, row_blocks
 from evalkit.reading.schemas import plan_of
 
 
 class Output(BaseModel):
     id: str
     label: str
-    scores: list[float] | None = None
+    words: list[str] | None = None
 
 
 PLAN = plan_of(Output)
@@ -23,10 +22,10 @@ PLAN = plan_of(Output)
 def test_rows_of_the_planned_types_become_columns_and_others_stay_rows() -> None:
     given: list[Any] = [
         {"id": "a", "label": "x", "note": 1},
-        {"id": 2, "label": "y", "scores": [1, 0.5], "_replication_": "r"},
+        {"id": 2, "label": "y", "words": ["v", ""], "_replication_": "r"},
         {"id": "b", "label": 3},
         {"id": "c", "uid": "c", "label": "x"},
-        {"id": "d", "label": "x", "scores": (1.0,)},
+        {"id": "d", "label": "x", "words": ("v",)},
         {"id": "e", "label": "x", "error": "no answer"},
         {"label": "x"},
         "no row",
@@ -34,8 +33,8 @@ def test_rows_of_the_planned_types_become_columns_and_others_stay_rows() -> None
     rows = [object_row(number, each) for number, each in enumerate(given, start=1)]
     (block,) = row_blocks(rows, PLAN)
     assert block.frame.to_dicts() == [
-        {"id": "a", "_replication_": None, "label": "x", "scores": None},
-        {"id": "2", "_replication_": "r", "label": "y", "scores": [1.0, 0.5]},
+        {"id": "a", "_replication_": None, "label": "x", "words": None},
+        {"id": "2", "_replication_": "r", "label": "y", "words": ["v", ""]},
     ]
     assert block.lines.tolist() == [1, 2]
     assert block.row_at(1) is rows[1]

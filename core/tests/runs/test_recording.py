@@ -120,7 +120,8 @@ def test_a_refusal_gives_every_reason_and_the_first_rows_of_each_kind() -> None:
     assert str(error).splitlines() == [
         "the predictions of model were refused: 1 example without a prediction "
         "(--on-missing wrong|skip); 1 invalid prediction (--on-invalid "
-        "wrong|skip); 4 predictions with a repeated id (--on-duplicate first|last)",
+        "wrong|skip); 4 predictions with a repeated id (--on-duplicate first|last; "
+        "_replication_ tells replications apart)",
         "  duplicate: line 2, id '1': id: must be given once; line 1 is used, found "
         "'1'",
         "  duplicate: line 3, id '1': id: must be given once; line 1 is used, found "

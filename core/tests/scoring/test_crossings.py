@@ -70,6 +70,16 @@ def test_facets_are_crossed() -> None:
     assert groups_of("size,topic")[0] == ["size:s & topic:a"]
 
 
+def test_different_values_are_different_groups() -> None:
+    assert labels([None, "(none)", "x"]) == ["((none))", "(none)", "x"]
+    assert groups_of("f,g", [["f:(none)", "g:1"], ["g:1"]]) == [
+        ["f:(none) & g:1"],
+        ["f:((none)) & g:1"],
+    ]
+    found = groups_of("f,g", [[], []], f=["1", "1 & g:2"], g=["2 & g:3", "3"])
+    assert found == [['f:1 & g:"2 & g:3"'], ['f:"1 & g:2" & g:3']]
+
+
 def test_several_values_of_two_facets_make_all_pairs() -> None:
     tags = [["f:a", "f:b", "g:x", "g:y"], None]
     assert groups_of("f,g", tags) == [

@@ -49,8 +49,15 @@ def test_facets_and_crossings_hold_their_groups() -> None:
 
 def test_an_example_may_bear_the_name_of_those_without_tags() -> None:
     groups = group_by_tag(tags_of([[], [UNTAGGED]]))
-    assert groups.tags == (None, UNTAGGED)
-    assert groups.sizes == (2, 1)
+    assert groups.tags == (None, UNTAGGED, f"({UNTAGGED})")
+    assert groups.sizes == (2, 1, 1)
+
+
+def test_a_tag_may_bear_the_name_of_a_crossed_group() -> None:
+    crossing = pl.Series([["a:1 & b:2"], ["a:1 & b:2"]])
+    groups = group_by_tag(tags_of([["a:1 & b:2"], ["a:1", "b:2"]]), {"a,b": crossing})
+    assert groups.tags[1:] == ("a:1", "a:1 & b:2", "b:2", "(a:1 & b:2)")
+    assert groups.sizes == (2, 1, 1, 1, 2)
 
 
 def test_the_whole_set_is_the_first_group() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,49 @@ def test_rows_and_tables_are_one_run() -> None:
     assert found[0].record.data.rows_sha256
     other = evaluate([*MOODY[:-1], {**MOODY[-1], "text": "other"}])
     assert other.run_id != found[0].run_id
+
+
+FORMS = ("rows", "frame", "csv", "jsonl", "parquet")
+
+
+def in_form(rows: list[Any], form: str, path: Path) -> Any:
+    """Give rows in a form, with null for what is empty."""
+    frame = pl.DataFrame(rows)
+    path = path.with_suffix(f".{form}")
+    if form in ("csv", "parquet"):
+        getattr(frame, f"write_{form}")(path)
+    elif form == "jsonl":
+        frame.write_ndjson(path)
+    return {"rows": rows, "frame": frame}.get(form, path)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_empty_mapped_cells_and_two_ids_are_refused(form: str, tmp_path: Path) -> None:
+    data = [{"uid": n, "statement": "x", "label": "neutral"} for n in "ab"]
+    said = [{"id": n, "label": "neutral"} for n in "ab"]
+
+    def score(data: Any, said: Any, **maps: Any) -> float:
+        given = (in_form(data, form, tmp_path / "d"), in_form(said, form, tmp_path))
+        maps = {"map": {}, "map_predictions": {}, **maps, "metrics": ["accuracy"]}
+        value: float = evaluate(*given, **maps, on_invalid="wrong")["accuracy"].value
+        return value
+
+    def with_column(rows: list[Any], name: str, values: Any) -> list[Any]:
+        return [{**row, name: v} for row, v in zip(rows, values, strict=True)]
+
+    cells = ["neutral", None]
+    new = {"label": "new"}
+    assert score(data, with_column(said, "new", cells), map_predictions=new) == 0.5
+    with pytest.raises(evalkit.EvalkitError, match=r"label: is required"):
+        score(with_column(data, "new", cells), said, map=new)
+    swapped = with_column(said, "uid", "ba")
+    with pytest.raises(evalkit.EvalkitError, match=r"uid: must equal 'id' \('a'\)"):
+        score(data, swapped)
+    assert score(data, swapped, map_predictions={"id": "uid"}) == 1
+    two = with_column(data, "id", "ba")
+    with pytest.raises(evalkit.EvalkitError, match=r"id: must equal 'uid' \('a'\)"):
+        score(two, said)
+    assert score(two, said, map={"uid": "id"}) == 1
 
 
 def test_a_mapping_is_recorded_as_adapters() -> None:
@@ -356,3 +400,20 @@ def test_facets_that_tell_the_answers_are_no_part_of_a_run_without_examples(
         evaluate(data, by="^a$", include_examples=False)
     options["map"] = {**MAPS["map"], "facet:site": "site"}
     assert "site:a" in evaluate(data, **options).by_tag["tag"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["rows", "frame"])
+def test_many_columns_take_linear_time(form: str, tmp_path: Path) -> None:
+    def seconds(count: int) -> float:
+        others = {f"c{number}": number for number in range(count)}
+        rows = [{"uid": str(n), "statement": "x", **others} for n in range(2)]
+        data = in_form([{**row, "label": "neutral"} for row in rows], form, tmp_path)
+        said = [{"id": row["uid"], "label": "neutral"} for row in rows]
+        start = time.process_time()
+        evaluate(data, said, map={}, map_predictions={}, metrics=["accuracy"])
+        return time.process_time() - start
+
+    seconds(10)
+    # 16 times as long where time grows with the square
+    assert seconds(20_000) < 8 * seconds(5_000)

@@ -25,7 +25,7 @@ from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import Alignment, OnDuplicate
 from evalkit.predictions.preparation import Prepared, prepare
 from evalkit.predictions.problems import Problem
-from evalkit.reading import json_blocks
+from evalkit.reading import json_lines
 
 Row = dict[str, Any]
 
@@ -372,7 +372,7 @@ class TestReplications:
         assert_identities(by_row.counts)
         path = write_lines(tmp_path_factory.mktemp("p") / "p", rows)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(json_blocks, "_FEW_LINES", 3)
+            patch.setattr(json_lines, "FEW_LINES", 3)
             by_column = prepared(data, path, policy).alignment
         assert by_column.counts == by_row.counts
         assert by_column.replications == by_row.replications

@@ -6,9 +6,8 @@ import ast
 import os
 import re
 import sys
-import time
 from functools import lru_cache
-from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, PathFinder
+from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,10 +17,9 @@ if TYPE_CHECKING:
     from evalkit.catalog import Component
 
 _READ_BYTES = 1 << 20
-_LOOKS = 20
-"""How often in a second it is looked whether a folder has changed."""
 _DEFINITION = re.compile(r"^(?:class|(?:async +)?def) +(\w+)", re.MULTILINE)
 _QUOTES = re.compile("(\"{3}|'{3})")
+_PLAIN_HEADER = re.compile(r"[^\n#]*:\n\s+")
 _USUAL_FINDERS = (BuiltinImporter, FrozenImporter, PathFinder)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"(])")
 
@@ -72,74 +70,62 @@ def _source(module: str) -> str:
 
     A file of Python stands for itself; no module is called `py`.
     """
-    origin = module
+    files = [module]
     if not module.endswith(".py"):
-        spec = _find(module)
-        origin = str(spec.origin) if spec is not None and spec.has_location else ""
-    if not origin.endswith(".py"):
-        return ""
-    try:
-        with Path(origin).open("rb") as stream:
-            return stream.read(_READ_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return ""
+        folder = _folder_of(module.partition(".")[0])
+        stem = f"{folder}/{module.replace('.', '/')}"
+        files = [f"{stem}.py", f"{stem}/__init__.py"] if folder else []
+    for file in files:
+        try:
+            with Path(file).open("rb") as stream:
+                return stream.read(_READ_BYTES).decode("utf-8", "replace")
+        except (OSError, ValueError):
+            continue
+    return ""
 
 
-def _find(module: str) -> ModuleSpec | None:
-    """Find a module; `find_spec` of a submodule would import the packages above it."""
-    package, *inner = module.split(".")
-    try:
-        spec = _find_top(package)
-        for part in inner:
-            if spec is None or spec.submodule_search_locations is None:
-                return None
-            package = f"{package}.{part}"
-            locations = list(spec.submodule_search_locations)
-            spec = PathFinder.find_spec(package, locations)
-    except hook_failures():  # finders of editable installations are anybody's code
-        return None
-    return spec
-
-
-def _find_top(package: str) -> ModuleSpec | None:
-    """Find a package in the folders of the path that hold its name, else as others do.
+def _folder_of(package: str) -> str:
+    """Return the folder that a package or module is in; "" where nobody finds it.
 
     `PathFinder` asks every folder for every name, which takes as long as all else that
     `evalkit list` does.
     """
-    file, now = f"{package}.py", int(time.monotonic() * _LOOKS)
-    for folder in sys.path:
-        names = _names(folder, _changed(folder, now)) if folder else frozenset()
-        if package in names or file in names:
-            spec = PathFinder.find_spec(package, [folder])
-            if spec is not None:
-                return spec
-    finders = (each for each in sys.meta_path if each not in _USUAL_FINDERS)
-    found = (each.find_spec(package, None) for each in finders)
-    return next((spec for spec in found if spec is not None), None)
+    names = _names((*sys.path,))
+    folder = names.get(package) or names.get(f"{package}.py")
+    if folder or not package:
+        return folder or ""
+    try:  # finders of editable installations are anybody's code
+        for finder in sys.meta_path:
+            usual = finder in _USUAL_FINDERS
+            spec = None if usual else finder.find_spec(package, None)
+            if spec is not None and spec.origin:
+                place = Path(spec.origin)
+                inner = spec.submodule_search_locations is not None
+                return str(place.parent.parent if inner else place.parent)
+    except hook_failures():
+        pass
+    return ""
 
 
-@lru_cache(maxsize=64)
-def _names(folder: str, _changed: int) -> frozenset[str]:
-    try:
-        return frozenset(os.listdir(folder))  # noqa: PTH208 - names, and quickly
-    except OSError:  # also an archive
-        return frozenset()
-
-
-@lru_cache(maxsize=256)
-def _changed(folder: str, _now: int) -> int:
-    """Return when a folder was changed, which is looked at a few times a second."""
-    try:
-        return os.stat(folder).st_mtime_ns  # noqa: PTH116 - asked very often
-    except OSError:
-        return 0
+@lru_cache(maxsize=1)
+def _names(path: tuple[str, ...]) -> dict[str, str]:
+    """Return the first folder that holds a name, by name."""
+    found: dict[str, str] = {}
+    for folder in filter(None, path):
+        try:
+            for name in os.listdir(folder):  # noqa: PTH208 - names, and quickly
+                found.setdefault(name, folder)
+        except OSError:  # also an archive
+            continue
+    return found
 
 
 def _docstring(definition: str) -> str:
     """Return the docstring of a class or function whose source begins a text."""
     header, quotes, rest = (*_QUOTES.split(definition, maxsplit=1), "", "")[:3]
     text, end, _ = rest.partition(quotes or '"""')
+    if end and "\\" not in text and _PLAIN_HEADER.fullmatch(header):
+        return text
     raw = header[-1:] if header[-1:] in ("r", "R") else ""
     try:
         # what stands before the docstring is a header, and no statement after it

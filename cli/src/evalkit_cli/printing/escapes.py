@@ -6,9 +6,7 @@ them may steer a terminal, break a table, or be read as a formula.
 
 from __future__ import annotations
 
-import json
 import re
-import unicodedata
 from collections.abc import Callable
 
 _NOT_ASCII_GRAPHIC = re.compile(r"[^\x20-\x7e]")
@@ -147,6 +145,8 @@ def _visible(text: str, escaped: Callable[[str], str], kept: str) -> str:
 def _is_seen(mark: str) -> bool:
     if mark in _BLANK:
         return False
+    import unicodedata
+
     is_format = unicodedata.category(mark) in _INVISIBLE_CATEGORIES
     return not is_format or mark in _SIGNS_ABOVE_NUMBERS
 
@@ -167,6 +167,8 @@ def _as_in_python(mark: str) -> str:
 
 
 def _as_in_json(mark: str) -> str:
+    import json
+
     # json leaves this one alone
     return "\\u007f" if mark == "\x7f" else json.dumps(mark)[1:-1]
 

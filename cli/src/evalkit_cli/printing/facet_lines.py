@@ -50,7 +50,7 @@ def facet_lines(
         f"{labelled(results, place)}{facet}: {_line(result, metric, facet)}"
         for facet in shown
         for place, result in enumerate(results)
-        if _is_known(result, metric, facet)
+        if _is_shown(result, metric, facet)
     ]
     heading = _heading(results) if lines else "Worst group and gap:"
     if not verbose:
@@ -59,6 +59,17 @@ def facet_lines(
             return [f"{heading} {said}" for said in hidden]
         return [heading, "", *lines, *hidden]
     lines += [f"{facet}: {said}" for facet, said in lone.items()]
+    silent = [
+        facet
+        for facet in facets
+        if not any(_is_shown(result, metric, facet) for result in results)
+    ]
+    if silent:
+        least = results[0].min_n
+        lines.append(
+            f"not shown: {count_of(len(silent), 'facet')} with fewer than two groups "
+            f"of at least {least} examples (--min-n)"
+        )
     return [heading, "", *lines] if lines else []
 
 
@@ -162,12 +173,10 @@ def _line(result: PrintedResult, metric: str, facet: str) -> str:
     return "; ".join(parts)
 
 
-def _is_known(result: PrintedResult, metric: str, facet: str) -> bool:
-    """Tell whether there is anything to say of a facet."""
-    return bool(_scores_of(result, metric, facet)) or any(
-        score.metric == metric and score.aggregate == f"macro:{facet}"
-        for score in result.result.scores
-    )
+def _is_shown(result: PrintedResult, metric: str, facet: str) -> bool:
+    """Tell whether there is anything to say of a facet, or it was asked for."""
+    is_asked = facet in result.crossings and facet in _facets([result], metric)
+    return is_asked or bool(_scores_of(result, metric, facet))
 
 
 def _is_tested(result: PrintedResult, metric: str, facet: str) -> bool:
@@ -201,6 +210,8 @@ def _test(result: PrintedResult, score: Score) -> str:
     p_value = show_p(decisive, sign=True)
     if decisive < _LEAST_P:
         p_value = f"< {f'{_LEAST_P:g}'.lstrip('0')}"
-    if decisive < 1 - result.record.confidence:
+    level = 1 - result.record.confidence
+    if decisive < level:
         return f"the groups differ (p {p_value})"
-    return f"no evidence that the groups differ (p {p_value})"
+    shown = f"{level:.4g}".lstrip("0")
+    return f"no difference shown at {shown} (p {p_value})"

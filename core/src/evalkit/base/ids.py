@@ -28,7 +28,7 @@ def read_id(row: Mapping[str, Any], keys: tuple[str, ...]) -> str | Violation:
     """Find the id of a row.
 
     An id is a text that is not empty, or an integer, which is taken as its decimal
-    text.
+    text. `id` and `uid` must not name two different ids.
 
     Args:
         row: An example or a response.
@@ -37,10 +37,15 @@ def read_id(row: Mapping[str, Any], keys: tuple[str, ...]) -> str | Violation:
     Returns:
         The id, or what is wrong with it.
     """
-    for key in keys:
-        if key in row:
-            return _as_text(key, row[key])
-    return Violation(keys[0], REQUIRED)
+    key = next((key for key in keys if key in row), None)
+    if key is None:
+        return Violation(keys[0], REQUIRED)
+    uid = _as_text(key, row[key])
+    other = row.get(keys[1]) if key == keys[0] and len(keys) > 1 else None
+    if other is None or isinstance(uid, Violation) or str(other) == uid:
+        return uid
+    rule = f"must equal {key!r} ({uid!r}) unless one of them is mapped to {key!r}"
+    return Violation(keys[1], rule, other)
 
 
 def read_replication(response: Mapping[str, Any]) -> str | Violation | None:

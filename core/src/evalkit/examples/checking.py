@@ -106,12 +106,8 @@ def _accepted(
     frame = _cast(loaded.frame, plan, loaded.nested)
     planned = with_planned(frame.drop(all_named(loaded.nested)), plan)
     passes = plan.passes(planned) & _are_exact(loaded, plan)
-    frame = frame.with_columns(
-        plan.planned_only(frame[name])
-        for name in plan.columns
-        if name in frame.columns and isinstance(frame.schema[name], pl.Struct)
-    )
-    added = planned.select(all_named(n for n in planned.columns if n not in frame))
+    there = {*frame.columns}
+    added = planned.select(all_named(n for n in planned.columns if n not in there))
     frame = frame.hstack(added.get_columns())
     return passes if loaded.passes is None else passes & loaded.passes, frame
 

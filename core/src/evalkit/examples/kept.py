@@ -13,7 +13,7 @@ from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.errors import EvalkitError
 from evalkit.examples.conversion import LABEL_CONVERTER, answer_name, find_converter
 from evalkit.plugins.bound import BoundDataset, BoundTask
-from evalkit.reading.small_columns import is_small
+from evalkit.reading.json_tables import is_small
 
 if TYPE_CHECKING:
     from evalkit.examples.rows import ExampleRows
@@ -82,11 +82,11 @@ def names_to_keep(
         return dataset.keep
     others = {*EXAMPLE_ID_KEYS, *task.sent_keys, *task.Input.model_fields}
     others |= _read_by_converter(dataset, task) | loaded.nested.keys()
+    names = {*loaded.frame.columns} - others
     return tuple(
         column.name
         for column in frame.get_columns()
-        if column.name not in others
-        and column.name in loaded.frame.columns
+        if column.name in names
         and _can_be_named(column.name)
         and is_small(column)
         and _makes_groups(column)

@@ -214,7 +214,7 @@ def input_plan(task: BoundTask) -> ColumnPlan | None:
         The plan; None where rows must be asked.
     """
     plan = plan_of(task.Input, apart=EXAMPLE_ID_KEYS)
-    is_used = plan is not None and plan.is_plain and not plan.forbids_undeclared
+    is_used = plan is not None and not plan.forbids_undeclared
     return plan if is_used else None
 
 
@@ -338,7 +338,13 @@ def _with_ids(
     if isinstance(given.dtype, pl.Decimal) and holds_integers(given.dtype):
         whole = loaded.frame.with_columns(given.cast(pl.String))
         loaded = loaded._replace(frame=whole)
-    if loaded.rows is None and (uid := _plain_ids(loaded.frame[keys[0]])) is not None:
+    second = loaded.frame["id"] if "id" in columns else given
+    is_clear = second.dtype == given.dtype and (second == given).all()
+    if (
+        loaded.rows is None
+        and is_clear
+        and (uid := _plain_ids(loaded.frame[keys[0]])) is not None
+    ):
         return loaded._replace(frame=loaded.frame.with_columns(uid))
     ids = [read_id(row, EXAMPLE_ID_KEYS) for row in loaded.as_they_came()]
     problems = [

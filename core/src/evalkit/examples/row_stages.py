@@ -12,8 +12,7 @@ from pydantic import BaseModel
 from evalkit.plugins.bound import Bound, BoundDataset, BoundTask
 from evalkit.plugins.importing import require_owner
 from evalkit.plugins.registry import Registry
-from evalkit.reading.blocks import Block
-from evalkit.reading.rows import Row
+from evalkit.reading.rows import Block, Row
 from evalkit.reading.schemas import ColumnPlan
 
 

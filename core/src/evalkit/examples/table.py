@@ -234,7 +234,7 @@ def convert_examples(
 
 
 def _with_columns(frame: pl.DataFrame, columns: set[str]) -> pl.DataFrame:
-    others = [name for name in frame.columns if name in columns - {"uid"}]
+    others = [n for n in frame.columns if n in columns and n != "uid"]
     return frame.select(all_named(["uid", *others]))
 
 

@@ -37,7 +37,7 @@ _PREFIX = "evalkit."
 
 _ENTRY_POINTS = "entry_points.txt"
 
-_LINE = re.compile(r"\s*([#;].*|\[[^\]]+\]|[^=\s\[][^=]*=.*)?")
+_FIELD = re.compile(r"(?im)^(Name|Version|Summary|Requires-Dist):(.*)$")
 
 _LONGEST = 80
 """Characters of a text from a file that a message shows."""
@@ -88,84 +88,122 @@ def _read_distributions(
 ) -> Iterator[_Declaration]:
     first: dict[str, importlib.metadata.Distribution] = {}
     for distribution in importlib.metadata.distributions():
-        name = _name_by_folder(distribution)
+        folder = _folder(distribution)
+        name = _name_by_folder(folder)
         earlier = first.setdefault(name, distribution)
         try:
-            text = distribution.read_text(_ENTRY_POINTS) or ""
+            text = _entry_points_text(distribution, folder)
         except (OSError, ValueError) as error:
             if earlier is distribution:
                 message = f"its {_ENTRY_POINTS} cannot be read: {described(error)}"
-                problems.append(DiscoveryProblem(name, message, _folder(distribution)))
+                problems.append(DiscoveryProblem(name, message, folder))
             continue
         if "evalkit" not in text.lower():
             continue
+        header, problem = _read_header(name, distribution)
         if earlier is not distribution and _metadata_text(earlier) is not None:
-            notices.extend(_shadowed(name, distribution, earlier))
-        else:
-            yield from _read_declarations(name, distribution, text, problems)
+            used = _read_header(name, earlier)[0][1]
+            if header[1] != used:
+                message = (
+                    f"version {header[1]} is not used, because version {used} comes "
+                    f"first on the path, in {_folder(earlier)}"
+                )
+                notices.append(DiscoveryProblem(name, message, folder))
+            continue
+        if problem:
+            problems.append(DiscoveryProblem(header[0], problem, folder))
+        try:
+            declared = [*_read_entry_points(text)]
+        except ValueError as error:
+            message = (
+                f"its {_ENTRY_POINTS} is malformed, so none of its plugins is known: "
+                f"{error}"
+            )
+            problems.append(DiscoveryProblem(header[0], message, folder))
+            continue
+        for group, each, value in declared:
+            component = Component(group.removeprefix(_PREFIX), each, value, *header)
+            yield _Declaration(group, component, folder)
 
 
-def _read_declarations(
-    name: str,
-    distribution: importlib.metadata.Distribution,
-    text: str,
-    problems: list[DiscoveryProblem],
-) -> Iterator[_Declaration]:
-    folder = _folder(distribution)
-    header, problem = _read_header(name, distribution)
-    lines = enumerate(text.splitlines(), 1)
-    malformed = next((each for each in lines if not _LINE.fullmatch(each[1])), None)
-    if problem:
-        problems.append(DiscoveryProblem(header.name, problem, folder))
-    if malformed:
-        number, line = malformed
-        message = (
-            f"its {_ENTRY_POINTS} is malformed, so none of its plugins is known: line "
-            f"{number}, {_quote(line.strip())}, is not of the form name = object"
-        )
-        problems.append(DiscoveryProblem(header.name, message, folder))
-        return
-    for each in distribution.entry_points:
-        if each.group.lower().startswith("evalkit"):
-            kind = each.group.removeprefix(_PREFIX)
-            component = Component(kind, each.name, each.value, *header)
-            yield _Declaration(each.group, component, folder)
+def _folder(distribution: importlib.metadata.Distribution) -> str:
+    # importlib.metadata has no public way to say where the metadata lie
+    return str(getattr(distribution, "_path", "an unknown folder"))
 
 
-class _Header(NamedTuple):
-    """Fields of the metadata of a distribution."""
+def _name_by_folder(folder: str) -> str:
+    """Return the normalised name as the folder of metadata spells it."""
+    parent, name = os.path.split(folder.rstrip("/"))
+    name = os.path.basename(parent) if name == "EGG-INFO" else name  # noqa: PTH119
+    return normalise_distribution(name.partition("-")[0].partition(".")[0])
 
-    name: str
-    version: str = "unknown"
-    summary: str = ""
-    requires: tuple[str, ...] = ()
+
+def _entry_points_text(
+    distribution: importlib.metadata.Distribution, folder: str
+) -> str:
+    """Read `entry_points.txt`; "" where there is none.
+
+    Raises:
+        OSError: It is there and cannot be read, which importlib.metadata hides.
+        ValueError: It is not UTF-8.
+    """
+    text = distribution.read_text(_ENTRY_POINTS)
+    path = f"{folder}/{_ENTRY_POINTS}"
+    if text is None and os.path.lexists(path):
+        text = Path(path).read_text(encoding="utf-8")
+    return text or ""
+
+
+def _read_entry_points(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield group, name and value of each entry point of evalkit's groups.
+
+    importlib.metadata says nothing of a malformed line, and is slow.
+
+    Raises:
+        ValueError: A line is malformed.
+    """
+    group = ""
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+        name, equals, value = map(str.strip, line.partition("="))
+        if line[:1] == "[" and line[-1:] == "]":
+            group = line[1:-1]
+        elif name and equals and line[0] not in "[#;":
+            if group.lower().startswith("evalkit"):
+                yield group, name, value
+        elif line and line[0] not in "#;":
+            raise ValueError(
+                f"line {number}, {_quote(line)}, is not of the form name = object"
+            )
+
+
+_Header = tuple[str, str, str, tuple[str, ...]]
+"""Name, version, summary and requirements of a distribution."""
 
 
 def _read_header(
     name: str, distribution: importlib.metadata.Distribution
 ) -> tuple[_Header, str]:
     """Read the metadata of a distribution, and say what is wrong with them."""
+    unknown = name, "unknown", "", ()
     try:
         text = _metadata_text(distribution)
     except (OSError, ValueError) as error:
-        return _Header(name), f"its METADATA cannot be read: {described(error)}"
+        return unknown, f"its METADATA cannot be read: {described(error)}"
     if text is None:
-        return _Header(name), "it has no METADATA"
-    fields: dict[str, list[str]] = {}
+        return unknown, "it has no METADATA"
+    fields: dict[str, list[str]] = {"name": [], "version": [], "summary": []}
     # importlib.metadata would parse the description too, as if it were a mail
-    for line in text.partition("\n\n")[0].splitlines():
-        key, _, value = line.partition(":")
+    for key, value in _FIELD.findall(text.partition("\n\n")[0]):
         fields.setdefault(key.lower(), []).append(value.strip())
-    absent = [
-        key for key in ("Name", "Version") if not fields.get(key.lower(), [""])[0]
-    ]
-    header = _Header(
-        fields.get("name", [""])[0] or name,
-        fields.get("version", [""])[0] or "unknown",
-        fields.get("summary", [""])[0],
-        tuple(fields.get("requires-dist", ())),
+    own, version, summary = (
+        next(iter(fields[key]), "") for key in ("name", "version", "summary")
     )
-    return header, f"its METADATA has no {' and no '.join(absent)}" if absent else ""
+    absent = " and no ".join(
+        key for key, value in (("Name", own), ("Version", version)) if not value
+    )
+    requires = tuple(fields.get("requires-dist", ()))
+    header = own or name, version or "unknown", summary, requires
+    return header, f"its METADATA has no {absent}" if absent else ""
 
 
 def installed_version(name: str) -> str:
@@ -177,40 +215,11 @@ def installed_version(name: str) -> str:
     Raises:
         PackageNotFoundError: It is not installed.
     """
-    return _read_header(name, importlib.metadata.distribution(name))[0].version
+    return _read_header(name, importlib.metadata.distribution(name))[0][1]
 
 
 def _metadata_text(distribution: importlib.metadata.Distribution) -> str | None:
     return distribution.read_text("METADATA") or distribution.read_text("PKG-INFO")
-
-
-def _folder(distribution: importlib.metadata.Distribution) -> str:
-    # importlib.metadata has no public way to say where the metadata lie
-    return str(getattr(distribution, "_path", "an unknown folder"))
-
-
-def _name_by_folder(distribution: importlib.metadata.Distribution) -> str:
-    """Return the normalised name as the folder spells it; reads no file."""
-    folder = Path(_folder(distribution))
-    name = folder.parent.name if folder.name == "EGG-INFO" else folder.name
-    return normalise_distribution(name.partition("-")[0].partition(".")[0])
-
-
-def _shadowed(
-    name: str,
-    distribution: importlib.metadata.Distribution,
-    earlier: importlib.metadata.Distribution,
-) -> Iterator[DiscoveryProblem]:
-    """Report a copy of a distribution that is not used, if its version differs."""
-    hidden, used = (
-        _read_header(name, each)[0].version for each in (distribution, earlier)
-    )
-    if hidden != used:
-        message = (
-            f"version {hidden} is not used, because version {used} comes first on the "
-            f"path, in {_folder(earlier)}"
-        )
-        yield DiscoveryProblem(name, message, _folder(distribution))
 
 
 def _find_extensions(

@@ -7,7 +7,6 @@ of its plugins.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import sys
@@ -19,7 +18,6 @@ from typing import Any
 
 from evalkit.base.failures import hook_failures, located
 from evalkit.base.names import is_component_name, is_python_file
-from evalkit.base.violations import shorten
 from evalkit.errors import PluginContractError, PluginLoadError
 from evalkit.plugins.components import (
     AS_PYTHON,
@@ -232,6 +230,8 @@ def name_of(what: Any) -> str:
     try:
         own = getattr(what, "name", None)
     except hook_failures() as error:
+        from evalkit.base.violations import shorten
+
         raise PluginLoadError(
             f"{shorten(what)}: its name failed with {located(error)}"
         ) from error
@@ -278,6 +278,8 @@ def run_file(path: Path) -> ModuleType:
     Raises:
         PluginLoadError: It cannot be run.
     """
+    import hashlib
+
     try:
         content = path.read_bytes()
     except OSError as error:

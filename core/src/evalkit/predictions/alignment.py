@@ -31,7 +31,7 @@ from evalkit.predictions.policies import OnProblem as OnProblem
 from evalkit.predictions.policies import Policies as Policies
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.responses import ResponseReader
-from evalkit.reading.blocks import Block
+from evalkit.reading.rows import Block
 
 
 class Alignment(NamedTuple):
@@ -79,7 +79,10 @@ class Alignment(NamedTuple):
             reasons.append(f"{invalid} (--on-invalid wrong|skip)")
         if self.counts["duplicate"] and policies.on_duplicate == "error":
             repeated = count_of(self.counts["duplicate"], "prediction")
-            reasons.append(f"{repeated} with a repeated id (--on-duplicate first|last)")
+            how = (
+                f"--on-duplicate first|last; {REPLICATION_KEY} tells replications apart"
+            )
+            reasons.append(f"{repeated} with a repeated id ({how})")
         if reasons and not self.counts["predictions"]:
             reasons.insert(0, "there are no predictions")
         elif reasons and self.counts["unknown"] == self.counts["predictions"]:

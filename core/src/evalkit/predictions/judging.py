@@ -46,8 +46,7 @@ from evalkit.predictions.judged_values import (
 from evalkit.predictions.matching import NOWHERE, IdIndex, Places
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.responses import ResponseReader
-from evalkit.reading.blocks import Block
-from evalkit.reading.rows import Row
+from evalkit.reading.rows import Block, Row
 from evalkit.reading.threads import in_background
 
 _Read = tuple[int, str, str | Violation | None, Adapted]

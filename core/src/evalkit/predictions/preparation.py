@@ -27,15 +27,13 @@ from evalkit.predictions.input_rows import fields_read
 from evalkit.predictions.jobs import read_job
 from evalkit.predictions.responses import ResponseReader
 from evalkit.predictions.systems import read_system
-from evalkit.reading.blocks import Block
 from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format, is_data_set, model_name
 from evalkit.reading.given_rows import local_path
-from evalkit.reading.json_blocks import read_json_blocks
+from evalkit.reading.json_lines import read_json_blocks
 from evalkit.reading.manifests import data_sha256
 from evalkit.reading.plain import read_plain_blocks
-from evalkit.reading.row_blocks import row_blocks
-from evalkit.reading.rows import Row, object_row
+from evalkit.reading.rows import Block, Row, object_row, row_blocks
 from evalkit.reading.steady_files import SteadyFile
 from evalkit.reading.streams import refuse_other_than_file
 from evalkit.reading.tables import read_table_blocks, table_blocks

@@ -46,6 +46,9 @@ from evalkit.predictions.kept_fields import fields_asked_for, types_of_fields
 from evalkit.reading.schemas import ColumnPlan, cell_texts, plan_of
 from evalkit.reading.typed_values import holds_null, large_integers
 
+_MOST_LABELS = 100
+"""Labels that a map is a column of; maps of others are judged row by row."""
+
 
 class ResponseReader:
     """Reads the responses of one task, for the examples of one data set.
@@ -132,9 +135,9 @@ class ResponseReader:
         for name, own in self._of_alternatives.items():
             if own in self.field_types:
                 self.field_types[name] = pl.List(self.field_types[own])
-        self._column, self.plan = self._plan_columns()
+        self._column, self.plan = self._plan_columns(examples)
 
-    def _plan_columns(self) -> tuple[str | None, ColumnPlan | None]:
+    def _plan_columns(self, examples: Examples) -> tuple[str | None, ColumnPlan | None]:
         """Find the column that is scored, and whether columns can be judged at all."""
         declared = find_converter(PRED_CONVERTER, self._dataset, self._task)[1]
         column = declared and declared["pred"]
@@ -143,11 +146,26 @@ class ResponseReader:
         if self._verifies and not self._verifies_columns():
             return None, None
         plan = plan_of(self.output, self._labels)
+        if plan is None and self._labels is None:
+            plan = self._plan_by_answers(examples.frame["answer"])
         if plan is None or not {column, *self.scored_fields} <= plan.columns.keys():
             return None, None
         if isinstance(plan.columns[column].dtype, pl.Struct):
             return None, None  # dicts are refused one by one
         return column, plan
+
+    def _plan_by_answers(self, answers: pl.Series) -> ColumnPlan | None:
+        """Plan maps from labels that only the answers name; other maps go by row."""
+        if answers.dtype == pl.List(pl.String):
+            answers = answers.explode()
+        if answers.dtype != pl.String:
+            return None
+        labels = sorted(answers.drop_nulls().unique())[:_MOST_LABELS]
+        plan = plan_of(self.output, labels)
+        types = {} if plan is None else {n: c.dtype for n, c in plan.columns.items()}
+        known = self.field_types
+        is_same = all(known.get(name, own) == own for name, own in types.items())
+        return plan if is_same else None
 
     def _verifies_columns(self) -> bool:
         """Tell whether `verify_columns` belongs to the task's own `verify_response`.
@@ -175,9 +193,7 @@ class ResponseReader:
         accepted = self.plan.passes(frame)
         if not self._verifies or not accepted.any():
             return accepted
-        offered = frame_of(
-            self.plan.planned_only(frame[name]) for name in self.plan.columns
-        )
+        offered = frame_of(frame[name] for name in self.plan.columns)
         verified = self._task.call(
             "verify_columns", responses=offered, labels=self._labels
         )
@@ -201,11 +217,7 @@ class ResponseReader:
         Returns:
             `prediction` and the scored fields.
         """
-        assert self.plan is not None
-        fields = [
-            self.plan.planned_only(frame[name]).alias(f"field {name}")
-            for name in self.scored_fields
-        ]
+        fields = [frame[name].alias(f"field {name}") for name in self.scored_fields]
         return pl.DataFrame([frame[str(self._column)].alias("prediction"), *fields])
 
     def adapt(self, response: Mapping[str, Any]) -> Adapted:

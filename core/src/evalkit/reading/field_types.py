@@ -37,7 +37,6 @@ from pydantic import (
     PlainSerializer,
     WrapSerializer,
 )
-from pydantic.fields import FieldInfo
 
 from evalkit.base.columns import is_pattern
 
@@ -59,6 +58,7 @@ _PLAIN: Mapping[Any, pl.DataType] = {
     UUID: pl.String(),
 }
 
+_SERIALIZERS = (PlainSerializer, WrapSerializer)
 _ALIKE = (list, tuple, set, frozenset, Sequence)
 KEY, VALUE = "key", "value"
 """Fields of an entry of a map."""
@@ -153,7 +153,7 @@ def _generic(origin: Any, kinds: Sequence[pl.DataType | None]) -> pl.DataType | 
 def _is_serialized(annotation: Any) -> bool:
     """Tell whether pydantic gives something else than what is annotated."""
     rules = getattr(annotation, "__metadata__", ())
-    return any(isinstance(rule, PlainSerializer | WrapSerializer) for rule in rules)
+    return any(isinstance(rule, _SERIALIZERS) for rule in rules)
 
 
 def _joint(kinds: Iterable[pl.DataType | None]) -> pl.DataType | None:
@@ -177,15 +177,7 @@ def _struct(
 
 
 def fields_of(kind: type) -> Mapping[str, Any] | None:
-    """Return the annotations of what a class holds.
-
-    Args:
-        kind: A class.
-
-    Returns:
-        The annotation of each field by name; None for a class that is no plain model,
-        `TypedDict` or dataclass.
-    """
+    """Return the annotations of what a plain model, `TypedDict` or dataclass holds."""
     if issubclass(kind, BaseModel):
         fields = kind.model_fields.values()
         is_plain = not (
@@ -204,30 +196,18 @@ def fields_of(kind: type) -> Mapping[str, Any] | None:
 
 
 def annotations_of(model: type[BaseModel]) -> dict[str, Any]:
-    """Return the annotation of each field of a model, with what is said beside it."""
-    return {name: _whole(field) for name, field in model.model_fields.items()}
-
-
-def _whole(field: FieldInfo) -> Any:
-    serializers = [
-        rule
-        for rule in field.metadata
-        if isinstance(rule, PlainSerializer | WrapSerializer)
-    ]
-    return (
-        Annotated[field.annotation, serializers[0]]
-        if serializers
-        else (field.annotation)
-    )
+    """Return the annotation of each field of a model, with its serializer."""
+    found = {}
+    for name, field in model.model_fields.items():
+        rules = [rule for rule in field.metadata if isinstance(rule, _SERIALIZERS)]
+        found[name] = (
+            Annotated[field.annotation, rules[0]] if rules else (field.annotation)
+        )
+    return found
 
 
 def holds_decimals(annotation: Any, within: tuple[Any, ...] = ()) -> bool:
-    """Tell whether an annotation takes a Decimal, also in lists, maps and models.
-
-    Args:
-        annotation: The annotation of a field.
-        within: Models that are being looked at.
-    """
+    """Tell whether an annotation takes a Decimal, also in lists, maps and models."""
     annotation = bare(annotation)
     if annotation is Decimal:
         return True
@@ -241,14 +221,7 @@ def holds_decimals(annotation: Any, within: tuple[Any, ...] = ()) -> bool:
 
 
 def holds_more_than_plain(dtype: pl.DataType | None) -> bool:
-    """Tell whether values of a type are more than texts, numbers and lists of these.
-
-    Args:
-        dtype: From `field_type`.
-
-    Returns:
-        True for bytes, dates, times and structs, also in lists.
-    """
+    """Tell whether values of a type are bytes, times or structs, also in lists."""
     if isinstance(dtype, pl.List):
         inner: Any = dtype.inner
         return holds_more_than_plain(inner)
@@ -262,29 +235,20 @@ def model_types(
 ) -> dict[str, pl.DataType]:
     """Return the types of those fields of a model that have one.
 
-    Args:
-        model: The model.
-        labels: The labels, for fields that map them to numbers.
-
-    Returns:
-        The types by name of the field. A field that has a serializer of its own has
-        none, as only the serializer knows what it gives.
+    A field that has a serializer of its own has none, as only the serializer knows what
+    it returns.
     """
     decorators = model.__pydantic_decorators__
-    if decorators.model_serializers:
-        return {}
     serialized = {
         name
         for each in decorators.field_serializers.values()
         for name in each.info.fields
     }
-    if "*" in serialized:
+    if decorators.model_serializers or "*" in serialized:
         return {}
-    found = {}
-    for name, annotation in annotations_of(model).items():
-        kind = None
-        if name not in serialized and not _is_serialized(annotation):
-            kind = field_type(annotation, labels)
-        if kind is not None:
-            found[name] = kind
-    return found
+    found = {
+        name: None if _is_serialized(annotation) else field_type(annotation, labels)
+        for name, annotation in annotations_of(model).items()
+        if name not in serialized
+    }
+    return {name: kind for name, kind in found.items() if kind is not None}

@@ -30,13 +30,13 @@ OF_TEXTS = frozenset({Format.CSV, Format.TSV})
 """Formats whose cells are all texts."""
 
 TABLES = frozenset({Format.PARQUET, Format.ARROW, Format.DATA_SET})
-"""Formats of typed tables, which `reading.tables` reads."""
+"""Formats of typed tables."""
 
 
 def read_rows(
     path: Path, kind: Format, texts: Container[str], id_keys: Sequence[str]
 ) -> Iterator[Row]:
-    """Read a file row by row.
+    """Read a file row by row; rows of shards are numbered through.
 
     Args:
         path: The file; gzip and Zstandard are decompressed.
@@ -46,7 +46,7 @@ def read_rows(
         id_keys: The columns of which one must be there, in a format with a header; none
             for any header.
 
-    Returns:
+    Yields:
         A row for each record; broken ones with what is wrong.
 
     Raises:
@@ -56,19 +56,13 @@ def read_rows(
     if reader is None:
         raise DataError(f"{path}: rows with names cannot be read from {kind.value}")
     if not isinstance(path, ShardedPath):
-        return reader(path, texts, id_keys)
-    return _rows_of_shards(path, lambda shard: reader(shard, texts, id_keys))
-
-
-def _rows_of_shards(
-    path: ShardedPath, read: Callable[[Path], Iterator[Row]]
-) -> Iterator[Row]:
-    """Read all shards, whose lines are numbered through."""
+        yield from reader(path, texts, id_keys)
+        return
     last = 0
     for index, shard in enumerate(path.shards):
         path.begin(index, last + 1)
         before = last
-        for row in read(shard):
+        for row in reader(shard, texts, id_keys):
             last = before + row.line
             yield row._replace(line=last)
     path.begin(len(path.shards), last + 1)

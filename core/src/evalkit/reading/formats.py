@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.errors import DataError
@@ -62,15 +62,11 @@ _UNSUPPORTED = {
 
 
 def detect_format(path: Path) -> Format:
-    """Tell in which format a file is written.
+    """Tell in which format a file, or the folder of a data set, is written.
 
-    Args:
-        path: The file, or the folder of a data set.
-
-    Returns:
-        The format of its suffix, after that of a compression; else what its first
-        bytes look like: a header that names an id makes it CSV or TSV, and what looks
-        like nothing else is plain lines.
+    The suffix says it, before that of a compression; else the first bytes do: a header
+    that names an id makes it CSV or TSV, and what looks like nothing else is plain
+    lines.
 
     Raises:
         DataError: It cannot be read, or is of a format that is not supported.
@@ -86,14 +82,14 @@ def detect_format(path: Path) -> Format:
             f"{path}: files of the format {path.suffix} cannot be read; {advice}. "
             f"Readable are {', '.join(each.value for each in Format)}"
         )
-    inner = Path(path.stem) if path.suffix.lower() in _COMPRESSED else path
-    named = _SUFFIXES.get(inner.suffix.lower())
-    if named in (Format.PARQUET, Format.ARROW) and inner != path:
+    named = _SUFFIXES.get(inner_suffix(path))
+    is_compressed = path.suffix.lower() in _COMPRESSED
+    if named in (Format.PARQUET, Format.ARROW) and is_compressed:
         raise DataError(
             f"{path}: {named.value} files are compressed inside; decompress this one"
         )
     found = named or _sniff(path)
-    if found is Format.JSON_LINES and _begins_with_array(path):
+    if found is Format.JSON_LINES and _is_array(_beginning(path)):
         return Format.JSON_ARRAY
     return found
 
@@ -118,21 +114,13 @@ def is_data_set(path: Path) -> bool:
 
 
 def has_data_suffix(name: str) -> bool:
-    """Tell whether the name of a file says that it holds rows.
-
-    Args:
-        name: Its name, after folders or not; none that hides itself.
-    """
+    """Tell whether the name of a file says that it holds rows, and hides nothing."""
     path = PurePosixPath(name)
-    inner = Path(path.stem) if path.suffix.lower() in _COMPRESSED else path
-    return inner.suffix.lower() in _SUFFIXES and not path.name.startswith((".", "_"))
+    return inner_suffix(path) in _SUFFIXES and not path.name.startswith((".", "_"))
 
 
 def _sniff(path: Path) -> Format:
-    with open_bytes(path) as stream:
-        first = stream.read(4096).removeprefix(b"\xef\xbb\xbf")
-        while first and not first.lstrip():
-            first = stream.read(1 << 20)
+    first = _beginning(path)
     if first.startswith(b"PAR1"):
         return Format.PARQUET
     if first.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
@@ -159,16 +147,19 @@ def _begins_with_object(path: Path, first: bytes) -> bool:
     return parse_json_line(1, line).values is not None
 
 
-def inner_suffix(path: Path) -> str:
+def inner_suffix(path: PurePath) -> str:
     """Return the suffix of a file before that of a compression, in lower case."""
-    inner = Path(path.stem) if path.suffix.lower() in _COMPRESSED else path
+    inner = PurePath(path.stem) if path.suffix.lower() in _COMPRESSED else path
     return inner.suffix.lower()
 
 
-def _begins_with_array(path: Path) -> bool:
-    """Tell whether a file is one JSON array of objects, not one object a line."""
+def _beginning(path: Path) -> bytes:
+    """Return the first bytes of a file that are not blank throughout."""
     with open_bytes(path) as stream:
-        return _is_array(stream.read(4096).removeprefix(b"\xef\xbb\xbf"))
+        first = stream.read(4096).removeprefix(b"\xef\xbb\xbf")
+        while first and not first.lstrip():
+            first = stream.read(1 << 20)
+    return first
 
 
 def _is_array(first: bytes) -> bool:
@@ -179,12 +170,8 @@ def _is_array(first: bytes) -> bool:
 def model_name(path: Path) -> str:
     """Return the name of the model that a file of predictions is called after.
 
-    Args:
-        path: The file.
-
-    Returns:
-        Its name without the suffixes of its format: `llama-3.1` for
-        `llama-3.1.jsonl.gz`.
+    That is its name without the suffixes of its format: `llama-3.1` for
+    `llama-3.1.jsonl.gz`.
     """
     known = (*_SUFFIXES, *_COMPRESSED, *_PLAIN_SUFFIXES)
     name = path.name

@@ -27,12 +27,8 @@ def local_path(
 ) -> Path:
     """Return the path of what a user names as a file or folder to be read.
 
-    Args:
-        name: The path; or a URI such as `s3://bucket/file`, which is fetched.
-        progress: Told how much of it has come.
-
-    Returns:
-        The same as a path; of a URI its copy in the cache, which calls itself by it.
+    Of a URI such as `s3://bucket/file` that is its copy in the cache, which calls
+    itself by the URI.
 
     Raises:
         PluginError: The plugin of the URI's scheme is broken.
@@ -48,14 +44,7 @@ def local_path(
 def local_file(
     name: str | Path, progress: Progress = lambda _text, _share: None
 ) -> Path:
-    """Return the path of what a user names as one file to be read.
-
-    Args:
-        name: The path; or a URI, of which a folder is refused before it is fetched.
-        progress: Told how much of it has come.
-
-    Returns:
-        The same as a path; of a URI its copy in the cache, which calls itself by it.
+    """Return the path of one file, as `local_path` does; fetch no folder.
 
     Raises:
         DataError: The URI is of a folder.
@@ -78,12 +67,7 @@ def local_file(
 
 
 def file_at(name: str | Path, progress: Progress = lambda _text, _share: None) -> Path:
-    """Return a path; of a URI that of one object, whether it is there or not.
-
-    Args:
-        name: The path, or the URI.
-        progress: Told how much of it has come.
-    """
+    """Return a path; of a URI that of one object, whether it is there or not."""
     if isinstance(name, FetchedPath) or not is_remote(str(name)):
         return local_path(name)
     from evalkit.places.access import local_file, nothing_at
@@ -92,15 +76,7 @@ def file_at(name: str | Path, progress: Progress = lambda _text, _share: None) -
 
 
 def path_beside(path: Path, name: str) -> Path:
-    """Return the path of a file in the folder of another one.
-
-    Args:
-        path: A file; of a fetched one the other is fetched too, where there is one.
-        name: The name of the other file.
-
-    Raises:
-        StorageError: It cannot be fetched.
-    """
+    """Return the path of a file in the folder of another one; fetch it beside a URI."""
     if not isinstance(path, FetchedPath):
         return path.with_name(name)
     return file_at(join(path.uri.rpartition("/")[0], name))
@@ -151,15 +127,7 @@ def rows_of(
 
 
 def _with_index(table: Any) -> Any:
-    """Make columns of what pandas keeps under names beside the columns, as its index.
-
-    Args:
-        table: A table of any kind.
-
-    Returns:
-        The same; of pandas with those parts of the index that have a name which no
-        column has.
-    """
+    """Make columns of those parts of pandas' index whose names no column has."""
     names = getattr(getattr(table, "index", None), "names", None)
     if names is None or not hasattr(table, "reset_index"):
         return table

@@ -200,15 +200,7 @@ def data_sha256(path: Path) -> str:
 
 
 def folder_sha256(folder: Path) -> str:
-    """Return the SHA-256 of the names and the SHA-256 of all files in a folder.
-
-    Args:
-        folder: The folder; files in folders below it are files in it.
-
-    Raises:
-        DataError: Something in it is neither a file nor a folder.
-        OSError: A file cannot be read.
-    """
+    """Return the SHA-256 of the names and the SHA-256 of all files in and below it."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if not path.is_dir():

@@ -9,9 +9,8 @@ import numpy as np
 import polars as pl
 
 from evalkit.errors import DataError
-from evalkit.reading.blocks import Block
 from evalkit.reading.json_lines import too_long
-from evalkit.reading.rows import Row, broken_row, not_utf8
+from evalkit.reading.rows import Block, Row, broken_row, not_utf8
 from evalkit.reading.schemas import ColumnPlan
 from evalkit.reading.streams import LineBlock, line_blocks
 

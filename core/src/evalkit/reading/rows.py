@@ -1,17 +1,35 @@
-"""Single rows: what a line or a dict holds, or what is wrong with it."""
+"""Rows of files: what a line or a dict holds, alone or in blocks of columns."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evalkit.base.columns import frame_of
 from evalkit.base.encodings import NOT_UTF8
 from evalkit.base.failures import hook_failures, text_of
+from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS, RESPONSES_KEY
 from evalkit.base.violations import Violation, shorten
+from evalkit.reading.schemas import ColumnPlan
+from evalkit.reading.streams import BLOCK_BYTES
+from evalkit.reading.typed_values import MisfitError, are_exact, typed_series
+
+BLOCK_ROWS = 10_000
+
+ROW_KEYS = {"error", RESPONSES_KEY}
+"""Keys that no plan has and that only a look at the whole row can judge."""
 
 _SHOWN_BYTES = 200
+_SIZED = (str, list, dict)
+_ID_TYPES = (str, int)
+_RESERVED_KEYS = {*RESPONSE_ID_KEYS, REPLICATION_KEY}
 
 
 class Row(NamedTuple):
@@ -26,23 +44,30 @@ class Row(NamedTuple):
     """Why it cannot be read."""
 
 
+def _no_row(index: int) -> Row:
+    raise IndexError(index)
+
+
+class Block(NamedTuple):
+    """Rows of a file, in columns as far as they have the expected types."""
+
+    frame: pl.DataFrame = pl.DataFrame()
+    """`id` and, where some row has it, `_replication_`, as texts; and the columns that
+    were planned. Null where a row has none."""
+    lines: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+    """The line of each row of the frame."""
+    row_at: Callable[[int], Row] = _no_row
+    """Gives a row of the frame as it stands in the file."""
+    rows: Iterable[Row] = ()
+    """The other rows: broken, or of other types than expected."""
+    undeclared: Mapping[str, int] = {}
+    """How many rows of the frame have a value under a key that nobody declared."""
+
+
 def parse_json_line(number: int, line: bytes) -> Row:
-    """Read one line that should hold a JSON object.
-
-    Refused are bytes that are not UTF-8, a key given twice, NaN, infinities and
-    numbers that would become one, surrogates without a partner, and values that are
-    not an object.
-
-    Args:
-        number: The line's number.
-        line: Its bytes.
-
-    Returns:
-        The row, or what is wrong with it.
-    """
+    """Read one line that should hold a JSON object, as strictly as `decode_json`."""
     try:
-        text = line.decode("utf-8")
-        values = decode_json(text)
+        values = decode_json(line.decode("utf-8"))
     except UnicodeDecodeError as error:
         return broken_row(number, not_utf8(error), line)
     except json.JSONDecodeError as error:
@@ -83,10 +108,6 @@ def _refuse_halves(text: str, values: Any) -> None:
 def decode_next(text: str, start: int) -> tuple[Any, int, str]:
     """Read the value of JSON that begins at a place of a text.
 
-    Args:
-        text: The text.
-        start: Where the value begins.
-
     Returns:
         The value, where it ends, and what plain JSON has not in it, as `decode_json`
         refuses it; "" for nothing.
@@ -109,9 +130,8 @@ def decode_next(text: str, start: int) -> tuple[Any, int, str]:
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} is given twice")
+        key = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"the key {key!r} is given twice")
     return values
 
 
@@ -140,46 +160,26 @@ def not_utf8(error: UnicodeDecodeError) -> str:
 
 
 def broken_row(number: int, rule: str, line: bytes) -> Row:
-    """Make the row of a line that cannot be read.
-
-    Args:
-        number: The line's number.
-        rule: What must hold.
-        line: Its bytes, of which the first are shown.
-
-    Returns:
-        A row without values.
-    """
+    """Make the row of a line that cannot be read; the rule says what must hold."""
     shown = line[:_SHOWN_BYTES].decode("utf-8", errors="backslashreplace")
     return Row(number, None, Violation("(line)", rule, shown))
 
 
 def object_row(number: int, values: Any) -> Row:
-    """Make the row of a Python value.
+    """Make the row of a Python value, which should be a dict.
 
     What cannot be written as JSON is refused as in a file, but for numbers that are
     not finite: the task says whether it takes them.
-
-    Args:
-        number: The row's number.
-        values: What should be a dict.
-
-    Returns:
-        The row, or what is wrong with it.
     """
     problem = unwritable(values)
     return Row(number, None if problem else values, problem)
 
 
 def unwritable(values: Any) -> Violation | None:
-    """Say why a row cannot be written as JSON.
+    """Say why a row cannot be written as JSON; None where it can.
 
-    Args:
-        values: What should be a dict with texts as keys. Values of other types than
-            JSON's are taken as their texts; numbers need not be finite.
-
-    Returns:
-        What is wrong with it; None for a row that can be written.
+    Values of other types than JSON's are taken as their texts; numbers need not be
+    finite.
     """
     if not isinstance(values, Mapping):
         return Violation("(row)", "must be a dict", values)
@@ -192,3 +192,87 @@ def unwritable(values: Any) -> Violation | None:
     except hook_failures() as error:  # also of the values' own methods
         return Violation("(row)", f"must be plain JSON ({text_of(error)})", values)
     return None
+
+
+def row_blocks(rows: Iterable[Row], plan: ColumnPlan | None) -> Iterator[Block]:
+    """Return rows as blocks of columns, where those hold just the same values.
+
+    Args:
+        rows: The rows.
+        plan: The columns that are wanted; None for rows only.
+
+    Yields:
+        The blocks; rows with values of other types than planned are apart.
+    """
+    if plan is None:
+        yield Block(rows=rows)
+        return
+    batch: list[Row] = []
+    size = 0
+    for row in rows:
+        batch.append(row)
+        values = (row.values or {}).values()
+        size += sum(len(each) for each in values if isinstance(each, _SIZED))
+        if len(batch) == BLOCK_ROWS or size > BLOCK_BYTES:
+            yield _block(batch, plan)
+            batch, size = [], 0
+    if batch:
+        yield _block(batch, plan)
+
+
+def _block(batch: Sequence[Row], plan: ColumnPlan) -> Block:
+    kept = [row for row in batch if _has_plain_keys(row.values, plan)]
+    exact = pl.repeat(True, len(kept), eager=True)
+    for name, column in plan.columns.items():
+        values = [(row.values or {}).get(name) for row in kept]
+        exact &= are_exact(values, column.dtype)
+    kept = [row for row, is_exact in zip(kept, exact, strict=True) if is_exact]
+    found = [row.values or {} for row in kept]
+    try:
+        columns = _columns(found, plan)
+    except MisfitError:
+        return Block(rows=batch)
+    lines = np.array([row.line for row in kept], dtype=np.int64)
+    others = {*map(id, kept)}
+    apart = [row for row in batch if id(row) not in others]
+    declared = plan.columns.keys() | _RESERVED_KEYS | {"error"}
+    undeclared = Counter(
+        name
+        for row in found
+        if not row.keys() <= declared
+        for name in row.keys() - declared
+        if row[name] is not None
+    )
+    return Block(frame_of(columns), lines, kept.__getitem__, apart, undeclared)
+
+
+def _has_plain_keys(values: Mapping[str, Any] | None, plan: ColumnPlan) -> bool:
+    """Tell whether a row has one id, and no key that only the whole row can judge."""
+    if values is None:
+        return False
+    keys = [key for key in RESPONSE_ID_KEYS if key in values]
+    if len(keys) != 1 or type(values[keys[0]]) not in _ID_TYPES:
+        return False
+    if type(values.get(REPLICATION_KEY)) not in (*_ID_TYPES, type(None)):
+        return False
+    if plan.forbids_undeclared and not values.keys() <= (
+        plan.columns.keys() | _RESERVED_KEYS
+    ):
+        return False
+    return all(values.get(key) is None for key in ROW_KEYS)
+
+
+def _columns(rows: Sequence[Mapping[str, Any]], plan: ColumnPlan) -> list[pl.Series]:
+    ids = [next(row[key] for key in RESPONSE_ID_KEYS if key in row) for row in rows]
+    columns = [pl.Series("id", [*map(str, ids)], dtype=pl.String)]
+    if any(REPLICATION_KEY in row for row in rows):
+        given = [row.get(REPLICATION_KEY) for row in rows]
+        texts = [None if each is None else str(each) for each in given]
+        columns.append(pl.Series(REPLICATION_KEY, texts, dtype=pl.String))
+    for name, column in plan.columns.items():
+        values = [row.get(name) for row in rows]
+        if column.dtype in (pl.String, pl.Boolean):
+            columns.append(pl.Series(name, values, dtype=column.dtype))
+        else:
+            columns.append(typed_series(name, values, column.dtype))
+    return columns

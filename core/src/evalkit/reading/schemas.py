@@ -1,25 +1,25 @@
-"""Turns a pydantic model into columns, and a check that sees whole columns at once.
+"""The plain fields of a pydantic model as columns, and a check of whole columns.
 
-The check is sufficient, not necessary: a row that passes is one that the model would
-accept with the very same values. Every other row is for pydantic to judge. Models whose
-rules cannot be seen from columns have no plan.
+A row that passes the check is one that pydantic accepts with the very same values. All
+other rows, and models with other fields or with rules of their own, go to pydantic.
 """
 
 from __future__ import annotations
 
 import types
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import reduce
 from operator import and_
-from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
+import annotated_types
 import polars as pl
-from pydantic import BaseModel
+from pydantic import AllowInfNan, BaseModel, Strict
 from pydantic.fields import FieldInfo
 
 from evalkit.base.columns import is_pattern, named
 from evalkit.base.ids import RESPONSE_ID_KEYS
-from evalkit.reading.column_checks import Scope, check_field, has_own_rules, unwrap
+from evalkit.base.terms import NamesFile
 from evalkit.reading.field_types import field_type
 from evalkit.reading.typed_values import fits
 
@@ -34,10 +34,6 @@ class PlannedColumn(NamedTuple):
     """Whether a row without the field is as valid as one with null."""
     default: str | bool | int | float | None = None
     """What the field is where no row has it; None also for no default."""
-    in_json: bool = True
-    """Whether a reader of JSON gives values as a table would hold them."""
-    is_plain: bool = True
-    """Whether pydantic returns the values that rows of a table hold in Python."""
 
 
 class ColumnPlan(NamedTuple):
@@ -48,32 +44,13 @@ class ColumnPlan(NamedTuple):
     """Whether the model refuses keys that it does not declare."""
 
     def passes(self, frame: pl.DataFrame) -> pl.Series:
-        """Tell which rows keep all rules of the model.
-
-        Args:
-            frame: The rows; it has all columns of the plan.
-
-        Returns:
-            True for rows that surely keep them.
-        """
+        """Tell which rows surely keep all rules; the frame has all planned columns."""
         checks = [
             _check(frame.schema[name], named(name), column)
             for name, column in self.columns.items()
-            # spares looking into structs that are not there
-            if not (column.takes_null and frame[name].null_count() == frame.height)
         ]
         mask = reduce(and_, checks, pl.repeat(True, frame.height, eager=False))
         return frame.select(passes=mask.fill_null(False)).to_series()
-
-    @property
-    def in_json(self) -> bool:
-        """Whether all fields can be read from JSON as columns."""
-        return all(column.in_json for column in self.columns.values())
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether pydantic returns the values that rows of a table hold in Python."""
-        return all(column.is_plain for column in self.columns.values())
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -89,23 +66,6 @@ class ColumnPlan(NamedTuple):
         chosen = {name: self.columns[name] for name in self.columns if name in names}
         return self._replace(columns=chosen)
 
-    def planned_only(self, values: pl.Series) -> pl.Series:
-        """Leave out what a struct has beyond the planned fields.
-
-        Args:
-            values: A column that is named as in the plan.
-
-        Returns:
-            The column in its planned type.
-        """
-        dtype = self.columns[values.name].dtype
-        if values.dtype == dtype or not isinstance(dtype, pl.Struct):
-            return values
-        name, whole = values.name, named(values.name)
-        fields = [whole.struct.field(field.name) for field in dtype.fields]
-        kept = pl.when(whole.is_not_null()).then(pl.struct(fields))
-        return values.to_frame().select(kept.alias(name)).to_series()
-
 
 def with_planned(frame: pl.DataFrame, plan: ColumnPlan) -> pl.DataFrame:
     """Add the planned columns that a frame lacks, with their defaults or nulls."""
@@ -118,27 +78,8 @@ def with_planned(frame: pl.DataFrame, plan: ColumnPlan) -> pl.DataFrame:
 
 
 def _check(found: pl.DataType, value: pl.Expr, column: PlannedColumn) -> pl.Expr:
-    if found == column.dtype:
-        passes = column.passes
-    elif others := _other_fields(found, column.dtype):
-        empty = [value.struct.field(name).is_null() for name in others]
-        passes = reduce(and_, empty, column.passes)
-    else:
-        passes = pl.lit(False)
+    passes = column.passes if found == column.dtype else pl.lit(False)
     return passes | value.is_null() if column.takes_null else passes
-
-
-def _other_fields(found: pl.DataType, planned: pl.DataType) -> list[str]:
-    """Return what a struct has beyond the planned fields; nothing for another type."""
-    if not isinstance(planned, pl.Struct) or not isinstance(found, pl.Struct):
-        return []
-    wanted = {field.name: field.dtype for field in planned.fields}
-    types = {field.name: field.dtype for field in found.fields}
-    if any(types.get(name) != dtype for name, dtype in wanted.items()):
-        return []
-    if any(map(is_pattern, types)):
-        return []
-    return [name for name in types if name not in wanted]
 
 
 def plan_of(
@@ -155,37 +96,188 @@ def plan_of(
         apart: Fields that are checked elsewhere, which must be plain texts.
 
     Returns:
-        The plan; None where a field or a rule of the model cannot be seen from columns.
+        The plan; None where the model has rules of its own, or a field that is not a
+        text, a number, a boolean, a `Literal`, a list of texts, or numbers by label.
     """
     if has_own_rules(model):
         return None
     columns = {}
-    scope = Scope.of(model, labels)
     for name, field in model.model_fields.items():
         if name in apart:
             if field.annotation is not str or field.metadata or field.validation_alias:
                 return None
             continue
-        column = _plan_field(name, field, scope)
+        column = _plan_field(name, field, labels)
         if column is None:
             return None
         columns[name] = column
     return ColumnPlan(columns, model.model_config.get("extra") == "forbid")
 
 
+def _plan_field(
+    name: str, field: FieldInfo, labels: Sequence[str] | None
+) -> PlannedColumn | None:
+    is_renamed = field.validation_alias is not None or field.serialization_alias
+    if is_renamed or field.exclude or getattr(field, "exclude_if", None):
+        return None
+    annotation, rules = _unwrap(field.annotation, field.metadata)
+    options = {*get_args(annotation)} - {type(None)}
+    takes_null = _is_union(annotation) and len(options) < len(get_args(annotation))
+    if takes_null and len(options) == 1:
+        annotation, rules = _unwrap(options.pop(), rules)
+    dtype = field_type(annotation, labels)
+    value = named(name)
+    passes = None if dtype is None else _check_type(annotation, dtype, value)
+    if dtype is None or passes is None:
+        return None
+    for rule in rules:
+        kept = _check_rule(rule, value, dtype)
+        if kept is None:
+            return None
+        passes &= kept
+    default = field.default
+    is_plain = type(default) in (str, bool, int, float) and not field.validate_default
+    return PlannedColumn(
+        dtype,
+        passes,
+        takes_null and default is None,
+        default if is_plain and fits(default, dtype) else None,
+    )
+
+
+def _unwrap(annotation: Any, metadata: Iterable[Any] = ()) -> tuple[Any, list[Any]]:
+    """Take `Annotated` and names of types apart; return the type and all rules."""
+    rules = list(metadata)
+    while True:
+        if get_origin(annotation) is Annotated:
+            annotation, *more = get_args(annotation)
+            for rule in more:
+                rules += rule.metadata if isinstance(rule, FieldInfo) else [rule]
+        elif hasattr(annotation, "__value__"):
+            annotation = annotation.__value__
+        elif hasattr(annotation, "__supertype__"):
+            annotation = annotation.__supertype__
+        else:
+            break
+    single: list[Any] = []
+    for rule in rules:
+        is_group = isinstance(rule, annotated_types.GroupedMetadata)
+        single += rule if is_group else [rule]
+    return annotation, [rule for rule in single if rule is not None]
+
+
+def _is_union(annotation: Any) -> bool:
+    return get_origin(annotation) in (Union, types.UnionType)
+
+
+def _check_type(annotation: Any, dtype: pl.DataType, value: pl.Expr) -> pl.Expr | None:
+    if annotation in (str, bool, int):
+        return value.is_not_null()
+    if annotation is float:
+        return value.is_finite()
+    if get_origin(annotation) is Literal:
+        return value.is_in(list(get_args(annotation)))
+    if annotation == list[str]:
+        return value.is_not_null() & ~value.list.eval(pl.element().is_null()).list.any()
+    if not isinstance(dtype, pl.Struct) or get_origin(annotation) is not dict:
+        return None
+    names = [field.name for field in dtype.fields]
+    if any(map(is_pattern, names)):
+        return None
+    finite = [value.struct.field(name).is_finite() for name in names]
+    return reduce(and_, finite, value.is_not_null())
+
+
+_BOUNDS: Mapping[Any, tuple[str, Callable[[pl.Expr, Any], pl.Expr]]] = {
+    annotated_types.Ge: ("ge", pl.Expr.ge),
+    annotated_types.Gt: ("gt", pl.Expr.gt),
+    annotated_types.Le: ("le", pl.Expr.le),
+    annotated_types.Lt: ("lt", pl.Expr.lt),
+}
+
+
+def _check_rule(rule: Any, value: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
+    """Return the check of a rule; None for a rule that only pydantic knows."""
+    if isinstance(rule, annotated_types.MinLen | annotated_types.MaxLen):
+        if dtype == pl.String:
+            length = value.str.len_chars()
+        elif isinstance(dtype, pl.List):
+            length = value.list.len()
+        else:
+            return None
+        if isinstance(rule, annotated_types.MinLen):
+            return length >= rule.min_length
+        return length <= rule.max_length
+    if type(rule) in _BOUNDS and dtype in (pl.Int64, pl.Float64):
+        attribute, compare = _BOUNDS[type(rule)]
+        limit = getattr(rule, attribute)
+        return compare(value, limit) if _is_limit(limit, dtype) else None
+    # a file is looked for where the data is loaded; numbers that are not finite never
+    # pass; columns are of strict types; and a text is a remark
+    if isinstance(rule, NamesFile | AllowInfNan | Strict | str):
+        return pl.lit(True)
+    return None
+
+
+def _is_limit(limit: Any, dtype: pl.DataType) -> bool:
+    """Tell whether polars and pydantic compare with the very same number."""
+    if dtype == pl.Int64:
+        return type(limit) is int and abs(limit) < 2**127
+    return type(limit) in (int, float) and abs(limit) <= 2**53
+
+
+def has_own_rules(model: type[BaseModel]) -> bool:
+    """Tell whether a model has rules or changes that its fields do not show."""
+    decorators = model.__pydantic_decorators__
+    config = model.model_config
+    return bool(
+        decorators.validators
+        or decorators.root_validators
+        or decorators.field_validators
+        or decorators.model_validators
+        or decorators.field_serializers
+        or decorators.model_serializers
+        or decorators.computed_fields
+        or model.__pydantic_root_model__
+        or model.__pydantic_post_init__ is not None
+        or config.get("extra") == "allow"
+        or any(setting.startswith("str_") for setting in config)
+        or not config.get("allow_inf_nan", True)
+        or config.get("validate_default")
+        or _is_overridden(model)
+    )
+
+
+_HOOKS = (
+    "__init__",
+    "__get_pydantic_core_schema__",
+    "model_validate",
+    "model_dump",
+)
+
+
+def _is_overridden(model: type[BaseModel]) -> bool:
+    """Tell whether a model changes how pydantic builds, reads or gives its rows."""
+
+    def function(owner: type[BaseModel], name: str) -> Any:
+        found = getattr(owner, name)
+        return getattr(found, "__func__", found)
+
+    return any(
+        function(model, name) is not function(BaseModel, name) for name in _HOOKS
+    )
+
+
 def text_fields(model: type[BaseModel]) -> set[str]:
     """Return the names of the fields of a model that may hold a text."""
     names = set()
     for name, field in model.model_fields.items():
-        options = {unwrap(field.annotation, ())[0]}
-        if get_origin(*options) in (Union, types.UnionType):
-            options = {unwrap(each, ())[0] for each in get_args(*options)}
-        if any(
-            each is str
-            or (get_origin(each) is Literal and isinstance(get_args(each)[0], str))
-            for each in options
-        ):
-            names.add(name)
+        annotation = _unwrap(field.annotation)[0]
+        options = get_args(annotation) if _is_union(annotation) else (annotation,)
+        for option in (_unwrap(each)[0] for each in options):
+            is_choice = get_origin(option) is Literal
+            if option is str or (is_choice and isinstance(get_args(option)[0], str)):
+                names.add(name)
     return names
 
 
@@ -195,8 +287,8 @@ _TEXT_TYPES = (pl.String, pl.Binary, pl.Date, pl.Datetime, pl.Time)
 def cell_texts(model: type[BaseModel]) -> set[str]:
     """Return the names of the fields that a cell of a file of texts may hold as it is.
 
-    Those of the others are read as JSON. Text is also what pydantic makes bytes, a date
-    or a time of.
+    Cells of other fields are read as JSON. Text is also what pydantic makes bytes, a
+    date or a time of.
     """
     typed = {
         name
@@ -204,25 +296,3 @@ def cell_texts(model: type[BaseModel]) -> set[str]:
         if field_type(field.annotation) in _TEXT_TYPES
     }
     return text_fields(model) | typed
-
-
-def _plan_field(name: str, field: FieldInfo, scope: Scope) -> PlannedColumn | None:
-    dtype = field_type(field.annotation, scope.labels)
-    found = check_field(field, named(name), scope)
-    if found is None or dtype is None:
-        return None
-    if isinstance(dtype, pl.Struct) and any(is_pattern(f.name) for f in dtype.fields):
-        return None
-    check, is_optional = found
-    takes_null = is_optional and field.default is None
-    default = _plain_default(field, dtype)
-    return PlannedColumn(
-        dtype, check.passes, takes_null, default, check.in_json, check.is_plain
-    )
-
-
-def _plain_default(field: FieldInfo, dtype: pl.DataType) -> Any:
-    """Return a default that a column can be filled with as it is."""
-    is_checked = field.validate_default
-    is_plain = type(field.default) in (str, bool, int, float) and not is_checked
-    return field.default if is_plain and fits(field.default, dtype) else None

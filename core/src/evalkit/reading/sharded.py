@@ -82,15 +82,7 @@ def shared_pattern(names: Sequence[str]) -> str:
 
 
 def refuse_incomplete(place: str, names: Sequence[str]) -> None:
-    """Refuse files that are of several splits or folders, or not all shards of one.
-
-    Args:
-        place: What a message calls them.
-        names: Their names.
-
-    Raises:
-        DataError: They are; the message names a shard that is missing.
-    """
+    """Refuse files that are of several splits or folders, or not all shards of one."""
     groups = by_split(names)
     is_of_shards = any(map(_SHARD.fullmatch, names))
     folders = {name.rpartition("/")[0] for name in names}

@@ -1,7 +1,8 @@
 r"""Reads files, compressed or not, as blocks of whole lines in bounded memory.
 
 Lines end at "\n" only: other line separators occur inside real texts. A byte-order
-mark and a missing final newline are no errors.
+mark and a missing final newline are no errors. A file that unpacks to very many more
+bytes than it has is refused.
 """
 
 from __future__ import annotations
@@ -16,13 +17,18 @@ import numpy as np
 
 from evalkit.errors import DataError
 from evalkit.places.fetched import FetchedPath
-from evalkit.reading.expansion import CountedStream, Expansion
 
 BLOCK_BYTES = 4 << 20
 """Bytes that are read at once."""
 
 MOST_LINE_BYTES = 64 << 20
 """The longest line that is read; a longer one is skipped and reported."""
+
+FREE_BYTES = 1 << 30
+"""Bytes that any file may unpack to."""
+
+MOST_TIMES = 200
+"""How many times its own size a file may unpack to beyond them."""
 
 _NAMED = 5
 """What a message names of a folder."""
@@ -31,6 +37,37 @@ _NEWLINE = 10
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+
+
+class Expansion:
+    """Counts what a file has unpacked to so far."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._most = max(FREE_BYTES, MOST_TIMES * path.stat().st_size)
+        self._bytes = 0
+
+    def add(self, count: int) -> None:
+        """Count some bytes more; raise DataError where they are too many."""
+        self._bytes += count
+        if self._bytes > self._most:
+            raise DataError(
+                f"{self._path}: it unpacks to more than {FREE_BYTES >> 20:,} MiB and "
+                f"{MOST_TIMES} times its size; where that is right, unpack it to "
+                "JSON lines before"
+            )
+
+
+class _CountedStream:
+    """A stream of unpacked bytes, which are counted as they are read."""
+
+    def __init__(self, stream: Any, path: Path) -> None:
+        self._stream, self._expansion = stream, Expansion(path)
+
+    def read(self, size: int) -> bytes:
+        found: bytes = self._stream.read(size)
+        self._expansion.add(len(found))
+        return found
 
 
 class LineBlock(NamedTuple):
@@ -47,12 +84,6 @@ class LineBlock(NamedTuple):
 @contextmanager
 def open_bytes(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for reading, decompressing gzip and Zstandard by their content.
-
-    Args:
-        path: The file.
-
-    Yields:
-        A stream of its bytes.
 
     Raises:
         DataError: It is no ordinary file, cannot be read, or its compressed data are
@@ -75,25 +106,16 @@ def _decompressed(path: Path, raw: IO[bytes], magic: bytes) -> Any:
     if magic.startswith(_GZIP_MAGIC):
         import gzip
 
-        return CountedStream(gzip.GzipFile(fileobj=raw), Expansion(path))
+        return _CountedStream(gzip.GzipFile(fileobj=raw), path)
     if magic == _ZSTD_MAGIC:
         import pyarrow
 
-        return CountedStream(
-            pyarrow.CompressedInputStream(raw, "zstd"), Expansion(path)
-        )
+        return _CountedStream(pyarrow.CompressedInputStream(raw, "zstd"), path)
     return raw
 
 
 def refuse_other_than_file(path: Path) -> None:
-    """Refuse a path that is no ordinary file.
-
-    Args:
-        path: The path.
-
-    Raises:
-        DataError: It does not exist, is a folder, or is a pipe or a device.
-    """
+    """Raise DataError for a path that is missing, a folder, a pipe or a device."""
     try:
         if path.is_file():
             return
@@ -121,13 +143,7 @@ def _held_by(folder: Path) -> str:
 
 
 def line_blocks(path: Path) -> Iterator[LineBlock]:
-    """Read a file as blocks of whole lines.
-
-    Args:
-        path: The file; gzip and Zstandard are decompressed.
-
-    Yields:
-        The blocks, in order.
+    """Read a file as blocks of whole lines; gzip and Zstandard are decompressed.
 
     Raises:
         DataError: It cannot be read.
@@ -145,8 +161,7 @@ def _count_newlines(data: bytes) -> int:
 
 
 def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
-    first = _read(stream, BLOCK_BYTES).removeprefix(_BYTE_ORDER_MARK)
-    yield first
+    yield _read(stream, BLOCK_BYTES).removeprefix(_BYTE_ORDER_MARK)
     while chunk := _read(stream, BLOCK_BYTES):
         yield chunk
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Mapping
 from datetime import date
 from decimal import Decimal
@@ -13,18 +14,26 @@ import numpy as np
 import polars as pl
 from pydantic import BaseModel
 
-from evalkit.base.columns import all_named, frame_of, is_pattern, named, unnamed
+from evalkit.base.columns import all_named, frame_of, named, unnamed
 from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS
 from evalkit.errors import DataError
-from evalkit.reading.arrow_batches import read_batches
-from evalkit.reading.blocks import ROW_KEYS, Block
 from evalkit.reading.formats import Format
 from evalkit.reading.manifests import check_files, read_manifest
-from evalkit.reading.rows import Row, object_row
+from evalkit.reading.rows import ROW_KEYS, Block, Row, object_row
 from evalkit.reading.schemas import ColumnPlan
 from evalkit.reading.sharded import ShardedPath
-from evalkit.reading.streams import refuse_other_than_file
+from evalkit.reading.streams import Expansion, refuse_other_than_file
 from evalkit.reading.typed_values import mapped_row
+
+BATCH_ROWS = 100_000
+"""Rows of a batch of Parquet."""
+
+BATCH_BYTES = 64 << 20
+"""Bytes of such a batch, beyond which it has fewer rows."""
+
+PIECE_ROWS = 1_000
+"""Rows of Parquet that are unpacked at once: a text that is stored once may be in each
+of them."""
 
 
 def read_table_blocks(
@@ -34,21 +43,7 @@ def read_table_blocks(
     nullable: Collection[str] = (),
     model: type[BaseModel] | None = None,
 ) -> Iterator[Block]:
-    """Read Parquet, Arrow or a data set as blocks of rows.
-
-    Args:
-        path: The file or folder.
-        kind: `PARQUET`, `ARROW` or `DATA_SET`.
-        plan: The columns that are wanted; None for rows only.
-        nullable: Columns of which null is a value.
-        model: As for `table_blocks`.
-
-    Yields:
-        The blocks; rows are numbered from 1.
-
-    Raises:
-        DataError: The file cannot be read.
-    """
+    """Read Parquet, Arrow or a data set as `table_blocks` of rows from 1."""
     first = 1
     for frame in read_frames(path, kind):
         yield from table_blocks(frame, first, plan, nullable, model)
@@ -56,17 +51,10 @@ def read_table_blocks(
 
 
 def read_frames(path: Path, kind: Format) -> Iterator[pl.DataFrame]:
-    """Read Parquet, Arrow or a data set in batches.
-
-    Args:
-        path: The file or folder.
-        kind: `PARQUET`, `ARROW` or `DATA_SET`.
-
-    Yields:
-        Data frames.
+    """Read Parquet, Arrow or a data set in batches, in bounded memory.
 
     Raises:
-        DataError: The file cannot be read.
+        DataError: The file cannot be read, or unpacks to too much.
     """
     import pyarrow as pa
 
@@ -78,7 +66,8 @@ def read_frames(path: Path, kind: Format) -> Iterator[pl.DataFrame]:
         return
     refuse_other_than_file(path)
     try:
-        for batch in read_batches(path, kind):
+        batches = _parquet_batches if kind is Format.PARQUET else _arrow_batches
+        for batch in batches(path, Expansion(path)):
             batch.validate(full=True)  # texts may be no UTF-8
             _read_names(pa.struct(batch.schema))
             frame = pl.from_arrow(batch.replace_schema_metadata())
@@ -95,6 +84,57 @@ def read_frames(path: Path, kind: Format) -> Iterator[pl.DataFrame]:
         raise DataError(
             f"{path}: cannot be read as {kind.value}: {_first_line(error)}"
         ) from error
+
+
+def _parquet_batches(path: Path, expansion: Expansion) -> Iterator[Any]:
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    pieces: list[Any] = []
+    rows = size = 0
+    with pyarrow.parquet.ParquetFile(path) as file:
+        for piece in file.iter_batches(batch_size=PIECE_ROWS, use_threads=False):
+            unpacked = sum(map(_unpacked_bytes, piece.columns))
+            expansion.add(unpacked)
+            pieces.append(piece)
+            rows, size = rows + piece.num_rows, size + unpacked
+            if rows >= BATCH_ROWS or size >= BATCH_BYTES:
+                yield from pa.Table.from_batches(pieces).combine_chunks().to_batches()
+                pieces, rows, size = [], 0, 0
+    if pieces:
+        yield from pa.Table.from_batches(pieces).combine_chunks().to_batches()
+
+
+def _arrow_batches(path: Path, expansion: Expansion) -> Iterator[Any]:
+    import pyarrow as pa
+
+    with pa.OSFile(os.fspath(path)) as file:
+        is_file = file.read(6) == b"ARROW1"
+        file.seek(0)
+        reader = pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
+        batches = (
+            map(reader.get_batch, range(reader.num_record_batches))
+            if is_file
+            else reader
+        )
+        for batch in batches:
+            expansion.add(sum(map(_unpacked_bytes, batch.columns)))
+            yield batch
+
+
+def _unpacked_bytes(column: Any) -> int:
+    """Return the bytes of an Arrow column whose texts are all written out."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    size = int(column.indices.nbytes)
+    kind = column.type.value_type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        lengths = compute.binary_length(column.dictionary).cast(pa.int64())
+        size += compute.sum(lengths.take(column.indices)).as_py() or 0
+    return size
 
 
 def _frames_of_shards(path: ShardedPath, kind: Format) -> Iterator[pl.DataFrame]:
@@ -141,9 +181,7 @@ def _data_set_frames(folder: Path) -> Iterator[pl.DataFrame]:
 
 
 def _types_of(schema: Any) -> dict[str, pl.DataType]:
-    empty = pl.from_arrow(schema.remove_metadata().empty_table())
-    assert isinstance(empty, pl.DataFrame)
-    return dict(empty.schema)
+    return dict(pl.DataFrame(schema.remove_metadata().empty_table()).schema)
 
 
 def _shared(
@@ -226,7 +264,8 @@ def table_blocks(
     declared = {*plan.columns, *RESPONSE_ID_KEYS, REPLICATION_KEY}
     others = [name for name in frame.columns if name not in declared]
     doubtful = np.zeros(frame.height, dtype=bool)
-    for name in ROW_KEYS & {*others}:
+    both_ids = {"id", "uid"} <= {*frame.columns}
+    for name in (ROW_KEYS & {*others}) | ({"uid"} if both_ids else set()):
         doubtful |= unnamed(frame[name]).is_not_null().to_numpy()
     others = [name for name in others if name != "error"]
     if plan.forbids_undeclared and others:
@@ -267,11 +306,8 @@ def plain_values(
 ) -> dict[str, Any]:
     """Return the values of a row of a table as JSON lines would have them.
 
-    Args:
-        values: The row.
-        nullable: Columns of which null is a value; in others it is none.
-        decimals: Columns whose decimal numbers stay what they are, which no number of
-            JSON holds.
+    Null is a value of `nullable` columns only, and only the decimal numbers of
+    `decimals` stay what they are, which no number of JSON holds.
     """
     return {
         name: _plain(value, name in decimals)
@@ -326,14 +362,7 @@ def _holds_ids(dtype: pl.DataType) -> bool:
 
 
 def holds_integers(dtype: pl.DataType) -> bool:
-    """Tell whether values are whole numbers, which decimals of scale 0 are too.
-
-    Args:
-        dtype: The type of a column.
-
-    Returns:
-        True where they are.
-    """
+    """Tell whether values of a type are whole numbers, as decimals of scale 0 are."""
     return dtype.is_integer() or (isinstance(dtype, pl.Decimal) and dtype.scale == 0)
 
 
@@ -342,15 +371,7 @@ def _holds_texts(dtype: pl.DataType) -> bool:
 
 
 def cast_column(values: pl.Series, dtype: pl.DataType) -> pl.Series | None:
-    """Bring a column into another type that holds the same values.
-
-    Args:
-        values: The column.
-        dtype: The type.
-
-    Returns:
-        The column; None where it is of a type whose values may mean something else.
-    """
+    """Bring a column into another type; None where values may mean something else."""
     found = values.dtype
     if found == dtype:
         return values
@@ -377,18 +398,17 @@ def _widens(found: Any, dtype: Any) -> bool:
 def _cast_struct(
     values: pl.Series, dtype: pl.Struct, found: pl.Struct
 ) -> pl.Series | None:
-    """Cast the planned fields of a struct; what it has beyond them comes after them."""
+    """Cast the fields of a struct; None where it has others than the planned."""
     given = {field.name: field.dtype for field in found.fields}
-    if any(map(is_pattern, given)):
+    if not given.keys() <= {field.name for field in dtype.fields}:
         return None
     whole = named(values.name)
     fields = []
     for field in dtype.fields:
-        kind = given.pop(field.name, pl.Null())
+        kind = given.get(field.name, pl.Null())
         if kind != field.dtype and not _widens(kind, field.dtype):
             return None
         value = pl.lit(None) if kind == pl.Null else whole.struct.field(field.name)
         fields.append(value.cast(field.dtype).alias(field.name))
-    fields += [whole.struct.field(name) for name in given]
     kept = pl.when(whole.is_not_null()).then(pl.struct(fields))
     return values.to_frame().select(kept.alias(values.name)).to_series()

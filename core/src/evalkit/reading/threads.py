@@ -28,42 +28,36 @@ def thread_count() -> int:
 def in_order(function: Callable[[Part], Done], parts: Iterable[Part]) -> Iterator[Done]:
     """Apply a function to parts in threads, ahead of whoever takes the results.
 
-    A few parts and results are held at a time. What the function raises is raised where
-    its result would come, and what iterating over the parts raises after the results of
-    those before.
-
-    Args:
-        function: What is done with a part; it must not depend on the others.
-        parts: The parts; iterated over by the caller's thread.
-
-    Yields:
-        The results, in the order of the parts.
+    A few parts and results are held at a time. The caller's thread iterates over the
+    parts; what that or the function raises is raised after the results of the parts
+    before.
     """
     threads = thread_count()
     begun: deque[Future[Done]] = deque()
+    waiting = iter(parts)
+    failure: Exception | None = None
     with ThreadPoolExecutor(threads, thread_name_prefix="evalkit-read") as pool:
         try:
-            for future in _begin(pool, function, parts):
-                begun.append(future)
+            while failure is None:
+                try:
+                    begun.append(pool.submit(function, next(waiting)))
+                except StopIteration:
+                    break
+                except Exception as error:
+                    failure = error
                 if len(begun) > threads:
                     yield begun.popleft().result()
             while begun:
                 yield begun.popleft().result()
+            if failure is not None:
+                raise failure
         finally:
             for future in begun:
                 future.cancel()
 
 
 def in_background(function: Callable[[Part], Done], argument: Part) -> Future[Done]:
-    """Call a function in a thread of its own.
-
-    Args:
-        function: The function; nobody waits for it when the program ends.
-        argument: Its argument.
-
-    Returns:
-        What gives its result, or raises what it raised.
-    """
+    """Call a function in a thread that nobody waits for when the program ends."""
     future: Future[Done] = Future()
 
     def work() -> None:
@@ -74,15 +68,3 @@ def in_background(function: Callable[[Part], Done], argument: Part) -> Future[Do
 
     threading.Thread(target=work, name="evalkit-later", daemon=True).start()
     return future
-
-
-def _begin(
-    pool: ThreadPoolExecutor, function: Callable[[Part], Done], parts: Iterable[Part]
-) -> Iterator[Future[Done]]:
-    try:
-        for part in parts:
-            yield pool.submit(function, part)
-    except Exception as error:
-        failed: Future[Done] = Future()
-        failed.set_exception(error)
-        yield failed

@@ -24,15 +24,7 @@ class MisfitError(ValueError):
 
 
 def typed_series(name: str, values: Sequence[Any], dtype: pl.DataType) -> pl.Series:
-    """Make a column of a field's type.
-
-    Args:
-        name: Name of the column.
-        values: The field's values as pydantic returns them; None for null.
-        dtype: From `field_type`.
-
-    Returns:
-        The column.
+    """Make a column of a field's type of values as pydantic returns them.
 
     Raises:
         MisfitError: A value is not of that type; `fits` finds it.
@@ -58,41 +50,29 @@ def fits(value: Any, dtype: pl.DataType) -> bool:
 
 
 def are_exact(values: Sequence[Any], dtype: pl.DataType) -> pl.Series:
-    """Tell which values are just what a column of a type returns in Python.
+    """Tell which values are just what a column of a planned type returns in Python.
 
-    Args:
-        values: Values of Python; None for null.
-        dtype: From `field_type`.
-
-    Returns:
-        Booleans. A value of another type, such as a tuple in the place of a list, is
-        none, though a column would hold the same for it.
+    A tuple in the place of a list is not, though a column would hold the same for it.
     """
     kinds = _EXACT.get(type(dtype), frozenset())
     if kinds and {*map(type, values)} <= kinds:
         return pl.repeat(True, len(values), eager=True)
-    is_exact = _exactness(dtype)
-    return pl.Series([is_exact(value) for value in values], dtype=pl.Boolean)
+    return pl.Series([_is_exact(value, dtype) for value in values], dtype=pl.Boolean)
 
 
-def _exactness(dtype: pl.DataType) -> Callable[[Any], bool]:
+def _is_exact(value: Any, dtype: Any) -> bool:
+    if value is None:
+        return True
     if isinstance(dtype, pl.List):
-        of_item = _exactness(_instance(dtype.inner))
-        return lambda value: (
-            value is None or (type(value) is list and all(map(of_item, value)))
-        )
+        return type(value) is list and all(_is_exact(i, dtype.inner) for i in value)
     if isinstance(dtype, pl.Struct):
-        kinds = {each.name: _exactness(_instance(each.dtype)) for each in dtype.fields}
-        return lambda value: (
-            value is None
-            or (
-                type(value) is dict
-                and value.keys() <= kinds.keys()
-                and all(kinds[key](item) for key, item in value.items())
-            )
+        kinds = dict(dtype)
+        return (
+            type(value) is dict
+            and value.keys() <= kinds.keys()
+            and all(_is_exact(item, kinds[key]) for key, item in value.items())
         )
-    exact = _EXACT.get(type(dtype), frozenset({type(None)}))
-    return lambda value: type(value) in exact
+    return type(value) in _EXACT[dtype.base_type()]
 
 
 _EXACT: Mapping[Any, frozenset[type]] = {
@@ -100,19 +80,13 @@ _EXACT: Mapping[Any, frozenset[type]] = {
     pl.Boolean: frozenset({bool, type(None)}),
     pl.Int64: frozenset({int, type(None)}),
     pl.Float64: frozenset({float, int, type(None)}),
-    pl.Binary: frozenset({bytes, type(None)}),
 }
 
 
 def large_integers(
     values: Mapping[str, Any], types: Mapping[str, pl.DataType]
 ) -> list[str]:
-    """Name the fields of integers that hold one beyond 64 bits.
-
-    Args:
-        values: Values of fields, as pydantic returns them.
-        types: Types of the fields, as far as they have one.
-    """
+    """Name the fields of integers that hold one beyond 64 bits."""
     found = []
     for name, value in values.items():
         if types.get(name) in (pl.Int64, pl.List(pl.Int64)):
@@ -125,13 +99,8 @@ def large_integers(
 def fit(value: Any, dtype: pl.DataType) -> Any:
     """Return a value as a column of a type holds it.
 
-    Args:
-        value: The value as pydantic returns it.
-        dtype: From `field_type`.
-
-    Returns:
-        The value: an Enum's own one, a mapping as its entries by key where the type is
-        a list, a set as a sorted list.
+    That is an Enum's own value, a mapping as its entries by key where the type is a
+    list, a set as a sorted list.
 
     Raises:
         MisfitError: It is not of that type.
@@ -226,13 +195,6 @@ def row_of_table(model: type[BaseModel], row: Mapping[str, Any]) -> dict[str, An
 
     A table cannot leave a value out. There null is no value, but for a field that has
     no default and may be null; and a map is a list of its entries.
-
-    Args:
-        model: The model.
-        row: The row.
-
-    Returns:
-        The row without the nulls of fields of the model, and with mappings for maps.
     """
     found = dict(row)
     for name, field in model.model_fields.items():
@@ -257,14 +219,9 @@ def mapped_row(model: type[BaseModel], row: Mapping[str, Any]) -> dict[str, Any]
 
 
 def holds_null(kind: Any, name: str) -> bool:
-    """Tell whether null is a value of a field, and not the lack of one.
+    """Tell whether a field of a class may be null and has no default.
 
-    Args:
-        kind: A model, or another class with fields.
-        name: Name of the field.
-
-    Returns:
-        True for a field that may be null and has no default.
+    There null is a value, and not the lack of one.
     """
     if not isinstance(kind, type):
         return False
@@ -284,14 +241,8 @@ def may_be_null(annotation: Any) -> bool:
 def as_mappings(value: Any, annotation: Any, *, keeps_null: bool = False) -> Any:
     """Return a table's value as pydantic takes it.
 
-    Args:
-        value: A value of a column.
-        annotation: The annotation of its field.
-        keeps_null: Whether fields of structs that are null are kept.
-
-    Returns:
-        The value with mappings in the place of entries of maps whose keys are not
-        repeated, and without the fields of structs that are null.
+    Mappings take the place of entries of maps whose keys are not repeated. Fields of
+    structs that are null are left out, or kept.
     """
     annotation = bare(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)

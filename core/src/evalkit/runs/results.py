@@ -8,7 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from evalkit.errors import EvalkitError
+from evalkit.errors import EvalkitError, PluginError
+from evalkit.plugins.registry import Registry
+from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.runs import recorded
 from evalkit.runs.record import Changes, RunRecord
@@ -197,13 +199,17 @@ class Result:
         return iter(self.metrics)
 
     def __contains__(self, metric: object) -> bool:
-        return any(score.metric == metric for score in self.scores if score.is_whole)
+        return isinstance(metric, str) and self._find(metric) is not None
 
     def _find(self, metric: str) -> Score | None:
-        for score in self.scores:
-            if score.metric == metric and score.is_whole:
-                return score
-        return None
+        found = {score.metric: score for score in self.scores if score.is_whole}
+        name = metric.partition(":")[0]
+        if metric in found or name not in {each.partition(":")[0] for each in found}:
+            return found.get(metric)
+        try:  # a name may set parameters to their defaults
+            return found.get(Resolver(Registry()).metric(metric).name)
+        except PluginError:
+            return None
 
     @property
     def frame(self) -> pl.DataFrame:

@@ -149,7 +149,7 @@ def find_unparsed(result: Result, tag: str | None = None) -> UnparsedResponses:
     kept = kept_extraction(examples)
     if kept is None:
         nothing = pl.lit(None, dtype=pl.String)
-        kept = examples.select(
+        kept = examples.with_columns(
             nothing.alias(RESPONSE),
             nothing.alias(REASON),
             pl.lit(UNPARSED).alias(STATUS),

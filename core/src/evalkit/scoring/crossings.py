@@ -14,6 +14,7 @@ from evalkit.base.columns import encode, native, unnamed
 from evalkit.base.names import facet_of
 from evalkit.base.wording import count_of
 from evalkit.errors import EvalkitError
+from evalkit.scoring.grouping import unused_name
 from evalkit.statistics.clusters import Floats
 
 BINS = 4
@@ -94,6 +95,11 @@ def cross(
                     "out one of the two"
                 )
         parts = [_part(name, tags, known, columns) for name in names]
+        if len(parts) > 1:
+            parts = [
+                part.list.eval(_quoted(name))
+                for name, part in zip(names, parts, strict=True)
+            ]
         lists = parts[0]
         for part in parts[1:]:
             lists = _product(lists, part)
@@ -135,8 +141,9 @@ def _part(
         lists = tags.list.eval(
             pl.element().filter(pl.element().str.contains(rf"^{name}:\S"))
         )
+        none = unused_name(NONE, {*lists.explode().str.slice(len(name) + 1)})
         is_empty = lists.list.len().fill_null(0) == 0
-        nothing = pl.Series([[f"{name}:{NONE}"]], dtype=pl.List(pl.String))
+        nothing = pl.Series([[f"{name}:{none}"]], dtype=pl.List(pl.String))
         return lists.zip_with(~is_empty, nothing.new_from_index(0, len(lists)))
     labels = (f"{name}:" + _labels(unnamed(columns[name]))).rename("part")
     return labels.to_frame().select(pl.concat_list("part")).to_series()
@@ -148,8 +155,9 @@ def _labels(column: pl.Series) -> pl.Series:
         column = column.fill_nan(None)
     if column.dtype.is_numeric() and column.n_unique() > _FEW_NUMBERS:
         return _binned(column.cast(pl.Float64))
-    texts = [NONE if value is None else encode(native(value)) for value in column]
-    return pl.Series(texts, dtype=pl.String)
+    texts = [None if value is None else encode(native(value)) for value in column]
+    labels = pl.Series(texts, dtype=pl.String)
+    return labels.fill_null(unused_name(NONE, {*labels}))
 
 
 def _binned(numbers: pl.Series) -> pl.Series:
@@ -189,3 +197,10 @@ def _product(first: pl.Series, second: pl.Series) -> pl.Series:
         .agg(pl.concat_str("first", "second", separator=" & ").alias("both"))
     )
     return joined["both"]
+
+
+def _quoted(name: str) -> pl.Expr:
+    """Put values that hold the separator in quotes, so that no two groups are one."""
+    part, value = pl.element(), pl.element().str.slice(len(name) + 1)
+    quoted = pl.lit(f'{name}:"') + value + pl.lit('"')
+    return pl.when(value.str.contains(" & ", literal=True)).then(quoted).otherwise(part)

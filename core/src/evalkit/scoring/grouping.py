@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -97,22 +97,30 @@ def group_by_tag(
     is_tagged = np.zeros(count, dtype=bool)
     is_tagged[tag_position] = True
     untagged = everyone[~is_tagged]
-    if tag_names and len(untagged) and UNTAGGED not in tag_names:
+    if tag_names and len(untagged):
         position.append(untagged)
         group.append(np.full(len(untagged), len(names), dtype=np.uint32))
-        names.append(UNTAGGED)
+        names.append(unused_name(UNTAGGED, tag_names))
     for crossing, lists in (crossings or {}).items():
         crossed, crossed_position, code = _exploded(lists)
         facets[crossing] = list(range(len(names), len(names) + len(crossed)))
         position.append(crossed_position)
         group.append(code + np.uint32(len(names)))
-        names += crossed
+        taken = {*names}
+        names += [unused_name(name, taken) for name in crossed]
     return Groups(
         tuple(names),
         np.concatenate(position),
         np.concatenate(group),
         {facet: tuple(numbers) for facet, numbers in facets.items()},
     )
+
+
+def unused_name(name: str, taken: Container[str | None]) -> str:
+    """Put a name in as many parentheses as it takes to differ from all others."""
+    while name in taken:
+        name = f"({name})"
+    return name
 
 
 def _exploded(lists: pl.Series) -> tuple[Sequence[str], Positions, Positions]:

@@ -65,7 +65,7 @@ def metric_outcomes(
     """
     if metric.has("statistics"):
         if metric.joins_replications:
-            table = joined_replications(table)
+            table = joined_replications(table, metric.columns)
         return compute_statistics(metric, table, workers, advance)
     found = _pass(metric, table, workers, advance)
     if metric.example_hook is None:

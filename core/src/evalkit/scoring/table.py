@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from evalkit.base.columns import encode, join_parts, list_column, named, to_series
-from evalkit.base.ids import RESPONSES_KEY
+from evalkit.base.ids import REPLICATION_KEY, RESPONSES_KEY
 from evalkit.base.terms import AnswerKind, MetricContext
 from evalkit.base.violations import shorten
 from evalkit.base.wording import count_of
+from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric, BoundTask
 from evalkit.reading.field_types import holds_more_than_plain, model_types
 from evalkit.reading.typed_values import typed_series
@@ -193,18 +194,30 @@ def columns_for(metric: BoundMetric, frame: pl.DataFrame) -> list[pl.Expr]:
     ]
 
 
-def joined_replications(table: ScoringTable) -> ScoringTable:
+def joined_replications(
+    table: ScoringTable, columns: Sequence[str] = ()
+) -> ScoringTable:
     """Put the answers to each example into one row.
 
     Args:
         table: What is scored.
+        columns: Columns that the metric asks for.
 
     Returns:
         The table with a row for each example, at the position of its first answer, and
         the predictions in `responses`; the same where examples have one answer each.
+
+    Raises:
+        MetricError: The metric would need the alternatives of each answer too.
     """
     if table.repeats == 1:
         return table
+    is_asked = RESPONSES_KEY in columns and RESPONSES_KEY in table.frame.columns
+    if is_asked and table.frame[RESPONSES_KEY].count():
+        raise MetricError(
+            "replications with alternatives (`responses`) cannot be scored; give each "
+            f"alternative as a row with its own `{REPLICATION_KEY}`"
+        )
     prediction = pl.col("prediction")
     lacks = prediction.is_null().any()
     others = pl.exclude("position", "prediction", RESPONSES_KEY)

@@ -288,7 +288,7 @@ def rows_of(metric: BoundMetric, table: ScoringTable, found: Outcomes) -> pl.Dat
         pl.lit(None, pl.String).alias(REASON),
     )
     if joins_answers(metric, table.repeats):
-        table = joined_replications(table)
+        table = joined_replications(table, metric.columns)
     is_known = np.zeros(len(table.ids), dtype=bool)
     for part in (scored, unscored):
         is_known[part["position"].to_numpy()] = True

@@ -33,6 +33,10 @@ def test_two_swap_and_one_column_is_taken_twice() -> None:
 def test_a_field_takes_the_place_of_a_column_of_its_name() -> None:
     found = mapped({"label": "gold"}, {"label": "old", "gold": "new"})
     assert found == [{"label": "new"}]
+    fields = {"label": "gold", "prob.no": "p"}
+    own = {"label": "old", "prob": {"no": 0.5}}
+    assert mapped(fields, own) == [{"prob": {"no": None}}]
+    assert mapped({"id": "key"}, {"uid": 1, "key": 2, "_index_": 3}) == [{"id": 2}]
 
 
 def test_paths_lead_into_objects_and_lists() -> None:

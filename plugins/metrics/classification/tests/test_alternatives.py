@@ -282,17 +282,26 @@ def test_too_few_alternatives_give_no_chance(name: str) -> None:
     assert evaluate([name], [enough, []], ["a"] * 2)[name].value is not None
 
 
-def test_too_few_in_one_of_several_replications_are_too_few() -> None:
+def test_replications_are_alternatives_of_a_pass() -> None:
+    names = ["pass-at-k:k=1", "pass-at-k:k=2", "pass-at-k:k=5", "pass-hat-k:k=2"]
+    samples = ["abbbb", "aaaaa", "bbbbb"]
     lines = [
-        {**listed(number, answers), "_replication_": name}
-        for name in range(3)
-        for number, answers in enumerate([["a", "b"], ["a", "b"] if name else ["a"]])
+        {"id": str(number), "label": label, "_replication_": name}
+        for number, labels in enumerate(samples)
+        for name, label in enumerate(labels)
     ]
-    options = {"metrics": ["pass-at-k:k=2"], "registry": REGISTRY}
-    lacking = evalkit.evaluate(Letters(["a", "b"]), lines, **options)
-    found = lacking["pass-at-k:k=2"]
-    assert found.value is None
-    assert found.reason == "1 example has fewer than 2 alternatives"
+    flat = evalkit.evaluate(Letters(["a"] * 3), lines, metrics=names, registry=REGISTRY)
+    nested = evaluate(names, [list(labels) for labels in samples], ["a"] * 3)
+    for name, value in zip(names, (0.4, 1.4 / 3, 2 / 3, 1 / 3), strict=True):
+        assert flat[name].value == nested[name].value == pytest.approx(value)
+        assert flat[name].ci == nested[name].ci
+    both = [{**line, "responses": [{"label": "a"}]} for line in lines]
+    found = evalkit.evaluate(
+        Letters(["a"] * 3), both, metrics=names[:1], registry=REGISTRY
+    )
+    assert "give each alternative as a row with its own `_replication_`" in str(
+        found.record.errors
+    )
 
 
 @pytest.mark.parametrize("k", ["0", "-1", "1.5", "many", str(2**31)])
@@ -328,7 +337,7 @@ def test_what_the_number_means(name: str) -> None:
     assert found.stddev is not None
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [n for n in NAMES if not n.startswith("pass")])
 def test_without_alternatives_there_is_no_value(name: str) -> None:
     lines = [{"id": "0", "label": "a"}]
     result = evalkit.evaluate(Letters(["a"]), lines, metrics=[name], registry=REGISTRY)

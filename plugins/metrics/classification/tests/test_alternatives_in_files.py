@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import evalkit
+from evalkit.runs import find_unparsed
 
 NAMES = [
     "accuracy",
@@ -146,10 +147,24 @@ def test_replications_are_averaged_within_the_example_first() -> None:
         )
         for line in given
     ]
-    result = evalkit.evaluate(Sums, lines, metrics=NAMES)
-    halved = {name: [score / 2 for score in each] for name, each in EACH.items()}
-    assert values(result) == means(halved)
-    assert {result[name].n for name in NAMES} == {5}
+    names = [name for name in NAMES if not name.startswith("pass")]
+    result = evalkit.evaluate(Sums, lines, metrics=names)
+    halved = {
+        name: [score / 2 for score in each]
+        for name, each in EACH.items()
+        if name in names
+    }
+    assert {name: result[name].value for name in names} == means(halved)
+    assert {result[name].n for name in names} == {5}
+
+
+def test_without_any_answer_all_are_unparsed() -> None:
+    lines = [{"id": line["id"], "responses": []} for line in LINES]
+    result = evalkit.evaluate(Sums, lines, metrics=["accuracy"])
+    assert result["accuracy"].value == 0
+    unparsed = find_unparsed(result)
+    assert unparsed.rows["id"].to_list() == [line["id"] for line in lines]
+    assert unparsed.n == len(lines)
 
 
 @pytest.mark.known_result

@@ -252,6 +252,15 @@ def test_a_function_changes_nothing_but_its_own_copy() -> None:
     assert [row["id"] for row in predicted.rows] == ["0", "1", "0", "1"]
 
 
+@pytest.mark.parametrize("key", ["id", "uid"])
+def test_answers_with_ids_may_come_in_any_order(rows: Rows, key: str) -> None:
+    def answer(inputs: Any) -> list[Any]:
+        return [{key: row["uid"], "label": row["statement"]} for row in inputs[::-1]]
+
+    found = predict(data=rows, task="sentiment", model=answer)
+    assert found.rows == [{"id": r["uid"], "label": r["statement"]} for r in rows]
+
+
 def test_an_id_that_is_no_value_is_a_failure_of_the_model() -> None:
     import numpy as np
 

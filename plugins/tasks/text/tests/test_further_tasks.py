@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import evalkit
 from evalkit_adapters_rows import Rows
+from evalkit_tasks_text.labelled import LabelTask
 
 TOWNS = ["Paris", "York", "Oslo", "Rome"]
 
@@ -147,3 +150,43 @@ def test_an_example_with_one_rating_is_said_to_be_left_out() -> None:
     )
     [notice] = [each for each in found.notices if "krippendorff-alpha" in each]
     assert "for 1 of 3 examples" in notice
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_texts_are_classified_by_the_datas_labels_as_columns(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged = []
+    verify = LabelTask.verify_response
+
+    def count(self: Any, response: Any, labels: Any) -> Any:
+        judged.append(response["id"])
+        return verify(self, response, labels)
+
+    monkeypatch.setattr(LabelTask, "verify_response", count)
+    rows = [
+        {"uid": str(n), "statement": "x", "label": "no" if n % 2 else "yes"}
+        for n in range(40)
+    ]
+    said = [
+        {"id": row["uid"], "label": row["label"], "prob": {"no": 0.25, "yes": 0.75}}
+        for row in rows
+    ]
+    said[3]["prob"] = {"no": 0.25, "yes": 0.7}
+    said[4]["prob"] = None
+    path = tmp_path / f"said.{form}"
+    frame = pl.DataFrame(said)
+    frame.write_parquet(path) if form == "parquet" else frame.write_ndjson(path)
+    result = evalkit.evaluate(
+        data=rows, predictions=path, task="text-classification", on_invalid="wrong"
+    )
+    assert (result.counts["scored"], result.counts["invalid"]) == (39, 1)
+    assert result["accuracy"].value == 39 / 40
+    assert judged == ["3"]
+    said[5]["prob"] = {"no": 0.5, "yes": 0.25, "other": 0.25}
+    mixed = evalkit.evaluate(
+        data=rows, predictions=said, task="text-classification", on_invalid="wrong"
+    )
+    assert mixed.counts == result.counts
+    assert mixed.examples is not None
+    assert "other" in str(mixed.examples["prob"][5])

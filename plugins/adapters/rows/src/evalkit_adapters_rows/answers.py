@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, get_args, get_origin
 
 import polars as pl
 
@@ -26,7 +26,7 @@ from evalkit.predictions.answer_readers import (
     RowExtracted,
 )
 from evalkit.predictions.matching import NOWHERE, Places
-from evalkit.reading.schemas import plan_of
+from evalkit.reading.field_types import bare
 
 _NULL = "the response is null"
 
@@ -89,10 +89,7 @@ class AnswerExtractor:
                 "response the answer is (answer_field)"
             )
         self.field = field
-        plan = plan_of(task.Output)
-        column = None if plan is None else plan.columns.get(field)
-        is_number = column is not None and column.dtype.is_numeric()
-        self._number = column.dtype if column is not None and is_number else None
+        self._number = _number_type(task, field)
         self._extraction = extraction
         self._labels = examples.labels
         self._choices = choices_of(examples)
@@ -242,6 +239,15 @@ class AnswerExtractor:
             index = where.item or 0
             made[index] = {**items[index], self.field: outcome.answer}
         return RowExtracted({**response, RESPONSES_KEY: made}, kept)
+
+
+def _number_type(task: BoundTask, field: str) -> pl.DataType | None:
+    """Return the type of a field that takes only integers, or only floats."""
+    declared = task.Output.model_fields.get(field)
+    annotation = bare(declared.annotation) if declared is not None else None
+    is_choice = get_origin(annotation) is Literal
+    kinds = {*map(type, get_args(annotation))} if is_choice else {annotation}
+    return pl.Int64() if kinds == {int} else pl.Float64() if kinds == {float} else None
 
 
 def _text_of(item: Any, field: str) -> str | None:

@@ -10,6 +10,7 @@ import polars as pl
 from pydantic import ConfigDict, RootModel
 
 from evalkit.base.columns import frame_of
+from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.names import is_component_name
 from evalkit.base.violations import shorten
 from evalkit.errors import AdapterError, DataError
@@ -46,7 +47,8 @@ class MapFields:
     """Take fields from columns of other names: what `--map FIELD=COLUMN` does.
 
     The configuration maps fields to columns. A column that becomes a field is no longer
-    there under its old name; a field takes the place of a column that has its name.
+    there under its old name; a field takes the place of a column that has its name,
+    also in rows where the mapped cell is empty, and a mapped id that of all other ids.
     `meta.gold` is the column of this name, or else what stands under `gold` in the
     object `meta`, and a field `prob.positive` is put into the object `prob`. `#row` is
     the number of the row, from 1, `#row0` from 0. `facet:NAME` adds the tag
@@ -72,6 +74,10 @@ class MapFields:
         self.mapped = [Mapped(*each) for each in parameters.root.items()]
         for each in self.mapped:
             _check(each)
+        plain = [each for each in self.mapped if each.facet is None]
+        self._taken = {name for each in plain for name in each}
+        if any(each.field in EXAMPLE_ID_KEYS for each in plain):
+            self._taken |= {*EXAMPLE_ID_KEYS}
         self._seen: set[str] = set()
         self._columns: dict[str, None] = {}
 
@@ -92,8 +98,7 @@ class MapFields:
             )
         if len(self._columns) < _MOST_COLUMNS:
             self._columns.update(dict.fromkeys(row))
-        moved = {each.column for each in self.mapped if each.facet is None}
-        made = {name: value for name, value in row.items() if name not in moved}
+        made = {name: row[name] for name in row if name not in self._taken}
         tags: list[str] = []
         for each in self.mapped:
             if each.is_number:
@@ -101,6 +106,8 @@ class MapFields:
             else:
                 is_there, value = _look_up(row, each.column)
                 if not is_there:
+                    if each.facet is None and _look_up(made, each.field)[0]:
+                        _put(made, each, None)
                     continue
             self._seen.add(each.column)
             if each.facet is None:
@@ -124,8 +131,7 @@ class MapFields:
         has_numbers = any(each.is_number for each in plain)
         if not is_simple or (has_numbers and numbers is None):
             return None
-        taken = {each.column for each in plain} | {each.field for each in plain}
-        made = [frame[name] for name in frame.columns if name not in taken]
+        made = [frame[name] for name in frame.columns if name not in self._taken]
         for each in plain:
             if each.is_number and numbers is not None:
                 made.append((numbers + _SHIFTS[each.column]).alias(each.field))

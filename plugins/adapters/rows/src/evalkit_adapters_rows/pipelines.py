@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from evalkit.examples.row_stages import ResponseColumns
     from evalkit.plugins.bound import BoundDataset, BoundTask
-    from evalkit.reading.blocks import Block
+    from evalkit.reading.rows import Block
     from evalkit_adapters_rows.bound import BoundAdapter
 
 

@@ -13,7 +13,7 @@ from evalkit.base.violations import describe, from_pydantic, shorten
 from evalkit.errors import PluginError
 from evalkit.examples.conversion import LABEL_CONVERTER, converted
 from evalkit.plugins.bound import BoundPerturbation, BoundTask
-from evalkit.reading.column_checks import has_own_rules
+from evalkit.reading.schemas import has_own_rules
 from evalkit_commands_perturb.scopes import Scope
 from evalkit_commands_perturb.texts import EACH, FieldPath
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from evalkit import MetricContext, Parameters
 from evalkit_metrics_classification.alternatives import (
+    RESPONSES,
     AlternativeCount,
     AlternativesMetric,
     alternatives_of,
@@ -28,9 +29,14 @@ class PassParameters(Parameters):
 
 
 class PassMetric(AlternativesMetric):
-    """Mean over examples of a chance when k of their alternatives are drawn."""
+    """Mean over examples of a chance when k of their alternatives are drawn.
+
+    Where an example has replications, they are its alternatives.
+    """
 
     Parameters = PassParameters
+    optional_columns = (RESPONSES,)
+    joins_replications = True
     interval = "t"
     per_example = "chance"
 

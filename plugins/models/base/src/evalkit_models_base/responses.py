@@ -9,6 +9,7 @@ from typing import Any, Self
 from pydantic import ValidationError, model_validator
 
 from evalkit import TryAgain
+from evalkit.base.ids import RESPONSE_ID_KEYS, read_id
 from evalkit.errors import DataError, PluginError
 from evalkit_models_base.bound import BoundModel
 from evalkit_models_base.inputs import ModelInputs
@@ -45,15 +46,23 @@ class Responses:
 
         Args:
             inputs: What was asked.
-            entries: What the model returned.
+            entries: What the model returned, in the same order, or in any order where
+                each has its id.
 
         Raises:
             DataError: An answer stands alone, and the task does not say where.
             PluginError: An answer has the id of another input.
         """
+        uids = [given["uid"] for given in inputs]
+        entries = [
+            entry.model_dump(mode="json") if hasattr(entry, "model_dump") else entry
+            for entry in entries
+        ]
+        by_id = {_own_id(entry): entry for entry in entries}
+        if by_id.keys() == {*uids}:
+            entries = [by_id[uid] for uid in uids]
         return [
-            self._reply(given["uid"], entry)
-            for given, entry in zip(inputs, entries, strict=True)
+            self._reply(uid, entry) for uid, entry in zip(uids, entries, strict=True)
         ]
 
     def _reply(self, uid: Any, entry: Any) -> Reply:
@@ -65,17 +74,15 @@ class Responses:
         return InputReply(response=self._response(uid, entry))
 
     def _response(self, uid: Any, entry: Any) -> dict[str, Any]:
-        if hasattr(entry, "model_dump"):
-            entry = entry.model_dump(mode="json")
         if not isinstance(entry, Mapping):
             return {self._answer_field(): entry}
-        given = entry.get("id", uid)
-        if not _is_same(given, uid):
+        own = _own_id(entry)
+        if own not in (None, uid):
             raise PluginError(
-                f"{self._model.component.origin}: predict answered {given!r} in the "
+                f"{self._model.component.origin}: predict answered {own!r} in the "
                 f"place of {uid!r}"
             )
-        return {name: value for name, value in entry.items() if name != "id"}
+        return {k: value for k, value in entry.items() if k not in RESPONSE_ID_KEYS}
 
     def _answer_field(self) -> str:
         if self._inputs.answer_field is None:
@@ -86,11 +93,11 @@ class Responses:
         return self._inputs.answer_field
 
 
-def _is_same(given: Any, uid: Any) -> bool:
-    try:
-        return bool(given == uid)
-    except ValueError:  # an array
-        return False
+def _own_id(entry: Any) -> str | None:
+    """Return the id that an entry has; None where it has none."""
+    if not isinstance(entry, Mapping) or entry.keys().isdisjoint(RESPONSE_ID_KEYS):
+        return None
+    return str(read_id(entry, RESPONSE_ID_KEYS))
 
 
 def as_text(reply: Reply) -> str:

@@ -65,11 +65,12 @@ def probabilities_pass(dtype: pl.DataType, labels: Sequence[str] | None) -> pl.E
         than what rounding may do.
     """
     column = pl.col("prob")
-    if labels is None or not isinstance(dtype, pl.Struct):
+    if not isinstance(dtype, pl.Struct):
         return column.is_null()
-    if {field.name for field in dtype.fields} != {*labels}:
+    names = [field.name for field in dtype.fields]
+    if labels is not None and {*names} != {*labels}:
         return column.is_null()
-    values = [column.struct.field(label) for label in dict.fromkeys(labels)]
+    values = [column.struct.field(name) for name in names]
     within = pl.all_horizontal([value.is_between(0, 1) for value in values])
     total = pl.sum_horizontal(values)
     return column.is_null() | (

@@ -25,7 +25,6 @@ from evalkit.catalog import BoundMetric, Registry, Resolver
 from evalkit.scoring.grouping import group_by_tag
 from evalkit.scoring.metric import score_metric
 from evalkit.scoring.records import ScoringSettings
-from evalkit.scoring.shared_counts import SharedCounts
 from evalkit.scoring.table import ScoringTable
 from evalkit.tallies.build import tally_table
 from evalkit.tallies.plans import Plan, finalize
@@ -70,11 +69,11 @@ def run_old(
     metrics: Sequence[BoundMetric], table: ScoringTable, tags: pl.Series
 ) -> list[float]:
     """Compute the scores of all groups by scoring."""
-    groups, shared, settings = group_by_tag(tags), SharedCounts(), ScoringSettings()
+    groups, settings = group_by_tag(tags), ScoringSettings()
     return [
         float(score.value or 0)
         for metric in metrics
-        for score in score_metric(metric, table, groups, settings, shared=shared).scores
+        for score in score_metric(metric, table, groups, settings).scores
         if not score.score
     ]
 

@@ -18,19 +18,17 @@ from hypothesis import strategies as st
 from metric_options import OPTIONS, VARIANTS
 
 import evalkit
-from evalkit import MetricContext, MetricError, find_components
+from evalkit import MetricContext, find_components
 from evalkit.catalog import BoundMetric, BoundTask, Registry, Resolver
-from evalkit.scoring.baselines import compute_baselines as old_baselines
 from evalkit.scoring.crossings import cross
 from evalkit.scoring.grouping import group_by_tag
-from evalkit.scoring.measurement import Measured, measure, prepared
 from evalkit.scoring.records import GroupScore, MetricScores, ScoringSettings
 from evalkit.scoring.table import ScoringTable
 from evalkit.statistics.intervals import Interval
-from evalkit.tallies.baselines import compute_baselines
 from evalkit.tallies.build import tally_table
 from evalkit.tallies.finalization import finalize_metric
 from evalkit.tallies.groups import TAGS, UNTAGGED, WHOLE, Group
+from evalkit.tallies.measurement import Measured, measure, prepared
 from evalkit.tallies.patterns import read_patterns
 from evalkit.tallies.plans import Plan, finalize, partition_tallies
 from evalkit.tallies.tally import Tallies, merge_tallies
@@ -122,25 +120,6 @@ def tally(case: Case) -> Tallies:
 
 def score(case: Case, tallies: Tallies) -> MetricScores:
     return finalize_metric(case.metric, case.table.context, tallies)
-
-
-def assert_equal_baselines(case: Case, tallies: Tallies) -> None:
-    counted = case.table.frame.filter(case.left_out.is_null())
-    if not counted.height or counted["prediction"].null_count():
-        return  # the old ones are refused for want of a prediction that they ignore
-    try:
-        known = old_baselines(case.metric, case.table._replace(frame=counted))
-    except MetricError:
-        known = None  # answers are lists, and a label is none
-    try:
-        found = compute_baselines(case.metric, case.table.context, tallies.answers)
-    except MetricError:
-        found = None
-    assert (known is None) == (found is None), (known, found)
-    if known is not None and found is not None:
-        assert found.majority_label == known.majority_label
-        assert is_close(found.majority, known.majority)
-        assert is_close(found.chance, known.chance)
 
 
 def parts_of(case: Case, random: Random) -> list[Case]:
@@ -310,7 +289,6 @@ def check_subject(subject: Subject, source: Any) -> None:
         whole = tally(case)
         scores = score(case, whole)
         assert_equal(scores, score_old(case), whole, case)
-        assert_equal_baselines(case, whole)
         for known in whole.metrics.values():
             if known.tally is not None:
                 patterns = known.tally.patterns

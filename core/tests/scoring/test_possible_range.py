@@ -11,10 +11,9 @@ from evalkit import Metric, MetricContext
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.scoring.grouping import group_by_tag
-from evalkit.scoring.measurement import with_possible_range
-from evalkit.scoring.metric import score_metric
 from evalkit.scoring.records import MetricScores, ScoringSettings
 from evalkit.scoring.table import ScoringTable
+from evalkit.tallies.measurement import Measured, measure
 
 Bounds = tuple[float | None, float | None] | None
 
@@ -62,13 +61,13 @@ def ranged(
     left_out = frame["prediction"].is_null()
     ids = [str(i) for i in range(len(targets))]
     everything = ScoringTable(frame, ids, None, MetricContext(None, kind))
-    table = everything._replace(frame=frame.filter(~left_out))
     groups = group_by_tag(
         pl.Series(tags or [[] for _ in targets], dtype=pl.List(pl.String))
     )
     bound = Resolver(Registry()).bind("metrics", metric)
-    scored = score_metric(bound, table, groups, ScoringSettings())
-    return with_possible_range(scored, everything, left_out, groups)
+    measured = Measured(everything, ~left_out, groups)
+    [scored] = measure([bound], measured, ScoringSettings(), lambda *_: None)
+    return scored
 
 
 def bounds(*arguments: Any, **keywords: Any) -> Bounds:
@@ -96,10 +95,9 @@ def test_bounds_are_the_scores_with_all_wrong_and_all_right(
         part = [(p, t) for p, t, tag in rows if name in (None, tag)]
         right = sum(p == t for p, t in part)
         unknown = sum(p is None for p, _ in part)
-        assert score.bounds == (
-            pytest.approx(right / len(part)),
-            pytest.approx((right + unknown) / len(part)),
-        )
+        low, high = right / len(part), (right + unknown) / len(part)
+        expected = (pytest.approx(low), pytest.approx(high))
+        assert score.bounds == (expected if None in predictions else None)
 
 
 def test_a_metric_without_a_possible_range_has_no_bounds() -> None:
@@ -130,16 +128,6 @@ def test_a_list_that_is_one_answer_is_right_as_a_whole() -> None:
     assert bounds(Sets, [None] * 3, targets, kind="all-of") == (0.0, 1.0)
 
 
-def test_answers_that_cannot_stand_beside_predictions_have_no_upper_bound() -> None:
-    class Odd(Hit):
-        answer_kinds = ("all-of",)
-
-        def score_example(self, prediction: int, target: Any) -> float:
-            return 0.0
-
-    assert bounds(Odd, [1, None], [["a"], ["b"]], kind="all-of") == (0.0, None)
-
-
 def test_a_metric_without_a_worst_value_has_no_lower_bound() -> None:
     class Strict(Hit):
         worst_value = None
@@ -148,7 +136,7 @@ def test_a_metric_without_a_worst_value_has_no_lower_bound() -> None:
     assert bounds(get_hits, ["a", None, "x"], ["a", "b", "c"]) == (None, 2 / 3)
 
 
-def test_a_metric_that_cannot_take_the_filled_in_examples_has_no_bounds() -> None:
+def test_only_examples_that_were_left_out_are_scored_for_bounds() -> None:
     class Picky(HitSums):
         def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
             if batch.height > 1:
@@ -156,6 +144,18 @@ def test_a_metric_that_cannot_take_the_filled_in_examples_has_no_bounds() -> Non
             return super().statistics(batch)
 
     found = ranged(Picky, ["a", None], ["a", "b"])
+    assert found.scores[0].value == 1.0
+    assert found.scores[0].bounds == (0.5, 1.0)
+
+
+def test_a_metric_that_fails_for_filled_in_examples_has_no_bounds() -> None:
+    class Failing(HitSums):
+        def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
+            if (batch["target"] == "b").any():
+                raise ValueError("it is no answer")
+            return super().statistics(batch)
+
+    found = ranged(Failing, ["a", None], ["a", "b"])
     assert found.scores[0].value == 1.0
     assert found.scores[0].bounds == (None, None)
 

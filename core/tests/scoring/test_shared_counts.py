@@ -9,11 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evalkit.scoring import label_pairs, shared_counts
-from evalkit.scoring.measurement import Measured, measure
+from evalkit.scoring import label_pairs
 from evalkit.scoring.records import MetricScores, ScoringSettings
-from evalkit.scoring.shared_counts import SharedCounts
 from evalkit.scoring.table import ScoringTable
+from evalkit.tallies.measurement import Measured, measure
 
 from ..engine_tables import Share, bound, make_groups, make_table
 
@@ -72,15 +71,12 @@ def test_a_metric_has_the_same_numbers_alone_and_in_company(shape: str) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize(
-    ("module", "name"), [(label_pairs, "MOST_KEPT"), (shared_counts, "MOST_ROWS")]
-)
 def test_what_is_not_kept_is_drawn_again(
-    shape: str, module: Any, name: str, monkeypatch: pytest.MonkeyPatch
+    shape: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured = measured_of(table_of(shape))
     kept = numbers(METRICS[:3], measured)
-    monkeypatch.setattr(module, name, 0)
+    monkeypatch.setattr(label_pairs, "MOST_KEPT", 0)
     assert numbers(METRICS[:3], measured) == kept
 
 
@@ -101,39 +97,6 @@ def test_label_pairs_are_drawn_once_for_all_their_metrics(
     assert once == len(measured.groups.tags)
     numbers(["macro-f1", "mcc", "f1", "cohen-kappa"], measured)
     assert len(drawn) == 2 * once
-
-
-def test_only_the_same_statistics_of_the_same_pass_are_shared() -> None:
-    table, settings, groups = table_of("alone"), ScoringSettings(), make_groups(ROWS)
-    statistics = pl.DataFrame(
-        {"position": range(ROWS), "key": ["a"] * ROWS, "x": [0.0] * ROWS}
-    )
-    shared = SharedCounts()
-    first = shared.of(statistics, ["key"], table, groups, settings)
-    assert shared.of(statistics.clone(), ["key"], table, groups, settings) is first
-    others = [
-        shared.of(statistics, [], table, groups, settings),
-        shared.of(statistics.with_columns(x=-0.0), ["key"], table, groups, settings),
-        shared.of(statistics.rename({"key": "k"}), ["k"], table, groups, settings),
-        shared.of(statistics, ["key"], table_of("clusters"), groups, settings),
-        shared.of(statistics, ["key"], table, make_groups(ROWS), settings),
-        shared.of(statistics, ["key"], table, groups, ScoringSettings(seed=1)),
-    ]
-    assert all(other is not first for other in others)
-    # three came after it
-    assert shared.of(statistics, ["key"], table, groups, settings) is not first
-
-
-def test_statistics_with_nan_are_shared_and_those_with_nulls_are_not() -> None:
-    table, settings, groups = table_of("alone"), ScoringSettings(), make_groups(ROWS)
-    shared = SharedCounts()
-    for value, is_shared in ((float("nan"), True), (None, False)):
-        column = pl.Series("x", [value] * ROWS, dtype=pl.Float64)
-        statistics = pl.DataFrame({"position": range(ROWS), "x": column})
-        found = [
-            shared.of(statistics.clone(), [], table, groups, settings) for _ in "12"
-        ]
-        assert (found[0] is found[1]) == is_shared
 
 
 def test_metrics_of_other_statistics_stand_beside_each_other() -> None:

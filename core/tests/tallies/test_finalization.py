@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 from typing import Any
 
 import polars as pl
@@ -159,3 +160,23 @@ def test_intervals_and_flags_of_each_group(clusters: list[int] | None) -> None:
     assert worst.interval.reason == gap.interval.reason
     assert gap.p_value is not None
     assert (gap.n, gap.n_clusters) == (4, whole.n_clusters)
+
+
+def test_a_tag_has_the_interval_of_a_file_of_its_examples_alone() -> None:
+    random, metric = Random(0), bound("spearman")
+    context = MetricContext(None, "number")
+    numbers = [(random.random(), random.random()) for _ in range(60)]
+
+    def scores(rows: list[tuple[float, float]], tags: list[list[str]]) -> MetricScores:
+        predictions, targets = zip(*rows, strict=True)
+        ids = [str(number) for number in range(len(rows))]
+        table = make_table(predictions, targets, context, ids=ids)
+        none = pl.Series("out", [None] * len(rows), dtype=pl.String)
+        lists = pl.Series("tags", tags, dtype=pl.List(pl.String))
+        tallies = tally_table([metric], table, none, lists).tallies
+        return finalize_metric(metric, context, tallies)
+
+    of_tags = scores(numbers, [["t"] if n % 2 else ["u"] for n in range(60)])
+    alone = scores(numbers[1::2], [[] for _ in range(30)])
+    assert of_tags.scores[1].interval.method == "bootstrap"
+    assert of_tags.scores[1].interval == alone.scores[0].interval

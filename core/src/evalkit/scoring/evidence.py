@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,11 +12,12 @@ import polars as pl
 
 from evalkit.base.terms import IntervalKind, MergeKind
 from evalkit.plugins.bound import BoundMetric
+from evalkit.scoring.counted_rows import CountedRows
 from evalkit.scoring.finalization import Finalizer
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.influence import Influences, RowInfluences
+from evalkit.scoring.label_pairs import LabelPairs
 from evalkit.scoring.records import ScoringSettings
-from evalkit.scoring.shared_counts import SharedCounts
 from evalkit.scoring.statistics_rows import (
     Codes,
     Memberships,
@@ -52,7 +53,8 @@ class Evidence:
         groups: The groups.
         settings: How intervals are computed.
         repeats: How many replications the statistics tell apart.
-        shared: What metrics of the same pass share; None for this one alone.
+        counted: The counts of the statistics, where they are known, and the label pairs
+            that follow from them.
     """
 
     def __init__(
@@ -63,17 +65,19 @@ class Evidence:
         groups: Groups,
         settings: ScoringSettings,
         repeats: int = 1,
-        shared: SharedCounts | None = None,
+        counted: tuple[CountedRows, LabelPairs] | None = None,
     ) -> None:
         self.metric = metric
         self.table = table
         self.groups = groups
         self.settings = settings
         self.finalizer = Finalizer(metric, table.context, repeats)
-        shared = SharedCounts() if shared is None else shared
-        keys = self.finalizer.keys
-        counts = shared.of(statistics, keys, table, groups, settings)
-        self._counted, self.label_pairs = counts
+        if counted is None:
+            keys = self.finalizer.keys
+            units = partial(table.units, settings.seed)
+            rows = CountedRows(statistics, keys, table, groups, settings, units)
+            counted = rows, LabelPairs(rows)
+        self._counted, self.label_pairs = counted
         self.rows = self._counted.rows
 
     @property

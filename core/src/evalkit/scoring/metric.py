@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from evalkit.scoring.evidence import Evidence, example_column
 from evalkit.scoring.group_intervals import GroupIntervals
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.lists import score_lists
-from evalkit.scoring.outcomes import no_outcomes
+from evalkit.scoring.outcomes import Outcomes, no_outcomes
 from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.records import (
     Advance,
@@ -39,7 +39,6 @@ from evalkit.scoring.replications import (
     repeated_statistics,
     with_replications,
 )
-from evalkit.scoring.shared_counts import SharedCounts
 from evalkit.scoring.table import ScoringTable
 from evalkit.scoring.unscored import (
     NOTHING_SCORED,
@@ -52,6 +51,9 @@ from evalkit.scoring.unscored import (
 from evalkit.statistics.clusters import Floats
 from evalkit.statistics.intervals import without_interval
 
+Finish = Callable[[BoundMetric, ScoringTable, Outcomes, Advance], MetricScores]
+"""Turns what a metric made of the examples of a table into scores."""
+
 
 def score_metric(
     metric: BoundMetric,
@@ -60,7 +62,7 @@ def score_metric(
     settings: ScoringSettings,
     advance: Advance = lambda _: None,
     workers: Workers | None = None,
-    shared: SharedCounts | None = None,
+    finish: Finish | None = None,
 ) -> MetricScores:
     """Compute a metric for all groups; a failure is caught and reported.
 
@@ -71,7 +73,8 @@ def score_metric(
         settings: How intervals are computed.
         advance: Told about progress.
         workers: Processes for metrics written in Python; None for this one only.
-        shared: What metrics of the same table share; None for this one alone.
+        finish: Turns what it made of the examples into scores; None for
+            `score_statistics`.
 
     Returns:
         Its scores; nulls with the reason where it does not apply or failed.
@@ -92,8 +95,10 @@ def score_metric(
         rate = _Rate(metric.name, table.frame.height, advance)
         found = metric_outcomes(metric, table, workers, rate.told)
         _log_failed_row(metric)
+        if finish is not None:
+            return finish(metric, table, found, advance)
         given = (metric, found.statistics, table, groups, settings)
-        return score_statistics(*given, advance, found.unscored, shared)
+        return score_statistics(*given, advance, found.unscored)
     except MetricError as error:
         return failed_scores(metric, groups, error)
 
@@ -219,34 +224,6 @@ class _Rate:
         self._advance(f"{self._name}: {self._done:,} of {self._rows:,}, {rate}")
 
 
-def group_values(
-    metric: BoundMetric, table: ScoringTable, groups: Groups
-) -> Mapping[tuple[int, str], float | None]:
-    """Compute the values of all groups and nothing else.
-
-    Args:
-        metric: A metric that is not a function of lists.
-        table: What is scored.
-        groups: The groups.
-
-    Returns:
-        The values by group and score.
-
-    Raises:
-        MetricError: The metric failed, or did not score an example.
-    """
-    found = metric_outcomes(metric, table)
-    if found.unscored.height:
-        raise MetricError(str(found.unscored["reason"][0]))
-    repeated = _repeated(metric, found.statistics, table)
-    evidence = _evidence(metric, repeated, table, groups, ScoringSettings())
-    rows = evidence.finalizer(evidence.sums).select("group", "score", "value")
-    return {
-        (group, score): checked_value(metric, value)[0]
-        for group, score, value in rows.iter_rows()
-    }
-
-
 def score_statistics(
     metric: BoundMetric,
     statistics: pl.DataFrame,
@@ -255,7 +232,6 @@ def score_statistics(
     settings: ScoringSettings,
     advance: Advance = lambda _: None,
     unscored: pl.DataFrame | None = None,
-    shared: SharedCounts | None = None,
 ) -> MetricScores:
     """Compute scores and intervals from statistics.
 
@@ -267,7 +243,6 @@ def score_statistics(
         settings: How intervals are computed.
         advance: Told about progress.
         unscored: The examples that the metric did not score; None for none.
-        shared: What metrics of the same table share; None for this one alone.
 
     Returns:
         The scores.
@@ -277,7 +252,7 @@ def score_statistics(
     """
     column, groups = example_column(metric), groups.of(metric.whole_only)
     repeated = _repeated(metric, statistics, table)
-    evidence = _evidence(metric, repeated, table, groups, settings, shared)
+    evidence = _evidence(metric, repeated, table, groups, settings)
     intervals = GroupIntervals(evidence, advance)
     left = no_outcomes() if unscored is None else unscored
     scores = [score_group(evidence, intervals, row) for row in _values(evidence, left)]
@@ -315,10 +290,9 @@ def _evidence(
     table: ScoringTable,
     groups: Groups,
     settings: ScoringSettings,
-    shared: SharedCounts | None = None,
 ) -> Evidence:
     statistics, apart = repeated.statistics, repeated.apart
-    return Evidence(metric, statistics, table, groups, settings, apart, shared)
+    return Evidence(metric, statistics, table, groups, settings, apart)
 
 
 def _values(evidence: Evidence, unscored: pl.DataFrame) -> list[dict[str, Any]]:

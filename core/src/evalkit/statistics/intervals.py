@@ -32,7 +32,7 @@ from evalkit.statistics.clusters import (
 )
 from evalkit.statistics.student_t import normal_quantile, t_quantile
 
-INTERVAL_RULES = 12
+INTERVAL_RULES = 13
 """Edition of the rules for intervals, their standard errors and the tests of facets and
 drops. Increment it with every change that gives a run other ones."""
 

@@ -21,7 +21,7 @@ from evalkit.scoring.finalization import finalize
 from evalkit.scoring.lists import compute
 from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.table import ScoringTable
-from evalkit.tallies.build import why_not_applicable
+from evalkit.tallies.build import Labeled, count_targets, why_not_applicable
 from evalkit.tallies.tally import AnswerTally
 
 MOST_LABELS = 1_000
@@ -34,9 +34,10 @@ not."""
 class Baselines(NamedTuple):
     """Values of the headline metric for predictions that ignore the input."""
 
-    majority_label: str
+    majority_label: str | None
     """The label that most examples accept; of several, the first in their order.
-    `choice N` for the N-th of each example's own options."""
+    `choice N` for the N-th of each example's own options. None in a run that holds no
+    answers and whose labels nobody declares."""
     majority: float | None
     """Value if each prediction is that label."""
     chance: float | None
@@ -44,7 +45,27 @@ class Baselines(NamedTuple):
     for a function of lists."""
 
 
-def compute_baselines(
+def compute_baselines(metric: BoundMetric, table: ScoringTable) -> Baselines | None:
+    """Score constant and uniformly random predictions.
+
+    Args:
+        metric: The headline metric.
+        table: What it scored.
+
+    Returns:
+        As `baselines_of`.
+
+    Raises:
+        MetricError: The metric failed.
+    """
+    examples = len(table.ids) // table.repeats
+    nothing = pl.repeat(None, len(table.ids), dtype=pl.String, eager=True)
+    one_set = np.zeros(examples, dtype=np.int64)
+    answers = count_targets(Labeled(table, nothing, one_set, None))
+    return baselines_of(metric, table.context, answers)
+
+
+def baselines_of(
     metric: BoundMetric, context: MetricContext, answers: AnswerTally | None
 ) -> Baselines | None:
     """Score constant and uniformly random predictions.
@@ -170,7 +191,7 @@ def _expected(
         return compute(metric, rows, context)[0]
     pairs = ScoringTable(frame.drop("weight"), [""] * frame.height, None, context)
     statistics, unscored = metric_outcomes(metric, pairs)
-    if unscored.height or statistics["position"].n_unique() < frame.height:
+    if unscored.height or statistics.is_empty():
         return None
     columns = [n for n in statistics.columns if n not in ("position", *metric.keys)]
     if any(metric.merges.get(name, "sum") != "sum" for name in columns):

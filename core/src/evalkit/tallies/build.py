@@ -14,6 +14,7 @@ from evalkit.base.terms import MetricContext
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.metric import refuse_absent_fields
+from evalkit.scoring.outcomes import Outcomes
 from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.table import ScoringTable, joined_replications
 from evalkit.tallies.groups import TagSets, number_tag_sets
@@ -165,6 +166,22 @@ def tally_metric(
         rows = _rows(metric, labeled.counted)
     except MetricError as error:
         return MetricTally(None, error=str(error)), None
+    return tally_rows(metric, labeled, rows)
+
+
+def tally_rows(
+    metric: BoundMetric, labeled: Labeled, rows: pl.DataFrame
+) -> tuple[MetricTally, Codes]:
+    """Count the patterns of the answers that a metric was given, and of the others.
+
+    Args:
+        metric: The metric.
+        labeled: The table.
+        rows: What `rows_of` returned for those that count.
+
+    Returns:
+        The tally and the number of each example's pattern.
+    """
     tally, pattern = _tally(metric, labeled, [rows, _left_out_rows(metric, labeled)])
     try:
         filled = [
@@ -242,7 +259,21 @@ def _rows(metric: BoundMetric, table: ScoringTable) -> pl.DataFrame:
     if table.frame.is_empty():
         return without
     refuse_absent_fields(metric, table)
-    found = metric_outcomes(metric, table)
+    rows = rows_of(metric, table, metric_outcomes(metric, table))
+    return pl.concat([rows, without], how="diagonal") if without.height else rows
+
+
+def rows_of(metric: BoundMetric, table: ScoringTable, found: Outcomes) -> pl.DataFrame:
+    """Return the rows of answers.
+
+    Args:
+        metric: The metric.
+        table: The answers.
+        found: What the metric made of them.
+
+    Returns:
+        `position`, `OUTCOME`, `REASON`, the keys and the numbers.
+    """
     lost = table.lacking_for(metric)["position"].implode()
     failed = pl.when(pl.col("position").is_in(lost)).then(pl.lit(LOST))
     outcome = pl.when("failed").then(failed.otherwise(pl.lit(FAILED)))
@@ -263,7 +294,7 @@ def _rows(metric: BoundMetric, table: ScoringTable) -> pl.DataFrame:
         is_known[part["position"].to_numpy()] = True
     position = table.frame["position"]
     silent = position.filter(~is_known[position.to_numpy()])
-    parts = [scored, unscored, outcome_rows(silent, SILENT), without]
+    parts = [scored, unscored, outcome_rows(silent, SILENT)]
     present = [part for part in parts if part.height] or [scored]
     return present[0] if len(present) == 1 else pl.concat(present, how="diagonal")
 
@@ -312,14 +343,29 @@ def filled_frames(metric: BoundMetric, labeled: Labeled) -> list[pl.DataFrame]:
     is_bounded = metric.has_possible_range and not metric.is_costly and kind != "none"
     if left_out.frame.is_empty() or not is_bounded:
         return []
-    return [left_out.frame, _all_right(left_out)]
+    is_out = pl.repeat(True, left_out.frame.height, eager=True)
+    return [left_out.frame, all_right(left_out, is_out).frame]
 
 
-def _all_right(table: ScoringTable) -> pl.DataFrame:
-    target = table.frame["target"]
+def all_right(table: ScoringTable, left_out: pl.Series) -> ScoringTable:
+    """Fill in an answer that is right where one was left out.
+
+    Args:
+        table: The answers.
+        left_out: Whether each was left out.
+
+    Returns:
+        The table.
+    """
+    target = pl.col("target")
     if table.context.answer_kind == "any-of":
         target = target.list.first()
-    return table.frame.with_columns(target.alias("prediction"))
+    given = pl.col("prediction")
+    if table.without_prediction() == table.frame.height:
+        # a column without values may not be of the answers' type
+        given = pl.lit(None)
+    filled = pl.when(left_out).then(target).otherwise(given)
+    return table._replace(frame=table.frame.with_columns(prediction=filled))
 
 
 def count_targets(labeled: Labeled) -> AnswerTally | None:

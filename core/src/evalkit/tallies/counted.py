@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -23,7 +23,6 @@ from evalkit.scoring.evidence import Evidence, example_column
 from evalkit.scoring.grouping import Groups, Positions
 from evalkit.scoring.label_pairs import LabelPairs
 from evalkit.scoring.records import ScoringSettings
-from evalkit.scoring.shared_counts import Counts, SharedCounts
 from evalkit.scoring.statistics_rows import (
     CellCounts,
     Memberships,
@@ -31,7 +30,9 @@ from evalkit.scoring.statistics_rows import (
     weighted_sums,
 )
 from evalkit.scoring.table import ScoringTable
+from evalkit.scoring.units import Units
 from evalkit.statistics.clusters import Floats
+from evalkit.statistics.resampling import UnitWeights, Weights, unit_weights
 from evalkit.tallies.build import joins_answers
 from evalkit.tallies.groups import TagSets
 from evalkit.tallies.numbering import Codes, Ragged, expanded, summed
@@ -104,6 +105,29 @@ class EntryGroups(Groups):
         return numbers.astype(np.uint32)
 
 
+class PatternWeights(UnitWeights):
+    """Draws examples by their place among the patterns of their group.
+
+    So a tag draws what a file of its examples alone would draw.
+
+    Args:
+        units: The examples.
+        pattern: The pattern of each.
+    """
+
+    def __init__(self, units: Units, pattern: Codes) -> None:
+        self._units, self._pattern = units, pattern
+
+    def of(
+        self, units: NDArray[np.int64], first: int, count: int, replicates: int
+    ) -> Weights:
+        """Draw how often each unit of a group is in some of its replicates."""
+        place = np.empty(len(units), dtype=np.int64)
+        order = np.argsort(self._pattern[units], kind="stable")
+        place[order] = np.arange(len(units))
+        return unit_weights(self._units.keys[place], first, count, replicates)
+
+
 class CountedTally(CountedRows):
     """The counts of one metric.
 
@@ -147,8 +171,16 @@ class CountedTally(CountedRows):
             of_examples = pl.Series(np.repeat(of_entries, self._scored.times))
         ids = cast(Sequence[str], range(examples))
         self.table = ScoringTable(pl.DataFrame(), ids, of_examples, context)
-        self._make_units = partial(self.table.units, settings.seed)
         self._sizes, self._described, self._by_unit = {}, {}, {}
+
+    @cached_property
+    def units(self) -> Units:
+        """The units that a sample is made of."""
+        units = self.table.units(self.settings.seed)
+        if not self.clustered:
+            of_examples = np.repeat(self._scored.pattern, self._scored.times)
+            units.weights = PatternWeights(units, of_examples)
+        return units
 
     def evidence(self, shared: SharedPairs | None = None) -> Evidence:
         """Return what scores and intervals are computed from.
@@ -157,8 +189,7 @@ class CountedTally(CountedRows):
             shared: The label pairs of other metrics of the same tallies.
         """
         pairs = (shared or SharedPairs()).pairs_of(self)
-        known = _Known(Counts(self, pairs))
-        parts = self.table, self.groups, self.settings, self.apart, known
+        parts = self.table, self.groups, self.settings, self.apart, (self, pairs)
         return Evidence(self.metric, pl.DataFrame(), *parts)
 
     def is_same(self, other: CountedTally) -> bool:
@@ -315,14 +346,3 @@ class SharedPairs:
         pairs.are_alone = not counts.clustered and counts.repeats == 1
         self._kept = [*self._kept[-1:], (counts, pairs)]
         return pairs
-
-
-class _Known(SharedCounts):
-    """Gives counts that are known."""
-
-    def __init__(self, counts: Counts) -> None:
-        self._counts = counts
-
-    def of(self, *_: object) -> Counts:
-        """Return the counts."""
-        return self._counts

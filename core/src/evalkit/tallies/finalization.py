@@ -18,7 +18,7 @@ from evalkit.scoring.aggregates import aggregate_scores
 from evalkit.scoring.calls import checked_value
 from evalkit.scoring.evidence import Evidence, example_column
 from evalkit.scoring.group_intervals import GroupIntervals
-from evalkit.scoring.metric import score_group
+from evalkit.scoring.metric import failed_scores, score_group
 from evalkit.scoring.outcomes import most_left
 from evalkit.scoring.records import (
     Advance,
@@ -71,7 +71,7 @@ def finalize_metric(
         The scores; null with the reason where the metric does not apply or failed.
     """
     own = tallies.metrics[metric.name]
-    groups = 1 if metric.whole_only else len(tallies.tag_sets.names)
+    groups = 1 if metric.whole_only else len(tallies.tag_sets.texts)
     if own.tally is None:
         return _failed_scores(metric, groups, own.refusal, own.error)
 
@@ -94,6 +94,8 @@ def finalize_metric(
         elif own.is_unbounded:
             bounds = [{}, {}]
         scores = _scores(counts, evidence, intervals, bounds)
+        if repeats := len(tallies.replications):
+            scores = [one._replace(replications=repeats) for one in scores]
         return MetricScores(
             metric.name,
             metric,
@@ -104,7 +106,7 @@ def finalize_metric(
             notices=_notices(counts),
         )
     except MetricError as error:
-        return _failed_scores(metric, groups, None, str(error))
+        return failed_scores(metric, counts.groups, error)
 
 
 def _failed_scores(

@@ -16,6 +16,7 @@ import polars as pl
 
 from evalkit.base.names import facet_of
 from evalkit.scoring.grouping import UNTAGGED as SHOWN_UNTAGGED
+from evalkit.scoring.grouping import Groups
 from evalkit.tallies.numbering import (
     Codes,
     Ragged,
@@ -91,8 +92,8 @@ class TagSets:
     @cached_property
     def whole(self) -> TagSets:
         """The same sets without tags, so that the whole set is the only group."""
-        lengths = np.zeros(len(self), dtype=np.int64)
-        return TagSets(self.items.clear(), Ragged(lengths[:0], lengths))
+        nothing = np.zeros(len(self), dtype=np.int64)
+        return TagSets(pl.DataFrame(schema=_SCHEMA), Ragged(nothing[:0], nothing))
 
     @cached_property
     def texts(self) -> tuple[str | None, ...]:
@@ -138,18 +139,69 @@ def number_tag_sets(
         codes.append(own + count)
         count += distinct.height
         frames.append(distinct.select(pl.lit(by).alias("by"), "tag"))
-    keys = np.concatenate(owners)
-    keys *= max(1, count)
-    keys += np.concatenate(codes)
+    items = pl.concat(frames)
+    sequences, numbers = _number_sets(
+        np.concatenate(owners), np.concatenate(codes), len(items), len(tags)
+    )
+    return TagSets(items, sequences), numbers
+
+
+def _number_sets(
+    owner: Codes, code: Codes, count: int, examples: int
+) -> tuple[Ragged, Codes]:
+    """Number the sets that some numbers below `count` make of each example."""
+    keys = owner * max(1, count)
+    keys += code
     if (keys[1:] <= keys[:-1]).any():
         # sorted but for the order within a row, which takes a stable sort no time
         keys.sort(kind="stable")
         keys = keys[np.diff(keys, prepend=-1) > 0]
     owner, code = np.divmod(keys, max(1, count))
-    lengths = np.bincount(owner, minlength=len(tags)).astype(np.int64)
+    lengths = np.bincount(owner, minlength=examples).astype(np.int64)
     sequences = Ragged(code, lengths)
-    numbers, first = number_sequences(sequences)
-    return TagSets(pl.concat(frames), sequences.take(first)), numbers
+    numbers, places = number_sequences(sequences)
+    return sequences.take(places), numbers
+
+
+@dataclass(frozen=True)
+class GroupSets(TagSets):
+    """The distinct sets of groups of examples."""
+
+    known: Groups
+
+    @cached_property
+    def groups(self) -> Ragged:
+        """The numbers of the groups of each set."""
+        return self.sequences
+
+    @cached_property
+    def texts(self) -> tuple[str | None, ...]:
+        """The groups as they are shown."""
+        return self.known.tags
+
+    @cached_property
+    def facets(self) -> dict[str, tuple[int, ...]]:
+        """The numbers of the groups of each facet and crossing."""
+        return dict(self.known.facets)
+
+
+def number_groups(groups: Groups, repeats: int) -> tuple[GroupSets, Codes]:
+    """Number the sets of groups of examples.
+
+    Args:
+        groups: The groups of all answers.
+        repeats: How many answers each example has.
+
+    Returns:
+        The sets, and the number of each example's own.
+    """
+    position, group = groups.position.astype(np.int64), groups.group.astype(np.int64)
+    if repeats > 1:
+        is_first = position % repeats == 0
+        position, group = position[is_first] // repeats, group[is_first]
+    examples = groups.sizes[0] // repeats
+    sequences, numbers = _number_sets(position, group, len(groups.tags), examples)
+    return GroupSets(pl.DataFrame(schema=_SCHEMA), sequences, groups), numbers
 
 
 def merge_tag_sets(parts: Sequence[TagSets]) -> tuple[TagSets, list[Codes]]:

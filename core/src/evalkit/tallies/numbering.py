@@ -116,6 +116,7 @@ def number_column(column: pl.Series) -> tuple[Codes, int]:
     Returns:
         The number of each value, and how many there are.
     """
+    column = column.alias("")  # polars would take a name such as ^a$ for a pattern
     raw, size = _raw_codes(column)
     if column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Enum, pl.Null):
         codes, distinct = dense(raw, size)
@@ -123,7 +124,7 @@ def number_column(column: pl.Series) -> tuple[Codes, int]:
     places = np.full(size, -1, dtype=np.int64)
     places[raw] = np.arange(len(raw))
     present = np.flatnonzero(places >= 0)
-    values = column.gather(places[present]).alias("")
+    values = column.gather(places[present])
     rank = np.zeros(size, dtype=np.int64)
     order = values.arg_sort(nulls_last=True).to_numpy()
     rank[present[order]] = np.arange(len(order))
@@ -145,7 +146,7 @@ def _raw_codes(column: pl.Series) -> tuple[Codes, int]:
         return _number_codes(column.cast(pl.UInt8))
     if column.dtype.is_integer() or column.dtype.is_float():
         return _number_codes(column)
-    unique = column.alias("").unique(maintain_order=True)
+    unique = column.unique(maintain_order=True)
     numbers = pl.DataFrame({"value": unique}).with_row_index("number")
     matched = pl.DataFrame({"value": column}).join(
         numbers, on="value", nulls_equal=True, how="left", maintain_order="left"

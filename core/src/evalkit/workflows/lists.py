@@ -25,8 +25,6 @@ from evalkit.runs.results import Result
 from evalkit.runs.scores import headline_name, to_scores
 from evalkit.runs.unscored import unscored_counts, unscored_problems
 from evalkit.scoring.grouping import group_by_tag
-from evalkit.scoring.measurement import prepared
-from evalkit.scoring.metric import score_metric
 from evalkit.scoring.records import ScoringSettings, notices_of
 from evalkit.scoring.table import (
     LIST_KINDS,
@@ -37,6 +35,7 @@ from evalkit.scoring.table import (
 )
 from evalkit.statistics.intervals import INTERVAL_RULES
 from evalkit.statistics.student_t import check_confidence
+from evalkit.tallies.measurement import Measured, measure
 from evalkit.workflows.list_checks import check_values
 
 
@@ -123,10 +122,8 @@ def score(
     _refuse_absent(bound, frame)
     groups = group_by_tag(list_column("tags", unique))
     settings = ScoringSettings(confidence, seed)
-    scored = [
-        score_metric(part, table, groups, settings)
-        for part in prepared(bound, table).parts()
-    ]
+    measured = Measured(table, pl.repeat(True, len(ids), eager=True), groups)
+    scored = measure([bound], measured, settings, lambda *_: None)
     for found in scored:
         if found.failure:
             raise found.failure

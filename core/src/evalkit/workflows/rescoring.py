@@ -33,10 +33,10 @@ from evalkit.runs.tables import (
 )
 from evalkit.runs.unscored import unscored_counts, unscored_problems
 from evalkit.scoring.grouping import Groups
-from evalkit.scoring.measurement import measure
 from evalkit.scoring.metric import failed_scores
 from evalkit.scoring.records import MetricScores, notices_of
 from evalkit.statistics.intervals import INTERVAL_RULES
+from evalkit.tallies.measurement import measure
 from evalkit.workflows.announcing import announce, write
 
 

@@ -472,16 +472,16 @@ def test_what_was_scored_by_a_broken_metric_fails_alone(
     def fail(*_: Any, **__: Any) -> Any:
         raise evalkit.MetricError("it broke")
 
-    from evalkit.scoring import measurement
+    from evalkit.tallies import measurement
 
-    original = measurement.score_statistics
+    original = measurement.finalize_metric
 
     def sometimes(metric: Any, *rest: Any, **named: Any) -> Any:
         if metric.name == "resampled":
             fail()
         return original(metric, *rest, **named)
 
-    monkeypatch.setattr(measurement, "score_statistics", sometimes)
+    monkeypatch.setattr(measurement, "finalize_metric", sometimes)
     merged = merge(parts)
     assert merged["resampled"].reason == "it broke"
     assert merged["accuracy"].value is not None

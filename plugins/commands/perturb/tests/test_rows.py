@@ -125,13 +125,11 @@ def test_a_row_of_a_copy() -> None:
     assert original == example(tags=["a:b"], extra={"kept": [1]})
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"), [("7", "7_Shout"), (7, "7_Shout"), ("other", "other")]
-)
-def test_an_id_of_the_same_name_is_that_of_the_copy(given: Any, expected: str) -> None:
+@pytest.mark.parametrize("given", ["7", 7])
+def test_an_id_of_the_same_name_is_that_of_the_copy(given: Any) -> None:
     """A model that echoes `id` would answer for the original else."""
     row = only(perturb([example(id=given)], Shout, task="sentiment"))
-    assert (row["id"], row["uid"]) == (expected, "7_Shout")
+    assert (row["id"], row["uid"]) == ("7_Shout", "7_Shout")
 
 
 def test_rows_that_are_not_changed_are_left_out() -> None:

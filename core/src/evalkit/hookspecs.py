@@ -677,8 +677,8 @@ class PerturbationAttributes:
     texts of answers are then among the texts of `find_edits`. `uncertain`: it may or
     may not stay; reported apart."""
     protects: ClassVar[bool] = True
-    """Whether core leaves out what it would do to numbers, addresses, code, mark-up and
-    placeholders (`docs/perturbations.md` lists them)."""
+    """Whether evalkit leaves out what it would do to numbers, addresses, code, mark-up
+    and placeholders (`docs/perturbations.md` lists them)."""
     batch_texts: ClassVar[int] = 64
     """How many texts `perturb_batch` gets at a time, at most; 1 or more."""
 
@@ -690,8 +690,8 @@ class PerturbationSpec:
     2. `perturb_batch`: many texts at a time, where a call costs much whatever it is
        given, as with a model.
     3. `find_edits`: the edits of all texts of an example at once, so that the same
-       name gets the same replacement everywhere. Core makes the edits, and leaves out
-       those of numbers, addresses, code, mark-up and placeholders.
+       name gets the same replacement everywhere. evalkit makes the edits, and leaves
+       out those of numbers, addresses, code, mark-up and placeholders.
     4. `perturb_example`: whole examples, whose answers and other fields may change.
 
     Of one that implements several, the last of these is called. Where the texts of an

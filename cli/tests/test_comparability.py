@@ -110,7 +110,7 @@ def test_runs_read_by_different_extractors(invoke: Invoke, evaluate: Evaluate) -
     found = board(invoke)
     assert models_by_column(found) == {"film": ["poor"], "film [2]": ["good"]}
     [why] = [each for each in found["notices"] if "not comparable" in each]
-    assert "film [2]: not comparable with film. It is extraction: labels 1" in why
+    assert "film [2]: not comparable with film: extraction: labels 1" in why
     assert {model["win_rate"] for model in found["models"]} == {None}
 
 
@@ -201,7 +201,7 @@ def test_the_same_examples_under_two_split_names(
     assert "differ in split: dev and test" in refusal(invoke, "compare", ids[0], ids[3])
     found = board(invoke)
     assert (
-        "no means over data sets: reviews (dev) and reviews (test) are of the same data"
+        "no means over data sets: reviews (dev) and reviews (test) are of one data set"
         in found["notices"]
     )
     assert {row["mean"] for row in found["models"]} == {None}
@@ -247,7 +247,7 @@ def test_predictions_of_a_run_of_other_data(invoke: Invoke, evaluate: Evaluate) 
     evaluate("good.jsonl")
     done = invoke("eval", "--data", "food.jsonl", "--task", "sentiment", "-p", "good")
     assert done.exit_code == 0
-    assert "those of a run of other data: dataset: film and food; data: " in " ".join(
+    assert "come from a run that differs in dataset: film and food; data: " in " ".join(
         (done.stdout + done.stderr).split()
     )
     same = invoke(
@@ -304,3 +304,44 @@ def test_a_metric_of_another_version_is_left_out() -> None:
     comparison = compare(*runs)
     assert {row.metric for row in comparison.rows} == {"macro-f1"}
     assert "not compared: metric accuracy: " in comparison.notices[0]
+
+
+def test_clusters_of_one_run_alone_are_noticed(
+    invoke: Invoke, evaluate: Evaluate
+) -> None:
+    write_data("film.jsonl", author="Ann")
+    ids = evaluate("good.jsonl"), evaluate("poor.jsonl", "--cluster", "statement")
+    done = invoke("compare", *ids, "--json")
+    assert "clusters: none and statement" in json.loads(done.stdout)["notices"][0]
+
+
+def test_a_damaged_run_does_not_end_the_leaderboard(
+    invoke: Invoke, evaluate: Evaluate
+) -> None:
+    evaluate("good.jsonl")
+    evaluate("poor.jsonl")
+    path = next(Path("runs/film").glob("*poor*/examples.parquet"))
+    path.write_bytes(path.read_bytes()[:100])
+    found = board(invoke)
+    assert [each["model"] for each in found["models"]] == ["good", "poor"]
+    assert any(str(path) in each for each in found["notices"])
+
+
+def test_predictions_that_differ_within_objects_are_other_predictions() -> None:
+    rows = read("film.jsonl")
+    prints = {
+        evalkit.evaluate(
+            rows,
+            pl.DataFrame(
+                {
+                    "id": [str(n) for n in IDS],
+                    "label": ["positive"] * 24,
+                    "prob": [{"positive": 1.0, "negative": 0.0, "neutral": value}] * 24,
+                }
+            ),
+            task="sentiment",
+            on_invalid="wrong",
+        ).fingerprint
+        for value in (None, float("nan"), float("inf"), 0.0)
+    }
+    assert len(prints) == 4

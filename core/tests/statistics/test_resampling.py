@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evalkit.scoring.units import Units
 from evalkit.statistics import resampling
 from evalkit.statistics.resampling import (
     FEWEST_POISSON_UNITS,
@@ -176,19 +175,6 @@ def test_exact_weights_are_those_of_a_plain_derivation() -> None:
     for draw in range(40):
         weights[order[mixed((together + step(draw)) & MASK) % 4], draw // 4] += 1
     assert (exact_weights(keys, 10) == weights).all()
-
-
-@pytest.mark.parametrize("repeats", [1, 2])
-@pytest.mark.parametrize("clustered", [False, True])
-def test_values_are_added_up_by_unit(repeats: int, clustered: bool) -> None:
-    ids = [name for name in "abcd" for _ in range(repeats)]
-    clusters = np.array([9, 4, 9, 4]).repeat(repeats) if clustered else None
-    units = Units(ids, clusters, 3, repeats)
-    rows = np.array([0, 2 * repeats, 0, repeats])
-    found, keys = units.sums_of(rows, np.array([1.0, 10.0, 100.0, 1000.0]))
-    wanted = {"9": 111, "4": 1000} if clustered else {"a": 101, "b": 1000, "c": 10}
-    by_key = dict(zip(unit_keys(wanted, 3).tolist(), wanted.values(), strict=True))
-    assert dict(zip(keys.tolist(), found.tolist(), strict=True)) == by_key
 
 
 @pytest.mark.parametrize("more", [-1, 0])

@@ -44,7 +44,7 @@ def read_id(row: Mapping[str, Any], keys: tuple[str, ...]) -> str | Violation:
     other = row.get(keys[1]) if key == keys[0] and len(keys) > 1 else None
     if other is None or isinstance(uid, Violation) or str(other) == uid:
         return uid
-    rule = f"must equal {key!r} ({uid!r}) unless one of them is mapped to {key!r}"
+    rule = f"differs from {key!r} ({uid!r}); remove one, or map a column to {key!r}"
     return Violation(keys[1], rule, other)
 
 

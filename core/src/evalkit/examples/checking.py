@@ -216,7 +216,7 @@ def _with_field(
     if len(validated) < frame.height:
         base = frame[name] if name in frame.columns else None
         column = _replaced(base, column, [*validated], frame.height)
-    return loaded._replace(frame=frame.with_columns(column), nested=nested)
+    return loaded._replace(frame=frame.with_columns(column.alias(name)), nested=nested)
 
 
 def _typed(

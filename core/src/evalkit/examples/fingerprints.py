@@ -163,18 +163,30 @@ def hash_frame(frame: pl.DataFrame) -> str:
     digest = hashlib.sha256()
     plain = frame.with_columns(
         pl.col(pl.Binary).bin.encode("hex"),
-        # JSON has no NaN or infinity
-        pl.col(pl.Float32, pl.Float64).cast(pl.String),
         *(
             pl.Series(name, [repr(value) for value in frame[name].to_list()])
-            for name, dtype in frame.schema.items()
             # bytes within other values, which JSON has not
             if dtype.is_nested() and _holds_bytes(dtype)
+            else frame[name].cast(_with_texts(dtype))
+            for name, dtype in frame.schema.items()
+            if dtype != pl.Binary
         ),
     )
     for part in plain.iter_slices(_HASHED_ROWS):
         digest.update(part.write_ndjson().encode())
     return digest.hexdigest()
+
+
+def _with_texts(dtype: Any) -> Any:
+    """Put texts in the place of floats, as JSON has no NaN or infinity."""
+    if isinstance(dtype, pl.Struct):
+        fields = [pl.Field(f.name, _with_texts(f.dtype)) for f in dtype.fields]
+        return pl.Struct(fields)
+    if isinstance(dtype, pl.List):
+        return pl.List(_with_texts(dtype.inner))
+    if isinstance(dtype, pl.Array):
+        return pl.Array(_with_texts(dtype.inner), dtype.shape[0])
+    return pl.String if dtype.is_float() else dtype
 
 
 def _holds_bytes(dtype: pl.DataType | DataTypeClass) -> bool:

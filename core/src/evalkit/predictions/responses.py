@@ -160,7 +160,9 @@ class ResponseReader:
             answers = answers.explode()
         if answers.dtype != pl.String:
             return None
-        labels = sorted(answers.drop_nulls().unique())[:_MOST_LABELS]
+        labels = sorted(answers.drop_nulls().unique())
+        if len(labels) > _MOST_LABELS:
+            return None
         plan, known = plan_of(self.output, labels), self.field_types
         types = {} if plan is None else {n: c.dtype for n, c in plan.columns.items()}
         return plan if all(known.get(n, t) == t for n, t in types.items()) else None

@@ -103,8 +103,8 @@ def _values(record: RunRecord) -> dict[tuple[str, str], _Value]:
     contents = [f"SHA-256 {each[:_SHOWN]}" for each in hashes if each]
     # files are the same whatever they are called
     found["data", ""] = _Value(hashes, [*(f.name for f in data.files), *contents])
-    if record.cluster:
-        found["clusters", ""] = _Value(None, None, ", ".join(record.cluster))
+    # other clusters change intervals, not scores
+    found["clusters", ""] = _Value(None, None, ", ".join(record.cluster) or "none")
     for status in ("missing", "invalid", "duplicate"):
         if getattr(record.counts, status):
             policy = getattr(record.policies, f"on_{status}")

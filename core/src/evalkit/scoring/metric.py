@@ -15,6 +15,7 @@ import polars as pl
 
 from evalkit.base.columns import named
 from evalkit.base.failures import log_failure
+from evalkit.base.terms import MetricContext
 from evalkit.base.wording import absent_field, count_of
 from evalkit.errors import MetricError
 from evalkit.parallel.workers import Workers
@@ -164,13 +165,8 @@ def why_not(metric: BoundMetric, table: ScoringTable) -> str | None:
     Returns:
         The reason.
     """
-    kind = table.context.answer_kind
-    if kind not in metric.answer_kinds:
-        if kind == "none":
-            return "the task has no answers, and the metric needs them"
-        if kind == "any-of":
-            return "examples have several acceptable answers; answer_kinds lacks any-of"
-        return f"the metric does not take answers of the kind {kind!r}"
+    if why := why_not_applicable(metric, table.context):
+        return why
     if why := _absent_field(metric, table):
         return why
     if table.frame.is_empty():
@@ -181,21 +177,38 @@ def why_not(metric: BoundMetric, table: ScoringTable) -> str | None:
         why = failed[0] if len(failed) else reasons_of(unsaid)
         return f"no example has what it asks for ({why})"
     lacking = table.without_prediction()
-    if lacking and not _takes_no_prediction(metric):
-        examples = count_of(lacking, "example")
-        return (
-            f"{examples} without a prediction, and the metric declares no worst value "
-            "(worst_value, or accepts_no_prediction)"
-        )
+    if lacking and not takes_no_prediction(metric):
+        return why_unanswered(lacking)
     return None
 
 
-def _takes_no_prediction(metric: BoundMetric) -> bool:
+def why_not_applicable(metric: BoundMetric, context: MetricContext) -> str | None:
+    """Say why a metric does not apply to a kind of answers; None where it does."""
+    kind = context.answer_kind
+    if kind in metric.answer_kinds:
+        return None
+    if kind == "none":
+        return "the task has no answers, and the metric needs them"
+    if kind == "any-of":
+        return "examples have several acceptable answers; answer_kinds lacks any-of"
+    return f"the metric does not take answers of the kind {kind!r}"
+
+
+def takes_no_prediction(metric: BoundMetric) -> bool:
+    """Whether a metric scores an answer without a prediction."""
     if metric.accepts_no_prediction:
         return True
     if metric.example_hook is None:
         return False
-    return all(each.worst_value is not None for each in metric.parts())
+    return all(part.worst_value is not None for part in metric.parts())
+
+
+def why_unanswered(count: int) -> str:
+    """Say why a metric does not score a set with answers without a prediction."""
+    return (
+        f"{count_of(count, 'example')} without a prediction, and the metric declares "
+        "no worst value (worst_value, or accepts_no_prediction)"
+    )
 
 
 def _all_null(metric: BoundMetric, groups: Groups, reason: str) -> MetricScores:

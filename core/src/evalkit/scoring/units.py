@@ -68,19 +68,3 @@ class Units:
         """Count those of some rows that each unit has, of units that have any."""
         sizes = np.bincount(self.codes[rows], minlength=self.count)
         return sizes[sizes > 0].astype(np.float64)
-
-    def sums_of(
-        self, rows: NDArray[Any], values: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], Keys]:
-        """Add up values of rows by unit.
-
-        Args:
-            rows: Numbers of the rows, of shape (n,); one may come several times.
-            values: Their values, of shape (n,).
-
-        Returns:
-            The sums and the keys of the units that have any of these rows.
-        """
-        units, place = np.unique(self.codes[rows], return_inverse=True)
-        sums = np.bincount(place, weights=values, minlength=len(units))
-        return sums.astype(np.float64), self.keys[units]

@@ -19,9 +19,10 @@ from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.calls import checked_value
 from evalkit.scoring.finalization import finalize
 from evalkit.scoring.lists import compute
+from evalkit.scoring.metric import why_not_applicable
 from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.table import ScoringTable
-from evalkit.tallies.build import Labeled, count_targets, why_not_applicable
+from evalkit.tallies.build import Labeled, count_targets
 from evalkit.tallies.tally import AnswerTally
 
 MOST_LABELS = 1_000

@@ -10,10 +10,13 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from evalkit.base.terms import MetricContext
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
-from evalkit.scoring.metric import refuse_absent_fields
+from evalkit.scoring.metric import (
+    refuse_absent_fields,
+    takes_no_prediction,
+    why_not_applicable,
+)
 from evalkit.scoring.outcomes import Outcomes
 from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.table import ScoringTable, joined_replications
@@ -30,7 +33,6 @@ from evalkit.tallies.outcomes import (
     SILENT,
     UNANSWERED,
     outcome_rows,
-    takes_no_prediction,
 )
 from evalkit.tallies.patterns import REPLICATION, number_patterns
 from evalkit.tallies.tally import (
@@ -193,23 +195,6 @@ def tally_rows(
         return MetricTally(tally, is_unbounded=True), pattern
     wrong, right = filled or (None, None)
     return MetricTally(tally, as_wrong=wrong, as_right=right), pattern
-
-
-def why_not_applicable(metric: BoundMetric, context: MetricContext) -> str | None:
-    """Say why a metric does not apply to a kind of answers; None where it does.
-
-    Args:
-        metric: The metric.
-        context: What it would know.
-    """
-    kind = context.answer_kind
-    if kind in metric.answer_kinds:
-        return None
-    if kind == "none":
-        return "the task has no answers, and the metric needs them"
-    if kind == "any-of":
-        return "examples have several acceptable answers; answer_kinds lacks any-of"
-    return f"the metric does not take answers of the kind {kind!r}"
 
 
 def _tally(

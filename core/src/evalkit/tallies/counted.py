@@ -193,10 +193,11 @@ class CountedTally(CountedRows):
         return Evidence(self.metric, pl.DataFrame(), *parts)
 
     def is_same(self, other: CountedTally) -> bool:
-        """Whether another metric has the same tally."""
+        """Whether another metric has the same tally, of the same groups."""
         one, two = self.patterns, other.patterns
         return (
-            self.rows.keys == other.rows.keys
+            self._tag_sets is other._tag_sets
+            and self.rows.keys == other.rows.keys
             and self.settings == other.settings
             and one.rows.equals(two.rows)
             and all(map(np.array_equal, one.sequences, two.sequences))

@@ -18,7 +18,7 @@ from evalkit.scoring.aggregates import aggregate_scores
 from evalkit.scoring.calls import checked_value
 from evalkit.scoring.evidence import Evidence, example_column
 from evalkit.scoring.group_intervals import GroupIntervals
-from evalkit.scoring.metric import failed_scores, score_group
+from evalkit.scoring.metric import failed_scores, score_group, why_unanswered
 from evalkit.scoring.outcomes import most_left
 from evalkit.scoring.records import (
     Advance,
@@ -38,7 +38,6 @@ from evalkit.tallies.outcomes import (
     SILENT,
     UNANSWERED,
     UNSCORED,
-    why_unanswered,
 )
 from evalkit.tallies.tally import Tallies, Tally
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import polars as pl
 
-from evalkit.base.wording import count_of
-from evalkit.plugins.bound import BoundMetric
-
 OUTCOME = "__outcome"
 """Column that is empty for a row of statistics, and else says why there is none."""
 
@@ -53,21 +50,4 @@ def outcome_rows(
     return frame.with_columns(
         pl.lit(outcome).cast(OUTCOMES).alias(OUTCOME),
         pl.lit(reason).cast(pl.String).alias(REASON),
-    )
-
-
-def takes_no_prediction(metric: BoundMetric) -> bool:
-    """Whether a metric scores an answer without a prediction."""
-    if metric.accepts_no_prediction:
-        return True
-    if metric.example_hook is None:
-        return False
-    return all(part.worst_value is not None for part in metric.parts())
-
-
-def why_unanswered(count: int) -> str:
-    """Say why a metric does not score a set with answers without a prediction."""
-    return (
-        f"{count_of(count, 'example')} without a prediction, and the metric declares "
-        "no worst value (worst_value, or accepts_no_prediction)"
     )

@@ -56,7 +56,7 @@ class GivenPredictions(NamedTuple):
             return
         differences = find_differences(self.run.record, result.record)
         if text := "; ".join(str(each) for each in differences if each.field in _DATA):
-            notice = f"the predictions are those of a run of other data: {text}"
+            notice = f"the predictions come from a run that differs in {text}"
             result.amend(notices=(*result.notices, notice))
 
     def told(self, prepared: Prepared) -> Prepared:

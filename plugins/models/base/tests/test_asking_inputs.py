@@ -279,7 +279,7 @@ def test_an_id_that_is_no_value_is_a_failure_of_the_model() -> None:
     def answer(inputs: Any) -> list[Any]:
         return [{"id": np.array([1, 2]), "label": "neutral"}]
 
-    with pytest.raises(evalkit.PluginError, match=r"models/answer .* in the place of"):
+    with pytest.raises(evalkit.PluginError, match=r"models/answer .* with a wrong id"):
         predict(data=rows, task="sentiment", model=answer)
 
 

@@ -95,7 +95,7 @@ def test_a_program_may_say_that_it_has_no_answer(tmp_path: Path) -> None:
         (f"{EACH}    print('x', flush=True)", "with what is no JSON: 'x"),
         (
             f"{EACH}    print(json.dumps({{'id': 'other'}}), flush=True)",
-            "predict answered 'other' in the place of 'é-0'",
+            "predict answered 'other' in place of 'é-0'",
         ),
     ],
 )

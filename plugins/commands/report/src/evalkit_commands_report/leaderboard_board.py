@@ -166,7 +166,7 @@ def _can_be_averaged(columns: Sequence[Column]) -> tuple[bool, str]:
     for pair in combinations(columns, 2):
         if _are_same(*pair):
             names = (f"{each.data.name} ({each.data.split})" for each in pair)
-            return False, f"{' and '.join(names)} are of the same data"
+            return False, f"{' and '.join(names)} are of one data set"
     kinds = {
         (score.unit, score.scale, score.higher_is_better)
         for column in columns

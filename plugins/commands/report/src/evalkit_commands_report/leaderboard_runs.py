@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalkit.catalog import metric_of
+from evalkit.errors import StorageError
 from evalkit.runs import find_differences
 
 if TYPE_CHECKING:
@@ -71,7 +72,6 @@ def choose_runs(folders: Sequence[Path], since: datetime | None) -> Chosen:
         StorageError: A folder is not there, or a chosen run cannot be read.
     """
     from evalkit import read_run
-    from evalkit.errors import StorageError
     from evalkit.places import is_offline, is_remote, missing, uri_of
     from evalkit.runs import is_since, list_runs
 
@@ -233,7 +233,7 @@ def _apart(first: Column, column: Column) -> list[str]:
             for each in first.entries.values()
         )
         why = next(filter(None, found), "")
-        notices.append(f"{name}: not comparable with {first.data.name}. It is {why}")
+        notices.append(f"{name}: not comparable with {first.data.name}: {why}")
     minor = dict.fromkeys(
         str(each)
         for run in runs[1:]
@@ -241,10 +241,16 @@ def _apart(first: Column, column: Column) -> list[str]:
         if each.is_minor
     )
     notices += [f"{name}: runs differ in {each}" for each in minor]
-    if copies := ", ".join(
-        str(run.model) for run in runs if _is_perturbed(run.examples)
-    ):
-        notices.append(f"{name}: perturbed examples, in the runs of {copies}")
+    copies = []
+    for run in runs:
+        try:
+            copies += [str(run.model)] if _is_perturbed(run.examples) else []
+        except StorageError as error:
+            notices.append(f"{name}: {error}")
+    if copies:
+        notices.append(
+            f"{name}: perturbed examples, in the runs of {', '.join(copies)}"
+        )
     return notices
 
 

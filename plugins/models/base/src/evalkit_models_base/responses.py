@@ -46,8 +46,7 @@ class Responses:
 
         Args:
             inputs: What was asked.
-            entries: What the model returned, in the same order, or in any order where
-                each has its id.
+            entries: What the model returned, in order or each with its id.
 
         Raises:
             DataError: An answer stands alone, and the task does not say where.
@@ -58,7 +57,7 @@ class Responses:
             entry.model_dump(mode="json") if hasattr(entry, "model_dump") else entry
             for entry in entries
         ]
-        by_id = {_own_id(entry): entry for entry in entries}
+        by_id = dict(zip(map(str, map(_own_id, entries)), entries, strict=True))
         # the same input may be asked several times, which only the order tells apart
         if len(by_id) == len(entries) and by_id.keys() == {*uids}:
             entries = [by_id[uid] for uid in uids]
@@ -77,10 +76,9 @@ class Responses:
             return {self._answer_field(): entry}
         own = _own_id(entry)
         if own not in (None, uid):
-            raise PluginError(
-                f"{self._model.component.origin}: predict answered {own!r} in the "
-                f"place of {uid!r}"
-            )
+            wrong = repr(own) if isinstance(own, str) else f"with a wrong id ({own})"
+            origin = self._model.component.origin
+            raise PluginError(f"{origin}: predict answered {wrong} in place of {uid!r}")
         return {k: value for k, value in entry.items() if k not in RESPONSE_ID_KEYS}
 
     def _answer_field(self) -> str:
@@ -92,11 +90,11 @@ class Responses:
         return self._inputs.answer_field
 
 
-def _own_id(entry: Any) -> str | None:
-    """Return the id that an entry has; None where it has none."""
+def _own_id(entry: Any) -> Any:
+    """Return the id that an entry has, or its violation; None where it has none."""
     if not isinstance(entry, Mapping) or entry.keys().isdisjoint(RESPONSE_ID_KEYS):
         return None
-    return str(read_id(entry, RESPONSE_ID_KEYS))
+    return read_id(entry, RESPONSE_ID_KEYS)
 
 
 def as_text(reply: Reply) -> str:

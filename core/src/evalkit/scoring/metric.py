@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from evalkit.base.columns import named
@@ -54,6 +53,8 @@ from evalkit.statistics.intervals import without_interval
 
 Finish = Callable[[BoundMetric, ScoringTable, Outcomes, Advance], MetricScores]
 """Turns what a metric made of the examples of a table into scores."""
+
+_LARGE = 1e100
 
 
 def score_metric(
@@ -367,14 +368,11 @@ def score_group(
 
 def _spread(values: Floats, counts: Floats) -> tuple[float, float, float, float]:
     """Return mean, population standard deviation, least and greatest value."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        try:
-            mean = math.fsum(values * counts) / math.fsum(counts)
-        except OverflowError:
-            mean = math.inf
-        squares = counts * (values - mean) ** 2
-    finite = bool(np.isfinite(squares).all())
-    deviation = (
-        math.sqrt(math.fsum(squares) / math.fsum(counts)) if finite else math.inf
-    )
-    return mean, deviation, float(values.min()), float(values.max())
+    least, greatest = float(values.min()), float(values.max())
+    largest = max(-least, greatest)
+    # squares of larger values are no floats
+    scale = largest if largest > _LARGE else 1.0
+    values, n = values / scale, math.fsum(counts)
+    mean = math.fsum(values * counts) / n
+    deviation = math.sqrt(math.fsum(counts * (values - mean) ** 2) / n)
+    return mean * scale, deviation * scale, least, greatest

@@ -286,7 +286,7 @@ def _pair(sets: Integers, clusters: Integers | None = None) -> PairedRuns:
         }
     )
     no_run = cast(Result, None)
-    pair = PairedRuns(no_run, no_run, shared, 0, 0)
+    pair = PairedRuns(no_run, no_run, shared, 0, 0, (), ())
     nothing = np.zeros(shared.height, np.bool_)
     pair.__dict__["as_wrong"] = (nothing, nothing)  # which it would ask the runs for
     return pair

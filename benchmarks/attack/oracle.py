@@ -65,6 +65,9 @@ def _parse(line: bytes) -> dict[str, Any] | None:
 
 def _id_of(row: dict[str, Any]) -> str | None:
     value = next((row[key] for key in _ID_KEYS if key in row), None)
+    second = row.get("uid") if "id" in row else None
+    if second is not None and str(second) != str(value):
+        return None
     if isinstance(value, str) and value:
         return value
     is_integer = isinstance(value, int) and not isinstance(value, bool)
@@ -72,7 +75,7 @@ def _id_of(row: dict[str, Any]) -> str | None:
 
 
 def verdicts(content: bytes, known: Collection[str]) -> Iterator[Verdict]:
-    """Say what becomes of each line of a file where the first of two ids counts.
+    """Say what becomes of each line of a file where two different ids are none.
 
     Args:
         content: The bytes of the file.

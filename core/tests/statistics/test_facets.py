@@ -87,6 +87,20 @@ def test_clusters_of_one_tag_are_permuted_as_a_whole() -> None:
     assert p_of(values, tags, clusters) == pytest.approx(expected, abs=0.015)
 
 
+def test_clusters_of_one_tag_and_of_several_are_permuted_together() -> None:
+    values = np.array([5.0, 4, 5, 4, 3, 4, 0, 1, 0, 1, 2, 2, 1, 3])
+    clusters = np.array([1, 1, 2, 3, 3, 4, 5, 5, 6, 7, 7, 8, 8, 8])
+    tags = np.array([0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 1])
+    whole, sizes = [*permutations([0, 0, 0, 0, 1, 1, 1])], [2, 1, 2, 1, 2, 1, 2]
+    ways = [
+        np.array([*np.repeat(way, sizes), *within])
+        for way in {*whole}
+        for within in {*permutations([0, 0, 1])}
+    ]
+    expected = share_as_great(values, ways, tags)
+    assert p_of(values, tags, clusters) == pytest.approx(expected, abs=0.01)
+
+
 def test_rows_of_clusters_of_several_tags_are_permuted_within_them() -> None:
     values = np.array([1.0, 2, 4, 0, 1, 3, 2, 2, 5])
     clusters = np.repeat([7, 1, 3], 3)

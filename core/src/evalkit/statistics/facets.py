@@ -3,8 +3,8 @@
 The statistic is the sum of squares between tags. The p-value is that of a permutation
 test (Pitman 1937; Good 2005), which for zeros and ones is the permutation χ² test; with
 many rows it is that of the F test of a one-way analysis of variance (Fisher 1925).
-Clusters that lie within one tag are permuted as a whole. If clusters hold rows of
-several tags, rows are permuted within their clusters.
+Clusters that lie within one tag are permuted as a whole, rows of clusters of several
+tags within their clusters.
 """
 
 from __future__ import annotations
@@ -115,35 +115,31 @@ def _permuted(
 def _clustered(
     values: Floats, tags: Integers, clusters: Integers, random: np.random.Generator
 ) -> float:
-    """Permute clusters of one tag as a whole, or rows within clusters of several."""
+    """Permute clusters of one tag as a whole, and rows within clusters of several."""
     starts = np.flatnonzero(np.diff(clusters, prepend=clusters[0] - 1))
     sizes = np.diff(np.append(starts, len(values)))
-    first = tags[starts]
-    is_whole = bool((np.repeat(first, sizes) == tags).all())
+    is_whole = np.logical_and.reduceat(np.repeat(tags[starts], sizes) == tags, starts)
+    totals, first = np.add.reduceat(values, starts)[is_whole], tags[starts][is_whole]
+    lengths, is_mixed = sizes[is_whole], np.repeat(~is_whole, sizes)
     # sorted by content, so that no name of a cluster matters
-    totals = np.add.reduceat(values, starts)
+    order = np.lexsort((first, lengths, totals))
+    first = first[order]
+    mixed, cluster = tags[is_mixed], np.repeat(np.arange(len(sizes)), sizes)[is_mixed]
+    sums = np.concatenate([totals[order], values[is_mixed]])
+    counts = np.concatenate([lengths[order], np.ones(len(mixed), dtype=np.int64)])
     groups = int(tags.max()) + 1
     parts = []
-    if is_whole:
-        order = np.lexsort((first, sizes, totals))
-        first, sizes, totals = first[order], sizes[order], totals[order]
-        for count in _blocks(len(sizes)):
-            drawn = random.permuted(np.tile(first, (count, 1)), axis=1)
-            parts.append(_between_drawn(drawn, totals, sizes, groups))
-    else:
-        ones = np.ones(len(values))
-        for count in _blocks(len(values)):
-            # within each cluster, the tags in a random order
-            keys = np.repeat(np.arange(len(sizes)), sizes) + random.random(
-                (count, len(values))
-            )
-            drawn = tags[np.argsort(keys, axis=1)]
-            parts.append(_between_drawn(drawn, values, ones, groups))
+    for count in _blocks(len(sums)):
+        whole = random.permuted(np.tile(first, (count, 1)), axis=1)
+        # within each cluster, the tags in a random order
+        keys = cluster + random.random((count, len(mixed)))
+        drawn = np.hstack([whole, mixed[np.argsort(keys, axis=1)]])
+        parts.append(_between_drawn(drawn, sums, counts, groups))
     return _p_value(np.concatenate(parts), _between(values, tags))
 
 
 def _between_drawn(
-    drawn: Integers, totals: Floats, sizes: Floats | Integers, groups: int
+    drawn: Integers, totals: Floats, sizes: Integers, groups: int
 ) -> Floats:
     """Return the sum of squares between tags of each permutation."""
     count = len(drawn)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from evalkit import Metric, evaluate
@@ -30,32 +28,6 @@ def test_a_metric_of_the_whole_set_shares_nothing_with_one_of_tags(
     for score in result.scores:
         tags[score.metric].add(score.tag)
     assert sorted(len(each) for each in tags.values()) == [1, 4]
-
-
-@pytest.mark.parametrize("cluster", [(), "pair"])
-def test_scores_of_few_examples_have_flags(cluster: Any) -> None:
-    rows = [
-        {"uid": str(n), "statement": "x", "label": "ab"[n % 9 == 0], "pair": n // 2}
-        for n in range(72)
-    ]
-    right = [{"id": row["uid"], "label": row["label"]} for row in rows]
-    right[1]["label"] = "b"
-    for n, answer in enumerate(right):
-        answer["prob"] = {"a": (n * 37 % 72) / 72, "b": 1 - (n * 37 % 72) / 72}
-
-    def flags(count: int, metric: str) -> str:
-        found = evaluate(
-            rows[:count],
-            right[:count],
-            task="text-classification",
-            metrics=[metric],
-            cluster=cluster,
-            model="m",
-        )
-        return str(found.scores[0].flag)
-
-    assert "fewer than 20 examples of a class" in flags(72, "auroc")
-    assert "fewer than 10 " in flags(8, "macro-f1")
 
 
 @pytest.mark.parametrize("size", [1e154, 1e300])

@@ -16,6 +16,7 @@ from evalkit.scoring.evidence import Evidence, example_column, interval_kind
 from evalkit.scoring.group_replicates import MOST_KEPT, GroupReplicates
 from evalkit.scoring.records import Advance, bootstrap_method
 from evalkit.statistics.intervals import (
+    FEW_POSITIVES,
     N_IS_1,
     ONE_CLUSTER,
     Interval,
@@ -25,7 +26,6 @@ from evalkit.statistics.intervals import (
     clustered_share_interval,
     delta_interval,
     few_examples,
-    few_positives,
     mean_interval,
     share_interval,
     without_interval,
@@ -88,7 +88,7 @@ class GroupIntervals:
             return self._of_mean(group, confidence)
         if self._kind in _SCALES and self._evidence.has_gradients:
             return self._by_influence(group, score, value, confidence)
-        if self._kind == "auroc" and self._evidence.is_simple:
+        if self._kind == "auroc":
             classes = self._class_sizes(group)
             if classes is not None:
                 return auroc_interval(value, *classes, confidence)
@@ -139,10 +139,10 @@ class GroupIntervals:
         )
 
     def _class_sizes(self, group: int) -> tuple[int, int] | None:
-        """Count both classes of examples; None for several classes."""
+        """Count both classes of independent examples; None for several classes."""
         rows = self._evidence.rows
         flags = [key for key in rows.keys if rows.distinct[key].dtype == pl.Boolean]
-        if len(flags) != 1:
+        if not self._evidence.is_simple or len(flags) != 1:
             return None
         codes, counts = self._evidence.cells_of(group)
         is_positive = rows.distinct[flags[0]].to_numpy()[codes]
@@ -168,12 +168,17 @@ class GroupIntervals:
             # a metric of chosen labels says itself what they lack
             chosen = "labels" in evidence.metric.changed_parameters
             flags = () if chosen else absent_labels(replicates.pairs_of(group))
-            flags = few_examples(int(evidence.n[group])) + flags
             centre = replicates.centre(group, score)
             return label_interval(values, centre, value, confidence, flags)
         method = bootstrap_method(evidence.clustered)
         interval = percentile_interval(values, confidence, method)
         units = len(evidence.unit_sizes(group))
-        classes = self._class_sizes(group)
-        flags = few_examples(units) + (few_positives(*classes) if classes else ())
+        flags = few_examples(units) + self._few_positives(group)
         return interval if interval.low is None else interval._replace(flags=flags)
+
+    def _few_positives(self, group: int) -> tuple[str, ...]:
+        """Flag a ranking of few examples of a class; only where two are ranked."""
+        classes = self._class_sizes(group)
+        if classes is None or min(classes) >= FEW_POSITIVES:
+            return ()
+        return (f"fewer than {FEW_POSITIVES} examples of a class",)

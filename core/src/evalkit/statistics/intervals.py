@@ -349,7 +349,9 @@ def auroc_interval(
             inner, outer = (middle, outer) if is_inside else (inner, middle)
         return inner
 
-    flags = few_examples(positives + negatives) + few_positives(positives, negatives)
+    flags: tuple[str, ...] = ()
+    if min(positives, negatives) < FEW_POSITIVES:
+        flags = (f"fewer than {FEW_POSITIVES} examples of a class",)
     low = 0.0 if value == 0 else bound(0.0)
     high = 1.0 if value == 1 else bound(1.0)
     return Interval(low, high, error(value), "newcombe", flags=flags)
@@ -382,16 +384,6 @@ def mean_of_intervals(values: Sequence[float], parts: Sequence[Interval]) -> Int
     if constant := errors.count(0.0):
         flags = (f"no variation in {constant} of {count} parts",)
     return Interval(low, high, math.hypot(*errors) / count, "mover", flags=flags)
-
-
-def few_positives(*classes: int) -> tuple[str, ...]:
-    """Flag a ranking of few examples of a class.
-
-    Args:
-        classes: Number of examples of each.
-    """
-    is_flagged = min(classes) < FEW_POSITIVES
-    return (f"fewer than {FEW_POSITIVES} examples of a class",) if is_flagged else ()
 
 
 def few_examples(n: float) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from evalkit.scoring.evidence import Evidence, interval_kind
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.records import ScoringSettings
 from evalkit.statistics.clusters import Floats, Integers, degrees_of_freedom
-from evalkit.statistics.intervals import Interval, delta_interval, few_positives
+from evalkit.statistics.intervals import FEW_POSITIVES, Interval, delta_interval
 from evalkit.statistics.student_t import normal_quantile
 from evalkit_analysis_compare.paired_tests import Significance, compare_by_t
 from evalkit_analysis_compare.tables import PairedTables, Side
@@ -179,7 +179,9 @@ def delong(
     if not error:
         return "no example is ranked in another place"
 
-    flags = few_positives(len(one), len(other))
+    flags: tuple[str, ...] = ()
+    if min(len(one), len(other)) < FEW_POSITIVES:
+        flags = (f"fewer than {FEW_POSITIVES} examples of a class",)
 
     def interval(confidence: float) -> Interval:
         half = normal_quantile(confidence) * error

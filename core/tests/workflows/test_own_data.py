@@ -95,11 +95,11 @@ def test_empty_mapped_cells_and_two_ids_are_refused(form: str, tmp_path: Path) -
     with pytest.raises(evalkit.EvalkitError, match=r"label: is required"):
         score(with_column(data, "new", cells), said, map=new)
     swapped = with_column(said, "uid", "ba")
-    with pytest.raises(evalkit.EvalkitError, match=r"uid: must equal 'id' \('a'\)"):
+    with pytest.raises(evalkit.EvalkitError, match=r"uid: differs from 'id' \('a'\)"):
         score(data, swapped)
     assert score(data, swapped, map_predictions={"id": "uid"}) == 1
     two = with_column(data, "id", "ba")
-    with pytest.raises(evalkit.EvalkitError, match=r"id: must equal 'uid' \('a'\)"):
+    with pytest.raises(evalkit.EvalkitError, match=r"id: differs from 'uid' \('a'\)"):
         score(two, said)
     assert score(two, said, map={"uid": "id"}) == 1
 

@@ -301,7 +301,7 @@ def test_overlapping_examples_are_refused(run: Run) -> None:
         ({"on_missing": "skip"}, {}, "differ in policies"),
         ({"by": ["part"]}, {}, "differ in by"),
         ({"rows": predictions(2)}, {}, "differ in replications"),
-        ({"dataset": "clustered"}, {}, "differ in dataset: clustered; posts; name"),
+        ({"dataset": "clustered"}, {}, "differ in clusters: template and none"),
         ({"model": "a"}, {"model": "b"}, "differ in model: a; b; name the merged"),
     ],
 )
@@ -357,7 +357,7 @@ def test_clusters_of_some_parts_only_are_refused(run: Run) -> None:
         run("accuracy", dataset=dataset, filters={"part": part})
         for dataset, part in (("posts", "0"), ("clustered", "1"))
     ]
-    with pytest.raises(EvalkitError, match="only some of the runs have clusters"):
+    with pytest.raises(EvalkitError, match="differ in clusters: none and template"):
         merge(parts, dataset="both")
 
 

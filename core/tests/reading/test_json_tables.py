@@ -275,7 +275,7 @@ IDS: Mapping[str, tuple[list[Mapping[str, Any]], list[str] | str]] = {
     "integers": ([{"uid": 7}, {"uid": 8}], ["7", "8"]),
     "under id": ([{"id": "x"}, {"id": "y"}], ["x", "y"]),
     "integers under id": ([{"id": 5}, {"id": 6}], ["5", "6"]),
-    "two ids": ([{"id": "x", "uid": 1}, {"id": "x", "uid": 2}], "line 1: id: must equ"),
+    "two ids": ([{"id": "x", "uid": 1}, {"id": "x", "uid": 2}], "line 1: id: differs"),
     "one id twice": ([{"id": 1, "uid": "1"}, {"id": "2", "uid": 2}], ["1", "2"]),
     "both keys": ([{"id": "x"}, {"uid": 2}], ["x", "2"]),
     "mixed": ([{"uid": "x"}, {"uid": 2}], ["x", "2"]),

@@ -171,7 +171,7 @@ class BoundMetric(Bound, MetricAttributes):
         calls = (
             map(function, *arguments)
             if arguments
-            else (map(lambda _: function(), range(rows)))
+            else map(lambda _: function(), range(rows))
         )
         values: list[Any] = []
         append = values.append

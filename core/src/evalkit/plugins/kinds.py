@@ -135,16 +135,9 @@ def _unknown_message(name: str, catalog: Catalog) -> str:
     return f"unknown kind of plugins {name!r}. Installed kinds: {names}{hint}"
 
 
-def all_kinds(catalog: Catalog | None = None) -> Iterator[Kind]:
-    """Import all kinds, one after the other.
-
-    Args:
-        catalog: What is installed. Default: what is found now.
-
-    Yields:
-        Each kind that can be used.
-    """
-    catalog = find_components() if catalog is None else catalog
+def all_kinds() -> Iterator[Kind]:
+    """Import all installed kinds, one after the other; leave out broken ones."""
+    catalog = find_components()
     for component in catalog.kinds:
         with suppress(PluginError):
             yield kind_named(component.name, catalog)

@@ -217,7 +217,7 @@ def _is_finite(column: pa.Array | pa.ChunkedArray) -> bool:
     if column.null_count == len(column):
         return True
     if pa.types.is_floating(kind):
-        return bool(series_of(column, "").is_finite().all())
+        return bool(series_of(column).is_finite().all())
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     # not `flatten`, which imports much; what a null hides may be looked at too
     if pa.types.is_list(kind):
@@ -252,11 +252,11 @@ def frame_of_table(table: pa.Table) -> pl.DataFrame:
     return frame
 
 
-def series_of(column: pa.Array | pa.ChunkedArray, name: str) -> pl.Series:
-    """Return a column that pyarrow read as a series of this name."""
+def series_of(column: pa.Array | pa.ChunkedArray) -> pl.Series:
+    """Return a column that pyarrow read as a series without a name."""
     if isinstance(column, pa.Array):
         column = pa.chunked_array([column])
-    return pl.Series(name, _Exported(column)).alias(name)
+    return pl.Series(_Exported(column)).alias("")
 
 
 def read_json_blocks(path: Path, plan: ColumnPlan | None) -> Iterator[Block]:

@@ -16,19 +16,12 @@ from evalkit.scoring.rows import score_batches, score_examples
 from evalkit.scoring.table import ScoringTable, joined_replications
 
 
-def metric_statistics(
-    metric: BoundMetric,
-    table: ScoringTable,
-    workers: Workers | None = None,
-    advance: Callable[[int], None] | None = None,
-) -> pl.DataFrame:
+def metric_statistics(metric: BoundMetric, table: ScoringTable) -> pl.DataFrame:
     """Get a metric's statistics, also of one that scores single examples.
 
     Args:
         metric: A metric that is not a function of lists.
         table: What is scored.
-        workers: Processes that may share the work.
-        advance: Told after every batch how many examples it had.
 
     Returns:
         `position`, the metric's keys, and number columns; of one that scores single
@@ -37,7 +30,7 @@ def metric_statistics(
     Raises:
         MetricError: The metric failed.
     """
-    return metric_outcomes(metric, table, workers, advance).statistics
+    return metric_outcomes(metric, table).statistics
 
 
 def metric_outcomes(

@@ -262,10 +262,10 @@ class _Rows:
         keep_cause(self._metric, error)
         self._leave(row, str(guard.failure(error)), True)
 
-    def _refused(self, row: int, why: str, part: str | None = None) -> None:
+    def _refused(self, row: int, why: str) -> None:
         origin, uid = self._metric.component.origin, self._batch.id_of(row)
         text = f"{origin}: {self._hook} for the example {uid!r}: {why}"
-        self._leave(row, text, True, part)
+        self._leave(row, text, True)
 
     def _single(
         self,

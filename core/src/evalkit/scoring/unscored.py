@@ -54,7 +54,7 @@ def unscored_notices(
     rest = "they are not part of its n and value"
     if silent:
         how_many = f"{silent} of {count_of(given, word)}"
-        notices.append(f"{origin}: {_what_it_did(metric)} for {how_many}; {rest}")
+        notices.append(f"{origin}: {silence_of(metric)} for {how_many}; {rest}")
     named = unscored.filter(~pl.col("failed"))
     if named.height:
         how_many = f"{named.height} of {count_of(given, word)} ({reasons_of(named)})"
@@ -158,7 +158,7 @@ def why_no_value(evidence: Evidence, group: int, unscored: pl.DataFrame) -> str:
     left = unscored.filter(pl.col("position").is_in(positions.tolist()))
     if left.height == given:
         return f"{origin}: did not score {whom} ({reasons_of(left)})"
-    return f"{origin}: {_what_it_did(evidence.metric)} for {whom}"
+    return f"{origin}: {silence_of(evidence.metric)} for {whom}"
 
 
 def _given(metric: BoundMetric, table: ScoringTable) -> tuple[int, str]:
@@ -179,7 +179,8 @@ def reasons_of(unscored: pl.DataFrame) -> str:
     return ", ".join(shown + (more if len(ranked) > _SHOWN_REASONS else []))
 
 
-def _what_it_did(metric: BoundMetric) -> str:
+def silence_of(metric: BoundMetric) -> str:
+    """Say how a metric left out an example without a reason."""
     if metric.has("statistics"):
         return "statistics gave no row"
     return f"{metric.example_hook or 'example_statistics'} returned None"

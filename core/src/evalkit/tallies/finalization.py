@@ -26,7 +26,7 @@ from evalkit.scoring.records import (
     MetricScores,
     ScoringSettings,
 )
-from evalkit.scoring.unscored import NOTHING_SCORED
+from evalkit.scoring.unscored import NOTHING_SCORED, silence_of
 from evalkit.statistics.intervals import without_interval
 from evalkit.tallies.counted import CountedTally, SharedPairs
 from evalkit.tallies.outcomes import (
@@ -259,17 +259,11 @@ def _why_no_value(counts: CountedTally, group: int) -> str:
     if counts.unscored[group] == given:
         reasons = _reasons(counts.outcomes_of(group), UNSCORED)
         return f"{origin}: did not score {whom} ({reasons})"
-    return f"{origin}: {_silence(counts.metric)} for {whom}"
+    return f"{origin}: {silence_of(counts.metric)} for {whom}"
 
 
 def _word(counts: CountedTally) -> str:
     return "answer" if counts.repeats > 1 else "example"
-
-
-def _silence(metric: BoundMetric) -> str:
-    if metric.has("statistics"):
-        return "statistics gave no row"
-    return f"{metric.example_hook or 'example_statistics'} returned None"
 
 
 def _reasons(outcomes: pl.DataFrame, chosen: Sequence[str]) -> str:
@@ -321,7 +315,9 @@ def _notices(counts: CountedTally) -> list[str]:
     rest = "they are not part of its n and value"
     notices = []
     if silent := _times(outcomes, SILENT):
-        notices.append(f"{origin}: {_silence(metric)} for {silent} of {given}; {rest}")
+        notices.append(
+            f"{origin}: {silence_of(metric)} for {silent} of {given}; {rest}"
+        )
     if named := _times(outcomes, NOT_SCORED):
         reasons = _reasons(outcomes, (NOT_SCORED,))
         notices.append(

@@ -34,20 +34,15 @@ UNSCORED = (NOT_SCORED, FAILED, LOST)
 """Outcomes of answers that a metric was given and says why it did not score."""
 
 
-def outcome_rows(
-    position: pl.Series,
-    outcome: pl.Series | str,
-    reason: pl.Series | str | None = None,
-) -> pl.DataFrame:
+def outcome_rows(position: pl.Series, outcome: pl.Series | str) -> pl.DataFrame:
     """Return `position`, `OUTCOME` and `REASON` of answers.
 
     Args:
         position: The positions.
         outcome: One outcome for each, or that of all.
-        reason: One reason for each, or that of all.
     """
     frame = pl.DataFrame({"position": position.cast(pl.UInt32)})
     return frame.with_columns(
         pl.lit(outcome).cast(OUTCOMES).alias(OUTCOME),
-        pl.lit(reason).cast(pl.String).alias(REASON),
+        pl.lit(None, pl.String).alias(REASON),
     )

@@ -281,11 +281,11 @@ def _check_answers(
         of_answers = ("data", "data-adapters")
         found = [str(each) for each in differences if each.field in of_answers]
         if first.record.data.sha256 is None or found:
+            why = f"differ in {'; '.join(found)}" if found else "do not name their data"
             raise AlignmentError(
                 f"{name_run(first)} or {name_run(second)} was made without answers "
-                "(--no-examples), so that these cannot be compared, and they differ in "
-                f"{'; '.join(found) or 'data that were not recorded'}. Evaluate both "
-                "with examples"
+                f"(--no-examples), and the runs {why}, so nothing says that the "
+                "answers are the same. Evaluate both with examples"
             )
         return
     both = shared.select("id", "answer").join(

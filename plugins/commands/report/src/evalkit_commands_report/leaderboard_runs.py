@@ -244,7 +244,8 @@ def _apart(first: Column, column: Column) -> list[str]:
     copies = []
     for run in runs:
         try:
-            copies += [str(run.model)] if _is_perturbed(run.examples) else []
+            if _is_perturbed(run.examples):
+                copies.append(str(run.model))
         except StorageError as error:
             notices.append(f"{name}: {error}")
     if copies:

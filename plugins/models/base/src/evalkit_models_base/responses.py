@@ -50,7 +50,7 @@ class Responses:
 
         Raises:
             DataError: An answer stands alone, and the task does not say where.
-            PluginError: An answer has the id of another input.
+            PluginError: An answer has the id of another input, or a wrong one.
         """
         uids = [given["uid"] for given in inputs]
         entries = [

@@ -39,12 +39,12 @@ def test_a_column_is_what_polars_makes_of_it(name: str) -> None:
     for each in (column, column.slice(1), pa.chunked_array([column, column])):
         expected = pl.from_arrow(each)
         assert isinstance(expected, pl.Series)
-        found = series_of(each, "*")
-        assert found.name == "*"
+        found = series_of(each)
+        assert found.name == ""
         assert found.dtype == expected.dtype
         assert found.equals(expected)
-    empty = series_of(pa.chunked_array([], column.type), "b")
-    assert (empty.name, len(empty)) == ("b", 0)
+    empty = series_of(pa.chunked_array([], column.type))
+    assert (empty.name, len(empty)) == ("", 0)
 
 
 @pytest.mark.slow
@@ -55,7 +55,7 @@ def test_reading_json_lines_does_not_import_arrows_functions(tmp_path: Path) -> 
         "import io, sys; import polars; import pyarrow.json\n"
         "from evalkit.reading.json_lines import frame_of_table, series_of\n"
         f"table = pyarrow.json.read_json({str(file)!r})\n"
-        "frame_of_table(table); series_of(table.column('label'), 'label')\n"
+        "frame_of_table(table); series_of(table.column('label'))\n"
         "assert 'pyarrow.compute' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

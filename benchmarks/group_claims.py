@@ -19,7 +19,7 @@ import polars as pl
 from evalkit.base.terms import MetricContext
 from evalkit.plugins.registry import Registry
 from evalkit.scoring.grouping import group_by_tag
-from evalkit.scoring.metric import score_metric
+from evalkit.scoring.measurement import score_metric
 from evalkit.scoring.records import MetricScores, ScoringSettings
 from evalkit.scoring.table import ScoringTable
 

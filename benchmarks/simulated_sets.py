@@ -21,7 +21,7 @@ from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.results import Result
 from evalkit.scoring.grouping import group_by_tag
-from evalkit.scoring.metric import score_metric
+from evalkit.scoring.measurement import score_metric
 from evalkit.scoring.records import MetricScores, ScoringSettings
 from evalkit.scoring.table import ScoringTable
 from evalkit.statistics.intervals import Interval

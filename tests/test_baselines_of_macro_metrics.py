@@ -10,7 +10,7 @@ from sklearn.metrics import f1_score, recall_score
 from evalkit import MetricContext, Registry
 from evalkit.catalog import Resolver
 from evalkit.scoring import make_table
-from evalkit.tallies.baselines import compute_baselines
+from evalkit.scoring.baselines import compute_baselines
 
 SKLEARN = {"macro-f1": f1_score, "macro-recall": recall_score}
 DECLARED = ["a", "b", "ü", "never"]

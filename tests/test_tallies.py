@@ -21,19 +21,19 @@ import evalkit
 from evalkit import MetricContext, find_components
 from evalkit.catalog import BoundMetric, BoundTask, Registry, Resolver
 from evalkit.scoring.crossings import cross
+from evalkit.scoring.final_scores import finalize_metric
 from evalkit.scoring.grouping import group_by_tag
+from evalkit.scoring.measurement import Measured, measure, prepared
+from evalkit.scoring.patterns import read_patterns
 from evalkit.scoring.records import GroupScore, MetricScores, ScoringSettings
 from evalkit.scoring.table import ScoringTable
+from evalkit.scoring.tag_sets import TAGS, UNTAGGED, WHOLE, Group
+from evalkit.scoring.tally import Tallies, merge_tallies
+from evalkit.scoring.tallying import tally_table
 from evalkit.statistics.intervals import Interval
-from evalkit.tallies.build import tally_table
-from evalkit.tallies.finalization import finalize_metric
-from evalkit.tallies.groups import TAGS, UNTAGGED, WHOLE, Group
-from evalkit.tallies.measurement import Measured, measure, prepared
-from evalkit.tallies.patterns import read_patterns
-from evalkit.tallies.plans import Plan, finalize, partition_tallies
-from evalkit.tallies.tally import Tallies, merge_tallies
 from evalkit.workflows import evaluation
 from evalkit.workflows import evaluation_steps as steps
+from evalkit.workflows.partitions import Plan, finalize, partition_tallies
 from evalkit_testing.metrics.checking import _kinds, _source
 from evalkit_testing.metrics.samples import Row
 from evalkit_testing.metrics.subjects import Subject

@@ -12,9 +12,9 @@ from evalkit.base.terms import MetricContext
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.scoring.evidence import Evidence, example_column
+from evalkit.scoring.evidence import Evidence
 from evalkit.scoring.grouping import Groups, group_by_tag
-from evalkit.scoring.metric import score_metric
+from evalkit.scoring.measurement import evidence_of, score_metric
 from evalkit.scoring.passes import metric_statistics
 from evalkit.scoring.records import (
     AggregateScore,
@@ -22,7 +22,6 @@ from evalkit.scoring.records import (
     MetricScores,
     ScoringSettings,
 )
-from evalkit.scoring.replications import Repeated, repeated_statistics
 from evalkit.scoring.table import ScoringTable
 
 
@@ -99,10 +98,14 @@ def make_table(
     return ScoringTable(
         frame,
         list(ids) if ids is not None else [str(i // repeats) for i in range(n)],
-        None if clusters is None else pl.Series("cluster", clusters),
+        None if clusters is None else _clusters(pl.Series("cluster", clusters)),
         MetricContext(None if labels is None else tuple(labels), "one"),
         tuple(replications),
     )
+
+
+def _clusters(names: pl.Series) -> pl.Series:
+    return names.hash() if names.dtype == pl.String else names.cast(pl.UInt64)
 
 
 def make_groups(
@@ -123,25 +126,11 @@ def make_evidence(
     metric: Any,
     table: ScoringTable,
     groups: Groups | None = None,
-    settings: ScoringSettings | None = None,
 ) -> Evidence:
     """Make the evidence of a metric, as scoring does."""
     one = bound(metric)
     statistics = metric_statistics(one, table)
-    repeated = Repeated(statistics, 1)
-    if table.repeats > 1:
-        keys = one.attributes["keys"]
-        repeated = repeated_statistics(
-            statistics, example_column(one), keys, table.repeats
-        )
-    return Evidence(
-        one,
-        repeated.statistics,
-        table,
-        groups or make_groups(len(table.ids)),
-        settings or ScoringSettings(),
-        repeated.apart,
-    )
+    return evidence_of(one, statistics, table, groups or make_groups(len(table.ids)))
 
 
 def scored(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evalkit.examples.samples import sample_examples as sample_examples
     from evalkit.predictions.problems import STATUSES as STATUSES
     from evalkit.scoring.grouping import UNTAGGED as UNTAGGED
-    from evalkit.scoring.replications import count_incomplete as count_incomplete
+    from evalkit.scoring.outcomes import count_incomplete as count_incomplete
     from evalkit.statistics.confidence_bins import CONFIDENCE_BINS as CONFIDENCE_BINS
     from evalkit.statistics.confidence_bins import confidence_bins as confidence_bins
     from evalkit.statistics.confidence_bins import confidence_edges as confidence_edges
@@ -48,7 +48,7 @@ else:
             "statistics.student_t": "check_confidence",
             "predictions.problems": "STATUSES",
             "scoring.grouping": "UNTAGGED",
-            "scoring.replications": "count_incomplete",
+            "scoring.outcomes": "count_incomplete",
             "workflows.regrouping": "score_crossings",
             "workflows.whole_rows": "WholeRows load_whole_rows",
         },

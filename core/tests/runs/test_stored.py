@@ -22,7 +22,7 @@ from evalkit.runs.listing import list_runs
 from evalkit.runs.stored import bound_metrics, read_run
 from evalkit.runs.tables import stored_scoring_table
 from evalkit.scoring.grouping import group_by_tag
-from evalkit.scoring.metric import score_metric
+from evalkit.scoring.measurement import score_metric
 from evalkit.scoring.records import ScoringSettings
 
 pytestmark = pytest.mark.usefixtures("mini")

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from evalkit import Metric, MetricContext
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
+from evalkit.scoring import baselines
+from evalkit.scoring.baselines import Baselines, compute_baselines
 from evalkit.scoring.table import ScoringTable
-from evalkit.tallies import baselines
-from evalkit.tallies.baselines import Baselines, compute_baselines
 
 LABELS = ("a", "b", "c", "d")
 

@@ -8,24 +8,33 @@ from scipy import stats
 from evalkit.scoring import bootstrap
 from evalkit.scoring.bootstrap import replicate_cells, replicate_sums
 from evalkit.scoring.drawn_counts import counts_table
-from evalkit.scoring.statistics_rows import StatisticsRows
+from evalkit.scoring.statistics_rows import Memberships, StatisticsRows
 from evalkit.statistics.resampling import UnitWeights, unit_keys
 
 REPLICATES = 4_000
+
+
+def numbered(
+    frame: pl.DataFrame, keys: list[str]
+) -> tuple[StatisticsRows, Memberships]:
+    """Number the distinct rows of statistics, one row an example."""
+    columns = [name for name in frame.columns if name not in keys]
+    distinct = frame.unique().sort(frame.columns).with_row_index("code")
+    codes = frame.join(
+        distinct, on=frame.columns, nulls_equal=True, maintain_order="left"
+    )["code"]
+    rows = StatisticsRows(keys, columns, distinct.drop("code"), True)
+    members = np.arange(frame.height), codes.to_numpy().astype(np.int64)
+    return rows, Memberships(*members)
 
 
 def draw(
     statistics: pl.DataFrame, keys: list[str], columns: list[str], seed: int = 1
 ) -> pl.DataFrame:
     units = statistics["unit"].to_numpy().astype(np.int64)
-    position = np.arange(statistics.height)
-    named = statistics.select(*keys, *columns).with_columns(
-        pl.Series("position", position)
-    )
-    rows = StatisticsRows(named, keys, statistics.height)
-    members = rows.memberships(position, np.zeros_like(position))
+    parts = numbered(statistics.select(*keys, *columns), keys)
     weights = UnitWeights(unit_keys(map(str, range(int(units.max()) + 1)), seed))
-    return replicate_sums(rows, members, units, weights, REPLICATES)
+    return replicate_sums(*parts, units, weights, REPLICATES)
 
 
 def test_an_array_of_replicates_holds_the_same_sums(
@@ -34,13 +43,11 @@ def test_an_array_of_replicates_holds_the_same_sums(
     monkeypatch.setattr(bootstrap, "MOST_DRAWS", 2_000)
     n, random = 30, np.random.default_rng(4)
     labels = {name: random.choice(list("abc"), n) for name in ("gold", "said")}
-    statistics = pl.DataFrame({**labels, "count": 1.0}).with_row_index("position")
     keys = ["gold", "said"]
-    rows = StatisticsRows(statistics, keys, n)
-    position = np.arange(n)
-    units = position // 2
+    rows, members = numbered(pl.DataFrame({**labels, "count": 1.0}), keys)
+    units = np.arange(n) // 2
     weights = UnitWeights(unit_keys(map(str, range(n // 2)), 3))
-    parts = (rows, rows.memberships(position, np.zeros_like(position)), units, weights)
+    parts = rows, members, units, weights
     table = replicate_sums(*parts, 300)
     drawn = replicate_cells(*parts, 300)
     assert drawn.names == (*keys, "count")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,9 +10,9 @@ from scipy import stats
 
 import evalkit
 from evalkit import Metric
-from evalkit.scoring import group_replicates, label_pairs, statistics_rows
+from evalkit.scoring import group_replicates, label_pairs
 from evalkit.scoring.group_replicates import REPLICATES
-from evalkit.scoring.metric import score_metric
+from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import GroupScore, ScoringSettings
 from evalkit.statistics.intervals import NO_INFLUENCE, Interval
 from evalkit.statistics.resampling import percentile_interval, unit_weights
@@ -234,33 +233,6 @@ def test_declared_labels_take_part_in_the_smoothing() -> None:
     assert more.interval != fewer.interval
 
 
-def uncompressed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics_rows, "_MOST_COMBINATIONS", 1)
-
-
-def many_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics_rows, "_FEW", 1)
-
-
-@pytest.mark.parametrize("change", [uncompressed, many_pairs])
-@pytest.mark.parametrize(
-    ("metric", "clusters"),
-    [(name, given) for name in ("macro-f1", "accuracy") for given in (None, CLUSTERS)],
-)
-def test_very_many_distinct_rows_change_no_interval(
-    metric: str,
-    clusters: Any,
-    change: Callable[[pytest.MonkeyPatch], None],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    before = first(metric, PREDICTED, GOLD, clusters=clusters)
-    change(monkeypatch)
-    after = first(metric, PREDICTED, GOLD, clusters=clusters)
-    assert after.value == pytest.approx(before.value, rel=1e-12)
-    assert after.interval[:3] == pytest.approx(before.interval[:3], rel=1e-9)
-    assert after.interval.method == before.interval.method
-
-
 def test_a_tag_is_drawn_as_its_examples_alone() -> None:
     groups = make_groups([["t"] if i % 2 else [] for i in range(60)])
     table = make_table(PREDICTED, GOLD, labels=LABELS)
@@ -371,10 +343,11 @@ def test_kept_values_are_resampled(clusters: list[int] | None) -> None:
     table = make_table(VALUES, clusters=clusters)
     found = main_score(scored(Median, table))
     assert found.value == np.median(VALUES)
+    order = np.arange(60) if clusters else np.argsort(VALUES, kind="stable")
     units = table.units(0)
     weights = unit_weights(units.keys, 0, REPLICATES, REPLICATES)
     medians = [
-        np.median(np.repeat(VALUES, weights[units.codes, number]))
+        np.median(np.repeat(np.array(VALUES)[order], weights[units.codes, number]))
         for number in range(REPLICATES)
     ]
     interval = percentile_interval(np.array(medians), 0.95, "bootstrap")
@@ -402,12 +375,17 @@ def test_confidence_widens_intervals() -> None:
 
 
 def test_progress_names_metric_and_tag() -> None:
-    told: list[str] = []
+    texts: list[str] = []
     groups = make_groups([["t"] if i else [] for i in range(60)])
-    score_metric(
-        bound(BootstrapMean), make_table(VALUES), groups, ScoringSettings(), told.append
+    table = make_table(VALUES)
+    everyone = pl.repeat(True, 60, eager=True)
+    measure(
+        [bound(BootstrapMean)],
+        Measured(table, everyone, groups),
+        ScoringSettings(),
+        lambda text, share: texts.append(text),
     )
-    assert told[-2:] == ["bootstrap-mean: all", "bootstrap-mean: t"]
+    assert texts[-2:] == ["bootstrap-mean: all", "bootstrap-mean: t"]
 
 
 def large_sample(rare_hits: int) -> tuple[list[str], list[str]]:

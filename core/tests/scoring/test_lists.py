@@ -15,7 +15,7 @@ from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.scoring import lists as list_scoring
 from evalkit.scoring.grouping import group_by_tag
-from evalkit.scoring.metric import score_metric
+from evalkit.scoring.measurement import score_metric
 from evalkit.scoring.records import ScoringSettings
 from evalkit.scoring.table import ScoringTable
 

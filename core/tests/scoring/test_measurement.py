@@ -9,10 +9,10 @@ from engine_runs import install, predictions, scores_of
 
 import evalkit
 from evalkit import Metric, MetricError, Result
+from evalkit.scoring import measurement
+from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.passes import metric_statistics
 from evalkit.scoring.records import ScoringSettings
-from evalkit.tallies import measurement
-from evalkit.tallies.measurement import Measured, measure
 
 from ..engine_tables import Mean, Share, bound, main_score, make_groups, make_table
 

@@ -21,7 +21,7 @@ from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.scoring import calls, group_replicates
 from evalkit.scoring.grouping import UNTAGGED, group_by_tag
-from evalkit.scoring.metric import score_metric
+from evalkit.scoring.measurement import score_metric
 from evalkit.scoring.records import ScoringSettings
 
 from ..mends import mend_of

@@ -11,9 +11,9 @@ from evalkit import Metric, MetricContext
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.scoring.grouping import group_by_tag
+from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores, ScoringSettings
 from evalkit.scoring.table import ScoringTable
-from evalkit.tallies.measurement import Measured, measure
 
 Bounds = tuple[float | None, float | None] | None
 

@@ -4,17 +4,10 @@ import math
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 from scipy import stats
 
 from evalkit import Metric, evaluate
-from evalkit.scoring.finalization import REPLICATION
-from evalkit.scoring.replications import (
-    repeated_statistics,
-    stddev_of_replications,
-    stddev_within,
-)
 from evalkit.statistics.intervals import share_interval
 
 from ..engine_tables import (
@@ -277,50 +270,6 @@ def test_functions_of_lists_need_every_replication() -> None:
         np.mean(VALUES[[0, 1, 2, 4], 2]),
     ]
     assert some.value == pytest.approx(np.mean(columns))
-
-
-# the parts -----------------------------------------------------------------------
-
-
-def test_rows_of_examples_are_averaged_at_their_first_position() -> None:
-    statistics = pl.DataFrame(
-        {"position": [4, 0, 3, 1], "score": [1.0, 2.0, 3.0, 5.0], "weight": [1.0] * 4}
-    )
-    found = repeated_statistics(statistics, "score", [], 3)
-    assert found.apart == 1
-    assert found.statistics.rows() == [(0, 3.5, 1.0), (3, 2.0, 1.0)]
-    assert found.within is not None
-    assert found.within[[0, 3]] == pytest.approx([4.5, 2.0])
-    assert np.isnan(found.within[[1, 2]]).all()
-    empty = repeated_statistics(statistics[:0], "score", [], 3)
-    assert empty.statistics.height == 0
-    assert empty.within is not None
-    assert stddev_within(empty.within, make_groups(6), 0) is None
-
-
-@pytest.mark.parametrize(("column", "keys"), [(None, []), ("score", ["key"])])
-def test_other_rows_are_kept_apart(column: str | None, keys: list[str]) -> None:
-    statistics = pl.DataFrame(
-        {"position": [4, 0, 3], "key": list("xyz"), "score": [1.0] * 3}
-    )
-    found = repeated_statistics(statistics, column, keys, 3)
-    assert found.apart == 3
-    assert found.within is None
-    assert found.statistics[REPLICATION].to_list() == [1, 0, 0]
-    assert found.statistics.drop(REPLICATION).equals(statistics)
-
-
-def test_the_deviation_of_replications_needs_an_answer_of_each() -> None:
-    scores = pl.DataFrame({"position": [0, 1, 2, 3], "score": [1.0, 2.0, 4.0, 4.0]})
-    groups = make_groups([["a"], ["a"], ["b"], ["b"], ["c"], ["c"]])
-    found = stddev_of_replications(scores, groups, 2)
-    assert found == [
-        pytest.approx(np.std([2.5, 3.0], ddof=1)),
-        pytest.approx(np.std([1.0, 2.0], ddof=1)),
-        0.0,
-        None,
-    ]
-    assert stddev_of_replications(scores[:0], make_groups(0), 2) == [None]
 
 
 def test_a_file_with_replications_gives_the_same(mini: Any) -> None:

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from evalkit.scoring import label_pairs
+from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores, ScoringSettings
 from evalkit.scoring.table import ScoringTable
-from evalkit.tallies.measurement import Measured, measure
 
 from ..engine_tables import Share, bound, make_groups, make_table
 

@@ -10,15 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalkit.scoring import statistics_rows
-from evalkit.scoring.statistics_rows import (
-    StatisticsRows,
-    count_cells,
-    merge_cells,
-    weighted_sums,
-)
+from evalkit.scoring import merge_statistics
+from evalkit.scoring.statistics_rows import weighted_sums
 
-from ..engine_tables import make_groups
+from ..engine_tables import Mean, bound, make_groups, make_table
 
 MERGES: dict[str, Any] = {
     "least": "min",
@@ -69,12 +64,18 @@ def tables(draw: st.DrawFn) -> tuple[pl.DataFrame, list[list[str]], list[str]]:
     return frame.select("position", *keys, *COLUMNS), tags, keys
 
 
-def merged(frame: pl.DataFrame, tags: list[list[str]], keys: list[str]) -> pl.DataFrame:
-    rows = StatisticsRows(frame, keys, len(tags))
-    groups = make_groups(tags)
-    members = rows.of_groups(groups)
-    cells = count_cells(members, len(groups.tags), rows.distinct.height)
-    return merge_cells(rows, cells, MERGES)
+def merged(
+    frame: pl.DataFrame,
+    tags: list[list[str]],
+    keys: list[str],
+    merges: dict[str, Any] = MERGES,
+) -> pl.DataFrame:
+    class Counts(Mean):
+        per_example = interval = None
+
+    Counts.keys, Counts.merges = tuple(keys), merges
+    table = make_table([0.0] * len(tags))
+    return merge_statistics(bound(Counts), frame, table, make_groups(tags))
 
 
 def joined(
@@ -127,23 +128,6 @@ def test_merges_equal_those_of_a_plain_group_by(
 
 
 @settings(max_examples=25)
-@given(
-    given_table=tables(),
-    most=st.sampled_from([0, 3, 20]),
-    few=st.sampled_from([0, 2]),
-)
-def test_nor_does_it_matter_how_many_distinct_rows_there_are(
-    given_table: tuple[pl.DataFrame, list[list[str]], list[str]], most: int, few: int
-) -> None:
-    before = merged(*given_table)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(statistics_rows, "_MOST_COMBINATIONS", most)
-        patch.setattr(statistics_rows, "_FEW", few)
-        assert_equals_a_plain_group_by(*given_table)
-        assert merged(*given_table).equals(before)
-
-
-@settings(max_examples=25)
 @given(given_table=tables(), order=st.randoms(use_true_random=False))
 def test_the_order_of_rows_changes_no_bit(
     given_table: tuple[pl.DataFrame, list[list[str]], list[str]], order: Any
@@ -152,72 +136,6 @@ def test_the_order_of_rows_changes_no_bit(
     rows = list(range(frame.height))
     order.shuffle(rows)
     assert merged(frame[rows], tags, keys).equals(merged(frame, tags, keys))
-
-
-def test_a_sample_that_hides_many_values_changes_no_bit() -> None:
-    """Rows are compressed or not, by what the first ones look like."""
-    random = np.random.default_rng(0)
-    few = np.repeat(random.normal(size=5), 2_000)
-    many = random.normal(size=3_000)
-    values = np.concatenate([few, many])
-    frame = pl.DataFrame({"position": np.arange(len(values)), "total": values})
-    reverse = frame.with_columns(pl.col("total").reverse())
-    tags: list[list[str]] = [[]] * frame.height
-    compressed = StatisticsRows(frame, [], frame.height).distinct.height
-    assert compressed < StatisticsRows(reverse, [], frame.height).distinct.height
-    first, second = merged_totals(frame), merged_totals(reverse)
-    assert first == second == math.fsum(values)
-    assert len(tags) == frame.height
-
-
-def merged_totals(frame: pl.DataFrame) -> float:
-    rows = StatisticsRows(frame, [], frame.height)
-    members = rows.of_groups(make_groups(frame.height))
-    cells = count_cells(members, 1, rows.distinct.height)
-    return float(merge_cells(rows, cells, {})["total"].item())
-
-
-def test_rows_know_which_positions_have_any() -> None:
-    frame = pl.DataFrame({"position": [3, 1, 3], "x": [1.0, 2.0, 3.0]})
-    rows = StatisticsRows(frame, [], 5)
-    assert rows.has_rows.tolist() == [False, True, False, True, False]
-    assert not rows.is_single
-    groups = make_groups([["a"], ["a"], ["b"], ["b", "a"], []])
-    assert groups.tags == (None, "a", "b", "(untagged)")
-    assert rows.examples_by_group(groups).tolist() == [2, 2, 1, 0]
-    single = StatisticsRows(frame[:2], [], 5)
-    assert single.is_single
-    found = single.memberships(np.array([1, 0, 3, 1]), np.array([5, 6, 7, 8]))
-    assert found.group.tolist() == [5, 7, 8]
-    assert found.position.tolist() == [1, 3, 1]
-    assert single.distinct["x"].gather(found.code).to_list() == [2.0, 1.0, 2.0]
-
-
-def test_members_keep_their_order_where_positions_have_several_rows() -> None:
-    frame = pl.DataFrame({"position": [3, 1, 3, 0], "x": [1.0, 2.0, 3.0, 4.0]})
-    rows = StatisticsRows(frame, [], 4)
-    found = rows.memberships(np.array([3, 2, 0, 3]), np.array([1, 1, 2, 2]))
-    assert found.group.tolist() == [1, 1, 2, 2, 2]
-    assert found.position.tolist() == [3, 3, 0, 3, 3]
-    assert rows.distinct["x"].gather(found.code).to_list() == [1.0, 3.0, 4.0, 1.0, 3.0]
-
-
-def test_distinct_rows_are_sorted_by_content() -> None:
-    frame = pl.DataFrame(
-        {
-            "position": range(6),
-            "key": ["b", None, "a", "b", "a", None],
-            "x": [1.0, 2.0, 3.0, 1.0, 0.0, 2.0],
-        }
-    )
-    rows = StatisticsRows(frame, ["key"], 6)
-    assert rows.distinct.rows() == [(None, 2.0), ("a", 0.0), ("a", 3.0), ("b", 1.0)]
-    keys, number = rows.numbered_keys
-    assert keys["key"].to_list() == [None, "a", "b"]
-    assert number.tolist() == [0, 1, 1, 2]
-    without = StatisticsRows(frame.drop("key"), [], 6)
-    keys, number = without.numbered_keys
-    assert (keys.width, number.tolist()) == (0, [0, 0, 0, 0])
 
 
 @pytest.mark.parametrize("keys", [[], ["key"]])
@@ -287,10 +205,8 @@ def test_every_part_has_its_sum() -> None:
 
 def test_infinite_values_have_infinite_or_undefined_moments_in_silence() -> None:
     frame = pl.DataFrame({"position": range(4), "x": [math.inf, 1.0, 1e300, -1e300]})
-    rows = StatisticsRows(frame, [], 4)
-    groups = make_groups([["a"], ["a"], ["b"], ["b"]])
-    cells = count_cells(rows.of_groups(groups), 3, rows.distinct.height)
-    found = merge_cells(rows, cells, {"x": "moments"})
+    tags = [["a"], ["a"], ["b"], ["b"]]
+    found = merged(frame, tags, [], {"x": "moments"})
     assert found["x_count"].to_list() == [4.0, 2.0, 2.0]
     assert found["x_mean"].to_list() == [math.inf, math.inf, 0.0]
     assert found["x_m2"][2] == math.inf
@@ -299,9 +215,7 @@ def test_infinite_values_have_infinite_or_undefined_moments_in_silence() -> None
 
 def test_zeros_of_both_signs_are_one_value() -> None:
     frame = pl.DataFrame({"position": range(3), "x": [-0.0, 0.0, -0.0]})
-    rows = StatisticsRows(frame, [], 3)
-    cells = count_cells(rows.of_groups(make_groups(3)), 1, rows.distinct.height)
-    found = merge_cells(rows, cells, {})
+    found = merged(frame, [[]] * 3, [], {})
     assert found["x"].to_list() == [0.0]
 
 
@@ -320,10 +234,6 @@ def test_equal_keys_of_every_type_are_one(values: pl.Series) -> None:
     frame = pl.DataFrame(
         {"position": range(12), "key": values, "x": [float(i % 2) for i in range(12)]}
     )
-    rows = StatisticsRows(frame, ["key"], 12)
-    assert rows.distinct.height == frame.select("key", "x").n_unique()
-    assert rows.distinct[rows._codes].equals(frame.select("key", "x"))
-    cells = count_cells(rows.of_groups(make_groups(12)), 1, rows.distinct.height)
-    found = merge_cells(rows, cells, {})
+    found = merged(frame, [[]] * 12, ["key"], {})
     expected = frame.group_by("key").agg(pl.col("x").sum()).sort("key")
     assert found.select("key", "x").equals(expected)

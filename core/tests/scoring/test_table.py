@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-import pytest
 
 from evalkit.statistics.resampling import unit_keys
 
@@ -33,9 +32,8 @@ def test_replications_of_an_example_are_one_unit() -> None:
     assert units.count_of(np.array([3, 4])) == 1
 
 
-@pytest.mark.parametrize("dtype", [pl.UInt64, pl.Int32, pl.String])
-def test_clusters_are_the_units_where_there_are_any(dtype: type[pl.DataType]) -> None:
-    clusters = pl.Series([7, 2**31 - 1, 7, 3]).cast(dtype)
+def test_clusters_are_the_units_where_there_are_any() -> None:
+    clusters = pl.Series([7, 2**63, 7, 3], dtype=pl.UInt64)
     table = make_table([1, 0, 1, 1], ids=["a", "b", "c", "d"], clusters=clusters)
     units = table.units(1)
     assert units.clustered

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from evalkit.base.failures import hook_failures
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.names import score_name
-from evalkit.base.terms import MetricContext, NotScored
+from evalkit.base.terms import IntervalKind, MetricContext, NotScored
 from evalkit.errors import MetricError
 from evalkit.hookspecs import MetricAttributes
 from evalkit.plugins.binding import Bound
@@ -59,6 +59,17 @@ class BoundMetric(Bound, MetricAttributes):
     def example_hook(self) -> str | None:
         """The hook that scores single examples; None where it has no such scores."""
         return next(filter(self.has, ("score_example", "score_batch")), None)
+
+    @property
+    def example_column(self) -> str | None:
+        """The statistic that is the score of an example; None without such scores."""
+        return self.per_example if self.example_hook is None else "score"
+
+    @property
+    def interval_kind(self) -> IntervalKind:
+        """The kind of its intervals: as it declares, or as its hooks imply."""
+        implied: IntervalKind = "bootstrap" if self.example_hook is None else "t"
+        return self.interval or implied
 
     @property
     def is_costly(self) -> bool:

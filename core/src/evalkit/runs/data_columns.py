@@ -16,7 +16,7 @@ from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.components import AS_PYTHON, GIVEN, WITHOUT_PLUGIN
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.results import Result
-from evalkit.tallies.measurement import Measured
+from evalkit.scoring.measurement import Measured
 
 
 def with_inputs(

@@ -40,12 +40,12 @@ from evalkit.runs.tables import (
 )
 from evalkit.runs.unscored import unscored_counts, unscored_problems
 from evalkit.runs.withholding import withhold_problem, withhold_reasons, withhold_text
+from evalkit.scoring.baselines import Baselines
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.records import MetricScores, ScoringSettings, notices_of
 from evalkit.scoring.table import list_notices
 from evalkit.scoring.unscored import NOTHING_SCORED
 from evalkit.statistics.intervals import INTERVAL_RULES
-from evalkit.tallies.baselines import Baselines
 
 
 class Options(NamedTuple):

@@ -18,9 +18,9 @@ from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.stored import answer_kind, examples_of, scored_fields
 from evalkit.scoring.grouping import Groups, group_by_tag
+from evalkit.scoring.measurement import Measured
 from evalkit.scoring.records import MetricScores, ScoringSettings
 from evalkit.scoring.table import ScoringTable, comparable
-from evalkit.tallies.measurement import Measured
 
 CROSSING = "by "
 """Start of the names of those columns of `examples.parquet` that hold crossings."""

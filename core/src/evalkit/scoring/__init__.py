@@ -13,18 +13,19 @@ from evalkit.base.lazy import lazy_names
 if TYPE_CHECKING:
     from evalkit.base.ids import RESPONSES_KEY as RESPONSES_KEY
     from evalkit.scoring.calls import finalize_counts as finalize_counts
-    from evalkit.scoring.evidence import merge_statistics as merge_statistics
     from evalkit.scoring.finalization import finalize as finalize
     from evalkit.scoring.grouping import Groups as Groups
     from evalkit.scoring.grouping import group_by_tag as group_by_tag
-    from evalkit.scoring.metric import score_metric as score_metric
-    from evalkit.scoring.metric import score_statistics as score_statistics
-    from evalkit.scoring.metric import why_not as why_not
+    from evalkit.scoring.measurement import merge_statistics as merge_statistics
+    from evalkit.scoring.measurement import score_metric as score_metric
+    from evalkit.scoring.measurement import score_statistics as score_statistics
+    from evalkit.scoring.outcomes import Outcomes as Outcomes
     from evalkit.scoring.passes import metric_outcomes as metric_outcomes
     from evalkit.scoring.passes import metric_statistics as metric_statistics
     from evalkit.scoring.records import GroupScore as GroupScore
     from evalkit.scoring.records import MetricScores as MetricScores
     from evalkit.scoring.records import ScoringSettings as ScoringSettings
+    from evalkit.scoring.refusals import why_not as why_not
     from evalkit.scoring.table import ScoringTable as ScoringTable
     from evalkit.scoring.table import make_table as make_table
     from evalkit.statistics.intervals import Interval as Interval
@@ -35,10 +36,11 @@ else:
             "base.ids": "RESPONSES_KEY",
             "statistics.intervals": "Interval",
             "scoring.calls": "finalize_counts",
-            "scoring.evidence": "merge_statistics",
             "scoring.finalization": "finalize",
             "scoring.grouping": "Groups group_by_tag",
-            "scoring.metric": "score_metric score_statistics why_not",
+            "scoring.measurement": "merge_statistics score_metric score_statistics",
+            "scoring.outcomes": "Outcomes",
+            "scoring.refusals": "why_not",
             "scoring.passes": "metric_outcomes metric_statistics",
             "scoring.records": "GroupScore MetricScores ScoringSettings",
             "scoring.table": "ScoringTable make_table",

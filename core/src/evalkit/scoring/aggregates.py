@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evalkit.scoring.evidence import Evidence, example_column, interval_kind
+from evalkit.scoring.evidence import Evidence
 from evalkit.scoring.facet_groups import FacetGroups, facet_groups
 from evalkit.scoring.facet_means import facet_mean_interval
 from evalkit.scoring.group_intervals import NO_INTERVAL, GroupIntervals
@@ -100,12 +100,12 @@ def _p_value(
     main: Mapping[int, GroupScore],
 ) -> float | str:
     """Test that the groups of a facet are equal; or say why they are not tested."""
-    if interval_kind(evidence.metric) == "none":
+    if evidence.metric.interval_kind == "none":
         return NO_INTERVAL
     if len(facet.groups) < 2:
         return "fewer than two groups are large enough"
     values = [(group, float(main[group].value or 0.0)) for group in facet.groups]
-    column = example_column(evidence.metric)
+    column = evidence.metric.example_column
     if column is None or not all(intervals.is_mean(*each) for each in values):
         return NOT_PER_EXAMPLE
     if not (facet.has_disjoint_examples and evidence.rows.is_single):
@@ -127,7 +127,7 @@ def _macro(
     evidence: Evidence, facet: FacetGroups, main: Mapping[int, GroupScore]
 ) -> AggregateScore:
     values = [float(main[group].value or 0.0) for group in facet.groups]
-    if interval_kind(evidence.metric) == "none":
+    if evidence.metric.interval_kind == "none":
         interval = without_interval(NO_INTERVAL)
     else:
         interval = facet_mean_interval(evidence, facet, main)

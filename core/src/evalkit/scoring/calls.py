@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from evalkit.base.columns import all_named, named
 from evalkit.base.failures import hook_failures
 from evalkit.base.terms import MetricContext, NotScored
 from evalkit.base.violations import shorten
@@ -20,7 +19,6 @@ from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.batch_statistics import RESERVED as RESERVED
 from evalkit.scoring.batch_statistics import batch_statistics
 from evalkit.scoring.batches import AdvanceRows, GrowingSizes, compute_batches
-from evalkit.scoring.moments import pairs_of_moments
 from evalkit.scoring.outcomes import (
     FailureLimit,
     Outcomes,
@@ -75,70 +73,6 @@ def value_columns(metric: BoundMetric, statistics: pl.DataFrame) -> list[str]:
     """Return the columns of statistics that merge."""
     keys = (*metric.keys, *RESERVED)
     return [name for name in statistics.columns if name not in keys]
-
-
-def merge_expressions(metric: BoundMetric, columns: Sequence[str]) -> list[pl.Expr]:
-    """Return the aggregations that merge each column as the metric declares.
-
-    Args:
-        metric: The metric.
-        columns: Its number columns.
-
-    Returns:
-        Polars aggregations.
-    """
-    merges = metric.merges
-    expressions: list[pl.Expr] = []
-    for name in columns:
-        column = named(name)
-        # as lists, because the partial sums of polars depend on the number of threads
-        listed = column.implode().list
-        merge = merges.get(name, "sum")
-        if merge == "sum":
-            expressions.append(listed.sum().alias(name))
-        elif merge == "moments":
-            mean = listed.mean()
-            expressions += [
-                column.count().cast(pl.Float64).alias(f"{name}_count"),
-                mean.alias(f"{name}_mean"),
-                ((column - column.mean()) ** 2)
-                .implode()
-                .list.sum()
-                .alias(f"{name}_m2"),
-            ]
-        elif merge == "values":
-            expressions.append(column.implode().alias(name))
-        else:
-            expressions.append(getattr(column, merge)())
-    for pair in pairs_of_moments(columns, merges):
-        one, other = (named(name) - named(name).mean() for name in pair)
-        products = (one * other).implode().list.sum()
-        expressions.append(products.alias(f"{pair[0]}_{pair[1]}_comoment"))
-    return expressions
-
-
-def merge_by_group(
-    metric: BoundMetric, statistics: pl.DataFrame, members: pl.DataFrame
-) -> pl.DataFrame:
-    """Merge the statistics of the examples of every group.
-
-    Args:
-        metric: The metric.
-        statistics: One or more rows a position.
-        members: Columns `position` and `group`.
-
-    Returns:
-        `group`, the keys, and the merged columns, sorted.
-    """
-    keys = all_named(["group", *metric.keys])
-    return (
-        members.lazy()
-        .join(statistics.lazy(), on="position", maintain_order="left_right")
-        .group_by(keys, maintain_order=True)
-        .agg(merge_expressions(metric, value_columns(metric, statistics)))
-        .sort(keys)
-        .collect(engine="in-memory")
-    )
 
 
 def call_finalize(

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import cached_property, partial
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from evalkit.base.terms import IntervalKind, MergeKind
-from evalkit.plugins.bound import BoundMetric
-from evalkit.scoring.counted_rows import CountedRows
+from evalkit.base.terms import MergeKind
+from evalkit.scoring.counted_tally import CountedTally
 from evalkit.scoring.finalization import Finalizer
-from evalkit.scoring.grouping import Groups
 from evalkit.scoring.influence import Influences, RowInfluences
-from evalkit.scoring.label_pairs import LabelPairs
-from evalkit.scoring.records import ScoringSettings
+from evalkit.scoring.label_pairs import LabelPairs, SharedPairs
 from evalkit.scoring.statistics_rows import (
     Codes,
-    Memberships,
     merge_cells,
     weighted_sums,
 )
-from evalkit.scoring.table import ScoringTable
-from evalkit.scoring.units import Units
-from evalkit.statistics.clusters import (
-    ClusterSizes,
-    Floats,
-)
+from evalkit.statistics.clusters import Floats
 
 
 class UnitTotals(NamedTuple):
@@ -42,58 +33,21 @@ class UnitTotals(NamedTuple):
     """How many examples each unit has."""
 
 
-class Evidence:
-    """The statistics of all examples, and all that follows from them by counting.
+class Evidence(CountedTally):
+    """The counts of one metric, and all that its scores and intervals follow from."""
 
-    Args:
-        metric: A metric that is not a function of lists.
-        statistics: Its statistics, with the metric's keys and, where replications are
-            scored apart, `REPLICATION`.
-        table: What is scored.
-        groups: The groups.
-        settings: How intervals are computed.
-        repeats: How many replications the statistics tell apart.
-        counted: The counts of the statistics, where they are known, and the label pairs
-            that follow from them.
-    """
+    shared: SharedPairs | None = None
+    """The label pairs of other metrics of the same examples."""
 
-    def __init__(
-        self,
-        metric: BoundMetric,
-        statistics: pl.DataFrame,
-        table: ScoringTable,
-        groups: Groups,
-        settings: ScoringSettings,
-        repeats: int = 1,
-        counted: tuple[CountedRows, LabelPairs] | None = None,
-    ) -> None:
-        self.metric = metric
-        self.table = table
-        self.groups = groups
-        self.settings = settings
-        self.finalizer = Finalizer(metric, table.context, repeats)
-        if counted is None:
-            keys = self.finalizer.keys
-            units = partial(table.units, settings.seed)
-            rows = CountedRows(statistics, keys, table, groups, settings, units)
-            counted = rows, LabelPairs(rows)
-        self._counted, self.label_pairs = counted
-        self.rows = self._counted.rows
+    @cached_property
+    def finalizer(self) -> Finalizer:
+        """Makes scores of sums."""
+        return Finalizer(self.metric, self.context, self.apart)
 
-    @property
-    def units(self) -> Units:
-        """The units that a sample is made of."""
-        return self._counted.units
-
-    @property
-    def clustered(self) -> bool:
-        """Whether examples are grouped into clusters."""
-        return self._counted.clustered
-
-    @property
-    def is_simple(self) -> bool:
-        """Whether each unit is one example with one row of statistics."""
-        return self._counted.is_simple
+    @cached_property
+    def label_pairs(self) -> LabelPairs:
+        """The counts of pairs of labels."""
+        return (self.shared or SharedPairs()).pairs_of(self)
 
     @cached_property
     def merges_by_sum(self) -> bool:
@@ -118,32 +72,7 @@ class Evidence:
     def sums(self) -> pl.DataFrame:
         """The merged statistics of all groups."""
         merges: Mapping[str, MergeKind] = self.metric.merges
-        return merge_cells(self.rows, self._counted.cells, merges)
-
-    def cells_of(self, group: int) -> tuple[Codes, Codes]:
-        """Return the distinct rows of a group, and how often each occurs."""
-        return self._counted.cells_of(group)
-
-    def members_of(self, group: int) -> Memberships:
-        """Return the rows of a group's examples."""
-        return self._counted.members_of(group)
-
-    @property
-    def n(self) -> Codes:
-        """How many examples of each group have statistics; repeats count once."""
-        return self._counted.n
-
-    def unit_sizes(self, group: int) -> Floats:
-        """Count the examples of each unit of a group."""
-        return self._counted.unit_sizes(group)
-
-    def n_clusters(self, group: int) -> int | None:
-        """Count the clusters of a group; None where there are none."""
-        return self._counted.n_clusters(group)
-
-    def cluster_sizes(self, group: int) -> ClusterSizes | None:
-        """Say how unequal the clusters of a group are; None where there are none."""
-        return self._counted.cluster_sizes(group)
+        return merge_cells(self.rows, self.cells, merges)
 
     def values_of(self, group: int, column: str) -> tuple[Floats, Floats]:
         """Return the values of a column in a group, and how often each occurs."""
@@ -173,7 +102,7 @@ class Evidence:
             return UnitTotals(
                 self.units.codes[members.position], alone, np.ones(len(alone))
             )
-        rows = self._counted.rows_of_units(group)
+        rows = self.rows_of_units(group)
         # sorted by value, so that rounding does not depend on the order of rows
         values = by_code[rows.codes]
         order = np.lexsort((values, rows.unit_of_row))
@@ -208,36 +137,3 @@ class Evidence:
         if not self.has_gradients or self.metric.interval == "none":
             return None
         return self._influences.of(group).get(score)
-
-
-def interval_kind(metric: BoundMetric) -> IntervalKind:
-    """Return the kind of interval that a metric declares, or that its way implies."""
-    declared: IntervalKind | None = metric.interval
-    if declared is not None:
-        return declared
-    return "bootstrap" if metric.example_hook is None else "t"
-
-
-def example_column(metric: BoundMetric) -> str | None:
-    """Return the statistic that is a metric's per-example score."""
-    if metric.example_hook is not None:
-        return "score"
-    column: str | None = metric.per_example
-    return column
-
-
-def merge_statistics(
-    metric: BoundMetric, statistics: pl.DataFrame, table: ScoringTable, groups: Groups
-) -> pl.DataFrame:
-    """Merge the statistics of the examples of every group, as scoring does.
-
-    Args:
-        metric: A metric that is not a function of lists.
-        statistics: One or more rows a position, with the metric's keys.
-        table: What is scored, with one answer an example.
-        groups: The groups.
-
-    Returns:
-        `group`, the metric's keys, and the merged columns, sorted by group and keys.
-    """
-    return Evidence(metric, statistics, table, groups, ScoringSettings()).sums

@@ -79,13 +79,11 @@ def facet_groups(
         and main[number].value is not None
         and main[number].n >= fewest
     )
-    is_inside = np.zeros(len(evidence.table.ids), dtype=bool)
+    is_inside = np.zeros(evidence.examples, dtype=bool)
     for group in chosen:
         is_inside[evidence.groups.positions_of(group)] = True
-    is_inside &= evidence.rows.has_rows
     positions = np.flatnonzero(is_inside)
-    repeats = evidence.table.repeats
-    n = int(np.count_nonzero(is_inside.reshape(-1, repeats).any(axis=1)))
+    n = len(positions)
     clusters = evidence.units.count_of(positions) if evidence.clustered else None
     has_disjoint_examples = int(evidence.n[list(chosen)].sum()) == n
     is_disjoint = has_disjoint_examples

@@ -12,7 +12,7 @@ import math
 import numpy as np
 import polars as pl
 
-from evalkit.scoring.evidence import Evidence, example_column, interval_kind
+from evalkit.scoring.evidence import Evidence
 from evalkit.scoring.group_replicates import MOST_KEPT, GroupReplicates
 from evalkit.scoring.records import Advance, bootstrap_method
 from evalkit.statistics.intervals import (
@@ -64,8 +64,8 @@ class GroupIntervals:
 
     def __init__(self, evidence: Evidence, advance: Advance) -> None:
         self._evidence = evidence
-        self._kind = interval_kind(evidence.metric)
-        self._column = example_column(evidence.metric)
+        self._kind = evidence.metric.interval_kind
+        self._column = evidence.metric.example_column
         self._replicates = GroupReplicates(evidence, advance)
 
     def of(self, group: int, score: str, value: float, confidence: float) -> Interval:

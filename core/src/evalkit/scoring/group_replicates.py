@@ -18,7 +18,7 @@ from evalkit.scoring.bootstrap import (
     replicate_merged,
     replicate_sums,
 )
-from evalkit.scoring.evidence import Evidence, interval_kind
+from evalkit.scoring.evidence import Evidence
 from evalkit.scoring.finalization import FinalizedReplicates, Sums, finalize_replicates
 from evalkit.scoring.influence import MOST_ENTRIES
 from evalkit.scoring.records import Advance
@@ -129,7 +129,7 @@ class GroupReplicates:
         rows = self._evidence.rows
         names = self._evidence.metric.keys
         return (
-            interval_kind(self._evidence.metric) == "multinomial"
+            self._evidence.metric.interval_kind == "multinomial"
             and rows.is_single
             and len(names) == 2
             and all(rows.distinct[key].dtype == pl.String for key in names)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evalkit.base.columns import all_named
-from evalkit.scoring.counted_rows import CountedRows
+from evalkit.scoring.counted_tally import CountedTally
 from evalkit.scoring.drawn_counts import DrawnCounts, as_replicate
 from evalkit.statistics.label_pairs import (
     Pair,
@@ -46,7 +46,7 @@ class LabelPairs:
         counted: Statistics that are counts of pairs of labels.
     """
 
-    def __init__(self, counted: CountedRows) -> None:
+    def __init__(self, counted: CountedTally) -> None:
         self._counted = counted
         self._pairs_of: dict[int, PairCounts] = {}
         self._few_pairs: dict[int, bool] = {}
@@ -56,7 +56,7 @@ class LabelPairs:
     @cached_property
     def are_alone(self) -> bool:
         """Whether each unit is one example that has one pair of labels."""
-        return not self._counted.clustered and self._counted.table.repeats == 1
+        return not self._counted.clustered and self._counted.repeats == 1
 
     def of(self, group: int) -> PairCounts:
         """Count the pairs of labels of a group.
@@ -75,7 +75,7 @@ class LabelPairs:
                 counts.astype(float).tolist(),
                 strict=True,
             )
-            declared = self._counted.table.context.labels or ()
+            declared = self._counted.context.labels or ()
             self._pairs_of[group] = count_pairs(counted, declared)
         return self._pairs_of[group]
 
@@ -129,3 +129,19 @@ class LabelPairs:
             self._kept += size
             self._drawn[group, count] = parts
         return parts
+
+
+class SharedPairs:
+    """Keeps the label pairs that were counted and drawn last."""
+
+    def __init__(self) -> None:
+        self._kept: list[tuple[CountedTally, LabelPairs]] = []
+
+    def pairs_of(self, counts: CountedTally) -> LabelPairs:
+        """Return the label pairs of a tally, those of an equal one where it is kept."""
+        for known, pairs in self._kept:
+            if known.is_same(counts):
+                return pairs
+        pairs = LabelPairs(counts)
+        self._kept = [*self._kept[-1:], (counts, pairs)]
+        return pairs

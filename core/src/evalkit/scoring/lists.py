@@ -25,9 +25,10 @@ from evalkit.scoring.records import (
     bootstrap_method,
     score_flag,
 )
+from evalkit.scoring.refusals import NO_VALUE, why_failed, without_too_few
 from evalkit.scoring.statistics_rows import Codes
 from evalkit.scoring.table import ScoringTable, columns_for
-from evalkit.scoring.unscored import NOTHING_SCORED, failure_text, without_too_few
+from evalkit.scoring.unscored import NOTHING_SCORED
 from evalkit.statistics import draw_counts
 from evalkit.statistics.clusters import ClusterSizes, describe_sizes
 from evalkit.statistics.intervals import (
@@ -75,15 +76,19 @@ def score_lists(
     scores = []
     for group, tag in enumerate(groups.tags):
         advance(f"{metric.name}: {tag or 'all'}")
-        positions = lists.counted(groups.positions_of(group))
-        scores.append(lists.score(group, positions, groups.sizes[group]))
+        positions = groups.positions_of(group)
+        counted = lists.counted(positions)
+        score = lists.score(group, counted, groups.sizes[group])
+        given = int(lists.is_given[positions].sum())
+        score = without_too_few(metric, score, given - len(counted), given)
+        scores.append(score)
     left = table.lacking_for(metric)
     return MetricScores(
         metric.name,
         metric,
-        without_too_few(metric, scores, left, table, groups),
+        scores,
         None,
-        error=failure_text(metric, left, table),
+        error=why_failed(metric, left, table),
         unscored=left,
     )
 
@@ -125,8 +130,9 @@ class _Lists:
             "position", *list_columns(metric, table.frame)
         ).iter_rows()
         self._rows: dict[int, Row] = {position: tuple(row) for position, *row in rows}
-        self._is_counted = np.zeros(len(table.ids), dtype=bool)
-        self._is_counted[table.frame["position"].to_numpy()] = True
+        self.is_given = np.zeros(len(table.ids), dtype=bool)
+        self.is_given[table.frame["position"].to_numpy()] = True
+        self._is_counted = self.is_given.copy()
         self._is_counted[table.lacking_for(metric)["position"].to_numpy()] = False
 
     def counted(self, positions: Positions) -> Codes:
@@ -136,13 +142,9 @@ class _Lists:
     def score(self, group: int, positions: Codes, size: int) -> GroupScore:
         """Score one group."""
         if not len(positions):
-            nothing = without_interval("there is no value")
-            reason = NOTHING_SCORED
-            return GroupScore("", group, None, 0, None, nothing, reason)
+            return GroupScore("", group, None, 0, None, NO_VALUE, NOTHING_SCORED)
         value, why, deviation = self.value(positions)
-        interval = without_interval("there is no value")
-        if value is not None:
-            interval = self._interval(positions)
+        interval = NO_VALUE if value is None else self._interval(positions)
         repeats = self._table.repeats
         is_repeated = repeats > 1
         sizes = self._cluster_sizes(positions)

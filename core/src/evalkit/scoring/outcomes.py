@@ -241,3 +241,17 @@ def most_left(metric: BoundMetric, rows: float) -> float:
     if rows == math.inf:
         return rows
     return max(1.0, metric.most_not_scored * rows)
+
+
+def count_incomplete(examples: pl.DataFrame, repeats: int) -> int:
+    """Count the examples with fewer valid answers than there are replications.
+
+    Args:
+        examples: The columns `id` and `status`, a row for each answer.
+        repeats: How many replications there are.
+
+    Returns:
+        How many examples lack an answer.
+    """
+    valid = examples.group_by("id").agg((pl.col("status") == "scored").sum())
+    return int((valid["status"] < repeats).sum())

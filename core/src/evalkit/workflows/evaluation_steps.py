@@ -33,12 +33,12 @@ from evalkit.predictions.table import prediction_column, scoring_table
 from evalkit.runs.own_scores import own_scores
 from evalkit.runs.recording import Options, Parts
 from evalkit.runs.withholding import names_of_answers, refuse_facets_of_answers
+from evalkit.scoring.baselines import Baselines, compute_baselines
 from evalkit.scoring.crossings import cross
 from evalkit.scoring.grouping import Groups, group_by_tag
+from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
 from evalkit.scoring.table import ScoringTable
-from evalkit.tallies.baselines import Baselines, compute_baselines
-from evalkit.tallies.measurement import Measured, measure
 from evalkit.workflows.binding import bind_data
 from evalkit.workflows.options import EvaluationOptions
 

@@ -25,6 +25,7 @@ from evalkit.runs.results import Result
 from evalkit.runs.scores import headline_name, to_scores
 from evalkit.runs.unscored import unscored_counts, unscored_problems
 from evalkit.scoring.grouping import group_by_tag
+from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import ScoringSettings, notices_of
 from evalkit.scoring.table import (
     LIST_KINDS,
@@ -35,7 +36,6 @@ from evalkit.scoring.table import (
 )
 from evalkit.statistics.intervals import INTERVAL_RULES
 from evalkit.statistics.student_t import check_confidence
-from evalkit.tallies.measurement import Measured, measure
 from evalkit.workflows.list_checks import check_values
 
 

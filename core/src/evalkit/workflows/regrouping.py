@@ -22,9 +22,9 @@ from evalkit.runs.stored import bound_component, examples_of, scored_fields
 from evalkit.runs.tables import CROSSING, KEPT, measured_run, settings_of
 from evalkit.scoring.crossings import cross, read_crossings
 from evalkit.scoring.grouping import Groups, group_by_tag
+from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
 from evalkit.statistics.intervals import INTERVAL_RULES
-from evalkit.tallies.measurement import Measured, measure
 
 _AGGREGATES = ("macro", "worst", "gap")
 

@@ -33,10 +33,10 @@ from evalkit.runs.tables import (
 )
 from evalkit.runs.unscored import unscored_counts, unscored_problems
 from evalkit.scoring.grouping import Groups
-from evalkit.scoring.metric import failed_scores
+from evalkit.scoring.measurement import measure
 from evalkit.scoring.records import MetricScores, notices_of
+from evalkit.scoring.refusals import failed_scores
 from evalkit.statistics.intervals import INTERVAL_RULES
-from evalkit.tallies.measurement import measure
 from evalkit.workflows.announcing import announce, write
 
 
@@ -125,7 +125,9 @@ def _rescored(
             if len(bound) == 1:
                 raise
             failure = MetricError(f"{metric.component.origin}: {error}")
-            lacking[metric.name] = failed_scores(metric, measured.groups, failure)
+            lacking[metric.name] = failed_scores(
+                metric, len(measured.groups.tags), failure
+            )
     ready = [metric for metric in bound if metric.name not in lacking]
     scored = [*measure(ready, measured, settings, progress), *lacking.values()]
     order = {

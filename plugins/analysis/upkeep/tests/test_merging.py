@@ -472,7 +472,7 @@ def test_what_was_scored_by_a_broken_metric_fails_alone(
     def fail(*_: Any, **__: Any) -> Any:
         raise evalkit.MetricError("it broke")
 
-    from evalkit.tallies import measurement
+    from evalkit.scoring import measurement
 
     original = measurement.finalize_metric
 

@@ -17,7 +17,7 @@ from evalkit.scoring.lists import (
     compute,
     list_columns,
 )
-from evalkit.scoring.metric import why_not
+from evalkit.scoring.refusals import why_not
 from evalkit.statistics.clusters import Floats, Integers
 from evalkit.statistics.intervals import N_IS_1, ONE_CLUSTER
 from evalkit.statistics.resampling import unit_weights

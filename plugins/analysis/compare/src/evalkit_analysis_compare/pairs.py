@@ -15,8 +15,8 @@ from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.stored import bound_component
 from evalkit.scoring.grouping import WHOLE
+from evalkit.scoring.measurement import prepared
 from evalkit.statistics.clusters import describe_sizes
-from evalkit.tallies.measurement import prepared
 from evalkit_analysis_compare.conclusions import Names
 from evalkit_analysis_compare.differences import (
     Difference,

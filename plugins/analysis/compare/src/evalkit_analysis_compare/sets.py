@@ -11,11 +11,12 @@ import polars as pl
 from evalkit.base.columns import all_named
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
-from evalkit.scoring.calls import call_finalize, merge_by_group, value_columns
-from evalkit.scoring.evidence import interval_kind
+from evalkit.scoring.calls import call_finalize, value_columns
 from evalkit.scoring.group_intervals import NO_INTERVAL
-from evalkit.scoring.metric import why_not
+from evalkit.scoring.grouping import Groups
+from evalkit.scoring.measurement import merge_statistics
 from evalkit.scoring.passes import metric_statistics
+from evalkit.scoring.refusals import why_not
 from evalkit.statistics.clusters import Floats
 from evalkit_analysis_compare.differences import Difference, without_difference
 from evalkit_analysis_compare.joint_counts import JointCounts, Labels
@@ -98,10 +99,20 @@ def _values(
         ]
     )
     rows = members.join(side.rows, on="example").select(
-        "position", group=pl.col("number") * side.replications + pl.col("replication")
+        pl.col("position").cast(pl.UInt32),
+        group=(pl.col("number") * side.replications + pl.col("replication")).cast(
+            pl.UInt32
+        ),
     )
+    groups = Groups(
+        (None,) * (len(tables.examples) * side.replications),
+        rows["position"].to_numpy(),
+        rows["group"].to_numpy(),
+        {},
+    )
+    table = side.table._replace(replications=(), clusters=None)
     drop = statistics.drop("example", "replication")
-    sums = merge_by_group(metric, drop, rows)
+    sums = merge_statistics(metric, drop, table, groups)
     scores = call_finalize(metric, sums, side.table.context)
     found: dict[tuple[str, int], list[tuple[float | None, str | None]]] = {}
     for group, score, value, reason, _ in scores.iter_rows():
@@ -158,7 +169,7 @@ class _Compared:
         self._metric, self._statistics, self._tables = metric, statistics, tables
         is_single = all(side.repeats == 1 for side in tables.sides)
         self._influences = None
-        if is_single and interval_kind(metric) in ("wilson", "t", "delta", "ratio"):
+        if is_single and metric.interval_kind in ("wilson", "t", "delta", "ratio"):
             self._influences = PairedInfluences(metric, statistics, tables)
         self._classes = None
         if is_single and tables.pair.clusters is None:

@@ -15,9 +15,8 @@ import numpy as np
 import polars as pl
 
 from evalkit.plugins.bound import BoundMetric
-from evalkit.scoring.evidence import Evidence, interval_kind
 from evalkit.scoring.grouping import Groups
-from evalkit.scoring.records import ScoringSettings
+from evalkit.scoring.measurement import evidence_of
 from evalkit.statistics.clusters import Floats, Integers, degrees_of_freedom
 from evalkit.statistics.intervals import FEW_POSITIVES, Interval, delta_interval
 from evalkit.statistics.student_t import normal_quantile
@@ -50,7 +49,7 @@ class PairedInfluences:
         tables: PairedTables,
     ) -> None:
         self._tables = tables
-        self._is_ratio = interval_kind(metric) == "ratio"
+        self._is_ratio = metric.interval_kind == "ratio"
         self._sides = [
             _Side(metric, part, side, tables.examples)
             for part, side in zip(statistics, tables.sides, strict=True)
@@ -126,10 +125,12 @@ class _Side:
         side: Side,
         examples: list[Integers],
     ) -> None:
-        table = side.table._replace(clusters=None)
-        self._example_of = np.full(len(table.ids), -1, dtype=np.int64)
-        positions = side.rows["position"].to_numpy()
-        self._example_of[positions] = side.rows["example"].to_numpy()
+        # each answer a cluster of its own: units are numbered in the order of positions
+        numbers = np.arange(len(side.table.ids), dtype=np.uint64)
+        table = side.table._replace(clusters=pl.Series(numbers), replications=())
+        example_of = np.full(len(numbers), -1, dtype=np.int64)
+        example_of[side.rows["position"]] = side.rows["example"]
+        self._example_of = example_of[np.unique(statistics["position"])]
         members = pl.concat(
             [
                 pl.DataFrame({"example": part, "group": np.full(len(part), group)})
@@ -143,7 +144,7 @@ class _Side:
             facets={},
         )
         statistics = statistics.drop("example", "replication")
-        self._evidence = Evidence(metric, statistics, table, groups, ScoringSettings())
+        self._evidence = evidence_of(metric, statistics, table, groups)
 
     def influences(self, score: str, group: int, count: int) -> Floats | None:
         """Return the influence of each example on a score of a group."""
@@ -208,7 +209,7 @@ def two_classes(
     metric: BoundMetric, statistics: tuple[pl.DataFrame, pl.DataFrame]
 ) -> tuple[str, str] | None:
     """Name the columns of class and score of an AUROC of two classes, or None."""
-    if interval_kind(metric) != "auroc":
+    if metric.interval_kind != "auroc":
         return None
     part = statistics[0]
     flags = [key for key in metric.keys if part.schema[key] == pl.Boolean]

@@ -19,7 +19,8 @@ from evalkit.plugins.components import Component
 from evalkit.plugins.registry import bind
 from evalkit.scoring.finalization import EXAMPLES
 from evalkit.scoring.grouping import Groups
-from evalkit.scoring.metric import score_statistics
+from evalkit.scoring.measurement import score_statistics
+from evalkit.scoring.outcomes import Outcomes, no_outcomes
 from evalkit.scoring.records import GroupScore, ScoringSettings
 from evalkit.scoring.table import ScoringTable
 from evalkit.statistics.clusters import Integers
@@ -75,7 +76,7 @@ def score_rows(
     clusters = clusters_of(groups.pairs, rows.original)
     found = score_statistics(
         _bound_mean(interval),
-        statistics,
+        Outcomes(statistics, no_outcomes()),
         ScoringTable(statistics, [""] * count, clusters, context),
         numbered_groups(groups.tags if tags is None else tags, rows.group),
         settings,

@@ -12,7 +12,6 @@ from evalkit.errors import MetricError
 from evalkit.parallel.workers import Workers
 from evalkit.plugins.bound import BoundMetric
 from evalkit.runs.scores import Shown, shown_as
-from evalkit.scoring.evidence import interval_kind
 from evalkit.scoring.grouping import WHOLE, group_by_tag
 from evalkit.scoring.records import GroupScore, ScoringSettings
 from evalkit.scoring.units import Units
@@ -120,7 +119,7 @@ class ExampleQuantities:
         self._original, self._perturbed = values
         self._pairs = paired.tables.pairs
         self._before = self._original[self._pairs.originals]
-        self._interval = interval_kind(metric)
+        self._interval = metric.interval_kind
         self._shown = shown_as(metric)
 
     def of(self, view: View, groups: PairGroups) -> Iterator[Quantity]:

@@ -41,7 +41,6 @@ import numpy as np
 from evalkit.parallel.workers import Workers
 from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import group_record, shown_as
-from evalkit.scoring.evidence import example_column, interval_kind
 from evalkit.scoring.grouping import WHOLE
 from evalkit.scoring.records import MetricScores
 from evalkit.scoring.unscored import NOTHING_SCORED
@@ -122,7 +121,7 @@ class _Scorer:
         if found.statistics is None and not metric.has("compute"):
             return found.scores[0].reason or NOTHING_SCORED
         reason = self._tables.why_not(found.name)
-        if reason or example_column(metric) is None or found.per_example is None:
+        if reason or metric.example_column is None or found.per_example is None:
             return reason
         if _is_mean(found):
             self._values[found.name] = ExampleValues(
@@ -141,7 +140,7 @@ class _Scorer:
             and tuple(found.metric.bounds or ()) == (0, 1)
             and all(map(_is_binary, self._values[found.name]))
         ]
-        declared = [each for each in able if interval_kind(each.metric) == "wilson"]
+        declared = [each for each in able if each.metric.interval_kind == "wilson"]
         return next((found.name for found in [*declared, *able]), None)
 
     def _of_metric(self, found: MetricScores, is_judge: bool) -> Iterator[TestedScore]:

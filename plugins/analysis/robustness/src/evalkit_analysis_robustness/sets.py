@@ -18,10 +18,10 @@ from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.runs.scores import shown_as
 from evalkit.scoring.calls import value_columns
-from evalkit.scoring.evidence import interval_kind
 from evalkit.scoring.group_intervals import NO_INTERVAL, NO_SUM
 from evalkit.scoring.lists import score_lists
-from evalkit.scoring.metric import score_statistics
+from evalkit.scoring.measurement import score_statistics
+from evalkit.scoring.outcomes import Outcomes, no_outcomes
 from evalkit.scoring.records import GroupScore
 from evalkit.scoring.table import ScoringTable
 from evalkit.statistics.clusters import Floats, Integers
@@ -228,9 +228,8 @@ class SetQuantities:
                 lambda _: None,
             )
         else:
-            found = score_statistics(
-                self._metric, self._expanded(members, part), table, own, self._settings
-            )
+            outcomes = Outcomes(self._expanded(members, part), no_outcomes())
+            found = score_statistics(self._metric, outcomes, table, own, self._settings)
         count = len(groups.tags)
         used = np.bincount(members.group, minlength=count)
         distinct = np.unique(np.stack([members.group, members.original]), axis=1)
@@ -284,7 +283,7 @@ class SetQuantities:
         reason = None
         if self._statistics is None:
             reason = _NO_LIST_INTERVAL
-        elif interval_kind(self._metric) == "none":
+        elif self._metric.interval_kind == "none":
             reason = NO_INTERVAL
         elif not self._adds_up:
             reason = NO_SUM

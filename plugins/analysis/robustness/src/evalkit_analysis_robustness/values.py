@@ -12,7 +12,6 @@ from evalkit.base.columns import encode
 from evalkit.errors import MetricError
 from evalkit.parallel.workers import Workers
 from evalkit.plugins.bound import BoundMetric
-from evalkit.scoring.evidence import example_column
 from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.records import MetricScores
 from evalkit.scoring.table import ScoringTable
@@ -156,7 +155,7 @@ class PairedTables:
             else:
                 statistics.append(metric_outcomes(metric, table, workers).statistics)
         if any(part is not None for part in statistics):
-            column = str(example_column(metric))
+            column = str(metric.example_column)
             found = values_of(self._joined(statistics), column, pairs.size)
         silent = is_meant & ~is_answered
         if silent.any():

@@ -44,11 +44,11 @@ from evalkit.runs.tables import (
     with_example_scores,
 )
 from evalkit.runs.unscored import unscored_answers, unscored_counts, unscored_problems
+from evalkit.scoring.baselines import compute_baselines
+from evalkit.scoring.measurement import measure
 from evalkit.scoring.records import notices_of
 from evalkit.scoring.unscored import NOTHING_SCORED
 from evalkit.statistics.intervals import INTERVAL_RULES
-from evalkit.tallies.baselines import compute_baselines
-from evalkit.tallies.measurement import measure
 
 OF_PARTS = ("dataset", "data", "data-adapters", "selection")
 """Fields in which comparable runs of parts may differ."""

@@ -27,7 +27,7 @@ from evalkit.runs.scores import to_scores
 from evalkit.runs.stored import bound_component, examples_of
 from evalkit.runs.tables import measured_run, settings_of
 from evalkit.runs.unscored import unscored_answers
-from evalkit.tallies.measurement import measure
+from evalkit.scoring.measurement import measure
 from evalkit_analysis_upkeep.comparison import Difference, find_differences
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import polars.selectors as cs
 
 from evalkit.scoring import (
     GroupScore,
+    Outcomes,
     ScoringTable,
     merge_statistics,
     metric_outcomes,
@@ -195,10 +196,12 @@ def check_split(trial: Trial) -> None:
         outcomes.append(metric_outcomes(subject.bind(), part))
     merged = subject.score_statistics(
         subject.bind(interval="none"),
-        _concatenate([each.statistics for each in outcomes], "parts"),
+        Outcomes(
+            _concatenate([each.statistics for each in outcomes], "parts"),
+            pl.concat([each.unscored for each in outcomes]).sort("position"),
+        ),
         trial.table,
         trial.groups,
-        pl.concat([each.unscored for each in outcomes]).sort("position"),
     )
     found = difference_of_scores(trial.scored.scores, merged.scores)
     refuse(found, f"merged from the parts {list(parts)}, computed apart")

@@ -17,6 +17,7 @@ from evalkit.scoring import (
     Groups,
     GroupScore,
     MetricScores,
+    Outcomes,
     ScoringSettings,
     ScoringTable,
     finalize,
@@ -146,19 +147,17 @@ class Subject:
     def score_statistics(
         self,
         metric: BoundMetric,
-        statistics: pl.DataFrame,
+        outcomes: Outcomes,
         table: ScoringTable,
         groups: Groups,
-        unscored: pl.DataFrame,
     ) -> Scored:
         """Score statistics that were computed before, as merging runs does.
 
         Args:
             metric: The metric, as bound.
-            statistics: Its statistics of all examples, in any order.
+            outcomes: What it made of all examples, in any order.
             table: The examples.
             groups: The groups.
-            unscored: The examples that it did not score.
 
         Returns:
             The scores.
@@ -166,10 +165,9 @@ class Subject:
         Raises:
             MetricError: The metric failed.
         """
-        settings = ScoringSettings()
-        found = score_statistics(
-            metric, statistics, table, groups, settings, unscored=unscored
-        )
+        found = score_statistics(metric, outcomes, table, groups, ScoringSettings())
+        if found.failure:
+            raise found.failure
         return self._scored(found, groups)
 
     def _scored(self, found: MetricScores, groups: Groups) -> Scored:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalkit.tallies.numbering import (
+from evalkit.scoring.numbering import (
     Ragged,
     number_column,
     number_rows,

@@ -16,7 +16,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evalkit.base.columns import all_named, unnamed
-from evalkit.tallies.numbering import (
+from evalkit.scoring.answer_outcomes import OUTCOME, OUTCOMES, REASON, SCORED, SILENT
+from evalkit.scoring.numbering import (
     Codes,
     Ragged,
     dense,
@@ -24,7 +25,6 @@ from evalkit.tallies.numbering import (
     number_rows,
     number_sequences,
 )
-from evalkit.tallies.outcomes import OUTCOME, OUTCOMES, REASON, SCORED, SILENT
 
 Floats = NDArray[np.float64]
 

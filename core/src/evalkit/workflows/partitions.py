@@ -13,11 +13,11 @@ from evalkit.examples.table import Examples
 from evalkit.plugins.bound import BoundMetric
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.table import scoring_table
+from evalkit.scoring.final_scores import finalize_metric
+from evalkit.scoring.label_pairs import SharedPairs
 from evalkit.scoring.records import MetricScores, ScoringSettings
-from evalkit.tallies.build import tally_table
-from evalkit.tallies.counted import SharedPairs
-from evalkit.tallies.finalization import finalize_metric
-from evalkit.tallies.tally import Tallies
+from evalkit.scoring.tally import Tallies
+from evalkit.scoring.tallying import tally_table
 
 
 class Plan(NamedTuple):

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from evalkit.base.columns import all_named
 from evalkit.base.terms import MetricContext
 from evalkit.plugins.bound import BoundMetric
-from evalkit.scoring.counted_rows import CountedRows
-from evalkit.scoring.evidence import Evidence, example_column
+from evalkit.scoring.answer_outcomes import LEFT_OUT, OUTCOME, REASON, SCORED, UNSCORED
 from evalkit.scoring.grouping import Groups, Positions
-from evalkit.scoring.label_pairs import LabelPairs
+from evalkit.scoring.numbering import Codes, Ragged, expanded, summed
+from evalkit.scoring.patterns import REPLICATION, Patterns, average_patterns
 from evalkit.scoring.records import ScoringSettings
 from evalkit.scoring.statistics_rows import (
     CellCounts,
@@ -29,16 +29,15 @@ from evalkit.scoring.statistics_rows import (
     StatisticsRows,
     weighted_sums,
 )
-from evalkit.scoring.table import ScoringTable
+from evalkit.scoring.tag_sets import TagSets
+from evalkit.scoring.tally import ClusterKeys, Entries, Tally
+from evalkit.scoring.tallying import joins_answers
 from evalkit.scoring.units import Units
-from evalkit.statistics.clusters import Floats
+from evalkit.statistics.clusters import ClusterSizes, Floats, describe_sizes
 from evalkit.statistics.resampling import UnitWeights, Weights, unit_weights
-from evalkit.tallies.build import joins_answers
-from evalkit.tallies.groups import TagSets
-from evalkit.tallies.numbering import Codes, Ragged, expanded, summed
-from evalkit.tallies.outcomes import LEFT_OUT, OUTCOME, REASON, SCORED, UNSCORED
-from evalkit.tallies.patterns import REPLICATION, Patterns, average_patterns
-from evalkit.tallies.tally import ClusterKeys, Entries, Tally
+
+MOST_KEPT = 10_000
+"""Rows or units of a group up to which what is found of them is kept."""
 
 
 class PatternCounts(NamedTuple):
@@ -70,16 +69,29 @@ def count_patterns(tally: Tally, groups: Ragged) -> PatternCounts:
     return PatternCounts(*np.divmod(keys, size), times)
 
 
-class PatternRows(StatisticsRows):
-    """The rows of statistics of patterns."""
+def _statistics_rows(patterns: Patterns, keys: Sequence[str]) -> StatisticsRows:
+    """Return the rows of statistics of patterns."""
+    chosen = patterns.rows.filter(pl.Series(patterns.has_numbers))
+    rows = patterns.sums(np.ones(patterns.rows.height))
+    return StatisticsRows(
+        list(keys),
+        patterns.columns,
+        chosen.select(all_named([*keys, *patterns.columns])),
+        is_single=bool((rows <= 1).all()),
+    )
 
-    def __init__(self, patterns: Patterns, keys: Sequence[str], examples: int) -> None:
-        self.keys, self.columns = list(keys), patterns.columns
-        chosen = patterns.rows.filter(pl.Series(patterns.has_numbers))
-        self.distinct = chosen.select(all_named([*self.keys, *self.columns]))
-        self.has_rows = np.ones(examples, dtype=bool)
-        rows = patterns.sums(np.ones(patterns.rows.height))
-        self.is_single = bool((rows <= 1).all())
+
+class RowsOfUnits(NamedTuple):
+    """The rows of a group by its units."""
+
+    units: Codes
+    """Numbers of the units."""
+    codes: Codes
+    """Number of the distinct row of each row."""
+    unit_of_row: Codes
+    """Place of its unit among them."""
+    sizes: Floats
+    """How many examples each unit has."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +140,7 @@ class PatternWeights(UnitWeights):
         return unit_weights(self._units.keys[place], first, count, replicates)
 
 
-class CountedTally(CountedRows):
+class CountedTally:
     """The counts of one metric.
 
     Args:
@@ -151,9 +163,10 @@ class CountedTally(CountedRows):
         settings: ScoringSettings,
         repeats: int,
     ) -> None:
-        self.metric, self.tally, self.settings = metric, tally, settings
+        self.metric, self.context = metric, context
+        self.tally, self.settings = tally, settings
         self.repeats = 1 if joins_answers(metric, repeats) else repeats
-        is_mean = example_column(metric) is not None and not metric.keys
+        is_mean = metric.example_column is not None and not metric.keys
         self.averages = self.repeats > 1 and is_mean
         self.apart = 1 if is_mean else self.repeats
         self.patterns = tally.patterns
@@ -162,35 +175,27 @@ class CountedTally(CountedRows):
         self._tag_sets = tag_sets.whole if metric.whole_only else tag_sets
         is_scored = tally.patterns.is_scored[tally.entries.pattern]
         self._scored = Entries(*(part[is_scored] for part in tally.entries))
-        examples = int(self._scored.times.sum())
+        self.examples = int(self._scored.times.sum())
         keys = [*metric.keys, *([REPLICATION] if self.apart > 1 else [])]
-        self.rows = PatternRows(self.patterns, keys, examples)
-        of_examples = None
+        self.rows = _statistics_rows(self.patterns, keys)
+        self.clustered = clusters is not None
+        self._clusters = None
         if clusters is not None:
             of_entries = clusters[self._scored.cluster]
-            of_examples = pl.Series(np.repeat(of_entries, self._scored.times))
-        ids = cast(Sequence[str], range(examples))
-        self.table = ScoringTable(pl.DataFrame(), ids, of_examples, context)
-        self._sizes, self._described, self._by_unit = {}, {}, {}
+            self._clusters = np.repeat(of_entries, self._scored.times)
+        self._sizes: dict[int, Floats] = {}
+        self._described: dict[int, ClusterSizes] = {}
+        self._by_unit: dict[int, RowsOfUnits] = {}
 
     @cached_property
     def units(self) -> Units:
         """The units that a sample is made of."""
-        units = self.table.units(self.settings.seed)
+        numbers = cast(Sequence[str], range(self.examples))
+        units = Units(numbers, self._clusters, self.settings.seed)
         if not self.clustered:
             of_examples = np.repeat(self._scored.pattern, self._scored.times)
             units.weights = PatternWeights(units, of_examples)
         return units
-
-    def evidence(self, shared: SharedPairs | None = None) -> Evidence:
-        """Return what scores and intervals are computed from.
-
-        Args:
-            shared: The label pairs of other metrics of the same tallies.
-        """
-        pairs = (shared or SharedPairs()).pairs_of(self)
-        parts = self.table, self.groups, self.settings, self.apart, (self, pairs)
-        return Evidence(self.metric, pl.DataFrame(), *parts)
 
     def is_same(self, other: CountedTally) -> bool:
         """Whether another metric has the same tally, of the same groups."""
@@ -205,7 +210,7 @@ class CountedTally(CountedRows):
         )
 
     @cached_property
-    def groups(self) -> EntryGroups:  # type: ignore[override]
+    def groups(self) -> EntryGroups:
         """The groups of the scored examples."""
         of_sets, entries = self._tag_sets.groups, self._scored
         lengths = of_sets.lengths[entries.tag_set]
@@ -244,6 +249,15 @@ class CountedTally(CountedRows):
         keys, times = summed(keys, len(self.groups.tags) * size, times)
         return CellCounts(*np.divmod(keys, size), times)
 
+    @cached_property
+    def _ends(self) -> Codes:
+        return np.searchsorted(self.cells.group, np.arange(len(self.groups.tags) + 1))
+
+    def cells_of(self, group: int) -> tuple[Codes, Codes]:
+        """Return the distinct rows of a group, and how often each occurs."""
+        part = slice(self._ends[group], self._ends[group + 1])
+        return self.cells.code[part], self.cells.times[part]
+
     def _codes(self, patterns: Codes) -> tuple[Codes, Codes]:
         """Return the codes of the rows of patterns, and whose they are."""
         sequences = self.patterns.sequences
@@ -260,7 +274,47 @@ class CountedTally(CountedRows):
         position = self.groups.positions_of(group).astype(np.int64)
         entry = np.repeat(entries, self._scored.times[entries])
         owner, code = self._codes(self._scored.pattern[entry])
-        return Memberships(np.full(len(owner), group), position[owner], code)
+        return Memberships(position[owner], code)
+
+    def rows_of_units(self, group: int) -> RowsOfUnits:
+        """Return the rows of a group's examples by unit."""
+        if group in self._by_unit:
+            return self._by_unit[group]
+        members = self.members_of(group)
+        units, place = np.unique(
+            self.units.codes[members.position], return_inverse=True
+        )
+        positions = (
+            members.position if self.rows.is_single else np.unique(members.position)
+        )
+        examples = np.searchsorted(units, self.units.codes[positions])
+        sizes = np.bincount(examples, minlength=len(units)).astype(np.float64)
+        found = RowsOfUnits(units, members.code, place, sizes)
+        if len(place) <= MOST_KEPT:
+            self._by_unit[group] = found
+        return found
+
+    def n_clusters(self, group: int) -> int | None:
+        """Count the clusters of a group; None where there are none."""
+        return len(self.unit_sizes(group)) if self.clustered else None
+
+    def cluster_sizes(self, group: int) -> ClusterSizes | None:
+        """Say how unequal the clusters of a group are; None where there are none."""
+        if not self.clustered or not self.n[group]:
+            return None
+        if group not in self._described:
+            self._described[group] = describe_sizes(self.unit_sizes(group))
+        return self._described[group]
+
+    def unit_sizes(self, group: int) -> Floats:
+        """Count the examples of each unit of a group."""
+        if group in self._sizes:
+            return self._sizes[group]
+        positions = self.groups.positions_of(group)
+        sizes = self.units.sizes_of(positions)
+        if len(sizes) <= MOST_KEPT:
+            self._sizes[group] = sizes
+        return sizes
 
     def per_group(self, by_pattern: Codes | NDArray[np.bool_]) -> Codes:
         """Sum a whole number of every pattern over the examples of each group."""
@@ -330,20 +384,3 @@ class CountedTally(CountedRows):
         counts = np.bincount(cell, weights=times, minlength=size)
         means: Floats = (totals / np.maximum(counts, 1)).reshape(-1, self.repeats)
         return means
-
-
-class SharedPairs:
-    """Keeps the label pairs that were counted and drawn last."""
-
-    def __init__(self) -> None:
-        self._kept: list[tuple[CountedTally, LabelPairs]] = []
-
-    def pairs_of(self, counts: CountedTally) -> LabelPairs:
-        """Return the label pairs of a tally, those of an equal one where it is kept."""
-        for known, pairs in self._kept:
-            if known.is_same(counts):
-                return pairs
-        pairs = LabelPairs(counts)
-        pairs.are_alone = not counts.clustered and counts.repeats == 1
-        self._kept = [*self._kept[-1:], (counts, pairs)]
-        return pairs

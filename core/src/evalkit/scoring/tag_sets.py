@@ -17,7 +17,7 @@ import polars as pl
 from evalkit.base.names import facet_of
 from evalkit.scoring.grouping import UNTAGGED as SHOWN_UNTAGGED
 from evalkit.scoring.grouping import Groups
-from evalkit.tallies.numbering import (
+from evalkit.scoring.numbering import (
     Codes,
     Ragged,
     expanded,
@@ -185,12 +185,15 @@ class GroupSets(TagSets):
         return dict(self.known.facets)
 
 
-def number_groups(groups: Groups, repeats: int) -> tuple[GroupSets, Codes]:
+def number_groups(
+    groups: Groups, answers: int, repeats: int
+) -> tuple[GroupSets, Codes]:
     """Number the sets of groups of examples.
 
     Args:
         groups: The groups of all answers.
-        repeats: How many answers each example has.
+        answers: How many answers there are.
+        repeats: How many of them each example has.
 
     Returns:
         The sets, and the number of each example's own.
@@ -199,8 +202,8 @@ def number_groups(groups: Groups, repeats: int) -> tuple[GroupSets, Codes]:
     if repeats > 1:
         is_first = position % repeats == 0
         position, group = position[is_first] // repeats, group[is_first]
-    examples = groups.sizes[0] // repeats
-    sequences, numbers = _number_sets(position, group, len(groups.tags), examples)
+    count = len(groups.tags), answers // repeats
+    sequences, numbers = _number_sets(position, group, *count)
     return GroupSets(pl.DataFrame(schema=_SCHEMA), sequences, groups), numbers
 
 

@@ -9,12 +9,12 @@ import pytest
 
 from evalkit import Metric, MetricContext, NotScored
 from evalkit.catalog import BoundMetric, Registry, Resolver
+from evalkit.scoring.final_scores import finalize_metric
 from evalkit.scoring.records import MetricScores
 from evalkit.scoring.table import make_table
-from evalkit.tallies.build import tally_table
-from evalkit.tallies.finalization import finalize_metric
-from evalkit.tallies.groups import TAGS, UNTAGGED, WHOLE, Group
-from evalkit.tallies.tally import Tallies, merge_tallies
+from evalkit.scoring.tag_sets import TAGS, UNTAGGED, WHOLE, Group
+from evalkit.scoring.tally import Tallies, merge_tallies
+from evalkit.scoring.tallying import tally_table
 
 LABELS = ("a", "b")
 

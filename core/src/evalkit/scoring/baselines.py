@@ -19,11 +19,11 @@ from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.calls import checked_value
 from evalkit.scoring.finalization import finalize
 from evalkit.scoring.lists import compute
-from evalkit.scoring.metric import why_not_applicable
 from evalkit.scoring.passes import metric_outcomes
+from evalkit.scoring.refusals import why_not_applicable
 from evalkit.scoring.table import ScoringTable
-from evalkit.tallies.build import Labeled, count_targets
-from evalkit.tallies.tally import AnswerTally
+from evalkit.scoring.tally import AnswerTally
+from evalkit.scoring.tallying import Labeled, count_targets
 
 MOST_LABELS = 1_000
 

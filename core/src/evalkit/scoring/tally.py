@@ -14,8 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evalkit.errors import MetricError
-from evalkit.tallies.groups import TagSets, merge_tag_sets
-from evalkit.tallies.numbering import (
+from evalkit.scoring.numbering import (
     Codes,
     Ragged,
     dense,
@@ -24,7 +23,8 @@ from evalkit.tallies.numbering import (
     places_of,
     summed,
 )
-from evalkit.tallies.patterns import Patterns, merge_patterns
+from evalkit.scoring.patterns import Patterns, merge_patterns
+from evalkit.scoring.tag_sets import TagSets, merge_tag_sets
 
 ClusterKeys = NDArray[np.uint64]
 

@@ -12,17 +12,7 @@ import polars as pl
 
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
-from evalkit.scoring.metric import (
-    refuse_absent_fields,
-    takes_no_prediction,
-    why_not_applicable,
-)
-from evalkit.scoring.outcomes import Outcomes
-from evalkit.scoring.passes import metric_outcomes
-from evalkit.scoring.table import ScoringTable, joined_replications
-from evalkit.tallies.groups import TagSets, number_tag_sets
-from evalkit.tallies.numbering import Codes
-from evalkit.tallies.outcomes import (
+from evalkit.scoring.answer_outcomes import (
     FAILED,
     LOST,
     NOT_SCORED,
@@ -34,8 +24,18 @@ from evalkit.tallies.outcomes import (
     UNANSWERED,
     outcome_rows,
 )
-from evalkit.tallies.patterns import REPLICATION, number_patterns
-from evalkit.tallies.tally import (
+from evalkit.scoring.numbering import Codes
+from evalkit.scoring.outcomes import Outcomes
+from evalkit.scoring.passes import metric_outcomes
+from evalkit.scoring.patterns import REPLICATION, number_patterns
+from evalkit.scoring.refusals import (
+    refuse_absent_fields,
+    takes_no_prediction,
+    why_not_applicable,
+)
+from evalkit.scoring.table import ScoringTable, joined_replications
+from evalkit.scoring.tag_sets import TagSets, number_tag_sets
+from evalkit.scoring.tally import (
     AnswerTally,
     ClusterKeys,
     MetricTally,
@@ -73,7 +73,9 @@ class Labeled:
     def _only(self, is_chosen: pl.Series) -> ScoringTable:
         if is_chosen.all():
             return self.table
-        return self.table._replace(frame=self.table.frame.filter(is_chosen))
+        frame = self.table.frame
+        frame = frame.filter(is_chosen.gather(frame["position"]))
+        return self.table._replace(frame=frame)
 
     @cached_property
     def uncounted(self) -> ScoringTable:
@@ -184,10 +186,10 @@ def tally_rows(
     Returns:
         The tally and the number of each example's pattern.
     """
-    tally, pattern = _tally(metric, labeled, [rows, _left_out_rows(metric, labeled)])
+    tally, pattern = count_rows(metric, labeled, [rows, left_out_rows(metric, labeled)])
     try:
         filled = [
-            _tally(metric, labeled, parts)[0]
+            count_rows(metric, labeled, parts)[0]
             for parts in _bound_rows(metric, labeled, rows)
         ]
     except (MetricError, pl.exceptions.PolarsError):
@@ -197,7 +199,7 @@ def tally_rows(
     return MetricTally(tally, as_wrong=wrong, as_right=right), pattern
 
 
-def _tally(
+def count_rows(
     metric: BoundMetric, labeled: Labeled, parts: Sequence[pl.DataFrame]
 ) -> tuple[Tally, Codes]:
     """Count the patterns that the rows of all answers make.
@@ -206,6 +208,9 @@ def _tally(
         metric: The metric.
         labeled: The table.
         parts: Rows by `position`.
+
+    Returns:
+        The tally and the number of each example's pattern.
     """
     present = [part for part in parts if part.height] or [parts[0]]
     rows = present[0] if len(present) == 1 else pl.concat(present, how="diagonal")
@@ -279,13 +284,13 @@ def rows_of(metric: BoundMetric, table: ScoringTable, found: Outcomes) -> pl.Dat
         is_known[part["position"].to_numpy()] = True
     position = table.frame["position"]
     silent = position.filter(~is_known[position.to_numpy()])
-    parts = [scored, unscored, outcome_rows(silent, SILENT)]
-    present = [part for part in parts if part.height] or [scored]
+    others = [part for part in (unscored, outcome_rows(silent, SILENT)) if part.height]
+    present = [scored, *others]
     return present[0] if len(present) == 1 else pl.concat(present, how="diagonal")
 
 
-def _left_out_rows(metric: BoundMetric, labeled: Labeled) -> pl.DataFrame:
-    """Return a row for each answer that was left out."""
+def left_out_rows(metric: BoundMetric, labeled: Labeled) -> pl.DataFrame:
+    """Return a row for each answer that no metric gets."""
     outcome = labeled.left_out
     is_out, repeats = outcome.is_not_null(), labeled.table.repeats
     position = pl.Series("position", np.arange(len(outcome)), dtype=pl.UInt32)

@@ -10,26 +10,11 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.terms import MetricContext
-from evalkit.base.violations import shorten
 from evalkit.base.wording import count_of
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.aggregates import aggregate_scores
-from evalkit.scoring.calls import checked_value
-from evalkit.scoring.evidence import Evidence, example_column
-from evalkit.scoring.group_intervals import GroupIntervals
-from evalkit.scoring.metric import failed_scores, score_group, why_unanswered
-from evalkit.scoring.outcomes import most_left
-from evalkit.scoring.records import (
-    Advance,
-    GroupScore,
-    MetricScores,
-    ScoringSettings,
-)
-from evalkit.scoring.unscored import NOTHING_SCORED, silence_of
-from evalkit.statistics.intervals import without_interval
-from evalkit.tallies.counted import CountedTally, SharedPairs
-from evalkit.tallies.outcomes import (
+from evalkit.scoring.answer_outcomes import (
     FAILED,
     LOST,
     NOT_SCORED,
@@ -39,11 +24,35 @@ from evalkit.tallies.outcomes import (
     UNANSWERED,
     UNSCORED,
 )
-from evalkit.tallies.tally import Tallies, Tally
+from evalkit.scoring.calls import checked_value
+from evalkit.scoring.evidence import Evidence
+from evalkit.scoring.group_intervals import GroupIntervals
+from evalkit.scoring.label_pairs import SharedPairs
+from evalkit.scoring.outcomes import most_left
+from evalkit.scoring.records import (
+    Advance,
+    GroupScore,
+    MetricScores,
+    ScoringSettings,
+    score_flag,
+)
+from evalkit.scoring.refusals import (
+    NO_VALUE,
+    failed_scores,
+    null_scores,
+    why_unanswered,
+    without_too_few,
+)
+from evalkit.scoring.tally import Tallies, Tally
+from evalkit.scoring.unscored import (
+    NOTHING_SCORED,
+    failure_text,
+    reasons_of,
+    silence_of,
+)
+from evalkit.statistics.clusters import Floats
 
-_NO_VALUE = without_interval("there is no value")
-
-_SHOWN_REASONS = 3
+_LARGE = 1e100
 
 _VALUE_COLUMNS = ("group", "score", "value", "reason", "flag", "stddev_replications")
 
@@ -70,21 +79,22 @@ def finalize_metric(
         The scores; null with the reason where the metric does not apply or failed.
     """
     own = tallies.metrics[metric.name]
-    groups = 1 if metric.whole_only else len(tallies.tag_sets.texts)
+    groups = len(tallies.tag_sets.texts)
     if own.tally is None:
-        return _failed_scores(metric, groups, own.refusal, own.error)
+        reason = str(own.error or own.refusal)
+        return null_scores(metric, groups, reason)._replace(error=own.error)
 
-    def count(tally: Tally) -> CountedTally:
+    def count(tally: Tally) -> Evidence:
         sets, repeats = tallies.tag_sets, max(1, len(tallies.replications))
         parts = tally, sets, tallies.clusters, settings or ScoringSettings(), repeats
-        return CountedTally(metric, context, *parts)
+        return Evidence(metric, context, *parts)
 
-    counts = count(own.tally)
+    evidence = count(own.tally)
+    evidence.shared = shared
     try:
-        if refusal := _refusal(counts):
-            return _failed_scores(metric, groups, refusal)
-        _refuse_failures(counts)
-        evidence = counts.evidence(shared)
+        if refusal := _refusal(evidence):
+            return null_scores(metric, groups, refusal)
+        _refuse_failures(evidence)
         intervals = GroupIntervals(evidence, advance)
         bounds = None
         if own.as_wrong is not None and own.as_right is not None:
@@ -92,7 +102,7 @@ def finalize_metric(
             bounds = [_values(count(tally)) for tally in filled] or [{}, {}]
         elif own.is_unbounded:
             bounds = [{}, {}]
-        scores = _scores(counts, evidence, intervals, bounds)
+        scores = _scores(evidence, intervals, bounds)
         if repeats := len(tallies.replications):
             scores = [one._replace(replications=repeats) for one in scores]
         return MetricScores(
@@ -100,32 +110,21 @@ def finalize_metric(
             metric,
             scores,
             None,
-            _failure(counts),
+            _failure(evidence),
             aggregates=aggregate_scores(evidence, intervals, scores),
-            notices=_notices(counts),
+            notices=_notices(evidence),
         )
     except MetricError as error:
-        return failed_scores(metric, counts.groups, error)
+        return failed_scores(metric, groups, error)
 
 
-def _failed_scores(
-    metric: BoundMetric, groups: int, refusal: str | None, error: str | None = None
-) -> MetricScores:
-    """Return scores without values, for a metric that failed or does not apply."""
-    scores = [
-        GroupScore("", group, None, 0, None, _NO_VALUE, error or refusal)
-        for group in range(groups)
-    ]
-    return MetricScores(metric.name, metric, scores, None, error)
-
-
-def _refusal(counts: CountedTally) -> str | None:
+def _refusal(counts: Evidence) -> str | None:
     """Say why a metric cannot score examples without a prediction."""
     unanswered = counts.per_group(counts.tally.patterns.answers([UNANSWERED]))[0]
     return why_unanswered(int(unanswered)) if unanswered else None
 
 
-def _refuse_failures(counts: CountedTally) -> None:
+def _refuse_failures(counts: Evidence) -> None:
     """Refuse the scores of a metric that failed for too many answers, or for all.
 
     Raises:
@@ -141,13 +140,12 @@ def _refuse_failures(counts: CountedTally) -> None:
 _Values = Mapping[tuple[int, str], float | None]
 
 
-def _values(counts: CountedTally) -> _Values:
+def _values(counts: Evidence) -> _Values:
     """Return the values by group and score; none where an answer is not scored."""
     if counts.unscored[0] or _refusal(counts) or not counts.n[0]:
         return {}
-    evidence = counts.evidence()
     try:
-        scores = evidence.finalizer(evidence.sums).select("group", "score", "value")
+        scores = counts.finalizer(counts.sums).select("group", "score", "value")
         return {
             (group, score): checked_value(counts.metric, value)[0]
             for group, score, value in scores.iter_rows()
@@ -157,8 +155,7 @@ def _values(counts: CountedTally) -> _Values:
 
 
 def _scores(
-    counts: CountedTally,
-    evidence: Evidence,
+    counts: Evidence,
     intervals: GroupIntervals,
     bounds: Sequence[_Values] | None,
 ) -> list[GroupScore]:
@@ -166,8 +163,10 @@ def _scores(
     within = _stddevs_within(counts)
     between = _stddevs_of_replications(counts)
     scores = []
-    for row in _value_rows(counts, evidence):
-        score = _without_too_few(counts, score_group(evidence, intervals, row))
+    for row in _value_rows(counts):
+        score = score_group(counts, intervals, row)
+        left, given = int(counts.unscored[score.group]), int(counts.given[score.group])
+        score = without_too_few(counts.metric, score, left, given)
         group, key = score.group, (score.group, score.score)
         if counts.answers[group]:
             share = float(counts.scored[group]) / float(counts.answers[group])
@@ -183,24 +182,11 @@ def _scores(
     return scores
 
 
-def _without_too_few(counts: CountedTally, score: GroupScore) -> GroupScore:
-    """Take the value of a group of which too few answers were scored."""
-    metric, group = counts.metric, score.group
-    left, given = int(counts.unscored[group]), int(counts.given[group])
-    if score.value is None or left <= most_left(metric, given):
-        return score
-    reason = (
-        f"{metric.component.origin}: did not score {left} of {given}, and its "
-        f"most_not_scored is {metric.most_not_scored:g}"
-    )
-    return score._replace(value=None, interval=_NO_VALUE, reason=reason, spread=None)
-
-
-def _value_rows(counts: CountedTally, evidence: Evidence) -> list[dict[str, Any]]:
+def _value_rows(counts: Evidence) -> list[dict[str, Any]]:
     """Return the values of all groups, null with the reason where there is none."""
     rows: list[dict[str, Any]] = []
-    if counts.n[0]:
-        rows = evidence.finalizer(evidence.sums).to_dicts()
+    if counts.n.any():
+        rows = counts.finalizer(counts.sums).to_dicts()
     known = {row["group"] for row in rows}
     for group in range(len(counts.groups.tags)):
         if group not in known:
@@ -209,9 +195,63 @@ def _value_rows(counts: CountedTally, evidence: Evidence) -> list[dict[str, Any]
     return sorted(rows, key=lambda row: (row["score"], row["group"]))
 
 
-def _stddevs_within(counts: CountedTally) -> list[float | None]:
+def score_group(
+    evidence: Evidence, intervals: GroupIntervals, row: Mapping[str, Any]
+) -> GroupScore:
+    """Score a group, with interval, spread and flags.
+
+    Args:
+        evidence: What the scores are computed from.
+        intervals: Their intervals.
+        row: What the finalizer returned for a score of the group.
+
+    Returns:
+        The score.
+    """
+    metric, group, score = evidence.metric, row["group"], row["score"]
+    value, reason = checked_value(metric.score_of(score), row["value"])
+    column = metric.example_column
+    if metric.example_hook and row["value"] in (math.inf, -math.inf):
+        # each score is finite: it was evalkit that added them up
+        reason = "the sum of the scores is too large for a number"
+    reason = row["reason"] or reason if value is None else None
+    interval, spread = NO_VALUE, None
+    if value is not None:
+        confidence = evidence.settings.confidence
+        interval = intervals.of(group, score, value, confidence)
+        if column and score == "":
+            spread = _spread(*evidence.values_of(group, column))
+    sizes = evidence.cluster_sizes(group)
+    return GroupScore(
+        score,
+        group,
+        value,
+        int(evidence.n[group]),
+        sizes.clusters if sizes else evidence.n_clusters(group),
+        interval,
+        reason,
+        score_flag(row["flag"], sizes, interval),
+        spread,
+        stddev_replications=row["stddev_replications"],
+        cluster_sizes=sizes,
+    )
+
+
+def _spread(values: Floats, counts: Floats) -> tuple[float, float, float, float]:
+    """Return mean, population standard deviation, least and greatest value."""
+    least, greatest = float(values.min()), float(values.max())
+    largest = max(-least, greatest)
+    # squares of larger values are no floats
+    scale = largest if largest > _LARGE else 1.0
+    values, n = values / scale, math.fsum(counts)
+    mean = math.fsum(values * counts) / n
+    deviation = math.sqrt(math.fsum(counts * (values - mean) ** 2) / n)
+    return mean * scale, deviation * scale, least, greatest
+
+
+def _stddevs_within(counts: Evidence) -> list[float | None]:
     """Return the pooled standard deviation over the answers to an example."""
-    column, groups = example_column(counts.metric), len(counts.groups.tags)
+    column, groups = counts.metric.example_column, len(counts.groups.tags)
     if not counts.averages or column is None:
         return [None] * groups
     patterns = counts.tally.patterns
@@ -235,9 +275,9 @@ def _stddevs_within(counts: CountedTally) -> list[float | None]:
     ]
 
 
-def _stddevs_of_replications(counts: CountedTally) -> list[float | None]:
+def _stddevs_of_replications(counts: Evidence) -> list[float | None]:
     """Return the standard deviation of the mean score over the replications."""
-    column, groups = example_column(counts.metric), len(counts.groups.tags)
+    column, groups = counts.metric.example_column, len(counts.groups.tags)
     if not counts.averages or column not in counts.tally.patterns.columns:
         return [None] * groups
     means = counts.means_of_replications(str(column))
@@ -246,7 +286,7 @@ def _stddevs_of_replications(counts: CountedTally) -> list[float | None]:
     ]
 
 
-def _why_no_value(counts: CountedTally, group: int) -> str:
+def _why_no_value(counts: Evidence, group: int) -> str:
     """Say why a group has no value."""
     origin = counts.metric.component.origin
     if counts.n[group]:
@@ -257,36 +297,27 @@ def _why_no_value(counts: CountedTally, group: int) -> str:
     word = _word(counts)
     whom = f"all {given} {word}s" if given > 1 else f"the only {word}"
     if counts.unscored[group] == given:
-        reasons = _reasons(counts.outcomes_of(group), UNSCORED)
+        reasons = _reasons(counts.outcomes_of(group), *UNSCORED)
         return f"{origin}: did not score {whom} ({reasons})"
     return f"{origin}: {silence_of(counts.metric)} for {whom}"
 
 
-def _word(counts: CountedTally) -> str:
+def _word(counts: Evidence) -> str:
     return "answer" if counts.repeats > 1 else "example"
 
 
-def _reasons(outcomes: pl.DataFrame, chosen: Sequence[str]) -> str:
-    """List the most frequent reasons."""
-    rows = (
-        outcomes.filter(pl.col(OUTCOME).is_in(chosen))
-        .group_by(REASON)
-        .agg(pl.col("times").sum())
-        .sort("times", REASON, descending=[True, False])
-    )
-    shown = [
-        f"{shorten(reason, 60)}: {times}"
-        for reason, times in rows.head(_SHOWN_REASONS).iter_rows()
-    ]
-    more = rows.height - _SHOWN_REASONS
-    return ", ".join([*shown, *([f"{more} more reasons"] if more > 0 else [])])
+def _reasons(outcomes: pl.DataFrame, *chosen: str) -> str:
+    """List the most frequent reasons of some outcomes."""
+    rows = outcomes.filter(pl.col(OUTCOME).is_in(chosen))
+    times = rows.group_by(REASON).agg(pl.col("times").sum())
+    return reasons_of(dict(times.iter_rows()))
 
 
 def _times(outcomes: pl.DataFrame, outcome: str) -> int:
     return int(outcomes.filter(pl.col(OUTCOME) == outcome)["times"].sum())
 
 
-def _failure(counts: CountedTally) -> str | None:
+def _failure(counts: Evidence) -> str | None:
     """Say for how many examples a metric failed that has scores of others."""
     if not counts.unscored[0]:
         return None
@@ -294,17 +325,13 @@ def _failure(counts: CountedTally) -> str | None:
     failed = _times(outcomes, FAILED) + _times(outcomes, LOST)
     if not failed:
         return None
-    origin = counts.metric.component.origin
     given = count_of(int(counts.given[0]), _word(counts))
     is_failed = pl.col(OUTCOME).is_in([FAILED, LOST])
     first = str(outcomes.filter(is_failed)[REASON].min())
-    own = first.removeprefix(f"{origin}: ")
-    # the reason of a computed column names what computed it
-    why = f", as it failed: {own}" if own != first else f": {first}"
-    return f"{origin}: {failed} of {given} left out{why}"
+    return failure_text(counts.metric, failed, given, first)
 
 
-def _notices(counts: CountedTally) -> list[str]:
+def _notices(counts: Evidence) -> list[str]:
     """Say how many examples a metric gave no score."""
     if not counts.n[0] or counts.given[0] == counts.scored[0]:
         return []
@@ -319,7 +346,7 @@ def _notices(counts: CountedTally) -> list[str]:
             f"{origin}: {silence_of(metric)} for {silent} of {given}; {rest}"
         )
     if named := _times(outcomes, NOT_SCORED):
-        reasons = _reasons(outcomes, (NOT_SCORED,))
+        reasons = _reasons(outcomes, NOT_SCORED)
         notices.append(
             f"{origin}: did not score {named} of {given} ({reasons}); {rest}"
         )

@@ -24,7 +24,6 @@ from evalkit.scoring.crossings import cross
 from evalkit.scoring.final_scores import finalize_metric
 from evalkit.scoring.grouping import group_by_tag
 from evalkit.scoring.measurement import Measured, measure, prepared
-from evalkit.scoring.patterns import read_patterns
 from evalkit.scoring.records import GroupScore, MetricScores, ScoringSettings
 from evalkit.scoring.table import ScoringTable
 from evalkit.scoring.tag_sets import TAGS, UNTAGGED, WHOLE, Group
@@ -289,11 +288,6 @@ def check_subject(subject: Subject, source: Any) -> None:
         whole = tally(case)
         scores = score(case, whole)
         assert_equal(scores, score_old(case), whole, case)
-        for known in whole.metrics.values():
-            if known.tally is not None:
-                patterns = known.tally.patterns
-                again = read_patterns(patterns.to_frame(), patterns.keys)
-                assert_same_bits(again, patterns)
         merged = merge_tallies([tally(part) for part in parts_of(case, random)])
         assert_same_bits(merged, whole)
         assert score(case, merged) == scores

@@ -13,10 +13,8 @@ from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring import calls
 from evalkit.scoring.drawn_counts import DrawnCounts, counts_table
+from evalkit.scoring.patterns import REPLICATION
 from evalkit.statistics.clusters import Floats
-
-REPLICATION = "__replication"
-"""Key column that keeps the replications of a set-level metric apart."""
 
 EXAMPLES = "__examples"
 """Statistic that counts the examples of a metric written as `score_example`."""

@@ -31,9 +31,6 @@ Floats = NDArray[np.float64]
 REPLICATION = "__replication"
 """Column of the number of the answer."""
 
-PATTERN = "__pattern"
-"""Column of the number of the pattern."""
-
 _HEAD = (REPLICATION, OUTCOME, REASON)
 
 
@@ -113,23 +110,6 @@ class Patterns:
         return np.bincount(
             self.sequences.owners(), weights=chosen, minlength=len(self)
         ).astype(np.float64)
-
-    def to_frame(self) -> pl.DataFrame:
-        """Return the rows of all patterns, with the number of each in `PATTERN`."""
-        number = pl.Series(PATTERN, self.sequences.owners(), dtype=pl.UInt32)
-        return self.rows[self.sequences.items].with_columns(number)
-
-
-def read_patterns(frame: pl.DataFrame, keys: Sequence[str]) -> Patterns:
-    """Return the patterns that `to_frame` was called for.
-
-    Args:
-        frame: What it returned.
-        keys: Names of the key columns.
-    """
-    number = frame[PATTERN].to_numpy().astype(np.int64)
-    count = int(number.max(initial=-1)) + 1
-    return number_patterns(frame.drop(PATTERN), number, count, keys)[0]
 
 
 def number_patterns(

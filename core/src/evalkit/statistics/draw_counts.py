@@ -10,9 +10,6 @@ DRAWS_OF_SUMS = 1_000
 DRAWS_OF_LISTS = 200
 """Replicates of a function of lists, which has to be called for each."""
 
-DRAWS_OF_LARGEST_DIFFERENCES = 10_000
-"""Draws of the largest standardised difference between groups."""
-
 DRAWS_BY_METHOD: Mapping[str, int] = {
     "multinomial": DRAWS_OF_SUMS,
     # a function of lists and a score of sums are called the same

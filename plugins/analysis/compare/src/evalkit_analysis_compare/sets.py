@@ -13,7 +13,6 @@ from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.calls import call_finalize, value_columns
 from evalkit.scoring.group_intervals import NO_INTERVAL
-from evalkit.scoring.grouping import Groups
 from evalkit.scoring.measurement import merge_statistics
 from evalkit.scoring.passes import metric_statistics
 from evalkit.scoring.refusals import why_not
@@ -90,29 +89,9 @@ def _values(
     metric: BoundMetric, statistics: pl.DataFrame, side: Side, tables: PairedTables
 ) -> dict[tuple[str, int], tuple[float | None, str | None]]:
     """Return value and reason of every score and group, the mean over replications."""
-    members = pl.concat(
-        [
-            pl.DataFrame({"example": examples}).with_columns(
-                number=pl.lit(group, dtype=pl.Int64)
-            )
-            for group, examples in enumerate(tables.examples)
-        ]
-    )
-    rows = members.join(side.rows, on="example").select(
-        pl.col("position").cast(pl.UInt32),
-        group=(pl.col("number") * side.replications + pl.col("replication")).cast(
-            pl.UInt32
-        ),
-    )
-    groups = Groups(
-        (None,) * (len(tables.examples) * side.replications),
-        rows["position"].to_numpy(),
-        rows["group"].to_numpy(),
-        {},
-    )
     table = side.table._replace(replications=(), clusters=None)
     drop = statistics.drop("example", "replication")
-    sums = merge_statistics(metric, drop, table, groups)
+    sums = merge_statistics(metric, drop, table, side.groups(tables.examples))
     scores = call_finalize(metric, sums, side.table.context)
     found: dict[tuple[str, int], list[tuple[float | None, str | None]]] = {}
     for group, score, value, reason, _ in scores.iter_rows():

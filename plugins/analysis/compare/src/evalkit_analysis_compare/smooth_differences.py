@@ -15,7 +15,6 @@ import numpy as np
 import polars as pl
 
 from evalkit.plugins.bound import BoundMetric
-from evalkit.scoring.grouping import Groups
 from evalkit.scoring.measurement import evidence_of
 from evalkit.statistics.clusters import Floats, Integers, degrees_of_freedom
 from evalkit.statistics.intervals import FEW_POSITIVES, Interval, delta_interval
@@ -131,20 +130,8 @@ class _Side:
         example_of = np.full(len(numbers), -1, dtype=np.int64)
         example_of[side.rows["position"]] = side.rows["example"]
         self._example_of = example_of[np.unique(statistics["position"])]
-        members = pl.concat(
-            [
-                pl.DataFrame({"example": part, "group": np.full(len(part), group)})
-                for group, part in enumerate(examples)
-            ]
-        ).join(side.rows, on="example", how="inner", maintain_order="left")
-        groups = Groups(
-            tags=(None, *map(str, range(1, len(examples)))),
-            position=members["position"].to_numpy().astype(np.uint32),
-            group=members["group"].to_numpy().astype(np.uint32),
-            facets={},
-        )
         statistics = statistics.drop("example", "replication")
-        self._evidence = evidence_of(metric, statistics, table, groups)
+        self._evidence = evidence_of(metric, statistics, table, side.groups(examples))
 
     def influences(self, score: str, group: int, count: int) -> Floats | None:
         """Return the influence of each example on a score of a group."""

@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evalkit.runs.tables import stored_scoring_table
+from evalkit.scoring.grouping import Groups
 from evalkit.scoring.table import ScoringTable, joined_replications
 from evalkit.statistics.clusters import ClusterSizes, Integers, describe_sizes
 from evalkit_analysis_compare.differences import count_clusters, members_of
@@ -33,6 +34,20 @@ class Side:
     def answers(self) -> set[tuple[int, int]]:
         """Which replications of which examples there are."""
         return set(self.rows.select("example", "replication").iter_rows())
+
+    def groups(self, examples: list[Integers]) -> Groups:
+        """Return the rows of each group of examples, by replication."""
+        sizes = [len(part) for part in examples]
+        members = pl.DataFrame(
+            {
+                "example": np.concatenate(examples),
+                "group": np.repeat(np.arange(len(sizes)), sizes) * self.replications,
+            }
+        ).join(self.rows, on="example", maintain_order="left")
+        position = members["position"].to_numpy().astype(np.uint32)
+        group = (members["group"] + members["replication"]).to_numpy()
+        tags = (None,) * (len(examples) * self.replications)
+        return Groups(tags, position, group.astype(np.uint32), {})
 
     def joined(self) -> Side:
         """Return the side with all answers to an example in one row."""

@@ -257,15 +257,16 @@ class _Tallied:
         advance: Advance = lambda _: None,
     ) -> MetricScores:
         """Turn what a metric made of the examples into its scores."""
+        table = self._labeled.table
         try:
             rows = rows_of(metric, self._table, outcomes)
             own, _ = tally_rows(metric, self._labeled, rows)
+            metrics = {metric.name: own}
+            tallies = Tallies(self._sets, self._clusters, table.replications, metrics)
+            parts = table.context, tallies, self._settings, advance, self._shared
+            scored = finalize_metric(metric, *parts)
         except MetricError as error:
             return failed_scores(metric, len(self._groups.tags), error)
-        table, metrics = self._labeled.table, {metric.name: own}
-        tallies = Tallies(self._sets, self._clusters, table.replications, metrics)
-        parts = table.context, tallies, self._settings, advance, self._shared
-        scored = finalize_metric(metric, *parts)
         column, per_example = metric.example_column, None
         if column in outcomes.statistics.columns and not scored.failure:
             chosen = outcomes.statistics.select("position", score=named(str(column)))

@@ -12,7 +12,7 @@ from evalkit import find_components
 from evalkit_testing import check_metric
 
 QUICK = 2
-THOROUGH = 20
+THOROUGH = 10
 
 NEED_A_MODEL = ("bertscore", "comet", "sp-bleu")
 """Those of which a user names the model, which their own tests make."""

@@ -1,4 +1,4 @@
-"""Checks plugins, each in a process of its own, so that none can harm the others."""
+"""Checks plugins in other processes, so that none can harm those of others."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
@@ -47,23 +48,29 @@ class Outcome(NamedTuple):
 
 
 def check_components(components: Sequence[Component], timeout: float) -> list[Outcome]:
-    """Load each component in a process of its own.
+    """Load the components of each distribution in a process.
 
-    What a plugin prints is lost, and processes that it starts end with its own, unless
-    they leave the process group.
+    Where it ends early, takes too long or finds a problem, each of them is loaded in a
+    process of its own. What a plugin prints is lost, and processes that it starts end
+    with its own, unless they leave the process group.
 
     Args:
         components: What to check.
-        timeout: Seconds that each gets.
+        timeout: Seconds that each process gets.
 
     Returns:
         What was found out about each component.
     """
     running: set[subprocess.Popen[bytes]] = set()
     check = partial(_check, timeout=timeout, running=running)
+    together: dict[str, list[Component]] = {}
+    for component in components:
+        together.setdefault(component.distribution, []).append(component)
     pool = ThreadPoolExecutor(max_workers=os.cpu_count())
     try:
-        return [*pool.map(check, components)]
+        found = chain.from_iterable(pool.map(check, together.values()))
+        by_id = {outcome.component: outcome for outcome in found}
+        return [by_id[component] for component in components]
     finally:  # Ctrl-C does not reach other process groups
         pool.shutdown(wait=False, cancel_futures=True)
         for process in [*running]:
@@ -72,8 +79,10 @@ def check_components(components: Sequence[Component], timeout: float) -> list[Ou
 
 
 def _check(
-    component: Component, timeout: float, running: set[subprocess.Popen[bytes]]
-) -> Outcome:
+    components: Sequence[Component],
+    timeout: float,
+    running: set[subprocess.Popen[bytes]],
+) -> list[Outcome]:
     nonce = secrets.token_hex(16)
     process = subprocess.Popen(
         # -P: a json.py in the current folder is nobody's plugin
@@ -83,24 +92,34 @@ def _check(
         stderr=subprocess.DEVNULL,
         process_group=0 if os.name == "posix" else None,
     )
+    code = None
     with process:
         running.add(process)
         try:
-            _write(process, json.dumps([nonce, *component]))
-            code = process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            problem = f"{component.origin}: was not loaded within {timeout:g} seconds"
-            return Outcome(component, problem)
+            _write(process, json.dumps([nonce, *components]))
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                code = process.wait(timeout)
         finally:
             _kill_group(process)
             running.discard(process)
-        report = _read(process)
-    if code == 0 and report.startswith(f"{nonce}\n"):
-        _, seconds, note, problem = report.split("\n", 3)
-        took = float(seconds) if seconds else None
-        return Outcome(component, problem or None, took, note or None)
-    ended = _how_it_ended(code)
-    return Outcome(component, f"{component.origin}: {ended} while it was loaded")
+        reports = [json.loads(line) for line in _read(process, nonce)]
+    outcomes = [
+        Outcome(component, *report)
+        for component, report in zip(components, reports, strict=False)
+    ]
+    is_whole = code == 0 and len(outcomes) == len(components)
+    if len(components) > 1:
+        if is_whole and not any(outcome.problem for outcome in outcomes):
+            return outcomes
+        alone = ([component] for component in components)
+        return [each for one in alone for each in _check(one, timeout, running)]
+    if is_whole:
+        return outcomes
+    [component] = components
+    ended = f"was not loaded within {timeout:g} seconds"
+    if code is not None:
+        ended = f"{_how_it_ended(code)} while it was loaded"
+    return [Outcome(component, f"{component.origin}: {ended}")]
 
 
 def _write(process: subprocess.Popen[bytes], text: str) -> None:
@@ -108,15 +127,19 @@ def _write(process: subprocess.Popen[bytes], text: str) -> None:
         stream.write(text.encode())
 
 
-def _read(process: subprocess.Popen[bytes]) -> str:
-    """Return what was written, without waiting for a process that is left."""
+def _read(process: subprocess.Popen[bytes], nonce: str) -> list[str]:
+    """Return the reports if nothing else was written; await no process that is left."""
     descriptor = _pipe(process.stdout).fileno()
     if os.name == "posix":
         os.set_blocking(descriptor, False)
     try:
-        return os.read(descriptor, _MOST_BYTES).decode(errors="replace")
+        text = os.read(descriptor, _MOST_BYTES).decode(errors="replace")
     except BlockingIOError:
-        return ""
+        return []
+    *lines, rest = text.split("\n")
+    if rest or not all(line.startswith(nonce) for line in lines):
+        return []
+    return [line.removeprefix(nonce) for line in lines]
 
 
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
@@ -142,24 +165,24 @@ def _how_it_ended(code: int) -> str:
     return f"its process was killed by {name}"
 
 
-_MOST_BYTES = 32_768
-"""More than a report has, and less than a pipe holds."""
+_MOST_BYTES = 65_536
+"""What a pipe holds, and more than the reports of a distribution have."""
 
 
 def _main() -> None:
-    """Load the component that stdin names, and report on what was stdout."""
+    """Load the components that stdin names, and report on what was stdout."""
     from evalkit import Component
     from evalkit_cli.printing.streams import fitting
 
-    write, leave, report = os.write, os._exit, os.dup(1)
-    nonce, *fields = json.load(sys.stdin)
+    write, leave, report, dumps = os.write, os._exit, os.dup(1), json.dumps
+    nonce, *components = json.load(sys.stdin)
     with Path(os.devnull).open("r+b") as nothing:
         for descriptor in (0, 1, 2):
             os.dup2(nothing.fileno(), descriptor)
-    problem, seconds, note = _load(Component(*fields))
-    took = "" if seconds is None else seconds
-    text = f"{nonce}\n{took}\n{' '.join(note.split())}\n{fitting(problem or '')}"
-    write(report, text.encode(errors="backslashreplace"))
+    for fields in components:
+        problem, seconds, note = _load(Component(*fields))
+        found = fitting(problem or "") or None, seconds, " ".join(note.split()) or None
+        write(report, f"{nonce}{dumps(found)}\n".encode())
     leave(0)
 
 

@@ -49,7 +49,6 @@ from evalkit_cli.options.choices import (
 )
 from evalkit_cli.options.completion import complete_names
 from evalkit_cli.options.evaluation import evaluation_options
-from evalkit_cli.options.judge_plans import print_judge_plans
 from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.metrics import chosen_metrics, metric_options
 from evalkit_cli.options.perturbations import find_copies, perturbed_options
@@ -270,7 +269,7 @@ def eval_command(
             judged = plans_of_jobs(work, shared) if dry_run else []
             results, failed = evaluate_all([] if dry_run else work, shared, folder)
     if dry_run:
-        print_judge_plans(judged, as_json=as_json)
+        print_plans(judged, as_json=as_json)
         return
     warn_of_unread(results)
     if as_json:

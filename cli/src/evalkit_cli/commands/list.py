@@ -147,7 +147,7 @@ _SEEN_AT_ONCE = 10
 @click.option(
     "--check",
     is_flag=True,
-    help="Import each plugin in a process of its own, say which are broken, and how "
+    help="Import each plugin in another process, say which are broken, and how "
     "long the import took. With --plugin those in its files alone.",
 )
 @click.option(

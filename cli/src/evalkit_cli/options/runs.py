@@ -11,16 +11,19 @@ from evalkit_cli.options.places import RunsFolder
 
 FORMATS = ("table", "md", "csv", "latex")
 
-folder_option = click.option(
-    "-o",
-    "--out",
-    "folder",
-    type=RunsFolder(),
-    default=Path("runs"),
-    show_default=True,
-    envvar="EVALKIT_OUT",
-    help="Folder that runs were written to, or its URI, such as s3://bucket/runs.",
-)
+
+def folder_with(help_text: str) -> Decorator:
+    """Return the option `--out` of a command, with what the folder is."""
+    return click.option(
+        "-o",
+        "--out",
+        "folder",
+        type=RunsFolder(),
+        default=Path("runs"),
+        show_default=True,
+        envvar="EVALKIT_OUT",
+        help=f"{help_text}, or its URI, such as s3://bucket/runs.",
+    )
 
 
 def json_with(help_text: str) -> Decorator:
@@ -65,14 +68,7 @@ verbose_option = verbose_with(
     "were made."
 )
 
-store_option = click.option(
-    "-o",
-    "--out",
-    "folder",
-    type=RunsFolder(),
-    default=Path("runs"),
-    show_default=True,
-    envvar="EVALKIT_OUT",
-    help="Folder that runs are found in, and that the new one is written to, or its "
-    "URI, such as s3://bucket/runs.",
+folder_option = folder_with("Folder that runs were written to")
+store_option = folder_with(
+    "Folder that runs are found in, and that the new one is written to"
 )

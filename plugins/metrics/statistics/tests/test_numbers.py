@@ -256,3 +256,10 @@ def test_replications_are_scored_each_and_averaged() -> None:
     for name, reference in REFERENCES.items():
         each = [reference([s * by for s in SAID], right) for by in (1, 2)]
         assert found[name].value == pytest.approx(np.mean(each))
+
+
+@pytest.mark.parametrize("name", ["pearson", "r2"])
+def test_numbers_whose_squares_are_no_floats_are_not_called_equal(name: str) -> None:
+    found = evalkit.score(name, [1e300, 2e300, 4e300], [1e300, 2e300, 3e300])[name]
+    assert found.value is None
+    assert str(found.reason).endswith("it returned nan")

@@ -88,4 +88,6 @@ def all_equal(name: str) -> pl.Expr:
         cs.by_name(f"{name}_{part}").as_expr() for part in ("count", "mean", "m2")
     )
     # a moment below zero is a step of a gradient, not a spread
-    return m2 <= count * (_LEAST_SPREAD * mean) ** 2
+    root = m2.clip(lower_bound=0).sqrt()
+    # roots, as squares of large numbers are infinite
+    return root <= count.sqrt() * _LEAST_SPREAD * mean.abs()

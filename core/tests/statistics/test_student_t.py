@@ -15,13 +15,11 @@ def reference(confidence: float, degrees: int) -> float:
 
 
 @pytest.mark.parametrize("confidence", CONFIDENCES)
-@pytest.mark.parametrize(
-    "degrees",
-    [*range(1, 31), 50, 99, 100, 291, 500, 998, 999, 1000, 1001, 5000, 10**5, 10**9],
-)
-def test_t_quantile_equals_scipy(confidence: float, degrees: int) -> None:
-    found = t_quantile(confidence, degrees)
-    assert found == pytest.approx(reference(confidence, degrees), rel=1e-9)
+def test_t_quantile_equals_scipy(confidence: float) -> None:
+    large = (50, 99, 100, 291, 500, 998, 999, 1000, 1001, 5000, 10**5, 10**9)
+    for degrees in (*range(1, 31), *large):
+        found = t_quantile(confidence, degrees)
+        assert found == pytest.approx(reference(confidence, degrees), rel=1e-9)
 
 
 @given(st.floats(0.01, 0.99999), st.integers(1, 10**7))

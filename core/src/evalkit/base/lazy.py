@@ -18,14 +18,6 @@ def lazy_names(
     """Make `__getattr__`, `__dir__` and `__all__` of a module (PEP 562).
 
     Its names are those that it imports for type checkers, `from HOME import X as X`.
-
-    Args:
-        module: Name of the module.
-
-    Returns:
-        A function that imports and returns what a name stands for, and raises
-        AttributeError for a name that is not public; one that lists all names; and
-        the public names, sorted.
     """
     text = Path(str(modules[module].__file__)).read_text(encoding="utf-8")
     homes = {name: home for home, name in _IMPORT.findall(text)}

@@ -92,16 +92,7 @@ def parse_reference(text: str) -> Reference:
 
 
 def score_name(name: str, parameters: Mapping[str, Any], score: str = "") -> str:
-    """Return the one name of a score: `NAME[:parameters, sorted][#score]`.
-
-    Args:
-        name: The metric's name.
-        parameters: Its parameters that are not at their default.
-        score: The score's own name within the metric; "" for the main one.
-
-    Returns:
-        The name used in results, files and tables.
-    """
+    """Return the one name of a score: `NAME[:parameters, sorted][#score]`."""
     settings = ",".join(
         f"{key}={_as_text(parameters[key])}" for key in sorted(parameters)
     )

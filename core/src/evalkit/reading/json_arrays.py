@@ -19,14 +19,9 @@ _BLANKS = " \t\r\n"
 
 
 def read_json_array(path: Path) -> Iterator[Row]:
-    """Read the elements of a file that is one JSON array.
+    """Read the elements of a file, compressed or not, that is one JSON array.
 
-    Args:
-        path: The file; gzip and Zstandard are decompressed.
-
-    Yields:
-        A row for each element, with its number in place of a line; those that are no
-        objects, or hold what plain JSON has not, with what is wrong.
+    The number of an element takes the place of a line.
 
     Raises:
         DataError: The file cannot be read, is no array, or is broken at an element,

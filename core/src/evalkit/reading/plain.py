@@ -14,15 +14,7 @@ from evalkit.reading.streams import line_blocks
 
 
 def read_plain_rows(path: Path, ids: pl.Series, answer_field: str) -> Iterator[Row]:
-    """Read one answer a line, in the order of the data.
-
-    Args:
-        path: The file; gzip and Zstandard are decompressed.
-        ids: The data's ids; there must be as many lines.
-        answer_field: The field of a response that a line holds.
-
-    Yields:
-        A response for each line.
+    """Read one answer a line, in the order of the data's ids.
 
     Raises:
         DataError: The number of lines is not the number of examples, which shows at

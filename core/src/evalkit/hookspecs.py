@@ -436,8 +436,7 @@ class MetricAttributes:
     """Share of a group's examples, 0 to 1, of which the metric may have scored none
     before the group's score is null; one example never is too many."""
     batch_rows: ClassVar[Annotated[int, Ge(1)] | None] = None
-    """The most examples that `score_batch` (256 by default) or `statistics` gets at
-    once."""
+    """Maximum examples per call of `score_batch` (256 by default) or `statistics`."""
     shares_work: ClassVar[bool] = True
     """Whether several processes may compute it at once (`--jobs`). False for what
     needs a graphics card or a large model."""

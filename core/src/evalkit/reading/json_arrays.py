@@ -33,6 +33,7 @@ def read_json_array(path: Path) -> Iterator[Row]:
             raise text.error("must be a JSON array")
         text.skip(1)
         if text.next_character() == "]":
+            text.skip(1)
             text.finish()
             return
         while True:
@@ -42,7 +43,6 @@ def read_json_array(path: Path) -> Iterator[Row]:
             mark = text.next_character()
             text.skip(1)
             if mark == "]":
-                text.position -= 1
                 text.finish()
                 return
             if mark != ",":
@@ -107,7 +107,6 @@ class _Text:
 
     def finish(self) -> None:
         """Refuse what follows the array."""
-        self.skip(1)
         if self.next_character():
             raise self.error("must be the last, but something follows the array")
 

@@ -35,8 +35,8 @@ from evalkit.reading.formats import Format, detect_format, is_data_set, model_na
 from evalkit.reading.given_rows import local_path
 from evalkit.reading.json_lines import read_json_blocks
 from evalkit.reading.manifests import data_sha256
-from evalkit.reading.plain import read_plain_rows
-from evalkit.reading.rows import Block, Row, object_row
+from evalkit.reading.plain import read_plain_blocks
+from evalkit.reading.rows import Block, Row, object_row, row_blocks
 from evalkit.reading.steady_files import SteadyFile
 from evalkit.reading.streams import refuse_other_than_file
 from evalkit.reading.tables import read_table_blocks, table_blocks
@@ -256,7 +256,7 @@ def watched_file(predictions: Predictions) -> SteadyFile | None:
 
 def read_prediction_file(
     path: Path, reader: ResponseReader, ids: pl.Series
-) -> Iterable[Block]:
+) -> Iterator[Block]:
     """Read a file of predictions.
 
     Args:
@@ -279,13 +279,13 @@ def read_prediction_file(
         )
     if found is not Format.PLAIN:
         rows = read_rows(path, found, reader.text_fields, ())
-        return (Block(rows=_with_nulls(rows, reader.nullable)),)
+        return row_blocks(_with_nulls(rows, reader.nullable), reader.plan)
     if reader.answer_field is None:
         raise DataError(
             f"{path}: plain lines need a task that names its `answer_field`; "
             f"{reader.origin} does not. Give JSON lines"
         )
-    return (Block(rows=read_plain_rows(path, ids, reader.answer_field)),)
+    return read_plain_blocks(path, reader.plan, ids, reader.answer_field)
 
 
 def _with_nulls(rows: Iterable[Row], nullable: Sequence[str]) -> Iterator[Row]:
@@ -297,7 +297,7 @@ def _with_nulls(rows: Iterable[Row], nullable: Sequence[str]) -> Iterator[Row]:
         yield row
 
 
-def read_given(predictions: Any, reader: ResponseReader) -> Iterable[Block]:
+def read_given(predictions: Any, reader: ResponseReader) -> Iterator[Block]:
     """Read predictions that are no file.
 
     Args:
@@ -309,4 +309,4 @@ def read_given(predictions: Any, reader: ResponseReader) -> Iterable[Block]:
     """
     if isinstance(predictions, pl.DataFrame):
         return table_blocks(predictions, 1, reader.plan, reader.nullable, reader.output)
-    return (Block(rows=map(object_row, count(1), predictions)),)
+    return row_blocks(map(object_row, count(1), predictions), reader.plan)

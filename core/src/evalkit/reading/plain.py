@@ -9,17 +9,24 @@ import polars as pl
 
 from evalkit.errors import DataError
 from evalkit.reading.json_lines import too_long
-from evalkit.reading.rows import Row, broken_row, not_utf8
+from evalkit.reading.rows import Block, Row, broken_row, not_utf8, row_blocks
+from evalkit.reading.schemas import ColumnPlan
 from evalkit.reading.streams import line_blocks
 
 
-def read_plain_rows(path: Path, ids: pl.Series, answer_field: str) -> Iterator[Row]:
-    """Read one answer a line, in the order of the data's ids.
+def read_plain_blocks(
+    path: Path, plan: ColumnPlan | None, ids: pl.Series, answer_field: str
+) -> Iterator[Block]:
+    """Read one answer a line, in the order of the data's ids, as blocks of responses.
 
     Raises:
         DataError: The number of lines is not the number of examples, which shows at
             the end, or the file cannot be read.
     """
+    return row_blocks(_rows(path, ids, answer_field), plan)
+
+
+def _rows(path: Path, ids: pl.Series, answer_field: str) -> Iterator[Row]:
     number = 0
     for block in line_blocks(path):
         for line in block.data.removesuffix(b"\n").split(b"\n"):

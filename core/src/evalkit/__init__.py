@@ -60,39 +60,7 @@ if TYPE_CHECKING:
 
     __version__: str
 else:
-    _get, __dir__, __all__ = lazy_names(
-        __name__,
-        {
-            "base.terms": (
-                "Annotation FilePath MetricContext NotScored Source TryAgain Unparsed"
-            ),
-            "base.violations": "Violation",
-            "base.copies": "Edit",
-            "errors": (
-                "AdapterError AlignmentError AnnotatorError DataError EvalkitError "
-                "MetricError PluginContractError PluginError PluginLoadError "
-                "RequiredParameterError SchemaError StorageError UnknownPluginError"
-            ),
-            "hookspecs": "hookimpl",
-            "plugins.classes": "Metric Perturbation TaskIO",
-            "plugins.components": "Component",
-            "plugins.discovery": "find_components",
-            "plugins.dynabench": "BaseTaskIO",
-            "plugins.functions": "metric",
-            "plugins.plugin": "Parameters",
-            "plugins.registry": "Registry",
-            "runs.finding": "find_run",
-            "runs.results": "Result",
-            "runs.score_columns": "Score",
-            "runs.stored": "read_run",
-            "examples.datasets": "Dataset",
-            "workflows.evaluation": "evaluate evaluate_with",
-            "workflows.lists": "score",
-            "workflows.options": "EvaluationOptions",
-            "workflows.rescoring": "rescore",
-            "workflows.validation": "Validation validate validate_with",
-        },
-    )
+    _get, __dir__, __all__ = lazy_names(__name__)
 
     def __getattr__(name: str) -> object:
         if name == "__version__":

@@ -70,44 +70,4 @@ if TYPE_CHECKING:
     from evalkit.reading.manifests import read_manifest as read_manifest
     from evalkit.reading.rows import Row as Row
 else:
-    __getattr__, __dir__, __all__ = lazy_names(
-        __name__,
-        {
-            "base.failures": "described hook_failures located",
-            "base.names": (
-                "facet_of is_component_name is_reserved metric_of parse_reference"
-            ),
-            "examples.files": "bind_dataset is_file_name",
-            "examples.row_stages": "DataSource",
-            "base.copies": "split_composition",
-            "plugins.attributes": "read_attributes",
-            "plugins.bound": (
-                "Bound BoundDataset BoundMetric BoundPerturbation BoundTask"
-            ),
-            "plugins.resolution": "find_component",
-            "plugins.components": (
-                "AS_PYTHON Catalog Component DiscoveryProblem WITHOUT_PLUGIN "
-                "required_distribution"
-            ),
-            "plugins.discovery": "find_components iter_kinds",
-            "plugins.functions": "FunctionMetric",
-            "plugins.importing": "core_problem import_component",
-            "plugins.kinds": "Kind all_kinds kind_named",
-            "plugins.local_plugins": (
-                "component_of_file local_plugins_known object_in_file run_file"
-            ),
-            "plugins.provenance": "describe_component",
-            "plugins.registry": "Registry load_component",
-            "plugins.resolver": "Resolver",
-            "predictions.agreement": "check_agreement",
-            "predictions.column_stages": "ColumnStage",
-            "predictions.row_sources": "RowSource",
-            "reading.manifests": (
-                "DataFile Manifest ManifestField check_files data_sha256 read_manifest"
-            ),
-            "reading.rows": "Row",
-            "reading.formats": "MANIFEST_FILE model_name",
-            "reading.data_places": "data_path",
-            "reading.given_rows": "local_file local_path",
-        },
-    )
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

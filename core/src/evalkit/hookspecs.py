@@ -38,9 +38,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import pluggy
+from annotated_types import Ge, Le
 
 from evalkit.base.terms import AnswerKind as AnswerKind
 from evalkit.base.terms import Extractors as Extractors
@@ -431,12 +432,11 @@ class MetricAttributes:
     `higher_is_better`, `scale`, `interval` and `worst_value`. They are called
     `NAME#score`. Empty for a metric of one score, and where `finalize` alone says which
     there are."""
-    most_not_scored: ClassVar[float] = 0.1
+    most_not_scored: ClassVar[Annotated[float, Ge(0), Le(1)]] = 0.1
     """Share of a group's examples, 0 to 1, of which the metric may have scored none
     before the group's score is null; one example never is too many."""
-    batch_rows: ClassVar[int | None] = None
-    """The most examples that `score_batch` (256 by default) or `statistics` gets at
-    once."""
+    batch_rows: ClassVar[Annotated[int, Ge(1)] | None] = None
+    """Maximum examples per call of `score_batch` (256 by default) or `statistics`."""
     shares_work: ClassVar[bool] = True
     """Whether several processes may compute it at once (`--jobs`). False for what
     needs a graphics card or a large model."""
@@ -679,8 +679,8 @@ class PerturbationAttributes:
     protects: ClassVar[bool] = True
     """Whether evalkit leaves out what it would do to numbers, addresses, code, mark-up
     and placeholders (`docs/perturbations.md` lists them)."""
-    batch_texts: ClassVar[int] = 64
-    """How many texts `perturb_batch` gets at a time, at most; 1 or more."""
+    batch_texts: ClassVar[Annotated[int, Ge(1)]] = 64
+    """How many texts `perturb_batch` gets at a time, at most."""
 
 
 class PerturbationSpec:

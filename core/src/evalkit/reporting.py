@@ -32,24 +32,4 @@ if TYPE_CHECKING:
     from evalkit.workflows.whole_rows import WholeRows as WholeRows
     from evalkit.workflows.whole_rows import load_whole_rows as load_whole_rows
 else:
-    __getattr__, __dir__, __all__ = lazy_names(
-        __name__,
-        {
-            "diagnosis": "map_options",
-            "base.synced_files": "new_file",
-            "base.violations": "describe",
-            "base.wording": "count_of show_p",
-            "examples.samples": "ExampleSample sample_examples",
-            "statistics.confidence_bins": (
-                "CONFIDENCE_BINS confidence_bins confidence_edges"
-            ),
-            "statistics.draw_counts": "DRAWS_BY_METHOD",
-            "statistics.intervals": "INTERVAL_RULES",
-            "statistics.student_t": "check_confidence",
-            "predictions.problems": "STATUSES",
-            "scoring.grouping": "UNTAGGED",
-            "scoring.outcomes": "count_incomplete",
-            "workflows.regrouping": "score_crossings",
-            "workflows.whole_rows": "WholeRows load_whole_rows",
-        },
-    )
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

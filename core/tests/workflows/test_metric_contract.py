@@ -403,18 +403,25 @@ def test_a_function_of_lists_may_give_several_scores() -> None:
 def test_what_scores_declare_is_checked() -> None:
     class Wrong(Lengths):
         scores = {"a": {"higher_is_beter": True}, "b": {"bounds": 3}}
+
+    class OutOfRange(Lengths):
         most_not_scored = 2.0
         batch_rows = 0
 
-    with pytest.raises(evalkit.PluginContractError) as caught:
-        run(Wrong)
-    for text in (
-        "its score 'a' has 'higher_is_beter', which is none of unit, bounds,",
-        "its score 'b' has 'bounds', which",
-        "its most_not_scored must be between 0 and 1, is 2",
-        "its batch_rows must be 1 or more, is 0",
-    ):
-        assert text in str(caught.value)
+    texts = {
+        Wrong: (
+            "its score 'a' has 'higher_is_beter', which is none of unit, bounds,",
+            "its score 'b' has 'bounds', which",
+        ),
+        OutOfRange: (
+            "'most_not_scored' must be less than or equal to 1, found 2",
+            "'batch_rows' must be greater than or equal to 1, found 0",
+        ),
+    }
+    for metric, problems in texts.items():
+        with pytest.raises(evalkit.PluginContractError) as caught:
+            run(metric)
+        assert all(text in str(caught.value) for text in problems)
 
 
 # statistics by example ---------------------------------------------------------------

@@ -59,15 +59,7 @@ class Edit(NamedTuple):
 
 
 def effect_on(effects: Mapping[str, Any], task: str) -> LabelEffect:
-    """Return what a perturbation does to the answers of a task.
-
-    Args:
-        effects: Its `label_effect`.
-        task: Name of the task.
-
-    Returns:
-        The effect for the task or else for `*`; `uncertain` if there is neither.
-    """
+    """Return the effect for the task, or else for `*`; `uncertain` without either."""
     effect: LabelEffect = effects.get(task, effects.get("*", "uncertain"))
     return effect
 
@@ -90,17 +82,7 @@ def split_composition(name: str) -> list[str]:
 
 
 def read_step(text: str) -> tuple[str, dict[str, Any]]:
-    """Read a step of a name as a user or `identity_of` writes it.
-
-    Args:
-        text: `NAME[@DISTRIBUTION][:KEY=VALUE,…]`.
-
-    Returns:
-        The name, with the distribution where there is one, and the parameters.
-
-    Raises:
-        UnknownPluginError: The text does not have this form.
-    """
+    """Read name (with its distribution) and parameters of one step of a composition."""
     reference = parse_reference(text)
     name = reference.name
     if reference.distribution is not None:

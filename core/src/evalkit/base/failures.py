@@ -29,14 +29,7 @@ def hook_failures() -> tuple[type[BaseException], ...]:
 
 
 def text_of(error: BaseException) -> str:
-    """Return the text of an exception in one line.
-
-    Args:
-        error: The exception, whose own `__str__` may fail.
-
-    Returns:
-        Its text; lines are joined, and characters that cannot be printed are escaped.
-    """
+    """Return the text of an exception in one printable line, even if `str` fails."""
     try:
         text = str(error)
     except hook_failures() as another:
@@ -124,11 +117,7 @@ def _advice(error: BaseException) -> str:
 
 
 def log_failure(error: BaseException) -> None:
-    """Log a failure of a plugin that ends nothing, with the plugin's own traceback.
-
-    Args:
-        error: evalkit's error; its cause is what the plugin raised.
-    """
+    """Log a failure of a plugin that ends nothing, with the plugin's own traceback."""
     import logging
 
     trace = error.__cause__ or error

@@ -25,17 +25,10 @@ no task need declare them."""
 
 
 def read_id(row: Mapping[str, Any], keys: tuple[str, ...]) -> str | Violation:
-    """Find the id of a row.
+    """Find the id of a row under the first of the keys, or say what is wrong with it.
 
     An id is a text that is not empty, or an integer, which is taken as its decimal
     text. `id` and `uid` must not name two different ids.
-
-    Args:
-        row: An example or a response.
-        keys: The keys to look under, in order.
-
-    Returns:
-        The id, or what is wrong with it.
     """
     key = next((key for key in keys if key in row), None)
     if key is None:
@@ -49,14 +42,9 @@ def read_id(row: Mapping[str, Any], keys: tuple[str, ...]) -> str | Violation:
 
 
 def read_replication(response: Mapping[str, Any]) -> str | Violation | None:
-    """Find the replication that a response belongs to.
+    """Find the replication of a response, or say what is wrong with it.
 
-    Args:
-        response: The response.
-
-    Returns:
-        A text that is not empty, or an integer as its decimal text; None for none, or
-        what is wrong with it.
+    It is a text that is not empty, or an integer, which is taken as its decimal text.
     """
     value = response.get(REPLICATION_KEY)
     return None if value is None else _as_text(REPLICATION_KEY, value)

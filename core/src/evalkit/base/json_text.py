@@ -11,11 +11,7 @@ from typing import Any
 
 
 def json_text(value: Any) -> str:
-    """Write a value as JSON, with halves of surrogate pairs as JSON escapes them.
-
-    Args:
-        value: JSON values, pydantic models, dates and the like.
-    """
+    """Write JSON values, pydantic models or dates; escape halves of surrogate pairs."""
     from pydantic_core import to_jsonable_python
 
     text = dumps(value, ensure_ascii=False, default=to_jsonable_python)
@@ -23,13 +19,6 @@ def json_text(value: Any) -> str:
 
 
 def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Write rows as JSON lines.
-
-    Args:
-        rows: The rows.
-
-    Yields:
-        A line for each, with its end.
-    """
+    """Write rows as JSON lines."""
     for row in rows:
         yield f"{json_text(row)}\n"

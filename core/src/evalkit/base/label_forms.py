@@ -15,14 +15,7 @@ def folded(label: str) -> str:
 
 
 def by_form(labels: Iterable[str]) -> Mapping[str, str]:
-    """Return labels by their folded forms.
-
-    Args:
-        labels: The labels.
-
-    Raises:
-        ValueError: Two of them have one form.
-    """
+    """Return labels by their folded forms; raise ValueError where two have one form."""
     found: dict[str, str] = {}
     for label in labels:
         other = found.setdefault(folded(label), label)
@@ -32,14 +25,7 @@ def by_form(labels: Iterable[str]) -> Mapping[str, str]:
 
 
 def other_label(labels: Collection[str]) -> str:
-    """Return what stands for everything that is none of the labels.
-
-    Args:
-        labels: The labels.
-
-    Returns:
-        `(other)`, in as many more brackets as make it none of them.
-    """
+    """Return `(other)`, in as many more brackets as make it none of the labels."""
     found = _OTHER
     while found in labels:
         found = f"({found})"

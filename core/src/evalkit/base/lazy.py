@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from sys import modules
 from typing import Any
 
+_IMPORT = re.compile(r"^    from ([\w.]+) import (?:\(\s*)?(\w+) as \2\b", re.MULTILINE)
+
 
 def lazy_names(
-    module: str, names: Mapping[str, str], package: str = "evalkit"
+    module: str,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Make `__getattr__`, `__dir__` and `__all__` of a module (PEP 562).
 
-    Args:
-        module: Name of the module.
-        names: The public names, separated by spaces, that each module of the package
-            defines.
-        package: The package that holds these modules.
-
-    Returns:
-        A function that imports and returns what a name stands for, and raises
-        AttributeError for a name that is not public; one that lists all names; and
-        the public names, sorted.
+    Its names are those that it imports for type checkers, `from HOME import X as X`.
     """
-    homes = {
-        name: f"{package}.{home}"
-        for home, listed in names.items()
-        for name in listed.split()
-    }
+    text = Path(str(modules[module].__file__)).read_text(encoding="utf-8")
+    homes = {name: home for home, name in _IMPORT.findall(text)}
 
     def get(name: str) -> Any:
         home = homes.get(name)

@@ -8,10 +8,7 @@ from typing import Any, NamedTuple
 
 from evalkit.errors import UnknownPluginError
 
-COMPONENT_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-"""What a component may be called (at most `MAX_NAME_LENGTH` characters)."""
-
-MAX_NAME_LENGTH = 62
+_COMPONENT_NAME = re.compile(r"(?=.{1,62}\Z)[a-z0-9]+(?:-[a-z0-9]+)*")
 
 _SCHEMA_NAME = re.compile(
     r"[A-Za-z][A-Za-z0-9_]{,61}(?:\.[A-Za-z][A-Za-z0-9_]{,61}){,3}"
@@ -35,7 +32,7 @@ class Reference(NamedTuple):
 
 def is_component_name(name: str) -> bool:
     """Tell whether a name follows the rule for component names."""
-    return len(name) <= MAX_NAME_LENGTH and bool(COMPONENT_NAME.fullmatch(name))
+    return bool(_COMPONENT_NAME.fullmatch(name))
 
 
 def is_schema_name(name: str) -> bool:
@@ -92,16 +89,7 @@ def parse_reference(text: str) -> Reference:
 
 
 def score_name(name: str, parameters: Mapping[str, Any], score: str = "") -> str:
-    """Return the one name of a score: `NAME[:parameters, sorted][#score]`.
-
-    Args:
-        name: The metric's name.
-        parameters: Its parameters that are not at their default.
-        score: The score's own name within the metric; "" for the main one.
-
-    Returns:
-        The name used in results, files and tables.
-    """
+    """Return the one name of a score: `NAME[:parameters, sorted][#score]`."""
     settings = ",".join(
         f"{key}={_as_text(parameters[key])}" for key in sorted(parameters)
     )

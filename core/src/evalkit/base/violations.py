@@ -42,15 +42,9 @@ class Violation(NamedTuple):
 
 
 def shorten(value: Any, length: int = _SHOWN) -> str:
-    """Show a value in one line of limited length.
+    """Show a value in one line of limited length: its `repr`, cut in the middle.
 
-    Args:
-        value: Anything.
-        length: The most characters to show.
-
-    Returns:
-        Its `repr`, cut in the middle where it is longer; its type where it has none,
-        as an integer of thousands of digits.
+    Of a value that has none, such as an integer of thousands of digits, its type.
     """
     try:
         text = repr(value)
@@ -63,24 +57,15 @@ def shorten(value: Any, length: int = _SHOWN) -> str:
 
 
 def entries_of(value: Any) -> str:
-    """Show what should be a list of another length; where it is a list, with its own.
-
-    Args:
-        value: What was returned.
-    """
+    """Show what should be a list of another length; of a list, its length too."""
     count = f"{len(value)}: " if isinstance(value, list | tuple) else ""
     return f"{count}{shorten(value)}"
 
 
 def json_value(value: Any) -> Any:
-    """Return a value as JSON can hold it, cut where it is long.
+    """Return a value as JSON can hold it, or what it looks like.
 
-    Args:
-        value: Anything.
-
-    Returns:
-        The value, or what it looks like: where JSON cannot hold it, and its beginning
-        and end where it has more than 10 000 characters as JSON.
+    Of more than 10 000 characters of JSON only beginning and end are kept.
     """
     try:
         text = value
@@ -92,14 +77,7 @@ def json_value(value: Any) -> Any:
 
 
 def from_pydantic(error: ValidationError) -> list[Violation]:
-    """Translate what pydantic found into violations.
-
-    Args:
-        error: The error of validating one row.
-
-    Returns:
-        One violation for each error, in pydantic's order.
-    """
+    """Translate each error that pydantic found in a row into a violation."""
     return [
         Violation(
             ".".join(str(part) for part in detail["loc"]) or "(row)",
@@ -122,14 +100,7 @@ def _rule(kind: str, message: str) -> str:
 
 
 def from_assertion(error: AssertionError) -> Violation:
-    """Turn a bare assertion of an author's `verify_response` into a violation.
-
-    Args:
-        error: What was raised; its message is used where it has one.
-
-    Returns:
-        A violation of the field `(response)` that quotes the assertion.
-    """
+    """Turn an assertion in `verify_response` into a violation that quotes it."""
     message, source = text_of(error), failed_statement(error)
     quoted = f"`{source}`" if source else "an assertion of verify_response"
     rule = f"{quoted} must hold" + (f" ({message})" if message else "")

@@ -22,15 +22,7 @@ def count_of(number: int, noun: str) -> str:
 
 
 def absent_field(name: str, offered: Sequence[str]) -> str:
-    """Say that there is no field of a name, and which there are.
-
-    Args:
-        name: What a plugin asks for.
-        offered: What it could ask for; empty where that is not known.
-
-    Returns:
-        The end of a sentence.
-    """
+    """End a sentence: there is no field of this name, and which fields there are."""
     hint = ""
     if near := difflib.get_close_matches(name, offered, n=1, cutoff=0.75):
         hint = f"; did you mean {near[0]!r}?"

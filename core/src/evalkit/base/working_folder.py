@@ -17,10 +17,7 @@ class WorkingFolder:
             self._path = None
 
     def restore(self) -> str | None:
-        """Go back to the folder.
-
-        Returns:
-            A warning that a plugin changed it; None where none did.
+        """Go back to the folder; return a warning if a plugin changed it.
 
         Raises:
             EvalkitError: It is not there any more.

@@ -19,7 +19,6 @@ from evalkit.base.violations import shorten
 from evalkit.errors import PluginContractError, SchemaError
 from evalkit.examples.scored_values import PLAIN_TYPES, UnscorableError, scored_value
 from evalkit.plugins.bound import BoundDataset, BoundTask, Converting
-from evalkit.plugins.classes import default_label_converter, default_pred_converter
 from evalkit.reading.field_types import holds_more_than_plain, model_types
 from evalkit.reading.schemas import text_fields
 from evalkit.reading.typed_values import MisfitError, fit
@@ -82,8 +81,8 @@ def find_converter(
             "data set has none either"
         )
     if hook == LABEL_CONVERTER:
-        return task, default_label_converter(answer_field)
-    return task, default_pred_converter(answer_field)
+        return task, {"id": "uid", "answer": answer_field, "tags": "tags"}
+    return task, {"id": "id", "pred": answer_field}
 
 
 def _check_declaration(

@@ -35,17 +35,4 @@ if TYPE_CHECKING:
     from evalkit.plugins.sources import cache_folder as cache_folder
     from evalkit.plugins.sources import is_offline as is_offline
 else:
-    __getattr__, __dir__, __all__ = lazy_names(
-        __name__,
-        {
-            "places.access": (
-                "exists file_to_write forget_places load_place local local_file "
-                "local_folder missing names_below place_of put refuse_offline "
-                "refuse_present"
-            ),
-            "places.contract": "Entry Place kept last_kept",
-            "places.fetched": "FetchedPath is_same_file",
-            "places.names": "is_remote join uri_of",
-            "plugins.sources": "cache_folder is_offline",
-        },
-    )
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

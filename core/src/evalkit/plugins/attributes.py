@@ -66,7 +66,7 @@ def attributes_model(attributes: type) -> type[BaseModel]:
     from evalkit.base.terms import Source
 
     names = {"BaseModel": BaseModel, "Source": Source}
-    hints = get_type_hints(attributes, localns=names)
+    hints = get_type_hints(attributes, localns=names, include_extras=True)
     fields: dict[str, Any] = {
         name: (get_args(hint)[0] if get_origin(hint) is ClassVar else hint, None)
         for name, hint in hints.items()
@@ -229,14 +229,6 @@ def _aggregate_problems(attributes: Mapping[str, Any]) -> list[str]:
     return [f"its aggregate must be 'macro:FACET', is {aggregate!r}"]
 
 
-def perturbation_problems(
-    attributes: Mapping[str, Any], implemented: Sequence[str]
-) -> list[str]:
-    """Find attributes of a perturbation that are out of their range."""
-    texts = attributes["batch_texts"]
-    return [] if texts >= 1 else [f"its batch_texts must be 1 or more, is {texts}"]
-
-
 def metric_problems(
     attributes: Mapping[str, Any], implemented: Sequence[str]
 ) -> list[str]:
@@ -289,11 +281,6 @@ def _scores_problems(
 ) -> list[str]:
     """Find what is wrong with how a metric says how it is called, and what it gives."""
     problems = []
-    share, rows = attributes["most_not_scored"], attributes["batch_rows"]
-    if not 0 <= share <= 1:
-        problems.append(f"its most_not_scored must be between 0 and 1, is {share:g}")
-    if rows is not None and rows < 1:
-        problems.append(f"its batch_rows must be 1 or more, is {rows}")
     if "example_statistics" in implemented and attributes["keys"]:
         problems.append("keys are for statistics, not for example_statistics")
     model = attributes_model(MetricAttributes)

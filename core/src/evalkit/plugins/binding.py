@@ -20,35 +20,26 @@ from evalkit.plugins.components import Component
 from evalkit.plugins.kinds import kind_named
 
 
+@dataclass(frozen=True)
 class Guard:
-    """Names the plugin in whatever is raised while it does something.
+    """Names the plugin in whatever is raised while it does something."""
 
-    Args:
-        origin: Id, distribution and version of the plugin.
-        step: What it is doing, such as the name of a hook.
-        subject: What it was given, such as `example`; "" if that is not one thing.
-        uid: The id of what it was given.
-        error: The class of the error.
-        own_words: Errors by which a plugin says itself what is wrong; its name is
-            added.
-        passes: What is not a failure, or names the plugin already.
-        hint: A further clause of the error.
-    """
-
-    def __init__(
-        self,
-        origin: str,
-        step: str,
-        subject: str = "",
-        uid: Any = None,
-        error: type[EvalkitError] = PluginError,
-        own_words: tuple[type[EvalkitError], ...] = (),
-        passes: tuple[type[BaseException], ...] = (),
-        hint: str = "",
-    ) -> None:
-        self._origin, self._step, self._place = origin, step, (subject, uid)
-        self._error, self._own_words, self._passes = error, own_words, passes
-        self._hint = hint
+    origin: str
+    """Id, distribution and version of the plugin."""
+    step: str
+    """What it is doing, such as the name of a hook."""
+    subject: str = ""
+    """What it was given, such as `example`; "" if that is not one thing."""
+    uid: Any = None
+    """The id of what it was given."""
+    error: type[EvalkitError] = PluginError
+    """Class of the error."""
+    own_words: tuple[type[EvalkitError], ...] = ()
+    """Errors by which a plugin says itself what is wrong; its name is added."""
+    passes: tuple[type[BaseException], ...] = ()
+    """What is not a failure, or names the plugin already."""
+    hint: str = ""
+    """Further clause of the error."""
 
     def __enter__(self) -> None:
         """Begin; nothing is done."""
@@ -63,23 +54,21 @@ class Guard:
 
         An interrupt by the user is left as it is.
         """
-        if error is None or isinstance(error, (KeyboardInterrupt, self._passes)):
+        if error is None or isinstance(error, (KeyboardInterrupt, self.passes)):
             return False
-        if isinstance(error, self._own_words):
-            if self._origin in str(error):
+        if isinstance(error, self.own_words):
+            if self.origin in str(error):
                 return False
             is_ours = type(error).__module__ == EvalkitError.__module__
-            kind = type(error) if is_ours else self._error
-            raise kind(f"{self._origin}: {error}") from error
+            kind = type(error) if is_ours else self.error
+            raise kind(f"{self.origin}: {error}") from error
         raise self.failure(error) from error
 
     def failure(self, error: BaseException) -> EvalkitError:
         """Return the error that says what failed; chain it with `from`."""
-        subject, uid = self._place
-        where = f" for the {subject} {shorten(uid)}" if subject else ""
-        return self._error(
-            f"{self._origin}: {self._step} failed{where} with {located(error)}"
-            f"{self._hint}"
+        where = f" for the {self.subject} {shorten(self.uid)}" if self.subject else ""
+        return self.error(
+            f"{self.origin}: {self.step} failed{where} with {located(error)}{self.hint}"
         )
 
 

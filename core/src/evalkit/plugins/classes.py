@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from evalkit.hookspecs import (
     DatasetAttributes,
@@ -42,16 +41,6 @@ class TaskIO(Plugin, TaskIOAttributes):
     `answer_field` or converters. `evalkit.hookspecs.TaskIOAttributes` says what each
     attribute means.
     """
-
-
-def default_label_converter(answer_field: str) -> Mapping[str, Any]:
-    """Declare the converter that reads `uid`, the answer field and `tags`."""
-    return {"id": "uid", "answer": answer_field, "tags": "tags"}
-
-
-def default_pred_converter(answer_field: str) -> Mapping[str, Any]:
-    """Declare the converter that reads `id` and the answer field."""
-    return {"id": "id", "pred": answer_field}
 
 
 class DatasetDefaults(Plugin, DatasetAttributes):

@@ -6,7 +6,6 @@ from evalkit import hookspecs
 from evalkit.plugins.attributes import (
     dataset_problems,
     metric_problems,
-    perturbation_problems,
     task_problems,
 )
 from evalkit.plugins.bound import (
@@ -67,7 +66,6 @@ PERTURBATIONS = Kind(
     Perturbation,
     ways=(("perturb",), ("perturb_batch",), ("find_edits",), ("perturb_example",)),
     bound=BoundPerturbation,
-    check=perturbation_problems,
 )
 
 OBSERVERS = Kind("observers", hookspecs.ObserverSpec, bound=BoundObserver)

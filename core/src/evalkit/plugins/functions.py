@@ -140,22 +140,9 @@ def metric(
     columns: Sequence[str] = (),
     interval: IntervalKind | None = None,
     worst_value: float | None = None,
-    **further: Any,
+    **attributes: Any,
 ) -> Callable[[GetFunction], GetFunction]: ...
-def metric(
-    function: Callable[..., Any] | None = None,
-    /,
-    *,
-    unit: str = "",
-    bounds: tuple[float | None, float | None] | None = None,
-    higher_is_better: bool | None = None,
-    scale: float = 1.0,
-    answer_kinds: Sequence[AnswerKind] = ANY_ANSWER,
-    columns: Sequence[str] = (),
-    interval: IntervalKind | None = None,
-    worst_value: float | None = None,
-    **further: Any,
-) -> Any:
+def metric(function: Callable[..., Any] | None = None, /, **attributes: Any) -> Any:
     """Say what the number that a function returns means.
 
     A function of `predictions` and `targets` gets whole lists, one of `prediction` and
@@ -178,7 +165,7 @@ def metric(
         interval: How its confidence interval is computed.
         worst_value: Score of an example without a usable prediction; for functions of
             one example.
-        **further: Any other attribute of `evalkit.hookspecs.MetricAttributes`.
+        **attributes: Any other attribute of `evalkit.hookspecs.MetricAttributes`.
 
     Returns:
         A decorator; the function where one was given.
@@ -193,20 +180,9 @@ def metric(
             return sum(p == t for p, t in zip(predictions, targets)) / len(targets)
         ```
     """
-    unknown = [name for name in further if not hasattr(Metric, name)]
+    unknown = [name for name in attributes if not hasattr(Metric, name)]
     if unknown:
         raise TypeError(f"a metric has no attribute {unknown[0]!r}")
-    attributes = {
-        "unit": unit,
-        "bounds": bounds,
-        "higher_is_better": higher_is_better,
-        "scale": scale,
-        "answer_kinds": tuple(answer_kinds),
-        "columns": tuple(columns),
-        "interval": interval,
-        "worst_value": worst_value,
-        **further,
-    }
 
     def mark(function: GetFunction) -> GetFunction:
         setattr(function, _DECORATED, attributes)

@@ -43,12 +43,7 @@ class Observers:
         return bool(self._observers)
 
     def tell(self, hook: str, **values: Any) -> None:
-        """Tell every observer, each with values of its own.
-
-        Args:
-            hook: Name of the hook.
-            **values: Its arguments.
-        """
+        """Call a hook of every observer, each with copies of the values."""
         for observer in self._observers:
             try:
                 if observer.has(hook):
@@ -63,9 +58,6 @@ class Observers:
 
         What observers raised until then is given as warnings of Python, because there
         is no run that could hold them.
-
-        Args:
-            subject: What the body works on: a data set, a file or a run.
         """
         try:
             yield

@@ -158,20 +158,7 @@ def load_component(
 def bind(
     component: Component, loaded: object, parameters: Mapping[str, Any] | None = None
 ) -> Bound:
-    """Construct, check and bind an object that was already imported.
-
-    Args:
-        component: Its metadata.
-        loaded: A class, an instance, or for metrics a function.
-        parameters: Values for its `Parameters`.
-
-    Returns:
-        The bound plugin.
-
-    Raises:
-        PluginLoadError: Constructing it failed.
-        PluginContractError: It does not keep its kind's contract.
-    """
+    """Construct, check and bind an object that was already imported."""
     kind = kind_named(component.kind)
     plugin, built_from = _construct(component, loaded, parameters or {})
     try:

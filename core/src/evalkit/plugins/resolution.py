@@ -16,17 +16,9 @@ def find_meant(
 ) -> Component:
     """Find the one component that a reference means.
 
-    Args:
-        catalog: What is installed.
-        kind: A kind of plugins.
-        reference: The name.
-        named_by: The plugin that gives this name, if it is not the user's. A name that
-            several distributions declare is then taken from its own distribution, else
-            from one that it requires. Else, and for a user, it is taken from the
-            one that is known to hold it.
-
-    Raises:
-        UnknownPluginError: It does not exist, is ambiguous or is disabled.
+    A name that several distributions declare is taken from the distribution of the
+    plugin that gives it, or else from one that this requires. Otherwise, and for a
+    user, it is taken from the distribution that is known to hold it.
     """
     found = _find(catalog, kind, reference, named_by)
     if found is None:

@@ -24,17 +24,11 @@ _ESCAPED = re.compile("[\udc80-\udcff]")
 def read_delimited_rows(
     path: Path, text_fields: Container[str], id_keys: Sequence[str], delimiter: str
 ) -> Iterator[Row]:
-    """Read CSV or TSV row by row.
+    """Read CSV or TSV, compressed or not, row by row.
 
-    Args:
-        path: The file; gzip and Zstandard are decompressed.
-        text_fields: Columns whose cells are taken as they are; those of other columns
-            are read as JSON where they can be, and are texts where not.
-        id_keys: The columns of which the header must name one; none for any header.
-        delimiter: What stands between two cells.
-
-    Yields:
-        A row for each record; its line is the one that it begins in.
+    Cells of `text_fields` are taken as they are; others are read as JSON where they can
+    be, and are texts where not. The header must name one of `id_keys`, if there are
+    any. The line of a row is the one that it begins in.
 
     Raises:
         DataError: The file cannot be read, or has no header with an id.

@@ -36,18 +36,10 @@ TABLES = frozenset({Format.PARQUET, Format.ARROW, Format.DATA_SET})
 def read_rows(
     path: Path, kind: Format, texts: Container[str], id_keys: Sequence[str]
 ) -> Iterator[Row]:
-    """Read a file row by row; rows of shards are numbered through.
+    """Read a file, compressed or not, row by row; rows of shards are numbered through.
 
-    Args:
-        path: The file; gzip and Zstandard are decompressed.
-        kind: Its format.
-        texts: Columns whose cells are taken as the texts that they are, in a format
-            without types.
-        id_keys: The columns of which one must be there, in a format with a header; none
-            for any header.
-
-    Yields:
-        A row for each record; broken ones with what is wrong.
+    In a format without types, cells of the columns `texts` are texts; in one with a
+    header, it must name one of `id_keys`, if there are any.
 
     Raises:
         DataError: The file cannot be read, or nothing reads rows of this format.

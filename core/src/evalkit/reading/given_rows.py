@@ -89,19 +89,11 @@ def rows_of(
     *,
     may_be_folder: bool = False,
 ) -> str | Path | pl.DataFrame | Sequence[Mapping[str, Any]]:
-    """Return predictions in a form that can be read more than once.
-
-    Args:
-        predictions: A path, a polars, pandas or Arrow table, or dicts.
-        what: How messages call them.
-        progress: Told how much of a URI has come.
-        may_be_folder: Whether something reads a folder, as an adapter may.
-
-    Returns:
-        The path, a polars data frame, or a list.
+    """Return predictions as a path, a polars data frame or a list.
 
     Raises:
-        DataError: The table cannot be read, or a URI is of a folder.
+        DataError: The table cannot be read, or a URI is of a folder where nothing
+            reads folders.
         EvalkitError: It is something else.
         StorageError: The URI cannot be fetched.
     """

@@ -19,14 +19,9 @@ _BLANKS = " \t\r\n"
 
 
 def read_json_array(path: Path) -> Iterator[Row]:
-    """Read the elements of a file that is one JSON array.
+    """Read the elements of a file, compressed or not, that is one JSON array.
 
-    Args:
-        path: The file; gzip and Zstandard are decompressed.
-
-    Yields:
-        A row for each element, with its number in place of a line; those that are no
-        objects, or hold what plain JSON has not, with what is wrong.
+    The number of an element takes the place of a line.
 
     Raises:
         DataError: The file cannot be read, is no array, or is broken at an element,
@@ -38,6 +33,7 @@ def read_json_array(path: Path) -> Iterator[Row]:
             raise text.error("must be a JSON array")
         text.skip(1)
         if text.next_character() == "]":
+            text.skip(1)
             text.finish()
             return
         while True:
@@ -47,7 +43,6 @@ def read_json_array(path: Path) -> Iterator[Row]:
             mark = text.next_character()
             text.skip(1)
             if mark == "]":
-                text.position -= 1
                 text.finish()
                 return
             if mark != ",":
@@ -112,7 +107,6 @@ class _Text:
 
     def finish(self) -> None:
         """Refuse what follows the array."""
-        self.skip(1)
         if self.next_character():
             raise self.error("must be the last, but something follows the array")
 

@@ -184,14 +184,9 @@ class Shape(NamedTuple):
 
 
 def read_table(lines: JsonLines, shape: Shape) -> pa.Table | None:
-    """Parse lines into a table with one row for each.
+    """Parse lines, none of them unsafe, into a table with one row for each.
 
-    Args:
-        lines: The lines, of which none is unsafe; at least one.
-        shape: What is expected of them.
-
-    Returns:
-        The table; None where pyarrow refuses a line, or reads NaN or an infinity.
+    None where pyarrow refuses a line, or reads NaN or an infinity.
     """
     data = lines.joined()
     try:
@@ -260,18 +255,7 @@ def series_of(column: pa.Array | pa.ChunkedArray) -> pl.Series:
 
 
 def read_json_blocks(path: Path, plan: ColumnPlan | None) -> Iterator[Block]:
-    """Read a file, compressed or not, as blocks of columns.
-
-    Args:
-        path: The file.
-        plan: The columns; None for rows only.
-
-    Yields:
-        The blocks.
-
-    Raises:
-        DataError: The file cannot be opened or read.
-    """
+    """Read a file, compressed or not, as blocks of columns; without a plan as rows."""
     if plan is None:
         yield Block(rows=read_json_rows(path))
         return

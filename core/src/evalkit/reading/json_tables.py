@@ -91,18 +91,10 @@ class Wanted(NamedTuple):
 def read_json_table(path: Path, wanted: Wanted | None = None) -> JsonTable | None:
     """Read JSON lines whose values are texts, numbers, booleans or lists of texts.
 
-    Args:
-        path: The file; gzip and Zstandard are decompressed.
-        wanted: Which columns are kept; all by default. Others are dropped block by
-            block, so that memory does not grow with what they hold.
-
-    Returns:
-        The rows. None where a line is broken, or has a value of another type than the
-        others or of none of these, or there are more than `MOST_COLUMNS` keys: then
-        rows have to be read one by one.
-
-    Raises:
-        DataError: The file cannot be opened or read.
+    Columns that are not wanted are dropped block by block, so that memory does not grow
+    with what they hold. None where rows have to be read one by one: a line is broken,
+    or has a value of another type than the others or of none of these, or there are
+    more than `MOST_COLUMNS` keys.
     """
     reader = _TableReader(wanted)
     try:

@@ -17,16 +17,7 @@ from evalkit.reading.streams import line_blocks
 def read_plain_blocks(
     path: Path, plan: ColumnPlan | None, ids: pl.Series, answer_field: str
 ) -> Iterator[Block]:
-    """Read one answer a line, in the order of the data.
-
-    Args:
-        path: The file; gzip and Zstandard are decompressed.
-        plan: The columns that are wanted; None for rows only.
-        ids: The data's ids; there must be as many lines.
-        answer_field: The field of a response that a line holds.
-
-    Returns:
-        Blocks of responses.
+    """Read one answer a line, in the order of the data's ids, as blocks of responses.
 
     Raises:
         DataError: The number of lines is not the number of examples, which shows at

@@ -83,12 +83,6 @@ def parse_json_line(number: int, line: bytes) -> Row:
 def decode_json(text: str) -> Any:
     """Read JSON more strictly than Python does.
 
-    Args:
-        text: The text.
-
-    Returns:
-        The value.
-
     Raises:
         ValueError: It is no JSON, or holds a key twice, NaN, an infinity, a number
             that would become one, or a surrogate without a partner.
@@ -106,11 +100,9 @@ def _refuse_halves(text: str, values: Any) -> None:
 
 
 def decode_next(text: str, start: int) -> tuple[Any, int, str]:
-    """Read the value of JSON that begins at a place of a text.
+    """Read the value of JSON that begins at a place of a text; return where it ends.
 
-    Returns:
-        The value, where it ends, and what plain JSON has not in it, as `decode_json`
-        refuses it; "" for nothing.
+    The third value says what it holds that plain JSON has not, or is "".
 
     Raises:
         JSONDecodeError: It is no JSON, or goes on after the text.

@@ -87,18 +87,11 @@ def plan_of(
     labels: Sequence[str] | None = None,
     apart: Iterable[str] = RESPONSE_ID_KEYS,
 ) -> ColumnPlan | None:
-    """Plan the columns of a model.
+    """Plan the columns of a model; None for a model that only pydantic can check.
 
-    Args:
-        model: The model.
-        labels: The labels; a field that maps texts to numbers is taken as one number
-            for every label.
-        apart: Fields that are checked elsewhere, which must be plain texts.
-
-    Returns:
-        The plan; None where the model has rules of its own, or a field that is not a
-        text, a number, a boolean, a `Literal`, a list of texts or numbers, or numbers
-        by label.
+    That is one with rules of its own, or with a field that is not a text, a number, a
+    boolean, a `Literal`, a list of texts or numbers, or numbers by label. The fields
+    `apart`, which are checked elsewhere, must be plain texts.
     """
     if has_own_rules(model):
         return None

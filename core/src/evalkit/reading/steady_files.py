@@ -39,11 +39,7 @@ class SteadyFile:
         return found
 
     def check(self) -> None:
-        """Refuse a file that was changed since.
-
-        Raises:
-            DataError: It was changed, replaced or removed.
-        """
+        """Raise DataError if the file was changed, replaced or removed since."""
         if self._before and _states(self._path) != self._before:
             raise DataError(
                 f"{self._path}: was changed while it was read; wait until it is "

@@ -245,17 +245,10 @@ def table_blocks(
     nullable: Collection[str] = (),
     model: type[BaseModel] | None = None,
 ) -> Iterator[Block]:
-    """Return a data frame as blocks of rows.
+    """Return a data frame, whose first row has the number `first`, as one block.
 
-    Args:
-        frame: The rows.
-        first: Number of the first row.
-        plan: The columns that are wanted; None for rows only.
-        nullable: Columns of which null is a value; in others it is none.
-        model: Whose maps are mappings in the rows, not lists of entries as in tables.
-
-    Yields:
-        One block; rows of other types than planned, or with an error, are apart.
+    Null is a value of `nullable` columns only. Maps of `model` are mappings in the
+    rows, and not lists of entries as in tables.
     """
     row_at = partial(_row, frame, first, nullable, model)
     block = None

@@ -39,26 +39,4 @@ if TYPE_CHECKING:
     from evalkit.runs.views import find_unparsed as find_unparsed
     from evalkit.runs.views import find_wrong as find_wrong
 else:
-    __getattr__, __dir__, __all__ = lazy_names(
-        __name__,
-        {
-            "predictions.problems": "Problem",
-            "runs.comparability": (
-                "COMPARED_FIELDS DATA_FIELDS Difference find_differences"
-            ),
-            "runs.finding": "LATEST FoundRun as_result find_run find_runs",
-            "runs.folders": "find_damage",
-            "runs.listing": "RunSummary list_runs",
-            "runs.moments": "is_since read_moment",
-            "runs.record": "RunRecord",
-            "runs.remote": "send_run",
-            "runs.results": "Result",
-            "runs.score_columns": "Score",
-            "runs.storage": "problem_line",
-            "runs.stored": "bound_component read_run",
-            "runs.views": (
-                "Confusion UnparsedResponses WrongAnswers count_confusion "
-                "find_unparsed find_wrong"
-            ),
-        },
-    )
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -30,19 +30,4 @@ if TYPE_CHECKING:
     from evalkit.scoring.table import make_table as make_table
     from evalkit.statistics.intervals import Interval as Interval
 else:
-    __getattr__, __dir__, __all__ = lazy_names(
-        __name__,
-        {
-            "base.ids": "RESPONSES_KEY",
-            "statistics.intervals": "Interval",
-            "scoring.calls": "finalize_counts",
-            "scoring.finalization": "finalize",
-            "scoring.grouping": "Groups group_by_tag",
-            "scoring.measurement": "merge_statistics score_metric score_statistics",
-            "scoring.outcomes": "Outcomes",
-            "scoring.refusals": "why_not",
-            "scoring.passes": "metric_outcomes metric_statistics",
-            "scoring.records": "GroupScore MetricScores ScoringSettings",
-            "scoring.table": "ScoringTable make_table",
-        },
-    )
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -177,7 +177,7 @@ def test_a_failure_names_the_perturbation_and_an_example(
 
 
 def test_a_batch_of_no_texts_is_refused() -> None:
-    with pytest.raises(PluginContractError, match="batch_texts must be 1 or more"):
+    with pytest.raises(PluginContractError, match="must be greater than or equal to 1"):
         perturb([], of_size(0), task="sentiment")
 
 

@@ -37,18 +37,4 @@ if TYPE_CHECKING:
     from evalkit_adapters_rows.sources import validated_rows as validated_rows
     from evalkit_adapters_rows.stages import Stage as Stage
 else:
-    __getattr__, __dir__, __all__ = lazy_names(
-        __name__,
-        {
-            "answers": "Extracted",
-            "bound": "BoundAdapter",
-            "extractors": "Extraction extraction",
-            "files": "as_pipeline read_pipeline read_stages",
-            "pipelines": "Adapted Pipeline pipeline",
-            "settings": "AdapterSettings",
-            "source": "Rows",
-            "sources": "checked_rows file_frames file_rows validated_rows",
-            "stages": "Stage",
-        },
-        package=__name__,
-    )
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -23,12 +23,4 @@ if TYPE_CHECKING:
     from evalkit_analysis_compare.records import ComparedScore as ComparedScore
     from evalkit_analysis_compare.records import Comparison as Comparison
 else:
-    __getattr__, __dir__, __all__ = lazy_names(
-        __name__,
-        {
-            "comparison": "compare",
-            "planning": "Plan Requirement plan",
-            "records": "ComparedScore Comparison",
-        },
-        package=__name__,
-    )
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

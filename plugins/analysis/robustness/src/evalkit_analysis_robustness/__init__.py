@@ -17,13 +17,4 @@ if TYPE_CHECKING:
     from evalkit_analysis_robustness.results import record_of as record_of
     from evalkit_analysis_robustness.sources import find_stored as find_stored
 else:
-    __getattr__, __dir__, __all__ = lazy_names(
-        __name__,
-        {
-            "evaluation": "evaluate_perturbed",
-            "flips": "Flips find_flips",
-            "results": "Effects find_effects record_of",
-            "sources": "find_stored",
-        },
-        __name__,
-    )
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

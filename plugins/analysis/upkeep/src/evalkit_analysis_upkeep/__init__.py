@@ -13,12 +13,4 @@ if TYPE_CHECKING:
     from evalkit_analysis_upkeep.verification import Verification as Verification
     from evalkit_analysis_upkeep.verification import verify as verify
 else:
-    __getattr__, __dir__, __all__ = lazy_names(
-        __name__,
-        {
-            "comparison": "Difference",
-            "merging": "merge",
-            "verification": "Change Verification verify",
-        },
-        package=__name__,
-    )
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

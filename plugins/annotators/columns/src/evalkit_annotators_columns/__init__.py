@@ -11,14 +11,4 @@ if TYPE_CHECKING:
     from evalkit_annotators_columns.bound import BoundAnnotator as BoundAnnotator
     from evalkit_annotators_columns.stage import Annotators as Annotators
 else:
-    __getattr__, __dir__, __all__ = lazy_names(
-        __name__,
-        {
-            "annotator": "Annotator",
-            "answers": "Answer",
-            "asking": "ask_rows",
-            "bound": "BoundAnnotator",
-            "stage": "Annotators",
-        },
-        package=__name__,
-    )
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

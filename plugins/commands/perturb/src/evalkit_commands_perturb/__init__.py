@@ -26,16 +26,4 @@ if TYPE_CHECKING:
     from evalkit_commands_perturb.texts import find_texts as find_texts
     from evalkit_commands_perturb.texts import read_path as read_path
 else:
-    __getattr__, __dir__, __all__ = lazy_names(
-        __name__,
-        {
-            "edits": "apply_edits checked_edits compose find_difference make_edits",
-            "files": "perturb_dataset",
-            "rows": "perturb",
-            "spans": "PROTECTED_KINDS ProtectedKind protected_spans",
-            "steps": "effect_of",
-            "summary": "PerturbationSummary",
-            "texts": "find_texts read_path",
-        },
-        __name__,
-    )
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

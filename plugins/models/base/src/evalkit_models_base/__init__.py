@@ -39,26 +39,4 @@ if TYPE_CHECKING:
     from evalkit_models_base.templates import fields_of as fields_of
     from evalkit_models_base.templates import fill as fill
 else:
-    __getattr__, __dir__, __all__ = lazy_names(
-        __name__,
-        {
-            "answered": "Answered load_answered",
-            "bound": "BoundModel",
-            "estimating": "plan_requests",
-            "inputs": "ModelInputs load_inputs",
-            "meant_models": "without_keys",
-            "model": "Model",
-            "models": "bind_model identity_of name_in_runs",
-            "predicting": "Predicted predict",
-            "prompts": "Prompt",
-            "requests": (
-                "Completion Continuation Message NotAnswered Reply Request Sampling "
-                "Token Usage text_reply"
-            ),
-            "saving": "refuse_present",
-            "sessions": "Replies Session ask",
-            "settings": "Asked",
-            "templates": "fields_of fill",
-        },
-        package=__name__,
-    )
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -25,7 +25,7 @@ from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import rows_hash
 from evalkit.predictions.alignment import Alignment, OnDuplicate, align
 from evalkit.predictions.answer_readers import AnswerReader
-from evalkit.predictions.changed import ChangedPredictions
+from evalkit.predictions.changed import ChangedPredictions, file_of
 from evalkit.predictions.input_rows import fields_read
 from evalkit.predictions.jobs import read_job
 from evalkit.predictions.responses import ResponseReader
@@ -62,11 +62,8 @@ class Prepared(NamedTuple):
 
 def default_model(predictions: Predictions) -> str:
     """Name a model after its file of predictions."""
-    if isinstance(predictions, ChangedPredictions):
-        return default_model(predictions.given)
-    if isinstance(predictions, str | Path):
-        return model_name(Path(predictions))
-    return "model"
+    file = file_of(predictions)
+    return "model" if file is None else model_name(Path(file))
 
 
 def prepare(
@@ -154,12 +151,12 @@ def prepare(
 
 def _place(predictions: Predictions) -> str:
     """Say what the numbers of rows count."""
-    if isinstance(predictions, ChangedPredictions):
-        read = predictions.stage.has_read_file
-        return "row" if read else _place(predictions.given)
-    if not isinstance(predictions, str | Path) or local_path(predictions).is_dir():
+    if isinstance(predictions, ChangedPredictions) and predictions.stage.has_read_file:
+        return "row"
+    file = file_of(predictions)
+    if file is None or local_path(file).is_dir():
         return "line"
-    is_array = detect_format(local_path(predictions)) is Format.JSON_ARRAY
+    is_array = detect_format(local_path(file)) is Format.JSON_ARRAY
     return "element" if is_array else "line"
 
 
@@ -245,13 +242,8 @@ def identify(
 
 def watched_file(predictions: Predictions) -> SteadyFile | None:
     """Return the file of predictions as it is now; None where they are of none."""
-    if isinstance(predictions, ChangedPredictions):
-        predictions = predictions.given
-    return (
-        SteadyFile(local_path(predictions))
-        if isinstance(predictions, str | Path)
-        else None
-    )
+    file = file_of(predictions)
+    return None if file is None else SteadyFile(local_path(file))
 
 
 def read_prediction_file(

@@ -9,7 +9,7 @@ import threading
 import weakref
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import IO, NamedTuple, overload
 
 import numpy as np
@@ -55,41 +55,36 @@ class _Spool:
     """
 
     def __init__(self) -> None:
-        self._file: IO[bytes] = io.BytesIO()
+        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(_HELD_BYTES)
+        weakref.finalize(self, self._file.close)
         self._lock = threading.Lock()
 
     def write(self, line: bytes) -> int:
         """Add a line and give its offset."""
-        with self._lock:
-            try:
-                offset = self._file.seek(0, io.SEEK_END)
-                if offset > _HELD_BYTES and isinstance(self._file, io.BytesIO):
-                    held = self._file.getvalue()
-                    self._file = tempfile.TemporaryFile()  # noqa: SIM115
-                    weakref.finalize(self, self._file.close)
-                    self._file.write(held)
-                self._file.write(line)
-            except OSError as error:
-                raise self._failure(error) from error
+        with self._locked():
+            offset = self._file.seek(0, io.SEEK_END)
+            self._file.write(line)
         return offset
 
     def read_line(self, offset: int) -> bytes:
         """Return the line at an offset."""
+        with self._locked():
+            self._file.seek(offset)  # writes what is buffered
+            return self._file.readline()
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
         with self._lock:
             try:
-                self._file.seek(offset)  # writes what is buffered
-                return self._file.readline()
+                yield
             except OSError as error:
-                raise self._failure(error) from error
-
-    def _failure(self, error: OSError) -> StorageError:
-        with suppress(OSError):
-            self._file.close()
-        place = tempfile.tempdir or "a temporary file"
-        return StorageError(
-            f"the rows that were not scored cannot be kept in {place}: "
-            f"{error.strerror or error}"
-        )
+                with suppress(OSError):
+                    self._file.close()
+                place = tempfile.tempdir or "a temporary file"
+                raise StorageError(
+                    f"the rows that were not scored cannot be kept in {place}: "
+                    f"{error.strerror or error}"
+                ) from error
 
 
 class Problems(Sequence[Problem]):

@@ -87,10 +87,8 @@ def fingerprint(dataset: BoundDataset, loaded: ExampleRows) -> DataIdentity:
     sha256 = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
     rows = None
     if loaded.path is None:
-        frame = _identifying(dataset, loaded)
-        rows = hash_frame(_by_name(frame, loaded))
-        # of rows without files, what runs of older versions recorded
-        sha256 = sha256 if files else hash_frame(frame)
+        rows = hash_frame(_by_name(_identifying(dataset, loaded), loaded))
+        sha256 = sha256 if files else rows
     return DataIdentity(
         sha256,
         tuple(files),

@@ -59,8 +59,8 @@ def read_beside(path: Path, model: type[_Model]) -> tuple[_Model, bytes] | None:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
     except DataError as error:
         raise DataError(
-            f"{path}: {error}. The file belongs to the predictions beside it; mend it, "
-            "or call it otherwise"
+            f"{path}: {error}. It is read with the predictions beside it: fix or "
+            "rename it"
         ) from error
 
 

@@ -55,7 +55,7 @@ class _Spool:
     """
 
     def __init__(self) -> None:
-        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(_HELD_BYTES)
+        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(_HELD_BYTES)  # noqa: SIM115
         weakref.finalize(self, self._file.close)
         self._lock = threading.Lock()
 

@@ -27,7 +27,7 @@ from evalkit.examples.conversion import (
 )
 from evalkit.examples.table import Examples
 from evalkit.plugins.bound import BoundDataset, BoundTask
-from evalkit.predictions.adapting import Adapted, Adapters
+from evalkit.predictions.adapting import Adapters
 from evalkit.predictions.alternatives import (
     OF_ALTERNATIVES,
     RESPONSE_INDEX_KEY,
@@ -62,7 +62,8 @@ class ResponseReader:
         answers: What takes the answers out of texts; None for nothing.
 
     Attributes:
-        answers: The same, for these examples.
+        adapters: What adapts responses before they are read.
+        answers: The same as above, for these examples.
         scored_fields: Fields of a response kept beside the prediction.
         optional_fields: Those of them that are left out where no response has them.
         declared_keys: Keys of a response that the task declares.
@@ -94,7 +95,7 @@ class ResponseReader:
         self._to_prediction = pred_function(dataset, task)
         self._rows = rows_by_id(dataset, task, examples)
         self._scored = predicted_field(dataset, task) or task.answer_field
-        self._adapters = Adapters(dataset, task, self._rows, self._scored)
+        self.adapters = Adapters(dataset, task, self._rows, self._scored)
         self.answers: BoundAnswerReader | None = None
         if answers is not None:
             self.answers = answers.for_examples(dataset, task, examples)
@@ -141,7 +142,7 @@ class ResponseReader:
         """Find the column that is scored, and whether columns can be judged at all."""
         declared = find_converter(PRED_CONVERTER, self._dataset, self._task)[1]
         column = declared and declared["pred"]
-        if not column or self._adapters or self._choices is not None:
+        if not column or self.adapters or self._choices is not None:
             return None, None
         if self._verifies and not self._verifies_columns():
             return None, None
@@ -219,25 +220,6 @@ class ResponseReader:
         """
         fields = [frame[name].alias(f"field {name}") for name in self.scored_fields]
         return pl.DataFrame([frame[str(self._column)].alias("prediction"), *fields])
-
-    def adapt(self, response: Mapping[str, Any]) -> Adapted:
-        """Apply the response adapters of the data set and the task.
-
-        Args:
-            response: A response as read.
-
-        Returns:
-            The adapted response; where an adapter refuses it, the reason.
-
-        Raises:
-            PluginContractError: An adapter returned something else than it may.
-            PluginError: An adapter failed otherwise than by refusing the response.
-        """
-        return self._adapters.adapt(response)
-
-    def notices(self) -> tuple[str, ...]:
-        """Say what adapters refused so far."""
-        return self._adapters.notices()
 
     def undeclared(self, response: Mapping[str, Any]) -> set[str]:
         """Return the keys of a response that the task does not declare.
@@ -339,7 +321,7 @@ class ResponseReader:
 
     def _unparsed_field(self, response: Mapping[str, Any]) -> str | None:
         """Name the field by which somebody says that there is no answer."""
-        if not self._adapters and self.answers is None:
+        if not self.adapters and self.answers is None:
             return None
         said = (name for name, each in response.items() if isinstance(each, Unparsed))
         return next(said, None)

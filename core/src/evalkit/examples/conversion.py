@@ -148,6 +148,19 @@ def predicted_field(dataset: BoundDataset, task: BoundTask) -> str | None:
     return name if is_known else None
 
 
+def prediction_type(
+    dataset: BoundDataset, task: BoundTask
+) -> tuple[str | None, pl.DataType | None]:
+    """Return the field that `predicted_field` names, and its type.
+
+    Args:
+        dataset: The data set.
+        task: Its task.
+    """
+    name = predicted_field(dataset, task)
+    return name, None if name is None else model_types(task.Output)[name]
+
+
 def answer_name(dataset: BoundDataset, task: BoundTask) -> str | None:
     """Name the column of the data that answers are in, as far as it is known.
 
@@ -187,8 +200,7 @@ def pred_function(dataset: BoundDataset, task: BoundTask) -> PredictionFunction:
         PluginContractError: Nobody says how to convert, or not in a known way.
     """
     bound, declared = find_converter(PRED_CONVERTER, dataset, task)
-    name = predicted_field(dataset, task)
-    dtype = None if name is None else model_types(task.Output)[name]
+    _, dtype = prediction_type(dataset, task)
     if declared is None:
 
         def by_method(

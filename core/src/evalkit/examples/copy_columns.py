@@ -189,18 +189,14 @@ def _checked(source: str, examples: Examples, name: str) -> pl.Series:
             "another program (--adapter perturbed=NAME; see `evalkit list adapters`)"
         )
     column, given = examples.inputs[name], examples.nested.get(name)
-    if given is not None:
+    if given is None and column.dtype.is_integer() and dtype == pl.String:
+        column = column.cast(pl.String)
+    elif given is None and column.dtype in (pl.Null, pl.List(pl.Null)):
+        column = column.cast(dtype)
+    elif given is not None or column.dtype != dtype:
+        given = column.to_list() if given is None else given
         values = [str(v) if type(v) is int and dtype == pl.String else v for v in given]
         column = pl.Series(name, [v if fits(v, dtype) else None for v in values], dtype)
-    elif dtype == pl.String and (
-        column.dtype.is_integer() or column.dtype in (pl.Categorical, pl.Enum)
-    ):
-        column = column.cast(pl.String)
-    elif column.dtype in (pl.Null, pl.List(pl.Null)):
-        column = column.cast(dtype)
-    elif column.dtype != dtype:
-        given, column = column.to_list(), column.clear().cast(dtype)
-        column = column.extend_constant(None, examples.inputs.height)
     broken = is_sound(column).fill_null(False).not_().arg_true()
     if len(broken):
         given = column.to_list() if given is None else given

@@ -12,8 +12,8 @@ import polars as pl
 from evalkit.base.columns import all_named
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.terms import AnswerKind
-from evalkit.examples.answer_types import AnswerType
 from evalkit.examples.answers import (
+    AnswerType,
     Reporter,
     answer_column,
     as_texts,

@@ -80,7 +80,8 @@ def rows_by_id(
     fields = fields_of_row(dataset, task)
     if fields is None:
         return {}
-    return {row["uid"]: row for row in rows_of(task, examples, fields)}
+    rows = rows_of_columns(task, examples.inputs, examples.nested, fields)
+    return {row["uid"]: row for row in rows}
 
 
 def verified_rows(task: BoundTask, examples: Examples) -> list[dict[str, Any]]:
@@ -103,22 +104,6 @@ def verified_rows(task: BoundTask, examples: Examples) -> list[dict[str, Any]]:
             f"{task.component.origin}: verify_response reads the field "
             f"{missing[0]!r}, which the data does not have"
         )
-    return rows_of(task, examples, fields)
-
-
-def rows_of(
-    task: BoundTask, examples: Examples, fields: Sequence[str]
-) -> list[dict[str, Any]]:
-    """Return some fields of each example, as pydantic returns them.
-
-    Args:
-        task: The task.
-        examples: The examples.
-        fields: Columns of the data; those that it lacks are left out.
-
-    Returns:
-        A dict for each example, with `uid`.
-    """
     return rows_of_columns(task, examples.inputs, examples.nested, fields)
 
 

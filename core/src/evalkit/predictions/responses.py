@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, get_origin
 
 import polars as pl
 from pydantic import BaseModel, ValidationError
@@ -18,14 +18,15 @@ from evalkit.base.ids import (
 from evalkit.base.terms import Unparsed
 from evalkit.base.violations import Violation, from_assertion, from_pydantic, shorten
 from evalkit.errors import PluginContractError, PluginError
-from evalkit.examples.answer_types import AnswerType
 from evalkit.examples.conversion import (
     PRED_CONVERTER,
     find_converter,
     pred_function,
     predicted_field,
+    prediction_type,
 )
 from evalkit.examples.table import Examples
+from evalkit.plugins.attributes import RESERVED_FIELDS
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.predictions.adapting import Adapters
 from evalkit.predictions.alternatives import (
@@ -42,7 +43,7 @@ from evalkit.predictions.input_rows import (
     rows_by_id,
     verified_rows,
 )
-from evalkit.predictions.kept_fields import fields_asked_for, types_of_fields
+from evalkit.reading.field_types import bare, model_types
 from evalkit.reading.schemas import ColumnPlan, cell_texts, plan_of
 from evalkit.reading.typed_values import holds_null, large_integers
 
@@ -102,7 +103,7 @@ class ResponseReader:
         self._choices = examples.choices if task.only_choices else None
         self._verifies = task.has("verify_response")
         self._examples = verified_rows(task, examples)
-        self.optional_fields = {*fields_asked_for(task, dataset, examples, wanted)}
+        self.optional_fields = {*_fields_asked_for(task, dataset, examples, wanted)}
         kept = (*task.scored_fields, *sorted(self.optional_fields))
         self.scored_fields: tuple[str, ...] = tuple(dict.fromkeys(kept))
         self._of_alternatives = {
@@ -130,9 +131,9 @@ class ResponseReader:
         self.text_fields = cell_texts(self.output) | keys
         self.text_fields |= {self.answers.field} if self.answers else set()
         self.answer_field: str | None = task.answer_field
-        self.prediction_type = AnswerType(dataset, task).dtype
+        self.prediction_type = prediction_type(dataset, task)[1]
         self.nullable = [n for n in names if holds_null(self.output, n)]
-        self.field_types = types_of_fields(self.output, self._labels)
+        self.field_types = _types_of_fields(self.output, self._labels)
         for name, own in self._of_alternatives.items():
             if own in self.field_types:
                 self.field_types[name] = pl.List(self.field_types[own])
@@ -385,3 +386,30 @@ class ResponseReader:
             for violation in checked_violations(result, self.origin)
             if violation.field.partition(".")[0] not in named
         ]
+
+
+def _fields_asked_for(
+    task: BoundTask, dataset: BoundDataset, examples: Examples, wanted: Iterable[str]
+) -> Iterator[str]:
+    """Find the fields that somebody asks for and only responses can have."""
+    yield from dataset.scored_fields
+    others = {*examples.data_columns, *task.Input.model_fields, *task.scored_fields}
+    others |= {*RESERVED_FIELDS, "uid", REPLICATION_KEY}
+    if RESPONSES_KEY not in task.Output.model_fields:
+        others.add(RESPONSES_KEY)  # the predictions of alternatives
+    yield from {*wanted} - others
+
+
+def _types_of_fields(
+    output: type[BaseModel], labels: Sequence[str] | None
+) -> dict[str, pl.DataType]:
+    """Return the types of fields but for those that map labels to numbers.
+
+    The keys that those have are the plan's and the task's to check.
+    """
+    return {
+        name: dtype
+        for name, dtype in model_types(output, labels).items()
+        if not isinstance(dtype, pl.Struct)
+        or get_origin(bare(output.model_fields[name].annotation)) is not dict
+    }

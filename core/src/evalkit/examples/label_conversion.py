@@ -47,7 +47,10 @@ def convert_labels_by_columns(
         # with_columns, as select would give one row for a literal
         converted = frame.with_columns(
             _expression(bound, declared.get("id", "uid")).cast(pl.String).alias("__id"),
-            _answer_expression(bound, declared).alias("__answer"),
+            # a task without answers declares none
+            _expression(bound, declared.get("answer", pl.lit(None, pl.String))).alias(
+                "__answer"
+            ),
             _tag_expression(bound, tags).alias("__tags"),
         ).select("uid", id="__id", answer="__answer", tags="__tags")
     except pl.exceptions.ColumnNotFoundError as error:
@@ -62,7 +65,10 @@ def convert_labels_by_columns(
         ) from error
     different = converted.filter(pl.col("uid").ne_missing(pl.col("id")))
     for uid, found, *_ in different.iter_rows():
-        raise _foreign_id(bound, uid, found)
+        raise PluginContractError(
+            f"{bound.component.origin}: {LABEL_CONVERTER} gave the example {uid!r} the "
+            f"id {found!r}"
+        )
     return converted.select("answer", "tags")
 
 
@@ -89,13 +95,6 @@ def _missing_column(
     return f"{bound.component.origin}: {LABEL_CONVERTER}: {reason}; {has}"
 
 
-def _foreign_id(bound: Converting, uid: str, found: Any) -> PluginContractError:
-    return PluginContractError(
-        f"{bound.component.origin}: {LABEL_CONVERTER} gave the example {uid!r} the id "
-        f"{found!r}"
-    )
-
-
 def _expression(bound: Converting, column: Any) -> pl.Expr:
     if isinstance(column, str):
         return named(column)
@@ -105,12 +104,6 @@ def _expression(bound: Converting, column: Any) -> pl.Expr:
         f"{bound.component.origin}: {LABEL_CONVERTER} declares {column!r}, which is "
         "neither the name of a column nor a polars expression"
     )
-
-
-def _answer_expression(bound: Converting, declared: Declaration) -> pl.Expr:
-    if "answer" not in declared:  # the task has none
-        return pl.lit(None, dtype=pl.String)
-    return _expression(bound, declared["answer"])
 
 
 def _tag_expression(bound: Converting, tags: Any) -> pl.Expr:

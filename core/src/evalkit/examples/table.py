@@ -206,7 +206,8 @@ def convert_examples(
     notices += tuple(tag_notices(dataset, task, loaded.columns))
     if clusters.null_count() == len(clusters):
         texts = frame.drop(all_named(loaded.nested))
-        fields = _texts_of_input(task)
+        others = {*EXAMPLE_ID_KEYS, task.answer_field}
+        fields = [name for name in task.Input.model_fields if name not in others]
         notices += tuple(repeated_text_notices(texts, loaded.text_hashes, fields))
 
     frame = frame.with_columns(
@@ -214,7 +215,10 @@ def convert_examples(
     )
     kept = names_to_keep(dataset, task, loaded)
     if columns is not None:
-        frame = _with_columns(frame, {*columns, *kept})
+        wanted = {*columns, *kept} - {"uid"}
+        frame = frame.select(
+            all_named(["uid", *(name for name in frame.columns if name in wanted)])
+        )
     return Examples(
         prepared,
         frame,
@@ -231,17 +235,6 @@ def convert_examples(
         choices=choices,
         kept=kept,
     )
-
-
-def _with_columns(frame: pl.DataFrame, columns: set[str]) -> pl.DataFrame:
-    others = [n for n in frame.columns if n in columns and n != "uid"]
-    return frame.select(all_named(["uid", *others]))
-
-
-def _texts_of_input(task: BoundTask) -> list[str]:
-    """Name the fields of a task's input that may hold what its examples are about."""
-    others = {*EXAMPLE_ID_KEYS, task.answer_field}
-    return [name for name in task.Input.model_fields if name not in others]
 
 
 def _needed(

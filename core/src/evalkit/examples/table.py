@@ -35,10 +35,7 @@ from evalkit.examples.conversion import (
 )
 from evalkit.examples.fingerprints import DataIdentity, fingerprint
 from evalkit.examples.kept import names_to_keep
-from evalkit.examples.label_conversion import (
-    convert_labels_by_columns,
-    convert_labels_by_rows,
-)
+from evalkit.examples.label_conversion import convert_labels
 from evalkit.examples.loading import load_rows
 from evalkit.examples.requests import Asked
 from evalkit.examples.rows import ExampleRows
@@ -173,7 +170,7 @@ def convert_examples(
     """
     labels, mapping = labels_of(dataset, task)
     type_of_answers = AnswerType(dataset, task)
-    converted = _convert(dataset, task, loaded, type_of_answers.dtype)
+    converted = convert_labels(dataset, task, loaded, type_of_answers.dtype)
     reporter = Reporter(dataset, loaded, converted.field)
     frame = loaded.frame
     kind: AnswerKind = "none"
@@ -267,13 +264,6 @@ def _asked(dataset: BoundDataset, task: BoundTask, needed: set[str] | None) -> A
     return Asked(None if needed is None else {*needed, *always}, always)
 
 
-class _Converted(NamedTuple):
-    field: str
-    """What the answer is called in the data, as far as it is known."""
-    answers: list[Any] | pl.Series
-    tags: list[Any] | pl.Series
-
-
 def labels_of(
     dataset: BoundDataset, task: BoundTask
 ) -> tuple[tuple[str, ...] | None, Mapping[str, str] | None]:
@@ -292,36 +282,3 @@ def labels_of(
         return tuple(dict.fromkeys(declared.values())), declared
     labels = declared if declared is not None else task.labels
     return (None if labels is None else tuple(labels)), None
-
-
-def _convert(
-    dataset: BoundDataset,
-    task: BoundTask,
-    loaded: ExampleRows,
-    dtype: pl.DataType | None,
-) -> _Converted:
-    bound, declared = find_converter(LABEL_CONVERTER, dataset, task)
-    if declared is None:
-        is_without = task.answer_kind == "none"
-        converted = convert_labels_by_rows(bound, loaded.named(), dtype, is_without)
-        whose = "" if bound is dataset else f" of {bound.component.origin}"
-        return _Converted(
-            f"answer (by {LABEL_CONVERTER}{whose})",
-            [result["answer"] for result in converted],
-            [result.get("tags") for result in converted],
-        )
-    columns = convert_labels_by_columns(bound, declared, loaded.frame, loaded.columns)
-    # a frame cannot hold a column of both texts and lists, the rows can
-    return _Converted(
-        str(declared.get("answer")),
-        _values(loaded, declared.get("answer"), columns["answer"]),
-        _values(loaded, declared.get("tags"), columns["tags"]),
-    )
-
-
-def _values(
-    loaded: ExampleRows, column: Any, found: pl.Series
-) -> list[Any] | pl.Series:
-    if loaded.rows is None or not isinstance(column, str) or column == "uid":
-        return found
-    return [row.get(column) for row in loaded.rows]

@@ -13,7 +13,11 @@ from evalkit.base.columns import encode, to_series
 from evalkit.base.terms import AnswerKind
 from evalkit.base.violations import describe, few, from_pydantic, shorten
 from evalkit.errors import SchemaError
-from evalkit.examples.conversion import LABEL_CONVERTER, prediction_type
+from evalkit.examples.conversion import (
+    LABEL_CONVERTER,
+    prediction_type,
+    predictions_are_texts,
+)
 from evalkit.examples.rows import ExampleRows
 from evalkit.examples.scored_values import (
     UnscorableError,
@@ -33,11 +37,6 @@ class Reporter(NamedTuple):
     field: str
     """What the answer is called."""
 
-    def problem(self, position: int, field: str, rule: str) -> str:
-        """Say what is wrong with a field of the example at a position."""
-        uid = self.loaded.frame["uid"][position]
-        return f"{self.loaded.where(position)} (uid {uid!r}): {field}: {rule}"
-
     def error(self, problems: Sequence[str], hint: str = "") -> SchemaError:
         """Return the error that names the file and the first few problems."""
         source = self.loaded.source(self.dataset)
@@ -46,7 +45,7 @@ class Reporter(NamedTuple):
     def refuse(self, answers: Iterable[Any], rule: Callable[[Any], str | None]) -> None:
         """Refuse answers that break a rule, which returns what they must be."""
         problems = [
-            self.problem(position, self.field, broken)
+            self.loaded.problem(position, self.field, broken)
             for position, answer in enumerate(answers)
             if (broken := rule(answer))
         ]
@@ -54,21 +53,12 @@ class Reporter(NamedTuple):
             raise self.error(problems)
 
 
-class AnswerType:
-    """What the answers to a data set's examples are compared with.
-
-    Args:
-        dataset: The data set.
-        task: Its task.
-
-    Attributes:
-        dtype: The type of predictions; None where that is not known.
-        is_rich: Whether values of it are more than texts, numbers and lists of them.
-        may_be_empty: Whether an answer without parts, or a map without entries, is one.
-    """
+class _AnswerType:
+    """What the answers to a data set's examples are compared with."""
 
     def __init__(self, dataset: BoundDataset, task: BoundTask) -> None:
         name, self.dtype = prediction_type(dataset, task)
+        """The type of predictions; None where that is not known."""
         self.is_rich = holds_more_than_plain(self.dtype)
         self._kind: AnswerKind = task.answer_kind
         self.may_be_empty = self._kind in ("all-of", "spans")
@@ -80,17 +70,7 @@ class AnswerType:
             self._adapter: TypeAdapter[Any] = TypeAdapter(annotation)
 
     def read(self, stored: Any) -> Any:
-        """Return an answer as it is scored.
-
-        Args:
-            stored: The answer as the data has it.
-
-        Returns:
-            A value of the type of predictions, or a list of several acceptable ones.
-
-        Raises:
-            UnscorableError: It is none.
-        """
+        """Return an answer as it is scored; several acceptable ones as a list."""
         if not self.is_rich or stored is None:
             return scored_value(stored)
         try:
@@ -117,14 +97,9 @@ class AnswerType:
     def column(
         self, answers: list[Any], *, are_lists: bool = False
     ) -> pl.Series | None:
-        """Make a column of answers of the type of predictions.
+        """Make a column of the type of predictions; None where an answer is another.
 
-        Args:
-            answers: What `read` returned.
-            are_lists: Whether each is a list of acceptable ones.
-
-        Returns:
-            The column `answer`; None where an answer is of another type.
+        Each is a list of acceptable ones where `are_lists`.
         """
         if self.dtype is None:
             return None
@@ -147,28 +122,14 @@ class AnswerType:
             return None
 
 
-def map_answers(
+def _map_answers(
     reporter: Reporter,
     answers: list[Any] | pl.Series,
     labels: tuple[str, ...] | None,
     mapping: Mapping[str, str] | None,
-    kind: AnswerType,
+    kind: _AnswerType,
 ) -> list[Any] | pl.Series:
-    """Write answers as the task spells its labels, and check them.
-
-    Args:
-        reporter: Says which example is wrong.
-        answers: The answers as stored.
-        labels: The labels; None where there are none.
-        mapping: From stored labels to the task's; None where they are the same.
-        kind: Reads answers as what predictions are.
-
-    Returns:
-        The answers.
-
-    Raises:
-        SchemaError: One is lacking, cannot be scored, or is none of the labels.
-    """
+    """Write answers as the task spells its labels, and check them."""
     if isinstance(answers, pl.Series):
         column = None
         if not kind.is_rich:
@@ -186,18 +147,22 @@ def map_answers(
             answer = kind.read(stored)
         except UnscorableError as error:
             rule = f"is {error}; a method {LABEL_CONVERTER} can make one of it"
-            problems.append(reporter.problem(position, reporter.field, rule))
+            problems.append(reporter.loaded.problem(position, reporter.field, rule))
             continue
         if mapping is not None:
             answer = _mapped(answer, mapping)
         items = answer if isinstance(answer, list) else [answer]
         if not (items or kind.may_be_empty) or any(map(_is_lacking, items)):
-            problems.append(reporter.problem(position, reporter.field, "is required"))
+            problems.append(
+                reporter.loaded.problem(position, reporter.field, "is required")
+            )
         elif labels is not None:
             others = [item for item in items if item not in labels]
             strange += others
             problems += [
-                reporter.problem(position, reporter.field, of_labels + shorten(item))
+                reporter.loaded.problem(
+                    position, reporter.field, of_labels + shorten(item)
+                )
                 for item in others
             ]
         results.append(answer)
@@ -239,15 +204,8 @@ def _mapped(answer: Any, mapping: Mapping[str, str]) -> Any:
     return mapping.get(str(answer), answer)
 
 
-def as_texts(answers: list[Any] | pl.Series) -> list[Any] | pl.Series:
-    """Write answers that are no texts as texts: predictions are compared with them.
-
-    Args:
-        answers: The answers.
-
-    Returns:
-        The same; only numbers and booleans are written otherwise.
-    """
+def _as_texts(answers: list[Any] | pl.Series) -> list[Any] | pl.Series:
+    """Write numbers and booleans as texts, as predictions are texts."""
     if isinstance(answers, pl.Series):
         if answers.dtype in (pl.String, pl.List(pl.String)):
             return answers
@@ -270,22 +228,41 @@ def answer_column(
     reporter: Reporter,
     task: BoundTask,
     answers: list[Any] | pl.Series,
-    type_of_them: AnswerType,
+    labels: tuple[str, ...] | None,
+    mapping: Mapping[str, str] | None,
 ) -> tuple[AnswerKind, pl.Series]:
-    """Make a column of answers.
+    """Check answers, write them as they are scored, and make a column of them.
 
     Args:
         reporter: Says which example is wrong.
-        task: The task.
-        answers: The answers, each checked.
-        type_of_them: What predictions are.
+        task: The task, which has answers.
+        answers: The answers as stored.
+        labels: The labels; None where there are none.
+        mapping: From stored labels to the task's; None where they are the same.
 
     Returns:
         Their shape, and the column `answer`.
 
     Raises:
-        SchemaError: One does not have the shape that the task says.
+        SchemaError: One is lacking, cannot be scored, is none of the labels, or does
+            not have the shape that the task says.
     """
+    type_of_them = _AnswerType(reporter.dataset, task)
+    answers = _map_answers(reporter, answers, labels, mapping, type_of_them)
+    are_texts = task.answer_kind in ("one", "any-of") and (
+        predictions_are_texts(reporter.dataset, task)
+    )
+    if are_texts or type_of_them.dtype == pl.List(pl.String):
+        answers = _as_texts(answers)
+    return _column(reporter, task, answers, type_of_them)
+
+
+def _column(
+    reporter: Reporter,
+    task: BoundTask,
+    answers: list[Any] | pl.Series,
+    type_of_them: _AnswerType,
+) -> tuple[AnswerKind, pl.Series]:
     kind: AnswerKind = task.answer_kind
     is_single, expected = kind in ("one", "any-of"), type_of_them.dtype
     if is_single:
@@ -363,7 +340,7 @@ def refuse_other_answers(
 
 
 def _acceptable(
-    reporter: Reporter, answers: list[list[Any]], type_of_them: AnswerType
+    reporter: Reporter, answers: list[list[Any]], type_of_them: _AnswerType
 ) -> pl.Series:
     """Make a column of lists of acceptable answers."""
     column = type_of_them.column(answers, are_lists=True)

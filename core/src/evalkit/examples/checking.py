@@ -217,12 +217,8 @@ def _with_field(
             place = next(n for n, each in enumerate(values) if not fits(each, dtype))
             rule = f"must fit a column of the type {dtype}, found "
             rule += shorten(values[place])
-        position = [*validated][place]
-        uid = loaded.frame["uid"][position]
-        raise SchemaError(
-            f"{loaded.source(dataset)}: {loaded.where(position)} (uid {uid!r}): "
-            f"{name}: {rule}"
-        ) from error
+        problem = loaded.problem([*validated][place], name, rule)
+        raise SchemaError(f"{loaded.source(dataset)}: {problem}") from error
     nested = {key: column for key, column in loaded.nested.items() if key != name}
     if dtype is None and column.dtype == pl.String and not is_text_only(values):
         nested[name] = values

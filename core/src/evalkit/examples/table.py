@@ -12,14 +12,7 @@ import polars as pl
 from evalkit.base.columns import all_named
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.terms import AnswerKind
-from evalkit.examples.answers import (
-    AnswerType,
-    Reporter,
-    answer_column,
-    as_texts,
-    map_answers,
-    refuse_other_answers,
-)
+from evalkit.examples.answers import Reporter, answer_column, refuse_other_answers
 from evalkit.examples.attachments import file_fields, with_attached
 from evalkit.examples.checking import checked_inputs
 from evalkit.examples.clusters import (
@@ -31,7 +24,7 @@ from evalkit.examples.clusters import (
 from evalkit.examples.conversion import (
     LABEL_CONVERTER,
     find_converter,
-    predictions_are_texts,
+    prediction_type,
 )
 from evalkit.examples.fingerprints import DataIdentity, fingerprint
 from evalkit.examples.kept import names_to_keep
@@ -169,23 +162,16 @@ def convert_examples(
         SchemaError: Answers are none of the labels, or tags are no texts.
     """
     labels, mapping = labels_of(dataset, task)
-    type_of_answers = AnswerType(dataset, task)
-    converted = convert_labels(dataset, task, loaded, type_of_answers.dtype)
+    _, dtype = prediction_type(dataset, task)
+    converted = convert_labels(dataset, task, loaded, dtype)
     reporter = Reporter(dataset, loaded, converted.field)
     frame = loaded.frame
     kind: AnswerKind = "none"
     column = pl.repeat(None, frame.height, dtype=pl.String, eager=True).alias("answer")
     choices = None
     if task.answer_kind != "none":
-        answers = map_answers(
-            reporter, converted.answers, labels, mapping, type_of_answers
-        )
-        are_texts = task.answer_kind in ("one", "any-of") and (
-            predictions_are_texts(dataset, task)
-        )
-        if are_texts or type_of_answers.dtype == pl.List(pl.String):
-            answers = as_texts(answers)
-        kind, column = answer_column(reporter, task, answers, type_of_answers)
+        answers = converted.answers
+        kind, column = answer_column(reporter, task, answers, labels, mapping)
     if task.choices_field is not None:
         choices = frame[task.choices_field]
         refuse_other_answers(reporter, column, choices)

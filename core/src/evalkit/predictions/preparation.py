@@ -178,13 +178,18 @@ def read_responses(
         ids: The ids that lines of a file of plain answers are of.
 
     Returns:
-        The rows, block by block.
+        The rows, block by block; those that are of no file are numbered from 1.
+
+    Raises:
+        DataError: The file cannot be read.
     """
     if isinstance(predictions, ChangedPredictions):
         return predictions.stage.read_responses(predictions.given, reader)
     if isinstance(predictions, str | Path):
-        return read_prediction_file(local_path(predictions), reader, ids)
-    return read_given(predictions, reader)
+        return _read_file(local_path(predictions), reader, ids)
+    if isinstance(predictions, pl.DataFrame):
+        return table_blocks(predictions, 1, reader.plan, reader.nullable, reader.output)
+    return row_blocks(map(object_row, count(1), predictions), reader.plan)
 
 
 Predictions = (
@@ -246,22 +251,7 @@ def watched_file(predictions: Predictions) -> SteadyFile | None:
     return None if file is None else SteadyFile(local_path(file))
 
 
-def read_prediction_file(
-    path: Path, reader: ResponseReader, ids: pl.Series
-) -> Iterator[Block]:
-    """Read a file of predictions.
-
-    Args:
-        path: The file.
-        reader: Says which columns are wanted, and what a plain line holds.
-        ids: The data's ids, which plain lines are matched with by position.
-
-    Returns:
-        Blocks of its rows.
-
-    Raises:
-        DataError: The file cannot be read.
-    """
+def _read_file(path: Path, reader: ResponseReader, ids: pl.Series) -> Iterator[Block]:
     found = detect_format(path)
     if found is Format.JSON_LINES:
         return read_json_blocks(path, reader.plan)
@@ -287,18 +277,3 @@ def _with_nulls(rows: Iterable[Row], nullable: Sequence[str]) -> Iterator[Row]:
         if nulls and row.values is not None:
             row = row._replace(values={**nulls, **row.values})
         yield row
-
-
-def read_given(predictions: Any, reader: ResponseReader) -> Iterator[Block]:
-    """Read predictions that are no file.
-
-    Args:
-        predictions: A polars data frame, or dicts.
-        reader: Says which columns are wanted.
-
-    Returns:
-        Blocks of its rows, which are numbered from 1.
-    """
-    if isinstance(predictions, pl.DataFrame):
-        return table_blocks(predictions, 1, reader.plan, reader.nullable, reader.output)
-    return row_blocks(map(object_row, count(1), predictions), reader.plan)

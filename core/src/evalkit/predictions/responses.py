@@ -39,7 +39,6 @@ from evalkit.predictions.alternatives import (
 )
 from evalkit.predictions.answer_readers import AnswerReader, BoundAnswerReader
 from evalkit.predictions.input_rows import (
-    checked_violations,
     rows_by_id,
     verified_rows,
 )
@@ -383,7 +382,7 @@ class ResponseReader:
         named = {violation.field.partition(".")[0] for violation in found}
         return [
             violation
-            for violation in checked_violations(result, self.origin)
+            for violation in _checked_violations(result, self.origin)
             if violation.field.partition(".")[0] not in named
         ]
 
@@ -413,3 +412,20 @@ def _types_of_fields(
         if not isinstance(dtype, pl.Struct)
         or get_origin(bare(output.model_fields[name].annotation)) is not dict
     }
+
+
+def _checked_violations(found: Any, origin: str) -> Sequence[Violation]:
+    """Return what `verify_response` returned, if it is a list of violations."""
+    if found is None:
+        return ()
+    if not isinstance(found, list | tuple) or not all(
+        isinstance(violation, Violation)
+        and isinstance(violation.field, str)
+        and isinstance(violation.rule, str)
+        for violation in found
+    ):
+        raise PluginContractError(
+            f"{origin}: verify_response must return a list of violations or None, "
+            f"returned {shorten(found)}"
+        )
+    return found

@@ -154,8 +154,8 @@ def main() -> None:
     stages = extraction(given.extract)
     reader = ResponseReader(task, dataset, examples, (), stages)
     assert examples.choices is not None
-    assert reader.extractor is not None
-    extractor, ids = reader.extractor, examples.frame["id"]
+    assert reader.answers is not None
+    extractor, ids = reader.answers, examples.frame["id"]
     index = IdIndex(ids)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "answers.jsonl"

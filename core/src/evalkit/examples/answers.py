@@ -230,6 +230,7 @@ def answer_column(
     answers: list[Any] | pl.Series,
     labels: tuple[str, ...] | None,
     mapping: Mapping[str, str] | None,
+    choices: pl.Series | None,
 ) -> tuple[AnswerKind, pl.Series]:
     """Check answers, write them as they are scored, and make a column of them.
 
@@ -239,13 +240,14 @@ def answer_column(
         answers: The answers as stored.
         labels: The labels; None where there are none.
         mapping: From stored labels to the task's; None where they are the same.
+        choices: The options of each example; None where the task has none.
 
     Returns:
         Their shape, and the column `answer`.
 
     Raises:
-        SchemaError: One is lacking, cannot be scored, is none of the labels, or does
-            not have the shape that the task says.
+        SchemaError: One is lacking, cannot be scored, is none of the labels or of
+            the options, or does not have the shape that the task says.
     """
     type_of_them = _AnswerType(reporter.dataset, task)
     answers = _map_answers(reporter, answers, labels, mapping, type_of_them)
@@ -254,7 +256,10 @@ def answer_column(
     )
     if are_texts or type_of_them.dtype == pl.List(pl.String):
         answers = _as_texts(answers)
-    return _column(reporter, task, answers, type_of_them)
+    kind, column = _column(reporter, task, answers, type_of_them)
+    if choices is not None:
+        _refuse_other_answers(reporter, column, choices)
+    return kind, column
 
 
 def _column(
@@ -310,19 +315,10 @@ _TYPED = (pl.Int64, pl.Float64, pl.Boolean)
 """Types of predictions as which answers are read, also those that are texts."""
 
 
-def refuse_other_answers(
+def _refuse_other_answers(
     reporter: Reporter, answers: pl.Series, choices: pl.Series
 ) -> None:
-    """Refuse answers that are none of the options that their example has.
-
-    Args:
-        reporter: Says which example is wrong.
-        answers: The column of answers; null for none.
-        choices: The options of each example.
-
-    Raises:
-        SchemaError: There is one.
-    """
+    """Refuse answers that are none of the options that their example has."""
 
     def broken(pair: tuple[Any, Any]) -> str | None:
         found, options = pair

@@ -12,7 +12,7 @@ import polars as pl
 from evalkit.base.columns import all_named
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.terms import AnswerKind
-from evalkit.examples.answers import Reporter, answer_column, refuse_other_answers
+from evalkit.examples.answers import Reporter, answer_column
 from evalkit.examples.attachments import file_fields, with_attached
 from evalkit.examples.checking import checked_inputs
 from evalkit.examples.clusters import (
@@ -168,13 +168,10 @@ def convert_examples(
     frame = loaded.frame
     kind: AnswerKind = "none"
     column = pl.repeat(None, frame.height, dtype=pl.String, eager=True).alias("answer")
-    choices = None
+    choices = None if task.choices_field is None else frame[task.choices_field]
     if task.answer_kind != "none":
         answers = converted.answers
-        kind, column = answer_column(reporter, task, answers, labels, mapping)
-    if task.choices_field is not None:
-        choices = frame[task.choices_field]
-        refuse_other_answers(reporter, column, choices)
+        kind, column = answer_column(reporter, task, answers, labels, mapping, choices)
     clusters = cluster_column(dataset, loaded)
     prepared = pl.DataFrame(
         [

@@ -47,8 +47,6 @@ from evalkit.reading.typed_values import MisfitError, typed_series
 _MOST_REASONS = 20
 """Reasons why answers could not be extracted that are told apart."""
 
-_ROWS_AT_ONCE = 100
-
 _KEYS = {"line": pl.Int64, "id": pl.String, "example": pl.Int64}
 
 
@@ -168,8 +166,8 @@ class JudgedRows:
     def _add_rows(self, rows: Iterable[Row], counts_keys: bool) -> None:
         """Judge rows one by one; extractors and ids are looked at together."""
         extractor = self._reader.answers
-        waiting, size = iter(rows), AT_ONCE if extractor else _ROWS_AT_ONCE
-        while chunk := list(islice(waiting, size)):
+        waiting = iter(rows)
+        while chunk := list(islice(waiting, AT_ONCE)):
             read = [self._read_row(row, counts_keys) for row in chunk]
             known = [row for row in read if row is not None]
             ids = pl.Series("id", [row.id for row in known], dtype=pl.String)

@@ -36,7 +36,7 @@ from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.answer_readers import RESPONSE, STATUS
 from evalkit.predictions.matching import IdIndex
-from evalkit.predictions.preparation import read_prediction_file
+from evalkit.predictions.preparation import read_responses
 from evalkit.predictions.responses import ResponseReader
 from evalkit_adapters_rows import extraction
 
@@ -154,20 +154,20 @@ def main() -> None:
     stages = extraction(given.extract)
     reader = ResponseReader(task, dataset, examples, (), stages)
     assert examples.choices is not None
-    assert reader.extractor is not None
-    extractor, ids = reader.extractor, examples.frame["id"]
+    assert reader.answers is not None
+    extractor, ids = reader.answers, examples.frame["id"]
     index = IdIndex(ids)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "answers.jsonl"
         write_answers(examples.choices.to_list(), path)
 
         def read() -> list[pl.DataFrame]:
-            blocks = read_prediction_file(path, reader, ids)
+            blocks = read_responses(path, reader, ids)
             return [block.frame for block in blocks]
 
         def extract() -> list[pl.DataFrame]:
             made = []
-            for block in read_prediction_file(path, reader, ids):
+            for block in read_responses(path, reader, ids):
                 found = extractor.of_frame(block.frame, index.find(block.frame["id"]))
                 assert found is not None
                 made.append(frame_of([block.frame["id"], *found.kept.get_columns()]))

@@ -36,7 +36,7 @@ from evalkit.examples.table import load_examples
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.judging import JudgedRows
-from evalkit.predictions.preparation import read_prediction_file
+from evalkit.predictions.preparation import read_responses
 from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.typed_values import row_of_table
 from evalkit_tasks_text.nli import Nli
@@ -131,7 +131,7 @@ def _outputs(path: Path, way: str) -> Callable[[], Any]:
         judged = JudgedRows(ids, reader)
         if way == "rows":
             reader.plan = None
-        for block in read_prediction_file(path, reader, ids):
+        for block in read_responses(path, reader, ids):
             if way == "bad":
                 judged.add(block)
                 continue

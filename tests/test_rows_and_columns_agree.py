@@ -32,7 +32,7 @@ from evalkit.plugins.registry import Registry, bind
 from evalkit.plugins.resolver import Resolver
 from evalkit.plugins.validation import validated
 from evalkit.predictions.judging import JudgedRows
-from evalkit.predictions.preparation import read_given, read_prediction_file
+from evalkit.predictions.preparation import read_responses
 from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.field_types import model_types
 from evalkit.reading.tables import plain_values
@@ -282,12 +282,7 @@ def _check_predictions(case: Case, folder: Path) -> None:
     ids = pl.Series("id", [str(n) for n in range(6)])
     for form, (given_rows, expected_rows) in forms.items():
         judged = JudgedRows(ids, reader)
-        is_file = isinstance(given_rows, Path)
-        for block in (
-            read_prediction_file(given_rows, reader, ids)
-            if is_file
-            else read_given(given_rows, reader)
-        ):
+        for block in read_responses(given_rows, reader, ids):
             judged.add(block)
         found = judged.rows()
         fields = judged.fields(found["source"].cast(pl.Int64))

@@ -186,7 +186,9 @@ def test_load_may_give_any_table_and_the_run_is_the_same(
 
 def _hash_of_the_rows() -> str:
     rows = [json.loads(line) for line in ROWS.splitlines()]
-    lines = [json.dumps(row, separators=(",", ":")) + "\n" for row in rows]
+    lines = [
+        json.dumps(row, separators=(",", ":"), sort_keys=True) + "\n" for row in rows
+    ]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 

@@ -24,7 +24,7 @@ from evalkit.plugins.discovery import Catalog
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import Alignment, OnDuplicate, Policies, align
-from evalkit.predictions.preparation import read_given, read_prediction_file
+from evalkit.predictions.preparation import read_responses
 from evalkit.predictions.problems import Problem
 from evalkit.predictions.responses import ResponseReader
 from evalkit.reading import json_lines, tables
@@ -310,12 +310,14 @@ def align_blocks(data: Letters, read: ReadBlocks, policy: OnDuplicate) -> Alignm
 
 
 def align_given(data: Letters, given_rows: Any, policy: OnDuplicate) -> Alignment:
-    return align_blocks(data, lambda reader, _: read_given(given_rows, reader), policy)
+    return align_blocks(
+        data, lambda reader, ids: read_responses(given_rows, reader, ids), policy
+    )
 
 
 def align_file(data: Letters, path: Path, policy: OnDuplicate) -> Alignment:
     return align_blocks(
-        data, lambda reader, ids: read_prediction_file(path, reader, ids), policy
+        data, lambda reader, ids: read_responses(path, reader, ids), policy
     )
 
 

@@ -30,13 +30,12 @@ PROBLEMS = st.builds(
     st.none() | st.text(),
     st.lists(VIOLATIONS, max_size=3).map(tuple),
     st.none() | st.text(),
-    st.none() | st.sampled_from(["b.jsonl", "a.jsonl", ""]),
 )
 
 
 def in_file_order(given_problems: list[Problem]) -> list[Problem]:
-    def place(p: Problem) -> tuple[bool, str, bool, int]:
-        return p.file is not None, p.file or "", p.line is None, p.line or 0
+    def place(p: Problem) -> tuple[bool, int]:
+        return p.line is None, p.line or 0
 
     return sorted(given_problems, key=place)
 

@@ -138,11 +138,11 @@ class TestShape:
 class TestAdapter:
     @staticmethod
     def adapt(adapter: Any, response: Mapping[str, Any]) -> Any:
-        return make_reader(adapt_response=adapter).adapt(response)
+        return make_reader(adapt_response=adapter).adapters.adapt(response)
 
     def test_without_an_adapter_rows_stay(self) -> None:
         values = {"id": "b"}
-        adapted, refused, _ = make_reader().adapt(values)
+        adapted, refused, _ = make_reader().adapters.adapt(values)
         assert adapted is values
         assert refused is None
 

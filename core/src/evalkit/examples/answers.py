@@ -1,23 +1,32 @@
-"""Checks the answers of examples, and makes a column of them."""
+"""Reads and checks the answers of examples, and makes a column of them."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, get_origin
 
 import polars as pl
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json
 
 from evalkit.base.columns import encode, to_series
 from evalkit.base.terms import AnswerKind
-from evalkit.base.violations import few, shorten
+from evalkit.base.violations import describe, few, from_pydantic, shorten
 from evalkit.errors import SchemaError
-from evalkit.examples.answer_types import AnswerType
-from evalkit.examples.conversion import LABEL_CONVERTER
+from evalkit.examples.conversion import (
+    LABEL_CONVERTER,
+    prediction_type,
+    predictions_are_texts,
+)
 from evalkit.examples.rows import ExampleRows
-from evalkit.examples.scored_values import UnscorableError, value_column
+from evalkit.examples.scored_values import (
+    UnscorableError,
+    scored_value,
+    value_column,
+)
 from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.reading.field_types import bare, holds_more_than_plain
+from evalkit.reading.typed_values import MisfitError, as_mappings, fit, typed_series
 
 
 class Reporter(NamedTuple):
@@ -28,39 +37,99 @@ class Reporter(NamedTuple):
     field: str
     """What the answer is called."""
 
-    def problem(self, position: int, field: str, rule: str) -> str:
-        """Say what is wrong with a field of the example at a position."""
-        uid = self.loaded.frame["uid"][position]
-        return f"{self.loaded.where(position)} (uid {uid!r}): {field}: {rule}"
-
     def error(self, problems: Sequence[str], hint: str = "") -> SchemaError:
         """Return the error that names the file and the first few problems."""
         source = self.loaded.source(self.dataset)
         return SchemaError(f"{source}: {few(problems)}{hint}")
 
+    def refuse(self, answers: Iterable[Any], rule: Callable[[Any], str | None]) -> None:
+        """Refuse answers that break a rule, which returns what they must be."""
+        problems = [
+            self.loaded.problem(position, self.field, broken)
+            for position, answer in enumerate(answers)
+            if (broken := rule(answer))
+        ]
+        if problems:
+            raise self.error(problems)
 
-def map_answers(
+
+class _AnswerType:
+    """What the answers to a data set's examples are compared with."""
+
+    def __init__(self, dataset: BoundDataset, task: BoundTask) -> None:
+        name, self.dtype = prediction_type(dataset, task)
+        """The type of predictions; None where that is not known."""
+        self.is_rich = holds_more_than_plain(self.dtype)
+        self._kind: AnswerKind = task.answer_kind
+        self.may_be_empty = self._kind in ("all-of", "spans")
+        if name is not None and self.dtype is not None:
+            annotation: Any = task.Output.model_fields[name].annotation
+            self._annotation = annotation
+            if self.is_rich:
+                self.may_be_empty |= get_origin(bare(annotation)) in (dict, Mapping)
+            self._adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+
+    def read(self, stored: Any) -> Any:
+        """Return an answer as it is scored; several acceptable ones as a list."""
+        if not self.is_rich or stored is None:
+            return scored_value(stored)
+        try:
+            return self._one(stored)
+        except (ValidationError, MisfitError) as error:
+            if self._kind in ("one", "any-of") and isinstance(stored, list | tuple):
+                return [self.read(item) for item in stored]
+            problem = str(error)
+            if isinstance(error, ValidationError):
+                problem = describe(from_pydantic(error)).removeprefix("(row): ")
+            raise UnscorableError(
+                f"no value that a prediction may have: {problem}"
+            ) from error
+
+    def _one(self, stored: Any) -> Any:
+        assert self.dtype is not None
+        given = as_mappings(stored, self._annotation)
+        try:
+            value = self._adapter.validate_python(given)
+        except ValidationError:
+            value = self._adapter.validate_json(to_json(given, fallback=repr))
+        return fit(self._adapter.dump_python(value), self.dtype)
+
+    def column(
+        self, answers: list[Any], *, are_lists: bool = False
+    ) -> pl.Series | None:
+        """Make a column of the type of predictions; None where an answer is another.
+
+        Each is a list of acceptable ones where `are_lists`.
+        """
+        if self.dtype is None:
+            return None
+        is_list = isinstance(self.dtype, pl.List)
+        is_wrapped = are_lists or (not is_list and isinstance(answers[0], list))
+        dtype = pl.List(self.dtype) if is_wrapped else self.dtype
+        try:
+            return typed_series("answer", answers, dtype)
+        except MisfitError:
+            pass
+        try:  # as pydantic takes them for predictions, such as 1 for "1"
+            values = [
+                [self._one(item) for item in answer]
+                if is_wrapped and isinstance(answer, list)
+                else self._one(answer)
+                for answer in answers
+            ]
+            return typed_series("answer", values, dtype)
+        except (ValidationError, MisfitError):
+            return None
+
+
+def _map_answers(
     reporter: Reporter,
     answers: list[Any] | pl.Series,
     labels: tuple[str, ...] | None,
     mapping: Mapping[str, str] | None,
-    kind: AnswerType,
+    kind: _AnswerType,
 ) -> list[Any] | pl.Series:
-    """Write answers as the task spells its labels, and check them.
-
-    Args:
-        reporter: Says which example is wrong.
-        answers: The answers as stored.
-        labels: The labels; None where there are none.
-        mapping: From stored labels to the task's; None where they are the same.
-        kind: Reads answers as what predictions are.
-
-    Returns:
-        The answers.
-
-    Raises:
-        SchemaError: One is lacking, cannot be scored, or is none of the labels.
-    """
+    """Write answers as the task spells its labels, and check them."""
     if isinstance(answers, pl.Series):
         column = None
         if not kind.is_rich:
@@ -70,36 +139,36 @@ def map_answers(
         answers = answers.to_list()
     problems: list[str] = []
     strange: list[Any] = []
+    known = mapping or labels or ()
+    of_labels = f"must be one of the labels {', '.join(known)}, found "
     results = []
     for position, stored in enumerate(answers):
         try:
             answer = kind.read(stored)
         except UnscorableError as error:
             rule = f"is {error}; a method {LABEL_CONVERTER} can make one of it"
-            problems.append(reporter.problem(position, reporter.field, rule))
+            problems.append(reporter.loaded.problem(position, reporter.field, rule))
             continue
         if mapping is not None:
             answer = _mapped(answer, mapping)
         items = answer if isinstance(answer, list) else [answer]
         if not (items or kind.may_be_empty) or any(map(_is_lacking, items)):
-            problems.append(reporter.problem(position, reporter.field, "is required"))
-        elif labels is not None:
-            strange.extend(item for item in items if item not in labels)
-            problems.extend(
-                reporter.problem(
-                    position,
-                    reporter.field,
-                    f"must be one of the labels {', '.join(mapping or labels)}, found "
-                    f"{shorten(item)}",
-                )
-                for item in items
-                if item not in labels
+            problems.append(
+                reporter.loaded.problem(position, reporter.field, "is required")
             )
+        elif labels is not None:
+            others = [item for item in items if item not in labels]
+            strange += others
+            problems += [
+                reporter.loaded.problem(
+                    position, reporter.field, of_labels + shorten(item)
+                )
+                for item in others
+            ]
         results.append(answer)
     if problems:
         from evalkit.diagnosis import HOW_TO_NORMALISE, can_normalise
 
-        known = mapping or labels or ()
         # all rows or none: what mends some would hide the others
         can_mend = len(strange) == len(problems) and can_normalise(strange, known)
         hint = f"; {HOW_TO_NORMALISE} mends all of them" if can_mend else ""
@@ -135,15 +204,8 @@ def _mapped(answer: Any, mapping: Mapping[str, str]) -> Any:
     return mapping.get(str(answer), answer)
 
 
-def as_texts(answers: list[Any] | pl.Series) -> list[Any] | pl.Series:
-    """Write answers that are no texts as texts: predictions are compared with them.
-
-    Args:
-        answers: The answers.
-
-    Returns:
-        The same; only numbers and booleans are written otherwise.
-    """
+def _as_texts(answers: list[Any] | pl.Series) -> list[Any] | pl.Series:
+    """Write numbers and booleans as texts, as predictions are texts."""
     if isinstance(answers, pl.Series):
         if answers.dtype in (pl.String, pl.List(pl.String)):
             return answers
@@ -166,162 +228,132 @@ def answer_column(
     reporter: Reporter,
     task: BoundTask,
     answers: list[Any] | pl.Series,
-    type_of_them: AnswerType,
+    labels: tuple[str, ...] | None,
+    mapping: Mapping[str, str] | None,
+    choices: pl.Series | None,
 ) -> tuple[AnswerKind, pl.Series]:
-    """Make a column of answers.
+    """Check answers, write them as they are scored, and make a column of them.
 
     Args:
         reporter: Says which example is wrong.
-        task: The task.
-        answers: The answers, each checked.
-        type_of_them: What predictions are.
+        task: The task, which has answers.
+        answers: The answers as stored.
+        labels: The labels; None where there are none.
+        mapping: From stored labels to the task's; None where they are the same.
+        choices: The options of each example; None where the task has none.
 
     Returns:
         Their shape, and the column `answer`.
 
     Raises:
-        SchemaError: One does not have the shape that the task says.
+        SchemaError: One is lacking, cannot be scored, is none of the labels or of
+            the options, or does not have the shape that the task says.
     """
+    type_of_them = _AnswerType(reporter.dataset, task)
+    answers = _map_answers(reporter, answers, labels, mapping, type_of_them)
+    are_texts = task.answer_kind in ("one", "any-of") and (
+        predictions_are_texts(reporter.dataset, task)
+    )
+    if are_texts or type_of_them.dtype == pl.List(pl.String):
+        answers = _as_texts(answers)
+    kind, column = _column(reporter, task, answers, type_of_them)
+    if choices is not None:
+        _refuse_other_answers(reporter, column, choices)
+    return kind, column
+
+
+def _column(
+    reporter: Reporter,
+    task: BoundTask,
+    answers: list[Any] | pl.Series,
+    type_of_them: _AnswerType,
+) -> tuple[AnswerKind, pl.Series]:
     kind: AnswerKind = task.answer_kind
+    is_single, expected = kind in ("one", "any-of"), type_of_them.dtype
+    if is_single:
+        kind = "one"
     if isinstance(answers, pl.Series):
-        wanted = type_of_them.dtype
-        is_plain = wanted not in _WRITTEN or answers.dtype == wanted
-        if kind in ("one", "any-of") and is_plain:
-            return "one", answers.alias("answer")
+        if is_single and (expected not in _TYPED or answers.dtype == expected):
+            return kind, answers.alias("answer")
         answers = answers.to_list()
-    if type_of_them.is_rich:
-        typed = type_of_them.column(answers)
-        if typed is not None:
-            return ("one" if kind == "any-of" else kind), typed
-    if kind in ("one", "any-of") and any(isinstance(a, list) for a in answers):
-        return _acceptable(reporter, answers, type_of_them)
-    column = _single(type_of_them, answers)
-    _refuse_misfits(reporter, answers, column, type_of_them)
-    if kind == "any-of":
-        return "one", column
+    column = type_of_them.column(answers) if type_of_them.is_rich else None
+    if column is not None:
+        return kind, column
+    if is_single and any(isinstance(answer, list) for answer in answers):
+        answers = [a if isinstance(a, list) else [a] for a in answers]
+        reporter.refuse(answers, _nested)
+        if any(len(answer) != 1 for answer in answers):
+            return "any-of", _acceptable(reporter, answers, type_of_them)
+        answers = [answer[0] for answer in answers]
+    column = type_of_them.column(answers)
+    if column is None:
+        column = value_column("answer", answers)
+        if expected in _TYPED or isinstance(expected, pl.List):
+            # no prediction can equal it
+            reporter.refuse(
+                answers,
+                lambda answer: (
+                    f"must be what predictions are ({expected}), found "
+                    f"{shorten(answer)}"
+                    if type_of_them.column([answer]) is None
+                    else None
+                ),
+            )
     if kind == "number" and not column.dtype.is_numeric():
-        raise reporter.error(
-            [
-                reporter.problem(
-                    position, reporter.field, f"must be a number, found {answer!r}"
-                )
-                for position, answer in enumerate(answers)
-                if isinstance(answer, bool) or not isinstance(answer, int | float)
-            ]
+        reporter.refuse(
+            answers,
+            lambda answer: (
+                None
+                if type(answer) in (int, float)
+                else f"must be a number, found {answer!r}"
+            ),
         )
     return kind, column
 
 
-def _refuse_misfits(
-    reporter: Reporter,
-    answers: Sequence[Any],
-    column: pl.Series,
-    type_of_them: AnswerType,
-) -> None:
-    """Refuse what no prediction can equal: other than a list, number or boolean."""
-    wanted = type_of_them.dtype
-    is_list = isinstance(wanted, pl.List)
-    if column.dtype == wanted or not (is_list or wanted in _WRITTEN):
-        return
-    problems = [
-        reporter.problem(
-            position,
-            reporter.field,
-            f"must be what predictions are ({wanted}), found {shorten(answer)}",
-        )
-        for position, answer in enumerate(answers)
-        if (is_list or not _is_written(answer, wanted))
-        and type_of_them.column([answer]) is None
-    ]
-    if problems:
-        raise reporter.error(problems)
+_TYPED = (pl.Int64, pl.Float64, pl.Boolean)
+"""Types of predictions as which answers are read, also those that are texts."""
 
 
-_WRITTEN = {pl.Int64: (int,), pl.Float64: (int, float), pl.Boolean: (bool,)}
-"""What a text must be as JSON to equal a value of a type."""
-
-
-def _is_written(answer: Any, wanted: Any) -> bool:
-    """Tell whether a text is a number or boolean, which are compared as texts then."""
-    with suppress(ValueError):
-        return isinstance(answer, str) and type(json.loads(answer)) in _WRITTEN[wanted]
-    return False
-
-
-def refuse_other_answers(
+def _refuse_other_answers(
     reporter: Reporter, answers: pl.Series, choices: pl.Series
 ) -> None:
-    """Refuse answers that are none of the options that their example has.
+    """Refuse answers that are none of the options that their example has."""
 
-    Args:
-        reporter: Says which example is wrong.
-        answers: The column of answers; null for none.
-        choices: The options of each example.
-
-    Raises:
-        SchemaError: There is one.
-    """
-    problems = []
-    for position, (found, options) in enumerate(
-        zip(answers.to_list(), choices.to_list(), strict=True)
-    ):
+    def broken(pair: tuple[Any, Any]) -> str | None:
+        found, options = pair
         items = found if isinstance(answers.dtype, pl.List) else [found]
-        problems += [
-            reporter.problem(
-                position,
-                reporter.field,
-                f"must be one of the example's choices ({choices.name}) "
-                f"{', '.join(map(str, options or ()))}, found {shorten(item)}",
-            )
-            for item in items or ()
-            if item is not None and item not in (options or ())
-        ]
-    if problems:
-        raise reporter.error(problems)
+        strange = [each for each in items or () if each not in (None, *(options or ()))]
+        if not strange:
+            return None
+        return (
+            f"must be one of the example's choices ({choices.name}) "
+            f"{', '.join(map(str, options or ()))}, found {shorten(strange[0])}"
+        )
+
+    pairs = zip(answers.to_list(), choices.to_list(), strict=True)
+    reporter.refuse(pairs, broken)
 
 
 def _acceptable(
-    reporter: Reporter, answers: Sequence[Any], type_of_them: AnswerType
-) -> tuple[AnswerKind, pl.Series]:
-    """Make a column of answers of which some are lists of acceptable ones."""
-    wrapped = [a if isinstance(a, list) else [a] for a in answers]
-    _refuse_nested(reporter, wrapped)
-    if all(len(answer) == 1 for answer in wrapped):
-        only = [answer[0] for answer in wrapped]
-        single = _single(type_of_them, only)
-        _refuse_misfits(reporter, only, single, type_of_them)
-        return "one", single
-    column = type_of_them.column(wrapped, are_lists=True)
-    if column is None:
-        column = to_series("answer", wrapped)
-        if column.dtype != pl.List(pl.String):
-            rule = "must be a text, or a list of texts where several are acceptable"
-            raise reporter.error(
-                [
-                    reporter.problem(position, reporter.field, rule)
-                    for position, answer in enumerate(wrapped)
-                    if not all(isinstance(item, str) for item in answer)
-                ]
-            )
-    return "any-of", column
+    reporter: Reporter, answers: list[list[Any]], type_of_them: _AnswerType
+) -> pl.Series:
+    """Make a column of lists of acceptable answers."""
+    column = type_of_them.column(answers, are_lists=True)
+    if column is not None:
+        return column
+    rule = "must be a text, or a list of texts where several are acceptable"
+    reporter.refuse(
+        answers, lambda each: None if all(type(i) is str for i in each) else rule
+    )
+    return to_series("answer", answers)
 
 
-def _single(kind: AnswerType, answers: list[Any]) -> pl.Series:
-    typed = kind.column(answers)
-    return value_column("answer", answers) if typed is None else typed
-
-
-def _refuse_nested(reporter: Reporter, answers: Sequence[list[Any]]) -> None:
-    """Refuse lists in lists of acceptable answers, which would match nothing."""
-    problems = [
-        reporter.problem(
-            position,
-            reporter.field,
-            "must be a single value, or a list of texts where several are acceptable, "
-            f"found lists in a list: {shorten(answer)}",
-        )
-        for position, answer in enumerate(answers)
-        if any(isinstance(item, list) for item in answer)
-    ]
-    if problems:
-        raise reporter.error(problems)
+def _nested(answer: list[Any]) -> str | None:
+    """Refuse a list in a list of acceptable answers, which would match nothing."""
+    if not any(isinstance(item, list) for item in answer):
+        return None
+    return (
+        "must be a single value, or a list of texts where several are acceptable, "
+        f"found lists in a list: {shorten(answer)}"
+    )

@@ -84,10 +84,7 @@ def with_attached(
             continue
         problem = _problem(folder, value)
         if problem:
-            uid = loaded.frame["uid"][position]
-            problems.append(
-                f"{loaded.where(position)} (uid {uid!r}): {name}: {problem}"
-            )
+            problems.append(loaded.problem(position, name, problem))
         else:
             paths[value] = folder / value
     if problems:

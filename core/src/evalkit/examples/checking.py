@@ -33,7 +33,6 @@ from evalkit.reading.formats import detect_format
 from evalkit.reading.schemas import ColumnPlan, with_planned
 from evalkit.reading.tables import cast_column
 from evalkit.reading.typed_values import (
-    MisfitError,
     are_exact,
     fits,
     holds_null,
@@ -205,66 +204,29 @@ def _with_field(
     values = [row[name] for row in validated.values() if name in row]
     if len(values) < len(validated):
         return loaded  # a field that the model leaves out
+    try:
+        column = (
+            to_series(name, values)
+            if dtype is None
+            else typed_series(name, values, dtype)
+        )
+    except ValueError as error:
+        place, rule = 0, "its annotation names no type of a column, and not all of its "
+        rule += f"values can be written as JSON ({error})"
+        if dtype is not None:
+            place = next(n for n, each in enumerate(values) if not fits(each, dtype))
+            rule = f"must fit a column of the type {dtype}, found "
+            rule += shorten(values[place])
+        problem = loaded.problem([*validated][place], name, rule)
+        raise SchemaError(f"{loaded.source(dataset)}: {problem}") from error
     nested = {key: column for key, column in loaded.nested.items() if key != name}
+    if dtype is None and column.dtype == pl.String and not is_text_only(values):
+        nested[name] = values
     frame = loaded.frame
-    if dtype is None:
-        column = _stored(dataset, loaded, name, values, validated)
-        if column.dtype == pl.String and not is_text_only(values):
-            nested[name] = values
-    else:
-        column = _typed(dataset, loaded, name, values, dtype, validated)
     if len(validated) < frame.height:
         base = frame[name] if name in frame.columns else None
         column = _replaced(base, column, [*validated], frame.height)
     return loaded._replace(frame=frame.with_columns(column.alias(name)), nested=nested)
-
-
-def _typed(
-    dataset: BoundDataset,
-    loaded: ExampleRows,
-    name: str,
-    values: Sequence[Any],
-    dtype: pl.DataType,
-    validated: Mapping[int, Mapping[str, Any]],
-) -> pl.Series:
-    try:
-        return typed_series(name, values, dtype)
-    except MisfitError as error:
-        place = next(n for n, each in enumerate(values) if not fits(each, dtype))
-        raise _misfit(
-            dataset,
-            loaded,
-            [*validated][place],
-            f"{name}: must fit a column of the type {dtype}, found "
-            f"{shorten(values[place])}",
-        ) from error
-
-
-def _stored(
-    dataset: BoundDataset,
-    loaded: ExampleRows,
-    name: str,
-    values: Sequence[Any],
-    validated: Mapping[int, Mapping[str, Any]],
-) -> pl.Series:
-    try:
-        return to_series(name, values)
-    except ValueError as error:
-        raise _misfit(
-            dataset,
-            loaded,
-            next(iter(validated)),
-            f"{name}: its annotation names no type of a column, and not all of its "
-            f"values can be written as JSON ({error})",
-        ) from error
-
-
-def _misfit(
-    dataset: BoundDataset, loaded: ExampleRows, position: int, problem: str
-) -> SchemaError:
-    uid = loaded.frame["uid"][position]
-    where = f"{loaded.where(position)} (uid {uid!r})"
-    return SchemaError(f"{loaded.source(dataset)}: {where}: {problem}")
 
 
 def _replaced(

@@ -142,17 +142,7 @@ def cluster_column(dataset: BoundDataset, loaded: ExampleRows) -> pl.Series:
             f"names the column {unknown[0]!r}, which the data does not have "
             f"({', '.join(loaded.columns)}); name one of these"
         )
-    values = frame.select(all_named(columns))
-    distinct = values.unique(maintain_order=True)
-    texts = [str(encode(list(row))) for row in distinct.iter_rows()]
-    numbered = distinct.with_columns(pl.Series("__number", unit_keys(texts, 0)))
-    numbers = values.join(
-        numbered,
-        on=all_named(columns),
-        how="left",
-        nulls_equal=True,
-        maintain_order="left",
-    )["__number"]
+    numbers = _numbers(frame.select(all_named(columns)))
     # rows without a cluster are independent: each is one of its own
     without = _without_value(frame, columns)
     own = [str(encode({"uid": uid})) for uid in frame["uid"].filter(without)]
@@ -170,9 +160,21 @@ def _copies_of_one(frame: pl.DataFrame) -> pl.Series:
     if not is_id or of.null_count() == frame.height:
         return none
     names = of.cast(pl.String).fill_null(frame["uid"].cast(pl.String))
-    distinct = names.unique(maintain_order=True)
-    keys = unit_keys([str(encode([name])) for name in distinct], 0)
-    return names.replace_strict(distinct, keys, return_dtype=pl.UInt64).alias("cluster")
+    return _numbers(names.to_frame()).alias("cluster")
+
+
+def _numbers(values: pl.DataFrame) -> pl.Series:
+    """Number rows by their values, equal ones alike."""
+    distinct = values.unique(maintain_order=True)
+    texts = [str(encode(list(row))) for row in distinct.iter_rows()]
+    numbered = distinct.with_columns(pl.Series("__number", unit_keys(texts, 0)))
+    return values.join(
+        numbered,
+        on=all_named(values.columns),
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    )["__number"]
 
 
 def repeated_text_notices(

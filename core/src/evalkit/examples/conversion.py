@@ -147,6 +147,19 @@ def predicted_field(dataset: BoundDataset, task: BoundTask) -> str | None:
     return name if is_known else None
 
 
+def prediction_type(
+    dataset: BoundDataset, task: BoundTask
+) -> tuple[str | None, pl.DataType | None]:
+    """Return the field that `predicted_field` names, and its type.
+
+    Args:
+        dataset: The data set.
+        task: Its task.
+    """
+    name = predicted_field(dataset, task)
+    return name, None if name is None else model_types(task.Output)[name]
+
+
 def answer_name(dataset: BoundDataset, task: BoundTask) -> str | None:
     """Name the column of the data that answers are in, as far as it is known.
 
@@ -186,8 +199,7 @@ def pred_function(dataset: BoundDataset, task: BoundTask) -> PredictionFunction:
         PluginContractError: Nobody says how to convert, or not in a known way.
     """
     bound, declared = find_converter(PRED_CONVERTER, dataset, task)
-    name = predicted_field(dataset, task)
-    dtype = None if name is None else model_types(task.Output)[name]
+    _, dtype = prediction_type(dataset, task)
     if declared is None:
 
         def by_method(
@@ -263,11 +275,6 @@ def _by_column(
     return by_column
 
 
-def _what(hook: str, uid: str) -> str:
-    """Say what a converter was given."""
-    return f"the {'example' if hook == LABEL_CONVERTER else 'response'} {uid!r}"
-
-
 def converted(
     bound: Converting,
     hook: str,
@@ -291,47 +298,40 @@ def converted(
         PluginContractError: It is no mapping, lacks a key or has another one, has
             another id, or tags that are no texts.
     """
+    problem = _broken(hook, value, uid, dtype)
+    if problem:
+        raise PluginContractError(f"{bound.component.origin}: {hook} {problem}")
+    found: Mapping[str, Any] = value
+    return found
+
+
+def _broken(hook: str, value: Any, uid: str, dtype: pl.DataType | None) -> str | None:
+    """Say what is wrong with what a converter's method returned."""
     known = _KEYS[hook]
     wanted = known[:2]
+    what = f"the {'example' if hook == LABEL_CONVERTER else 'response'} {uid!r}"
     if not isinstance(value, Mapping) or not all(key in value for key in wanted):
-        problem = f"must return a dict with {' and '.join(sorted(wanted))}, returned "
-        problem += f"{shorten(value)} for {_what(hook, uid)}"
-        raise _misconverted(bound, hook, problem)
+        keys = " and ".join(sorted(wanted))
+        return f"must return a dict with {keys}, returned {shorten(value)} for {what}"
     for key in value:
         if key not in known:
-            problem = f"returned the key {key!r} for {_what(hook, uid)}; "
-            raise _misconverted(bound, hook, problem + _what_it_takes(hook, key))
+            return f"returned the key {key!r} for {what}; {_what_it_takes(hook, key)}"
     if value["id"] != uid and read_id(value, ("id",)) != uid:
-        problem = f"gave {_what(hook, uid)} the id {shorten(value['id'])}"
-        raise _misconverted(bound, hook, problem)
-    if hook == PRED_CONVERTER or not holds_more_than_plain(dtype):
-        _check_scored(bound, hook, value, uid, dtype)
-    if not _are_tags(value.get("tags")):
-        problem = "must give tags as a list of texts that are not empty, gave "
-        problem += f"{shorten(value['tags'])} for {_what(hook, uid)}"
-        raise _misconverted(bound, hook, problem)
-    return value
-
-
-def _misconverted(bound: Converting, hook: str, problem: str) -> PluginContractError:
-    return PluginContractError(f"{bound.component.origin}: {hook} {problem}")
-
-
-def _check_scored(
-    bound: Converting,
-    hook: str,
-    returned: Mapping[str, Any],
-    uid: str,
-    dtype: pl.DataType | None,
-) -> None:
-    key = _KEYS[hook][1]
-    if hook == PRED_CONVERTER and isinstance(returned[key], Unparsed):
-        return
+        return f"gave {what} the id {shorten(value['id'])}"
+    key, scored = known[1], value[known[1]]
+    is_rich = hook == LABEL_CONVERTER and holds_more_than_plain(dtype)
+    is_unparsed = hook == PRED_CONVERTER and isinstance(scored, Unparsed)
     try:
-        typed_or_scored(returned[key], dtype)
+        if not (is_rich or is_unparsed):
+            typed_or_scored(scored, dtype)
     except UnscorableError as error:
-        problem = f"returned as {key!r} for {_what(hook, uid)} {error}"
-        raise _misconverted(bound, hook, problem) from error
+        return f"returned as {key!r} for {what} {error}"
+    if not _are_tags(value.get("tags")):
+        return (
+            "must give tags as a list of texts that are not empty, gave "
+            f"{shorten(value['tags'])} for {what}"
+        )
+    return None
 
 
 def _are_tags(tags: Any) -> bool:

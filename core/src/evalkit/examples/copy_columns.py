@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -20,9 +20,10 @@ from evalkit.base.copies import (
     TAGS,
     LabelEffect,
 )
-from evalkit.base.violations import few, shorten
+from evalkit.base.violations import REQUIRED, few, shorten
 from evalkit.errors import SchemaError
 from evalkit.examples.table import Examples
+from evalkit.reading.typed_values import fits
 
 PROBLEM = "input/problem"
 """The column of a run with why its rows are no sound copies."""
@@ -52,6 +53,15 @@ class CopyColumns(NamedTuple):
     statements: tuple[Statement, ...]
     """What the rows say of the perturbations; none where they have no such columns."""
 
+    def where(self, selected: pl.Series) -> CopyColumns:
+        """Return those of some copies; the statements are still those of all rows.
+
+        Args:
+            selected: Booleans, one for each copy.
+        """
+        ids, names = (column.filter(selected) for column in self[:2])
+        return self._replace(input_ids=ids, perturbations=names)
+
 
 def read_columns(source: str, examples: Examples) -> CopyColumns:
     """Read the columns that copies have beside the fields of their originals.
@@ -67,7 +77,7 @@ def read_columns(source: str, examples: Examples) -> CopyColumns:
         SchemaError: A column that copies need is missing or holds something else, or
             two rows by one perturbation do not say the same of it.
     """
-    perturbations = _texts(source, examples, PERTURBATION)
+    perturbations = _checked(source, examples, PERTURBATION)
     named = [*perturbations.filter(perturbations.str.starts_with(FAMILY)).head(1)]
     if named:
         raise SchemaError(
@@ -75,7 +85,7 @@ def read_columns(source: str, examples: Examples) -> CopyColumns:
             f"no name begins with {FAMILY!r}"
         )
     return CopyColumns(
-        _texts(source, examples, INPUT_ID),
+        _checked(source, examples, INPUT_ID),
         perturbations,
         _statements(source, examples, perturbations),
     )
@@ -131,7 +141,7 @@ def kept_columns(
         return columns + ([why.alias(PROBLEM)] if include_examples else [])
     columns = [read.input_ids, read.perturbations]
     if read.statements:
-        for column in (_effects("", examples), _families("", examples)):
+        for column in (_checked("", examples, n) for n in (LABEL_EFFECT, FAMILIES)):
             prefix = AS_STORED if column.name in taken else ""
             columns.append(column.alias(prefix + column.name))
     if include_examples:
@@ -149,18 +159,11 @@ def stored_columns(frame: pl.DataFrame) -> list[pl.Series]:
         frame: The examples of a run.
 
     Returns:
-        Those of `COPY_COLUMNS` that it holds. Runs of earlier versions hold no tags as
-        they were stored, and give those that were scored, if there are any.
+        Those of `COPY_COLUMNS` that it holds.
     """
-    columns = []
-    for name in COPY_COLUMNS:
-        if AS_STORED + name in frame.columns:
-            columns.append(frame[AS_STORED + name].alias(name))
-        elif name in frame.columns and name != TAGS:
-            columns.append(frame[name])
-        elif name == TAGS and (frame[TAGS].list.len() > 0).any():
-            columns.append(frame[TAGS])
-    return columns
+    kept = {name: AS_STORED + name for name in COPY_COLUMNS}
+    kept = {n: k if k in frame.columns or n == TAGS else n for n, k in kept.items()}
+    return [frame[k].alias(n) for n, k in kept.items() if k in frame.columns]
 
 
 def with_texts(column: pl.Series) -> pl.Series:
@@ -176,70 +179,63 @@ def with_texts(column: pl.Series) -> pl.Series:
     return column.cast(pl.List(pl.String)) if is_bare else column
 
 
-def _texts(source: str, examples: Examples, name: str) -> pl.Series:
-    """Return a column of texts that no row may lack; integers as their decimal text."""
+def _checked(source: str, examples: Examples, name: str) -> pl.Series:
+    """Return a column that no row may lack; integers as their decimal text."""
+    dtype, what, is_sound = _RULES[name]
     if name not in examples.inputs.columns:
         raise SchemaError(
             f"{source}: has no column {name!r}, so its rows are no perturbed copies; "
             "`evalkit perturb` writes them, and an adapter can make it of rows of "
             "another program (--adapter perturbed=NAME; see `evalkit list adapters`)"
         )
-    column = examples.inputs[name]
-    is_plain = column.dtype.is_integer() or column.dtype == pl.String
-    if is_plain and name not in examples.nested:
+    column, given = examples.inputs[name], examples.nested.get(name)
+    if given is None and column.dtype.is_integer() and dtype == pl.String:
         column = column.cast(pl.String)
-        if not column.null_count() and (column.str.len_bytes() > 0).all():
-            return column
-    values = _values(examples, name)
-    _refuse(source, examples, name, map(_broken_text, values))
-    return pl.Series(name, list(map(str, values)), dtype=pl.String)
+    elif given is None and column.dtype in (pl.Null, pl.List(pl.Null)):
+        column = column.cast(dtype)
+    elif given is not None or column.dtype != dtype:
+        given = column.to_list() if given is None else given
+        values = [str(v) if type(v) is int and dtype == pl.String else v for v in given]
+        column = pl.Series(name, [v if fits(v, dtype) else None for v in values], dtype)
+    broken = is_sound(column).fill_null(False).not_().arg_true()
+    if len(broken):
+        given = column.to_list() if given is None else given
+        uids = examples.frame["id"].gather(broken)
+        rules = (
+            f"must be {what}, found {shorten(given[place])}"
+            if given[place] is not None
+            else REQUIRED
+            for place in broken
+        )
+        pairs = zip(uids, rules, strict=True)
+        raise SchemaError(
+            f"{source}: {few(f'uid {u!r}: {name}: {r}' for u, r in pairs)}"
+        )
+    return column
 
 
-def _values(examples: Examples, name: str) -> list[Any]:
-    if name in examples.nested:
-        return list(examples.nested[name])
-    return examples.inputs[name].to_list()
+def _are_filled(lists: pl.Series) -> pl.Series:
+    """Tell which lists hold no empty text and no null."""
+    kept = pl.element().str.len_bytes().fill_null(0) > 0
+    return lists.is_not_null() & lists.list.eval(kept).list.all()
 
 
-def _refuse(
-    source: str, examples: Examples, name: str, rules: Iterable[str | None]
-) -> None:
-    """Refuse rows that break a rule; None where a row keeps it."""
-    uids = examples.frame["id"]
-    problems = [
-        f"uid {uid!r}: {name}: {rule}"
-        for uid, rule in zip(uids, rules, strict=True)
-        if rule
-    ]
-    if problems:
-        raise SchemaError(f"{source}: {few(problems)}")
-
-
-def _broken_text(value: Any) -> str | None:
-    if value is None:
-        return "is required"
-    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-        return f"must be a text that is not empty, found {shorten(value)}"
-    return None
-
-
-def _broken_effect(value: Any) -> str | None:
-    if value is None:
-        return "is required"
-    if value not in LABEL_EFFECTS:
-        known = ", ".join(LABEL_EFFECTS)
-        return f"must be one of {known}, found {shorten(value)}"
-    return None
-
-
-def _broken_families(value: Any) -> str | None:
-    if value is None:
-        return "is required"
-    if not isinstance(value, list | tuple) or not all(
-        isinstance(item, str) and item for item in value
-    ):
-        return f"must be a list of texts that are not empty, found {shorten(value)}"
-    return None
+_TEXT: Any = (pl.String(), "a text that is not empty", lambda c: c.str.len_bytes() > 0)
+_RULES: Mapping[str, tuple[Any, str, Callable[[pl.Series], pl.Series]]] = {
+    INPUT_ID: _TEXT,
+    PERTURBATION: _TEXT,
+    LABEL_EFFECT: (
+        pl.String(),
+        f"one of {', '.join(LABEL_EFFECTS)}",
+        lambda column: column.is_in(list(LABEL_EFFECTS)),
+    ),
+    FAMILIES: (
+        pl.List(pl.String),
+        "a list of texts that are not empty",
+        _are_filled,
+    ),
+}
+"""The type of each column, what its values must be, and the check of them."""
 
 
 def _statements(
@@ -257,8 +253,8 @@ def _statements(
     said = pl.DataFrame(
         [
             perturbations.alias(PERTURBATION),
-            _effects(source, examples),
-            _families(source, examples),
+            _checked(source, examples, LABEL_EFFECT),
+            _checked(source, examples, FAMILIES),
             examples.frame["id"],
         ]
     )
@@ -269,28 +265,6 @@ def _statements(
         for name, effect, families, uid in distinct.iter_rows()
     ]
     return tuple(join_statements(statements).values())
-
-
-def _effects(source: str, examples: Examples) -> pl.Series:
-    column = examples.inputs[LABEL_EFFECT]
-    is_plain = column.dtype == pl.String and LABEL_EFFECT not in examples.nested
-    if is_plain and column.is_in(list(LABEL_EFFECTS)).fill_null(False).all():
-        return column
-    values = _values(examples, LABEL_EFFECT)
-    _refuse(source, examples, LABEL_EFFECT, map(_broken_effect, values))
-    return pl.Series(LABEL_EFFECT, values, dtype=pl.String)
-
-
-def _families(source: str, examples: Examples) -> pl.Series:
-    column = with_texts(examples.inputs[FAMILIES])
-    is_plain = FAMILIES not in examples.nested
-    if is_plain and column.dtype == pl.List(pl.String) and not column.null_count():
-        items = column.explode(empty_as_null=False, keep_nulls=False)
-        if not items.null_count() and (items.str.len_bytes() > 0).all():
-            return column
-    values = _values(examples, FAMILIES)
-    _refuse(source, examples, FAMILIES, map(_broken_families, values))
-    return pl.Series(FAMILIES, values, dtype=pl.List(pl.String))
 
 
 def _contradiction(first: Statement, second: Statement) -> str:
@@ -304,20 +278,4 @@ def _contradiction(first: Statement, second: Statement) -> str:
         f"{first.source}: {name} of {first.perturbation} is {one} in the row "
         f"{first.uid!r} and {other} in the row {second.uid!r}{where}; all copies by "
         "one perturbation must say the same: perturb again, or mend the rows"
-    )
-
-
-def selected_columns(columns: CopyColumns, selected: pl.Series) -> CopyColumns:
-    """Return the columns of some of the copies.
-
-    Args:
-        columns: Those of all.
-        selected: Booleans, one for each copy.
-
-    Returns:
-        The columns; the statements are still those of all rows.
-    """
-    return columns._replace(
-        input_ids=columns.input_ids.filter(selected),
-        perturbations=columns.perturbations.filter(selected),
     )

@@ -143,22 +143,22 @@ def bind_dataset(
         EvalkitError: A file comes without a task, or a data set with one.
         PluginError: It is unknown or broken.
     """
-    if is_file_name(dataset):
+    is_file = is_file_name(dataset)
+    if is_file or are_rows(dataset):
         if task is None:
             raise EvalkitError(
                 f"{dataset}: a file of examples needs its task (--task NAME, task=)"
+                if is_file
+                else "rows of examples need their task (task=)"
             )
-        bound = bind_file(data_path(dataset), task)
-        return with_data(bound, source, resolver.registry)
-    if are_rows(dataset):
-        if task is None:
-            raise EvalkitError("rows of examples need their task (task=)")
-        return with_data(bind_rows(dataset, task), source, resolver.registry)
-    bound = resolver.dataset(dataset)
-    if task is not None and task != bound.task:
-        own = bound.task if isinstance(bound.task, str) else name_of(bound.task)
-        raise EvalkitError(
-            f"{bound.component.origin} is of the task {own!r}; a "
-            "task is given only for a file of examples"
-        )
+        of_file = is_file and bind_file(data_path(dataset), task)
+        bound = of_file or bind_rows(dataset, task)
+    else:
+        bound = resolver.dataset(dataset)
+        if task is not None and task != bound.task:
+            own = bound.task if isinstance(bound.task, str) else name_of(bound.task)
+            raise EvalkitError(
+                f"{bound.component.origin} is of the task {own!r}; a "
+                "task is given only for a file of examples"
+            )
     return with_data(bound, source, resolver.registry)

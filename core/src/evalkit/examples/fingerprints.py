@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import polars as pl
-from polars.datatypes import DataTypeClass
 
 from evalkit.base.columns import all_named
 from evalkit.base.terms import Source
@@ -87,10 +86,8 @@ def fingerprint(dataset: BoundDataset, loaded: ExampleRows) -> DataIdentity:
     sha256 = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
     rows = None
     if loaded.path is None:
-        frame = _identifying(dataset, loaded)
-        rows = hash_frame(_by_name(frame, loaded))
-        # of rows without files, what runs of older versions recorded
-        sha256 = sha256 if files else hash_frame(frame)
+        rows = hash_frame(_by_name(_identifying(dataset, loaded), loaded))
+        sha256 = sha256 if files else rows
     return DataIdentity(
         sha256,
         tuple(files),
@@ -127,7 +124,7 @@ def _by_name(frame: pl.DataFrame, loaded: ExampleRows) -> pl.DataFrame:
         values: Sequence[Any] | None = None
         if column.dtype == pl.String:
             values = loaded.nested.get(name)
-        elif _holds_objects(column.dtype):
+        elif _holds(column.dtype, pl.Struct):
             values = column.to_list()
         if values is not None:
             texts = [None if value is None else _as_json(value) for value in values]
@@ -136,10 +133,12 @@ def _by_name(frame: pl.DataFrame, loaded: ExampleRows) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def _holds_objects(dtype: pl.DataType | DataTypeClass) -> bool:
-    if isinstance(dtype, pl.List | pl.Array):
-        return _holds_objects(dtype.inner)
-    return isinstance(dtype, pl.Struct)
+def _holds(dtype: Any, kind: type[pl.DataType]) -> bool:
+    """Tell whether values are of a type, or hold others that are."""
+    inner = [dtype.inner] if isinstance(dtype, pl.List | pl.Array) else []
+    if isinstance(dtype, pl.Struct):
+        inner = [field.dtype for field in dtype.fields]
+    return dtype == kind or any(_holds(each, kind) for each in inner)
 
 
 def _as_json(value: Any) -> str:
@@ -166,7 +165,7 @@ def hash_frame(frame: pl.DataFrame) -> str:
         *(
             pl.Series(name, [repr(value) for value in frame[name].to_list()])
             # bytes within other values, which JSON has not
-            if dtype.is_nested() and _holds_bytes(dtype)
+            if dtype.is_nested() and _holds(dtype, pl.Binary)
             else frame[name].cast(_with_texts(dtype))
             for name, dtype in frame.schema.items()
             if dtype != pl.Binary
@@ -187,11 +186,3 @@ def _with_texts(dtype: Any) -> Any:
     if isinstance(dtype, pl.Array):
         return pl.Array(_with_texts(dtype.inner), dtype.shape[0])
     return pl.String if dtype.is_float() else dtype
-
-
-def _holds_bytes(dtype: pl.DataType | DataTypeClass) -> bool:
-    if isinstance(dtype, pl.List | pl.Array):
-        return _holds_bytes(dtype.inner)
-    if isinstance(dtype, pl.Struct):
-        return any(_holds_bytes(field.dtype) for field in dtype.fields)
-    return dtype == pl.Binary

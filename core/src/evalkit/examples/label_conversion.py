@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -12,34 +12,79 @@ from evalkit.base.failures import described, hook_failures
 from evalkit.base.names import is_component_name
 from evalkit.base.violations import shorten
 from evalkit.errors import DataError, PluginContractError, PluginError
-from evalkit.examples.conversion import LABEL_CONVERTER, Declaration, converted
-from evalkit.plugins.bound import Converting
+from evalkit.examples.conversion import (
+    LABEL_CONVERTER,
+    Declaration,
+    converted,
+    find_converter,
+)
+from evalkit.examples.rows import ExampleRows
+from evalkit.plugins.bound import BoundDataset, BoundTask, Converting
 
 
-def convert_labels_by_columns(
-    bound: Converting,
-    declared: Declaration,
-    frame: pl.DataFrame,
-    columns: Sequence[str] = (),
-) -> pl.DataFrame:
-    """Apply a declared label converter to all examples at once.
+class ConvertedLabels(NamedTuple):
+    """What a label converter made of all examples."""
+
+    field: str
+    """What the answer is called in the data, as far as it is known."""
+    answers: list[Any] | pl.Series
+    tags: list[Any] | pl.Series
+    """Lists of texts; null for none."""
+
+
+def convert_labels(
+    dataset: BoundDataset,
+    task: BoundTask,
+    loaded: ExampleRows,
+    dtype: pl.DataType | None,
+) -> ConvertedLabels:
+    """Apply the label converter of a data set or its task.
 
     Args:
-        bound: Whose declaration it is.
-        declared: Mapping with `answer` and optionally `id` and `tags`.
-        frame: The examples; `uid` holds their ids.
-        columns: Names of all columns of the data, where the frame has only some.
+        dataset: The data set.
+        task: Its task.
+        loaded: The examples.
+        dtype: The type of answers and predictions; None where that is not known.
 
     Returns:
-        Columns `answer` and `tags` (list of texts; null for none).
+        Answers and tags.
 
     Raises:
         DataError: A column that it names is not in the data.
         PluginContractError: It declares something else than columns or expressions, or
-            what it declares as `id` is not the id.
-        PluginError: One of its expressions failed.
+            a method returned something else than it may, or gave an example another id.
+        PluginError: One of its expressions failed, or the method, for an example.
     """
-    names = columns or frame.columns
+    bound, declared = find_converter(LABEL_CONVERTER, dataset, task)
+    if declared is None:
+        results = [*_by_rows(bound, loaded, dtype, task.answer_kind == "none")]
+        whose = "" if bound is dataset else f" of {bound.component.origin}"
+        return ConvertedLabels(
+            f"answer (by {LABEL_CONVERTER}{whose})",
+            [result["answer"] for result in results],
+            [result.get("tags") for result in results],
+        )
+    columns = _by_columns(bound, declared, loaded.frame, loaded.columns)
+    # a frame cannot hold a column of both texts and lists, the rows can
+    return ConvertedLabels(
+        str(declared.get("answer")),
+        _values(loaded, declared.get("answer"), columns["answer"]),
+        _values(loaded, declared.get("tags"), columns["tags"]),
+    )
+
+
+def _values(
+    loaded: ExampleRows, column: Any, found: pl.Series
+) -> list[Any] | pl.Series:
+    if loaded.rows is None or not isinstance(column, str) or column == "uid":
+        return found
+    return [row.get(column) for row in loaded.rows]
+
+
+def _by_columns(
+    bound: Converting, declared: Declaration, frame: pl.DataFrame, names: Sequence[str]
+) -> pl.DataFrame:
+    """Apply a declared converter; `names` are those of all columns of the data."""
     tags = declared.get("tags")
     if isinstance(tags, str) and tags == "tags" and tags not in frame.columns:
         tags = None
@@ -47,11 +92,14 @@ def convert_labels_by_columns(
         # with_columns, as select would give one row for a literal
         converted = frame.with_columns(
             _expression(bound, declared.get("id", "uid")).cast(pl.String).alias("__id"),
-            _answer_expression(bound, declared).alias("__answer"),
+            # a task without answers declares none
+            _expression(bound, declared.get("answer", pl.lit(None, pl.String))).alias(
+                "__answer"
+            ),
             _tag_expression(bound, tags).alias("__tags"),
         ).select("uid", id="__id", answer="__answer", tags="__tags")
     except pl.exceptions.ColumnNotFoundError as error:
-        raise DataError(_missing_column(bound, declared, names, error)) from error
+        raise DataError(_missing_column(bound, names, error)) from error
     except PluginContractError:
         raise
     except hook_failures() as error:
@@ -62,7 +110,10 @@ def convert_labels_by_columns(
         ) from error
     different = converted.filter(pl.col("uid").ne_missing(pl.col("id")))
     for uid, found, *_ in different.iter_rows():
-        raise _foreign_id(bound, uid, found)
+        raise PluginContractError(
+            f"{bound.component.origin}: {LABEL_CONVERTER} gave the example {uid!r} the "
+            f"id {found!r}"
+        )
     return converted.select("answer", "tags")
 
 
@@ -74,26 +125,11 @@ def _has_expressions(declared: Declaration) -> bool:
     return any(isinstance(value, pl.Expr) for value in found)
 
 
-def _missing_column(
-    bound: Converting, declared: Declaration, columns: Sequence[str], error: Exception
-) -> str:
-    answer = declared.get("answer")
+def _missing_column(bound: Converting, columns: Sequence[str], error: Exception) -> str:
     has = f"the data has the columns {', '.join(columns)}"
-    if isinstance(answer, str) and answer not in columns:
-        return (
-            f"{bound.component.origin} takes the right answer from the column "
-            f"{answer!r}, and {has}"
-        )
     # what polars lists as valid are only the columns that somebody reads
     reason = str(error).partition("\n")[0].partition("; valid columns")[0]
     return f"{bound.component.origin}: {LABEL_CONVERTER}: {reason}; {has}"
-
-
-def _foreign_id(bound: Converting, uid: str, found: Any) -> PluginContractError:
-    return PluginContractError(
-        f"{bound.component.origin}: {LABEL_CONVERTER} gave the example {uid!r} the id "
-        f"{found!r}"
-    )
 
 
 def _expression(bound: Converting, column: Any) -> pl.Expr:
@@ -105,12 +141,6 @@ def _expression(bound: Converting, column: Any) -> pl.Expr:
         f"{bound.component.origin}: {LABEL_CONVERTER} declares {column!r}, which is "
         "neither the name of a column nor a polars expression"
     )
-
-
-def _answer_expression(bound: Converting, declared: Declaration) -> pl.Expr:
-    if "answer" not in declared:  # the task has none
-        return pl.lit(None, dtype=pl.String)
-    return _expression(bound, declared["answer"])
 
 
 def _tag_expression(bound: Converting, tags: Any) -> pl.Expr:
@@ -137,42 +167,22 @@ def _facets(bound: Converting, facets: Mapping[str, Any]) -> pl.Expr:
     ).list.drop_nulls()
 
 
-def _refuse_answer(bound: Converting, result: Mapping[str, Any], uid: str) -> None:
-    if result.get("answer") is not None:
-        raise PluginContractError(
-            f"{bound.component.origin}: {LABEL_CONVERTER} returned the answer "
-            f"{shorten(result['answer'])} for the example {uid!r}, and its task has no "
-            "answers (answer_kind 'none')"
-        )
-
-
-def convert_labels_by_rows(
+def _by_rows(
     bound: Converting,
-    rows: Iterable[Mapping[str, Any]],
-    dtype: pl.DataType | None = None,
-    has_no_answers: bool = False,
-) -> list[Mapping[str, Any]]:
-    """Apply a label converter's method to every example.
-
-    Args:
-        bound: Whose method it is.
-        rows: The examples; `uid` holds their ids.
-        dtype: The type of answers and predictions; None where that is not known.
-        has_no_answers: Whether the task has no answers, so that it returns none.
-
-    Returns:
-        What it returned for each.
-
-    Raises:
-        PluginContractError: It returned something else, or gave an example another id.
-        PluginError: It failed for an example, which is named.
-    """
-    results = []
-    for row in rows:
+    loaded: ExampleRows,
+    dtype: pl.DataType | None,
+    has_no_answers: bool,
+) -> Iterator[Mapping[str, Any]]:
+    """Apply a converter's method to every example."""
+    for row in loaded.named():
         uid = row["uid"]
         result = bound.call(LABEL_CONVERTER, example=row)
         if has_no_answers and isinstance(result, Mapping):
-            _refuse_answer(bound, result, uid)
+            if result.get("answer") is not None:
+                raise PluginContractError(
+                    f"{bound.component.origin}: {LABEL_CONVERTER} returned the answer "
+                    f"{shorten(result['answer'])} for the example {uid!r}, and its "
+                    "task has no answers (answer_kind 'none')"
+                )
             result = {**result, "answer": None}
-        results.append(converted(bound, LABEL_CONVERTER, result, uid, dtype))
-    return results
+        yield converted(bound, LABEL_CONVERTER, result, uid, dtype)

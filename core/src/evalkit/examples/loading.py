@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from evalkit.errors import DataError, SchemaError
 from evalkit.examples.cells import read_cells
 from evalkit.examples.lacking import lacking_error
 from evalkit.examples.requests import Asked
-from evalkit.examples.returned import as_frame, as_rows
 from evalkit.examples.rows import ExampleRows, Rows
 from evalkit.examples.scored_values import unscorable_kind
 from evalkit.plugins.bound import BoundDataset, BoundTask
@@ -81,8 +80,10 @@ def load_rows(
         if given is None:
             rows = dataset.row_function("load")(split=split, **asked.arguments)
         is_changed = given is None and dataset.pipeline is not None
-        load = _load_changed if is_changed else _materialise
-        loaded = load(dataset, task, rows, kept)
+        try:
+            loaded = _materialise(dataset, task, rows, kept, is_changed)
+        except DataError as error:
+            raise _named(dataset, error) from error.__cause__
     if given is None and loaded.path is None:
         identifying, limit = asked.looked_at(dataset)
         loaded = loaded._replace(identifying=identifying, limit=limit)
@@ -105,58 +106,75 @@ def _named(dataset: BoundDataset, error: DataError) -> DataError:
 
 
 def _materialise(
-    dataset: BoundDataset, task: BoundTask, loaded: Any, kept: Collection[str] | None
+    dataset: BoundDataset,
+    task: BoundTask,
+    loaded: Any,
+    kept: Collection[str] | None,
+    is_changed: bool,
 ) -> ExampleRows:
-    if (frame := as_frame(loaded)) is not None:
-        return ExampleRows(frame)
-    try:
-        path = loaded_path(loaded)
-        if path is not None:
-            return _read_file(dataset, task, path, kept)
-    except DataError as error:
-        raise _named(dataset, error) from error.__cause__
-    rows = as_rows(dataset, loaded)
-    return _with_frame(dataset, task, ExampleRows(pl.DataFrame(), rows))
-
-
-def _load_changed(
-    dataset: BoundDataset, task: BoundTask, loaded: Any, _kept: Collection[str] | None
-) -> ExampleRows:
-    """Return rows that a row stage changed."""
+    """Return the rows that a data set loaded, as its row stage changes them if so."""
     path = loaded_path(loaded)
-    given: Any = None
-    if path is None and (given := as_frame(loaded)) is None:
-        given = as_rows(dataset, loaded)
+    given = None if path is not None else _given_rows(dataset, loaded)
+    if path is None and not is_changed:
+        if isinstance(given, pl.DataFrame):
+            return ExampleRows(given)
+        return _with_frame(dataset, task, ExampleRows(pl.DataFrame(), given))
+    file = None if path is None else SteadyFile(path)
+    hashes = None if file is None else in_background(SteadyFile.hashes, file)
     try:
-        file = None if path is None else SteadyFile(path)
-        hashes = None if file is None else in_background(SteadyFile.hashes, file)
-        found = dataset.pipeline.read_examples(dataset, task, path, given)
-        if isinstance(found, pl.DataFrame):
-            read = ExampleRows(found, None, path)
+        if path is None or is_changed:
+            read = _changed_rows(dataset, task, path, given)
         else:
-            read = _rows_of_file(dataset, task, path, found)
-        dataset.pipeline.refuse_absent(read.source(dataset), "data")
-        if file is not None:
-            file.check()
-    except DataError as error:
-        raise _named(dataset, error) from error.__cause__
-    return read._replace(hashes=hashes)
-
-
-def _read_file(
-    dataset: BoundDataset, task: BoundTask, path: Path, kept: Collection[str] | None
-) -> ExampleRows:
-    kind = detect_format(path)
-    file = SteadyFile(path)
-    hashes = in_background(SteadyFile.hashes, file)
-    try:
-        read = _read_rows(dataset, task, path, kind, kept)
+            read = _read_rows(dataset, task, path, detect_format(path), kept)
     except DataError:
-        if is_data_set(path):
+        if hashes is not None and path is not None and is_data_set(path):
             hashes.result()  # says which of its files is not what was written
         raise
-    file.check()
+    if file is not None:
+        file.check()
     return read._replace(hashes=hashes)
+
+
+def _given_rows(dataset: BoundDataset, loaded: Any) -> pl.DataFrame | Rows:
+    """Return a table, or the rows, that a data set loaded."""
+    if isinstance(loaded, pl.LazyFrame):
+        return loaded.collect()
+    if isinstance(loaded, pl.DataFrame) or hasattr(loaded, "__arrow_c_stream__"):
+        return pl.DataFrame(loaded)
+    rows = list(loaded) if isinstance(loaded, Iterable) else []
+    strange = next(
+        (n for n, row in enumerate(rows) if not isinstance(row, Mapping)), -1
+    )
+    if not isinstance(loaded, Iterable):
+        problem = (
+            f"load returned {type(loaded).__name__}; it must return a polars frame, an "
+            "Arrow table, a path or an iterable of dicts"
+        )
+    elif not rows and isinstance(loaded, Iterator):
+        problem = (
+            "load gave an iterator without examples; one that was read before has none "
+            "left: return a list"
+        )
+    elif strange >= 0:
+        problem = (
+            f"example {strange + 1} is {shorten(rows[strange])}, not a dict; load must "
+            "give dicts"
+        )
+    else:
+        return rows
+    raise DataError(f"{dataset.component.origin}: {problem}")
+
+
+def _changed_rows(
+    dataset: BoundDataset, task: BoundTask, path: Path | None, given: Any
+) -> ExampleRows:
+    found = dataset.pipeline.read_examples(dataset, task, path, given)
+    if isinstance(found, pl.DataFrame):
+        read = ExampleRows(found, None, path)
+    else:
+        read = _rows_of_file(dataset, task, path, found)
+    dataset.pipeline.refuse_absent(read.source(dataset), "data")
+    return read
 
 
 def _read_rows(

@@ -74,6 +74,11 @@ class ExampleRows(NamedTuple):
             return place_in(self.path, int(self.lines[position]), "line")
         return place_in(self.path, position + 1, "example", self.frame.height)
 
+    def problem(self, position: int, field: str, rule: str) -> str:
+        """Say what is wrong with a field of the row at a position."""
+        uid = self.frame["uid"][position]
+        return f"{self.where(position)} (uid {uid!r}): {field}: {rule}"
+
     def source(self, dataset: BoundDataset) -> str:
         """Say where the rows come from: data set, distribution, version and file."""
         origin = dataset.component.origin

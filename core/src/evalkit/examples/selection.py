@@ -221,28 +221,15 @@ def _has_value(given: pl.Series, values: Sequence[str]) -> pl.Series:
     column = unnamed(given)
     try:
         if isinstance(column.dtype, pl.List):
-            return _has_any(column.cast(pl.List(pl.String)), values)
+            hits = pl.element().is_in(list(values))
+            texts = column.cast(pl.List(pl.String))
+            return texts.list.eval(hits).list.any().fill_null(False)
         if column.dtype.is_float():
-            numbers = [
-                number for value in values if (number := _number(value)) is not None
-            ]
-            return column.is_in(numbers).fill_null(False)
+            numbers = pl.Series(values).cast(pl.Float64, strict=False).drop_nulls()
+            return column.is_in(numbers.to_list()).fill_null(False)
         return column.cast(pl.String).is_in(list(values)).fill_null(False)
     except pl.exceptions.PolarsError as error:
         raise DataError(
             f"the column {given.name!r} holds values of the type {given.dtype}, "
             "which no filter can name"
         ) from error
-
-
-def _number(value: str) -> float | None:
-    try:
-        return float(value)
-    except ValueError:
-        return None
-
-
-def _has_any(lists: pl.Series, values: Sequence[str]) -> pl.Series:
-    hits = [lists.list.contains(value).fill_null(False) for value in values]
-    nothing = pl.repeat(False, len(lists), eager=True)
-    return reduce(lambda left, right: left | right, hits, nothing)

@@ -12,14 +12,7 @@ import polars as pl
 from evalkit.base.columns import all_named
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.terms import AnswerKind
-from evalkit.examples.answer_types import AnswerType
-from evalkit.examples.answers import (
-    Reporter,
-    answer_column,
-    as_texts,
-    map_answers,
-    refuse_other_answers,
-)
+from evalkit.examples.answers import Reporter, answer_column
 from evalkit.examples.attachments import file_fields, with_attached
 from evalkit.examples.checking import checked_inputs
 from evalkit.examples.clusters import (
@@ -31,14 +24,11 @@ from evalkit.examples.clusters import (
 from evalkit.examples.conversion import (
     LABEL_CONVERTER,
     find_converter,
-    predictions_are_texts,
+    prediction_type,
 )
 from evalkit.examples.fingerprints import DataIdentity, fingerprint
 from evalkit.examples.kept import names_to_keep
-from evalkit.examples.label_conversion import (
-    convert_labels_by_columns,
-    convert_labels_by_rows,
-)
+from evalkit.examples.label_conversion import convert_labels
 from evalkit.examples.loading import load_rows
 from evalkit.examples.requests import Asked
 from evalkit.examples.rows import ExampleRows
@@ -172,26 +162,16 @@ def convert_examples(
         SchemaError: Answers are none of the labels, or tags are no texts.
     """
     labels, mapping = labels_of(dataset, task)
-    type_of_answers = AnswerType(dataset, task)
-    converted = _convert(dataset, task, loaded, type_of_answers.dtype)
+    _, dtype = prediction_type(dataset, task)
+    converted = convert_labels(dataset, task, loaded, dtype)
     reporter = Reporter(dataset, loaded, converted.field)
     frame = loaded.frame
     kind: AnswerKind = "none"
     column = pl.repeat(None, frame.height, dtype=pl.String, eager=True).alias("answer")
-    choices = None
+    choices = None if task.choices_field is None else frame[task.choices_field]
     if task.answer_kind != "none":
-        answers = map_answers(
-            reporter, converted.answers, labels, mapping, type_of_answers
-        )
-        are_texts = task.answer_kind in ("one", "any-of") and (
-            predictions_are_texts(dataset, task)
-        )
-        if are_texts or type_of_answers.dtype == pl.List(pl.String):
-            answers = as_texts(answers)
-        kind, column = answer_column(reporter, task, answers, type_of_answers)
-    if task.choices_field is not None:
-        choices = frame[task.choices_field]
-        refuse_other_answers(reporter, column, choices)
+        answers = converted.answers
+        kind, column = answer_column(reporter, task, answers, labels, mapping, choices)
     clusters = cluster_column(dataset, loaded)
     prepared = pl.DataFrame(
         [
@@ -206,7 +186,8 @@ def convert_examples(
     notices += tuple(tag_notices(dataset, task, loaded.columns))
     if clusters.null_count() == len(clusters):
         texts = frame.drop(all_named(loaded.nested))
-        fields = _texts_of_input(task)
+        others = {*EXAMPLE_ID_KEYS, task.answer_field}
+        fields = [name for name in task.Input.model_fields if name not in others]
         notices += tuple(repeated_text_notices(texts, loaded.text_hashes, fields))
 
     frame = frame.with_columns(
@@ -214,7 +195,10 @@ def convert_examples(
     )
     kept = names_to_keep(dataset, task, loaded)
     if columns is not None:
-        frame = _with_columns(frame, {*columns, *kept})
+        wanted = {*columns, *kept} - {"uid"}
+        frame = frame.select(
+            all_named(["uid", *(name for name in frame.columns if name in wanted)])
+        )
     return Examples(
         prepared,
         frame,
@@ -231,17 +215,6 @@ def convert_examples(
         choices=choices,
         kept=kept,
     )
-
-
-def _with_columns(frame: pl.DataFrame, columns: set[str]) -> pl.DataFrame:
-    others = [n for n in frame.columns if n in columns and n != "uid"]
-    return frame.select(all_named(["uid", *others]))
-
-
-def _texts_of_input(task: BoundTask) -> list[str]:
-    """Name the fields of a task's input that may hold what its examples are about."""
-    others = {*EXAMPLE_ID_KEYS, task.answer_field}
-    return [name for name in task.Input.model_fields if name not in others]
 
 
 def _needed(
@@ -274,13 +247,6 @@ def _asked(dataset: BoundDataset, task: BoundTask, needed: set[str] | None) -> A
     return Asked(None if needed is None else {*needed, *always}, always)
 
 
-class _Converted(NamedTuple):
-    field: str
-    """What the answer is called in the data, as far as it is known."""
-    answers: list[Any] | pl.Series
-    tags: list[Any] | pl.Series
-
-
 def labels_of(
     dataset: BoundDataset, task: BoundTask
 ) -> tuple[tuple[str, ...] | None, Mapping[str, str] | None]:
@@ -299,36 +265,3 @@ def labels_of(
         return tuple(dict.fromkeys(declared.values())), declared
     labels = declared if declared is not None else task.labels
     return (None if labels is None else tuple(labels)), None
-
-
-def _convert(
-    dataset: BoundDataset,
-    task: BoundTask,
-    loaded: ExampleRows,
-    dtype: pl.DataType | None,
-) -> _Converted:
-    bound, declared = find_converter(LABEL_CONVERTER, dataset, task)
-    if declared is None:
-        is_without = task.answer_kind == "none"
-        converted = convert_labels_by_rows(bound, loaded.named(), dtype, is_without)
-        whose = "" if bound is dataset else f" of {bound.component.origin}"
-        return _Converted(
-            f"answer (by {LABEL_CONVERTER}{whose})",
-            [result["answer"] for result in converted],
-            [result.get("tags") for result in converted],
-        )
-    columns = convert_labels_by_columns(bound, declared, loaded.frame, loaded.columns)
-    # a frame cannot hold a column of both texts and lists, the rows can
-    return _Converted(
-        str(declared.get("answer")),
-        _values(loaded, declared.get("answer"), columns["answer"]),
-        _values(loaded, declared.get("tags"), columns["tags"]),
-    )
-
-
-def _values(
-    loaded: ExampleRows, column: Any, found: pl.Series
-) -> list[Any] | pl.Series:
-    if loaded.rows is None or not isinstance(column, str) or column == "uid":
-        return found
-    return [row.get(column) for row in loaded.rows]

@@ -68,7 +68,7 @@ def tag_column(reporter: Reporter, tags: list[Any] | pl.Series) -> pl.Series:
             is_whole = isinstance(given, float) and given.is_integer()
             shown = shorten(int(given) if is_whole else given)
             rule = f"must be a list of texts that are not empty, found {shown}"
-            raise reporter.error([reporter.problem(position, "tags", rule)])
+            raise reporter.error([reporter.loaded.problem(position, "tags", rule)])
         cleaned.append(list(dict.fromkeys(found)))
     return list_column("tags", cleaned)
 

@@ -230,6 +230,7 @@ def settle(
     if cells.replications:
         counts["replications"] = len(cells.replications)
     problems = _problems(collected, matched, ids, codes)
+    extracted = collected.extracted(sources)
     return Alignment(
         _STATUSES.gather(codes),
         predictions,
@@ -239,9 +240,9 @@ def settle(
         collected.undeclared,
         cells.replications,
         collected.notices(),
-        collected.unparsed(sources),
+        collected.unparsed(sources, extracted),
         absent=collected.absent(counts["predictions"] + matched.unselected),
-        extracted=collected.extracted(sources),
+        extracted=extracted,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import polars as pl
@@ -116,37 +116,3 @@ class AnswerReader(Protocol):
         Raises:
             EvalkitError: It needs what the task does not have.
         """
-
-
-def kept_names(kept: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return the columns that extractors left of some rows.
-
-    Args:
-        kept: What they left of the rows that were judged one by one.
-
-    Returns:
-        Names of `TYPES`; without `RESPONSES` where no row has alternatives.
-    """
-    several = any(row[RESPONSES] is not None for row in kept)
-    return tuple(name for name in TYPES if several or name != RESPONSES)
-
-
-def kept_column(
-    name: str, parts: Sequence[pl.DataFrame], rows: Sequence[Mapping[str, Any]]
-) -> pl.Series:
-    """Join what is kept of responses that were judged as columns and one by one.
-
-    Args:
-        name: One of `TYPES`.
-        parts: The columns, which may lack it.
-        rows: What is kept of the others.
-    """
-    dtype = TYPES[name]
-    columns = [
-        part[name]
-        if name in part.columns
-        else pl.Series(name, [None] * part.height, dtype=dtype)
-        for part in parts
-    ]
-    single = pl.Series(name, [kept[name] for kept in rows], dtype=dtype)
-    return pl.concat([*columns, single]).rechunk()

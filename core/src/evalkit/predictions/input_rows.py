@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalkit.base.columns import all_named
-from evalkit.base.violations import Violation, shorten
 from evalkit.errors import PluginContractError
 from evalkit.examples.conversion import PRED_CONVERTER, answer_name, find_converter
 from evalkit.examples.table import Examples
@@ -26,18 +25,11 @@ def fields_read(dataset: BoundDataset, task: BoundTask) -> set[str]:
         dataset: The data set.
         task: Its task.
     """
-    return {*(fields_to_verify(task) or ()), *(fields_of_row(dataset, task) or ())}
+    return {*(_fields_to_verify(task) or ()), *(_fields_of_row(dataset, task) or ())}
 
 
-def fields_to_verify(task: BoundTask) -> Sequence[str] | None:
-    """Return the fields of an example that a task's `verify_response` reads.
-
-    Args:
-        task: The task.
-
-    Returns:
-        Their names; None where it does not look at the example.
-    """
+def _fields_to_verify(task: BoundTask) -> Sequence[str] | None:
+    """Return what `verify_response` reads of an example; None for nothing."""
     if not task.has("verify_response"):
         return None
     if not {"example", "data"} & {*task.arguments_of("verify_response")}:
@@ -46,16 +38,8 @@ def fields_to_verify(task: BoundTask) -> Sequence[str] | None:
     return [*task.Input.model_fields] if declared is None else declared
 
 
-def fields_of_row(dataset: BoundDataset, task: BoundTask) -> list[str] | None:
-    """Return the fields that converters and adapters see as `row`: never the answer.
-
-    Args:
-        dataset: The data set.
-        task: Its task.
-
-    Returns:
-        The fields of `Input` but for the answer; None where no hook takes `row`.
-    """
+def _fields_of_row(dataset: BoundDataset, task: BoundTask) -> list[str] | None:
+    """Return the fields that converters and adapters see as `row`: never the answer."""
     converter, declared = find_converter(PRED_CONVERTER, dataset, task)
     by_method = declared is None and converter.takes_row(PRED_CONVERTER)
     if not by_method and not any(each.takes_row(ADAPTER) for each in (dataset, task)):
@@ -77,10 +61,11 @@ def rows_by_id(
     Returns:
         A dict for each example, by its id; nothing where no hook takes them.
     """
-    fields = fields_of_row(dataset, task)
+    fields = _fields_of_row(dataset, task)
     if fields is None:
         return {}
-    return {row["uid"]: row for row in rows_of(task, examples, fields)}
+    rows = rows_of_columns(task, examples.inputs, examples.nested, fields)
+    return {row["uid"]: row for row in rows}
 
 
 def verified_rows(task: BoundTask, examples: Examples) -> list[dict[str, Any]]:
@@ -93,7 +78,7 @@ def verified_rows(task: BoundTask, examples: Examples) -> list[dict[str, Any]]:
     Raises:
         PluginContractError: The task names a field that the data does not have.
     """
-    fields = fields_to_verify(task)
+    fields = _fields_to_verify(task)
     if fields is None:
         return []
     present = examples.inputs.columns
@@ -103,22 +88,6 @@ def verified_rows(task: BoundTask, examples: Examples) -> list[dict[str, Any]]:
             f"{task.component.origin}: verify_response reads the field "
             f"{missing[0]!r}, which the data does not have"
         )
-    return rows_of(task, examples, fields)
-
-
-def rows_of(
-    task: BoundTask, examples: Examples, fields: Sequence[str]
-) -> list[dict[str, Any]]:
-    """Return some fields of each example, as pydantic returns them.
-
-    Args:
-        task: The task.
-        examples: The examples.
-        fields: Columns of the data; those that it lacks are left out.
-
-    Returns:
-        A dict for each example, with `uid`.
-    """
     return rows_of_columns(task, examples.inputs, examples.nested, fields)
 
 
@@ -154,28 +123,3 @@ def rows_of_columns(
         for row, value in zip(rows, values, strict=True):
             row[name] = value
     return rows
-
-
-def checked_violations(found: Any, origin: str) -> Sequence[Violation]:
-    """Return what `verify_response` said.
-
-    Args:
-        found: What it returned.
-        origin: The task, as errors name it.
-
-    Raises:
-        PluginContractError: It is no list of violations.
-    """
-    if found is None:
-        return ()
-    if not isinstance(found, list | tuple) or not all(
-        isinstance(violation, Violation)
-        and isinstance(violation.field, str)
-        and isinstance(violation.rule, str)
-        for violation in found
-    ):
-        raise PluginContractError(
-            f"{origin}: verify_response must return a list of violations or None, "
-            f"returned {shorten(found)}"
-        )
-    return found

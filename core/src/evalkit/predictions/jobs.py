@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
-
 from evalkit.base.jobs import Job, JobFigures
-from evalkit.base.violations import from_pydantic, shorten
 from evalkit.errors import DataError
-from evalkit.predictions.changed import ChangedPredictions
+from evalkit.predictions.changed import checked_figures, file_of, read_beside
 from evalkit.reading.formats import model_name
 from evalkit.reading.given_rows import local_path, path_beside
-from evalkit.reading.rows import decode_json
-
-SUFFIX = ".job.json"
 
 
 class JobFile(NamedTuple):
@@ -45,7 +38,7 @@ def job_file_name(predictions: str) -> str:
     Returns:
         It without the suffixes of its format: `a.job.json` for `a.jsonl.gz`.
     """
-    return model_name(Path(predictions)) + SUFFIX
+    return model_name(Path(predictions)) + ".job.json"
 
 
 def read_job(predictions: Any) -> JobFile | None:
@@ -60,20 +53,15 @@ def read_job(predictions: Any) -> JobFile | None:
     Raises:
         DataError: It cannot be read, or breaks the schema of such files.
     """
-    if isinstance(predictions, ChangedPredictions):
-        predictions = predictions.given
-    if not isinstance(predictions, str | Path):
+    file = file_of(predictions)
+    if file is None:
         return None
-    given = local_path(predictions)
+    given = local_path(file)
     path = path_beside(given, job_file_name(given.name))
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
+    found = read_beside(path, JobFigures)
+    if found is None:
         return JobFile(Job(path.name, None), None)
-    except OSError as error:
-        reason = error.strerror or error
-        raise DataError(f"{path}: cannot be read: {reason}") from error
-    figures = _figures(path, content)
+    figures, content = found
     return JobFile(Job(path.name, figures), hashlib.sha256(content).hexdigest())
 
 
@@ -87,52 +75,6 @@ def given_job(figures: Mapping[str, Any]) -> Job:
         DataError: They break the schema of such files.
     """
     try:
-        return Job("job", _checked(figures))
+        return Job("job", checked_figures(JobFigures, figures))
     except DataError as error:
         raise DataError(f"job: {error}") from error
-
-
-def _figures(path: Path, content: bytes) -> JobFigures:
-    text = ""
-    try:
-        text = content.decode("utf-8-sig")
-        return _checked(decode_json(text))
-    except DataError as error:
-        raise _refusal(path, error) from error
-    except (ValueError, RecursionError) as error:
-        # NaN is no JSON, but what is to be mended is the field that holds it
-        raise _refusal(path, _broken_field(text) or f"no JSON: {error}") from error
-
-
-def _checked(figures: Any) -> JobFigures:
-    if not isinstance(figures, Mapping):
-        raise DataError(f"must be an object, found {shorten(figures)}")
-    try:
-        return JobFigures.model_validate(dict(figures))
-    except ValidationError as error:
-        raise DataError(_said(error)) from error
-
-
-def _said(error: ValidationError) -> str:
-    """Describe what is wrong; what is wrong with several keys at once names them."""
-    return "; ".join(
-        each.rule if each.field == "(row)" else str(each)
-        for each in from_pydantic(error)
-    )
-
-
-def _broken_field(text: str) -> DataError | None:
-    try:
-        _checked(json.loads(text))
-    except DataError as error:
-        return error
-    except (ValueError, RecursionError):
-        pass
-    return None
-
-
-def _refusal(path: Path, why: DataError | str) -> DataError:
-    return DataError(
-        f"{path}: {why}. It is read as what the job took that made the predictions "
-        "beside it (docs/metrics/job.md); mend it, or call it otherwise"
-    )

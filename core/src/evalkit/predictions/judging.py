@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -31,26 +30,52 @@ from evalkit.predictions.alternatives import (
 from evalkit.predictions.answer_readers import (
     AT_ONCE,
     REASON,
+    RESPONSES,
     STATUS,
+    TYPES,
     UNPARSED,
     FrameExtracted,
-    kept_column,
-    kept_names,
-)
-from evalkit.predictions.judged_values import (
-    counted,
-    lists_of,
-    ranked_column,
-    typed_values,
 )
 from evalkit.predictions.matching import NOWHERE, IdIndex, Places
 from evalkit.predictions.problems import Problem, Problems
 from evalkit.predictions.responses import ResponseReader
+from evalkit.reading.field_types import holds_more_than_plain
 from evalkit.reading.rows import Block, Row
 from evalkit.reading.threads import in_background
+from evalkit.reading.typed_values import MisfitError, typed_series
 
-_Read = tuple[int, str, str | Violation | None, Adapted]
-"""Line, id, replication and response of a row."""
+_MOST_REASONS = 20
+"""Reasons why answers could not be extracted that are told apart."""
+
+_KEYS = {"line": pl.Int64, "id": pl.String, "example": pl.Int64}
+
+
+class _Read(NamedTuple):
+    """A row that can be read and names an id."""
+
+    line: int
+    id: str
+    replication: str | Violation | None
+    adapted: Adapted
+
+
+class _Judged(NamedTuple):
+    """A row that was judged by itself."""
+
+    line: int
+    id: str
+    example: int
+    replication: str | None
+    is_valid: bool
+    prediction: Any
+    reason: str | None
+    """Why no answer could be extracted, where somebody says so."""
+    fields: tuple[Any, ...]
+    """Values of the scored fields."""
+    ranked: Sequence[Any] | None
+    """Predictions of the alternatives; None for a row without any."""
+    kept: Mapping[str, Any]
+    """What extractors made of it."""
 
 
 class JudgedRows:
@@ -79,33 +104,11 @@ class JudgedRows:
         self._columns: list[pl.DataFrame] = []
         """Valid rows: `line`, `id`, `example` (its position), `replication`,
         `prediction`, and the scored fields."""
-        self._lines: list[int] = []
-        """Lines of the rows that were judged one by one and name an id."""
-        self._ids: list[str] = []
-        self._examples: list[int] = []
-        self._replications: list[str | None] = []
-        self._is_valid: list[bool] = []
-        self._predictions: list[Any] = []
-        self._reasons: list[str | None] = []
-        """Why no answer could be extracted of a row, where somebody says so."""
-        self._fields: dict[str, list[Any]] = {name: [] for name in reader.scored_fields}
-        self._alternatives: list[Sequence[Any] | None] = []
-        """Predictions of the alternatives; None for a row without any."""
-        self._kept: list[Mapping[str, Any]] = []
-        """What extractors made of the rows that were judged one by one."""
+        self._judged: list[_Judged] = []
 
     def notices(self) -> tuple[str, ...]:
         """Say what was refused."""
-        return self._reader.notices()
-
-    def _judged_places(self, sources: pl.Series) -> list[int]:
-        """Return the places of the used rows among those judged one by one."""
-        first = sum(part.height for part in self._columns)
-        return [place - first for place in sources.drop_nulls() if place >= first]
-
-    @cached_property
-    def _positions(self) -> dict[str, int]:
-        return {uid: position for position, uid in enumerate(self.ids)}
+        return self._reader.adapters.notices()
 
     def add(self, block: Block) -> None:
         """Judge the rows of a block.
@@ -161,29 +164,28 @@ class JudgedRows:
         self._columns.append(frame_of([*keys, *valid.get_columns()]))
 
     def _add_rows(self, rows: Iterable[Row], counts_keys: bool) -> None:
-        """Judge rows one by one; extractors look at many of them at once."""
+        """Judge rows one by one; extractors and ids are looked at together."""
         extractor = self._reader.answers
-        if extractor is None:
-            for row in rows:
-                if (found := self._read_row(row, counts_keys)) is not None:
-                    self._judge(*found)
-            return
         waiting = iter(rows)
         while chunk := list(islice(waiting, AT_ONCE)):
             read = [self._read_row(row, counts_keys) for row in chunk]
-            known = [found for found in read if found is not None]
-            positions = [self._positions.get(uid, NOWHERE) for _, uid, *_ in known]
-            responses = [adapted.response for *_, adapted in known]
+            known = [row for row in read if row is not None]
+            ids = pl.Series("id", [row.id for row in known], dtype=pl.String)
+            positions = self._index.result().find(ids).tolist()
+            if extractor is None:
+                for row, position in zip(known, positions, strict=True):
+                    self._judge(row, position)
+                continue
+            responses = [row.adapted.response for row in known]
             made = extractor.of_rows(responses, positions)
-            for read_row, (response, kept) in zip(known, made, strict=True):
-                line, uid, replication, adapted = read_row
-                adapted = adapted._replace(response=response)
-                self._judge(line, uid, replication, adapted, kept)
+            for row, position, each in zip(known, positions, made, strict=True):
+                adapted = row.adapted._replace(response=each.response)
+                self._judge(row._replace(adapted=adapted), position, each.kept)
 
     def _read_row(self, row: Row, counts_keys: bool) -> _Read | None:
         """Adapt a row; None for one that cannot be read or names no example."""
         given = row.values or {}
-        adapted = self._reader.adapt(given)
+        adapted = self._reader.adapters.adapt(given)
         response = adapted.response
         # an adapter that knows nothing of replications may leave the key out
         holder = given if REPLICATION_KEY in given else response
@@ -202,17 +204,12 @@ class JudgedRows:
                 self.lacking.update(self._reader.absent_fields(response))
             self.problems.add(Problem("unreadable", row.line, None, (uid,)))
             return None
-        return row.line, uid, replication, adapted._replace(response=response)
+        return _Read(row.line, uid, replication, adapted._replace(response=response))
 
     def _judge(
-        self,
-        line: int,
-        uid: str,
-        replication: str | Violation | None,
-        adapted: Adapted,
-        kept: Mapping[str, Any] | None = None,
+        self, row: _Read, position: int, kept: Mapping[str, Any] | None = None
     ) -> None:
-        position = self._positions.get(uid, NOWHERE)
+        line, uid, replication, adapted = row
         refused, unparsed = adapted.refused, adapted.unparsed
         outcome: Outcome = (unparsed, {}, (refused,) if refused else ())
         is_whole = not refused and unparsed is None
@@ -231,19 +228,20 @@ class JudgedRows:
             self.lacking.update(v.field for v in violations if v.rule == REQUIRED)
             problem = Problem("invalid", line, uid, violations, replication)
             self.problems.add(problem)
-        self._lines.append(line)
-        self._ids.append(uid)
-        self._examples.append(position)
-        self._replications.append(replication)
-        self._is_valid.append(not violations)
-        self._predictions.append(prediction)
-        self._reasons.append(reason)
-        if kept is not None:
-            self._kept.append(kept if not unparsed else {**kept, STATUS: UNPARSED})
-        for name, values in self._fields.items():
-            values.append(fields.get(name))
-        if RESPONSES_KEY not in self._fields:
-            self._alternatives.append(fields.get(RESPONSES_KEY))
+        names = self._reader.scored_fields
+        judged = _Judged(
+            line,
+            uid,
+            position,
+            replication,
+            not violations,
+            prediction,
+            reason,
+            tuple(fields.get(name) for name in names),
+            None if RESPONSES_KEY in names else fields.get(RESPONSES_KEY),
+            {**(kept or {}), **({STATUS: UNPARSED} if unparsed else {})},
+        )
+        self._judged.append(judged)
 
     def absent(self, rows: int) -> tuple[str, ...]:
         """Return the required fields that no row has.
@@ -261,25 +259,11 @@ class JudgedRows:
             `line`, `id`, `example`, `is_valid`, `source`: where its prediction is
             found, and `replication` where some row names one.
         """
-        keys = {"line": pl.Int64, "id": pl.String, "example": pl.Int64}
-        optional = {"replication": pl.String}
-        valid = [
-            part.select(
-                all_named(name for name in (*keys, *optional) if name in part.columns)
-            )
-            for part in self._columns
-        ]
-        judged = pl.DataFrame(
-            {
-                "line": self._lines,
-                "id": self._ids,
-                "example": self._examples,
-                "replication": self._replications,
-                "is_valid": self._is_valid,
-            },
-            schema={**keys, **optional, "is_valid": pl.Boolean},
-        )
-        if not any(self._replications):
+        schema = {**_KEYS, "replication": pl.String, "is_valid": pl.Boolean}
+        valid = [_some(part, (*_KEYS, "replication")) for part in self._columns]
+        own = [judged[: len(schema)] for judged in self._judged]
+        judged = pl.DataFrame(own, schema, orient="row")
+        if not judged["replication"].count():
             judged = judged.drop("replication")
         rows = pl.concat([*valid, judged], how="diagonal").rechunk()
         rows = rows.with_columns(pl.col("is_valid").fill_null(True))
@@ -295,36 +279,45 @@ class JudgedRows:
         Returns:
             The column `prediction`.
         """
+        values = [row.prediction for row in self._judged]
         dtype = self._reader.prediction_type
-        return self._gather("prediction", self._predictions, sources, dtype)
+        return self._gather("prediction", values, sources, dtype)
 
-    def unparsed(self, sources: pl.Series) -> dict[str, int]:
+    def unparsed(
+        self, sources: pl.Series, extracted: pl.DataFrame | None
+    ) -> dict[str, int]:
         """Count the cells without an answer that could be extracted, by the reason.
 
         Args:
             sources: Where each cell's prediction is found; null for none.
+            extracted: What `extracted` returned for them.
 
         Returns:
             The counts, the most frequent reason first, and the rare ones of many
             together; a cell of which nobody said why is in none.
         """
-        if self._reader.answers is not None:
-            return counted(self._kept_of(REASON, sources).drop_nulls().to_list())
-        if not any(self._reasons):
-            return {}
-        places = self._judged_places(sources)
-        return counted(filter(None, (self._reasons[place] for place in places)))
+        if extracted is not None:
+            reasons = extracted[REASON].drop_nulls().to_list()
+        else:
+            first = sum(part.height for part in self._columns)
+            used = sources.filter(sources >= first) - first
+            said = (self._judged[place].reason for place in used)
+            reasons = [reason for reason in said if reason]
+        counts = sorted(Counter(reasons).items(), key=lambda item: (-item[1], item[0]))
+        rare = sum(count for _, count in counts[_MOST_REASONS:])
+        others = {"other reasons": rare} if rare else {}
+        return dict(counts[:_MOST_REASONS]) | others
 
     def extracted(self, sources: pl.Series) -> pl.DataFrame | None:
         """Return the columns of `answer_readers.TYPES`, for `predictions`."""
         if self._reader.answers is None:
             return None
-        return pl.DataFrame(
-            [self._kept_of(name, sources) for name in kept_names(self._kept)]
-        )
-
-    def _kept_of(self, name: str, sources: pl.Series) -> pl.Series:
-        return kept_column(name, self._columns, self._kept).gather(sources)
+        rows = [row.kept for row in self._judged]
+        parts = [_some(part, TYPES) for part in self._columns]
+        kept = pl.concat([*parts, pl.DataFrame(rows, TYPES)], how="diagonal")
+        names = [n for n in TYPES if n != RESPONSES or kept[RESPONSES].count()]
+        kept = kept.rechunk()
+        return pl.DataFrame([kept[name].gather(sources) for name in names])
 
     def fields(self, sources: pl.Series) -> dict[str, pl.Series]:
         """Return the scored fields of all cells.
@@ -337,18 +330,16 @@ class JudgedRows:
             response has them; and `responses`, the predictions of all alternatives,
             where some response holds ranked ones.
         """
-        found = {
-            name: self._gather(
-                f"field {name}", values, sources, self._reader.field_types.get(name)
-            ).alias(name)
-            for name, values in self._fields.items()
-        }
-        for name in found:
-            is_own = name.startswith(OF_ALTERNATIVES)
-            if is_own and name not in self._reader.field_types:
-                values = alternatives_column(self._fields[name])
-                found[name] = values.alias(name).gather(sources)
-        has_alternatives = any(ranked is not None for ranked in self._alternatives)
+        found = {}
+        types = self._reader.field_types
+        for place, name in enumerate(self._reader.scored_fields):
+            values = [row.fields[place] for row in self._judged]
+            if name.startswith(OF_ALTERNATIVES) and name not in types:
+                column = alternatives_column(values).gather(sources)
+            else:
+                column = self._gather(f"field {name}", values, sources, types.get(name))
+            found[name] = column.alias(name)
+        has_alternatives = any(row.ranked is not None for row in self._judged)
         for name in self._reader.optional_fields & found.keys():
             is_own = name.startswith(OF_ALTERNATIVES)
             if not found[name].count() or (is_own and not has_alternatives):
@@ -366,14 +357,14 @@ class JudgedRows:
     ) -> pl.Series:
         parts = [part[name] for part in self._columns]
         try:
-            joined = typed_values(name, parts, values, dtype)
+            joined = _typed_column(name, parts, values, dtype)
             if joined is None:
                 joined = join_parts(name, parts, values, value_column)
         except ValueError as error:
             place = unstorable_place(values)
             raise SchemaError(
-                f"{self._reader.origin}: line {self._lines[place]}, id "
-                f"{self._ids[place]!r}: {name} cannot be stored ({error}), found "
+                f"{self._reader.origin}: line {self._judged[place].line}, id "
+                f"{self._judged[place].id!r}: {name} cannot be stored ({error}), found "
                 f"{shorten(values[place])}"
             ) from error
         if not joined.count():
@@ -383,5 +374,35 @@ class JudgedRows:
 
     def _ranked(self) -> pl.Series:
         """Return the predictions of all alternatives; a plain row has the one."""
-        values = lists_of(self._columns, self._predictions, self._alternatives)
-        return ranked_column(values, self._reader.prediction_type)
+        plain = [value for part in self._columns for value in part["prediction"]]
+        values: list[Any] = [[] if value is None else [value] for value in plain]
+        for row in self._judged:
+            own = [] if row.prediction is None else [row.prediction]
+            values.append(own if row.ranked is None else row.ranked)
+        dtype, typed = self._reader.prediction_type, None
+        if dtype is not None and holds_more_than_plain(dtype):
+            typed = _typed_column(RESPONSES_KEY, [], values, pl.List(dtype))
+        return alternatives_column(values) if typed is None else typed
+
+
+def _some(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
+    """Return those of some columns that a frame has."""
+    return frame.select(all_named(name for name in names if name in frame.columns))
+
+
+def _typed_column(
+    name: str, parts: Sequence[pl.Series], values: list[Any], dtype: pl.DataType | None
+) -> pl.Series | None:
+    """Join columns and values of the type that a field has; None where some have not.
+
+    Answers of several parts are lists of values of that type.
+    """
+    are_lists = any(isinstance(value, list) for value in values)
+    if dtype is not None and are_lists and not isinstance(dtype, pl.List):
+        dtype = pl.List(dtype)
+    if dtype is None or any(part.dtype != dtype for part in parts):
+        return None
+    try:
+        return pl.concat([*parts, typed_series(name, values, dtype)])
+    except MisfitError:
+        return None

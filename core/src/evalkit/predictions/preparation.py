@@ -25,7 +25,7 @@ from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import rows_hash
 from evalkit.predictions.alignment import Alignment, OnDuplicate, align
 from evalkit.predictions.answer_readers import AnswerReader
-from evalkit.predictions.changed import ChangedPredictions
+from evalkit.predictions.changed import ChangedPredictions, file_of
 from evalkit.predictions.input_rows import fields_read
 from evalkit.predictions.jobs import read_job
 from evalkit.predictions.responses import ResponseReader
@@ -62,11 +62,8 @@ class Prepared(NamedTuple):
 
 def default_model(predictions: Predictions) -> str:
     """Name a model after its file of predictions."""
-    if isinstance(predictions, ChangedPredictions):
-        return default_model(predictions.given)
-    if isinstance(predictions, str | Path):
-        return model_name(Path(predictions))
-    return "model"
+    file = file_of(predictions)
+    return "model" if file is None else model_name(Path(file))
 
 
 def prepare(
@@ -154,12 +151,12 @@ def prepare(
 
 def _place(predictions: Predictions) -> str:
     """Say what the numbers of rows count."""
-    if isinstance(predictions, ChangedPredictions):
-        read = predictions.stage.has_read_file
-        return "row" if read else _place(predictions.given)
-    if not isinstance(predictions, str | Path) or local_path(predictions).is_dir():
+    if isinstance(predictions, ChangedPredictions) and predictions.stage.has_read_file:
+        return "row"
+    file = file_of(predictions)
+    if file is None or local_path(file).is_dir():
         return "line"
-    is_array = detect_format(local_path(predictions)) is Format.JSON_ARRAY
+    is_array = detect_format(local_path(file)) is Format.JSON_ARRAY
     return "element" if is_array else "line"
 
 
@@ -181,13 +178,18 @@ def read_responses(
         ids: The ids that lines of a file of plain answers are of.
 
     Returns:
-        The rows, block by block.
+        The rows, block by block; those that are of no file are numbered from 1.
+
+    Raises:
+        DataError: The file cannot be read.
     """
     if isinstance(predictions, ChangedPredictions):
         return predictions.stage.read_responses(predictions.given, reader)
     if isinstance(predictions, str | Path):
-        return read_prediction_file(local_path(predictions), reader, ids)
-    return read_given(predictions, reader)
+        return _read_file(local_path(predictions), reader, ids)
+    if isinstance(predictions, pl.DataFrame):
+        return table_blocks(predictions, 1, reader.plan, reader.nullable, reader.output)
+    return row_blocks(map(object_row, count(1), predictions), reader.plan)
 
 
 Predictions = (
@@ -245,31 +247,11 @@ def identify(
 
 def watched_file(predictions: Predictions) -> SteadyFile | None:
     """Return the file of predictions as it is now; None where they are of none."""
-    if isinstance(predictions, ChangedPredictions):
-        predictions = predictions.given
-    return (
-        SteadyFile(local_path(predictions))
-        if isinstance(predictions, str | Path)
-        else None
-    )
+    file = file_of(predictions)
+    return None if file is None else SteadyFile(local_path(file))
 
 
-def read_prediction_file(
-    path: Path, reader: ResponseReader, ids: pl.Series
-) -> Iterator[Block]:
-    """Read a file of predictions.
-
-    Args:
-        path: The file.
-        reader: Says which columns are wanted, and what a plain line holds.
-        ids: The data's ids, which plain lines are matched with by position.
-
-    Returns:
-        Blocks of its rows.
-
-    Raises:
-        DataError: The file cannot be read.
-    """
+def _read_file(path: Path, reader: ResponseReader, ids: pl.Series) -> Iterator[Block]:
     found = detect_format(path)
     if found is Format.JSON_LINES:
         return read_json_blocks(path, reader.plan)
@@ -295,18 +277,3 @@ def _with_nulls(rows: Iterable[Row], nullable: Sequence[str]) -> Iterator[Row]:
         if nulls and row.values is not None:
             row = row._replace(values={**nulls, **row.values})
         yield row
-
-
-def read_given(predictions: Any, reader: ResponseReader) -> Iterator[Block]:
-    """Read predictions that are no file.
-
-    Args:
-        predictions: A polars data frame, or dicts.
-        reader: Says which columns are wanted.
-
-    Returns:
-        Blocks of its rows, which are numbered from 1.
-    """
-    if isinstance(predictions, pl.DataFrame):
-        return table_blocks(predictions, 1, reader.plan, reader.nullable, reader.output)
-    return row_blocks(map(object_row, count(1), predictions), reader.plan)

@@ -9,7 +9,7 @@ import threading
 import weakref
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import IO, NamedTuple, overload
 
 import numpy as np
@@ -39,8 +39,6 @@ class Problem(NamedTuple):
     violations: tuple[Violation, ...]
     replication: str | None = None
     """The replication of the row or the missing response, where there are several."""
-    file: str | None = None
-    """The file of predictions that it is about; None for the model's own."""
     metric: str | None = None
     """The metric that did not score the answer; None for what no metric scored."""
     reason: str | None = None
@@ -55,49 +53,43 @@ class _Spool:
     """
 
     def __init__(self) -> None:
-        self._file: IO[bytes] = io.BytesIO()
+        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(_HELD_BYTES)  # noqa: SIM115
+        weakref.finalize(self, self._file.close)
         self._lock = threading.Lock()
 
     def write(self, line: bytes) -> int:
         """Add a line and give its offset."""
-        with self._lock:
-            try:
-                offset = self._file.seek(0, io.SEEK_END)
-                if offset > _HELD_BYTES and isinstance(self._file, io.BytesIO):
-                    held = self._file.getvalue()
-                    self._file = tempfile.TemporaryFile()  # noqa: SIM115
-                    weakref.finalize(self, self._file.close)
-                    self._file.write(held)
-                self._file.write(line)
-            except OSError as error:
-                raise self._failure(error) from error
+        with self._locked():
+            offset = self._file.seek(0, io.SEEK_END)
+            self._file.write(line)
         return offset
 
     def read_line(self, offset: int) -> bytes:
         """Return the line at an offset."""
+        with self._locked():
+            self._file.seek(offset)  # writes what is buffered
+            return self._file.readline()
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
         with self._lock:
             try:
-                self._file.seek(offset)  # writes what is buffered
-                return self._file.readline()
+                yield
             except OSError as error:
-                raise self._failure(error) from error
-
-    def _failure(self, error: OSError) -> StorageError:
-        with suppress(OSError):
-            self._file.close()
-        place = tempfile.tempdir or "a temporary file"
-        return StorageError(
-            f"the rows that were not scored cannot be kept in {place}: "
-            f"{error.strerror or error}"
-        )
+                with suppress(OSError):
+                    self._file.close()
+                place = tempfile.tempdir or "a temporary file"
+                raise StorageError(
+                    f"the rows that were not scored cannot be kept in {place}: "
+                    f"{error.strerror or error}"
+                ) from error
 
 
 class Problems(Sequence[Problem]):
     """Problems in the order of the file; those without a line come last.
 
-    Those of further files come after, by the name of the file. They are written to a
-    temporary file, so that memory does not grow with what the rows hold. Values that
-    JSON cannot hold become the text that shows them.
+    They are written to a temporary file, so that memory does not grow with what the
+    rows hold. Values that JSON cannot hold become the text that shows them.
 
     Args:
         problems: Problems to begin with.
@@ -108,8 +100,6 @@ class Problems(Sequence[Problem]):
         self._offsets = array("q")
         self._lines = array("q")
         self._statuses = array("b")
-        self._places = array("q")
-        self._files: list[str | None] = [None]
         self._order: NDArray[np.int64] | None = None
         self._change: Callable[[Problem], Problem] = lambda problem: problem
         for problem in problems:
@@ -127,7 +117,6 @@ class Problems(Sequence[Problem]):
         row = [
             problem.id,
             problem.replication,
-            problem.file,
             problem.metric,
             problem.reason,
             *((v.field, v.rule, json_value(v.value)) for v in problem.violations),
@@ -137,9 +126,6 @@ class Problems(Sequence[Problem]):
         self._offsets.append(offset)
         self._lines.append(_LAST if problem.line is None else problem.line)
         self._statuses.append(_ALL_STATUSES.index(problem.status))
-        if problem.file not in self._files:
-            self._files.append(problem.file)
-        self._places.append(self._files.index(problem.file))
         self._order = None
 
     def only_lines(self, status: str, lines: NDArray[np.int64]) -> Problems:
@@ -172,8 +158,7 @@ class Problems(Sequence[Problem]):
         copy = Problems()
         copy._spool = self._spool
         copy._change = self._change
-        copy._files = list(self._files)
-        for name in ("_offsets", "_lines", "_statuses", "_places"):
+        for name in ("_offsets", "_lines", "_statuses"):
             values = getattr(self, name)
             kept = np.array(values, values.typecode)[indices]
             setattr(copy, name, array(values.typecode, kept.tobytes()))
@@ -182,13 +167,11 @@ class Problems(Sequence[Problem]):
     def _sorted(self) -> NDArray[np.int64]:
         if self._order is None:
             lines = np.array(self._lines, dtype=np.int64)
-            by_name = sorted(self._files, key=lambda file: (file is not None, file))
-            rank = np.array([by_name.index(file) for file in self._files], np.int64)
-            self._order = np.lexsort((lines, rank[np.array(self._places, np.int64)]))
+            self._order = np.argsort(lines, kind="stable")
         return self._order
 
     def _read(self, index: int) -> Problem:
-        uid, replication, file, metric, reason, *violations = json.loads(
+        uid, replication, metric, reason, *violations = json.loads(
             self._spool.read_line(self._offsets[index])
         )
         line = self._lines[index]
@@ -199,7 +182,6 @@ class Problems(Sequence[Problem]):
                 uid,
                 tuple(Violation(*violation) for violation in violations),
                 replication,
-                file,
                 metric,
                 reason,
             )

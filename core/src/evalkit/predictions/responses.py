@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, get_origin
 
 import polars as pl
 from pydantic import BaseModel, ValidationError
@@ -18,16 +18,17 @@ from evalkit.base.ids import (
 from evalkit.base.terms import Unparsed
 from evalkit.base.violations import Violation, from_assertion, from_pydantic, shorten
 from evalkit.errors import PluginContractError, PluginError
-from evalkit.examples.answer_types import AnswerType
 from evalkit.examples.conversion import (
     PRED_CONVERTER,
     find_converter,
     pred_function,
     predicted_field,
+    prediction_type,
 )
 from evalkit.examples.table import Examples
+from evalkit.plugins.attributes import RESERVED_FIELDS
 from evalkit.plugins.bound import BoundDataset, BoundTask
-from evalkit.predictions.adapting import Adapted, Adapters
+from evalkit.predictions.adapting import Adapters
 from evalkit.predictions.alternatives import (
     OF_ALTERNATIVES,
     RESPONSE_INDEX_KEY,
@@ -38,11 +39,10 @@ from evalkit.predictions.alternatives import (
 )
 from evalkit.predictions.answer_readers import AnswerReader, BoundAnswerReader
 from evalkit.predictions.input_rows import (
-    checked_violations,
     rows_by_id,
     verified_rows,
 )
-from evalkit.predictions.kept_fields import fields_asked_for, types_of_fields
+from evalkit.reading.field_types import bare, model_types
 from evalkit.reading.schemas import ColumnPlan, cell_texts, plan_of
 from evalkit.reading.typed_values import holds_null, large_integers
 
@@ -62,7 +62,8 @@ class ResponseReader:
         answers: What takes the answers out of texts; None for nothing.
 
     Attributes:
-        answers: The same, for these examples.
+        adapters: What adapts responses before they are read.
+        answers: The same as above, for these examples.
         scored_fields: Fields of a response kept beside the prediction.
         optional_fields: Those of them that are left out where no response has them.
         declared_keys: Keys of a response that the task declares.
@@ -94,14 +95,14 @@ class ResponseReader:
         self._to_prediction = pred_function(dataset, task)
         self._rows = rows_by_id(dataset, task, examples)
         self._scored = predicted_field(dataset, task) or task.answer_field
-        self._adapters = Adapters(dataset, task, self._rows, self._scored)
+        self.adapters = Adapters(dataset, task, self._rows, self._scored)
         self.answers: BoundAnswerReader | None = None
         if answers is not None:
             self.answers = answers.for_examples(dataset, task, examples)
         self._choices = examples.choices if task.only_choices else None
         self._verifies = task.has("verify_response")
         self._examples = verified_rows(task, examples)
-        self.optional_fields = {*fields_asked_for(task, dataset, examples, wanted)}
+        self.optional_fields = {*_fields_asked_for(task, dataset, examples, wanted)}
         kept = (*task.scored_fields, *sorted(self.optional_fields))
         self.scored_fields: tuple[str, ...] = tuple(dict.fromkeys(kept))
         self._of_alternatives = {
@@ -129,9 +130,9 @@ class ResponseReader:
         self.text_fields = cell_texts(self.output) | keys
         self.text_fields |= {self.answers.field} if self.answers else set()
         self.answer_field: str | None = task.answer_field
-        self.prediction_type = AnswerType(dataset, task).dtype
+        self.prediction_type = prediction_type(dataset, task)[1]
         self.nullable = [n for n in names if holds_null(self.output, n)]
-        self.field_types = types_of_fields(self.output, self._labels)
+        self.field_types = _types_of_fields(self.output, self._labels)
         for name, own in self._of_alternatives.items():
             if own in self.field_types:
                 self.field_types[name] = pl.List(self.field_types[own])
@@ -141,7 +142,7 @@ class ResponseReader:
         """Find the column that is scored, and whether columns can be judged at all."""
         declared = find_converter(PRED_CONVERTER, self._dataset, self._task)[1]
         column = declared and declared["pred"]
-        if not column or self._adapters or self._choices is not None:
+        if not column or self.adapters or self._choices is not None:
             return None, None
         if self._verifies and not self._verifies_columns():
             return None, None
@@ -219,25 +220,6 @@ class ResponseReader:
         """
         fields = [frame[name].alias(f"field {name}") for name in self.scored_fields]
         return pl.DataFrame([frame[str(self._column)].alias("prediction"), *fields])
-
-    def adapt(self, response: Mapping[str, Any]) -> Adapted:
-        """Apply the response adapters of the data set and the task.
-
-        Args:
-            response: A response as read.
-
-        Returns:
-            The adapted response; where an adapter refuses it, the reason.
-
-        Raises:
-            PluginContractError: An adapter returned something else than it may.
-            PluginError: An adapter failed otherwise than by refusing the response.
-        """
-        return self._adapters.adapt(response)
-
-    def notices(self) -> tuple[str, ...]:
-        """Say what adapters refused so far."""
-        return self._adapters.notices()
 
     def undeclared(self, response: Mapping[str, Any]) -> set[str]:
         """Return the keys of a response that the task does not declare.
@@ -339,7 +321,7 @@ class ResponseReader:
 
     def _unparsed_field(self, response: Mapping[str, Any]) -> str | None:
         """Name the field by which somebody says that there is no answer."""
-        if not self._adapters and self.answers is None:
+        if not self.adapters and self.answers is None:
             return None
         said = (name for name, each in response.items() if isinstance(each, Unparsed))
         return next(said, None)
@@ -400,6 +382,50 @@ class ResponseReader:
         named = {violation.field.partition(".")[0] for violation in found}
         return [
             violation
-            for violation in checked_violations(result, self.origin)
+            for violation in _checked_violations(result, self.origin)
             if violation.field.partition(".")[0] not in named
         ]
+
+
+def _fields_asked_for(
+    task: BoundTask, dataset: BoundDataset, examples: Examples, wanted: Iterable[str]
+) -> Iterator[str]:
+    """Find the fields that somebody asks for and only responses can have."""
+    yield from dataset.scored_fields
+    others = {*examples.data_columns, *task.Input.model_fields, *task.scored_fields}
+    others |= {*RESERVED_FIELDS, "uid", REPLICATION_KEY}
+    if RESPONSES_KEY not in task.Output.model_fields:
+        others.add(RESPONSES_KEY)  # the predictions of alternatives
+    yield from {*wanted} - others
+
+
+def _types_of_fields(
+    output: type[BaseModel], labels: Sequence[str] | None
+) -> dict[str, pl.DataType]:
+    """Return the types of fields but for those that map labels to numbers.
+
+    The keys that those have are the plan's and the task's to check.
+    """
+    return {
+        name: dtype
+        for name, dtype in model_types(output, labels).items()
+        if not isinstance(dtype, pl.Struct)
+        or get_origin(bare(output.model_fields[name].annotation)) is not dict
+    }
+
+
+def _checked_violations(found: Any, origin: str) -> Sequence[Violation]:
+    """Return what `verify_response` returned, if it is a list of violations."""
+    if found is None:
+        return ()
+    if not isinstance(found, list | tuple) or not all(
+        isinstance(violation, Violation)
+        and isinstance(violation.field, str)
+        and isinstance(violation.rule, str)
+        for violation in found
+    ):
+        raise PluginContractError(
+            f"{origin}: verify_response must return a list of violations or None, "
+            f"returned {shorten(found)}"
+        )
+    return found

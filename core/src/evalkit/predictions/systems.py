@@ -9,15 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from evalkit.base.violations import from_pydantic, shorten
 from evalkit.errors import DataError
 from evalkit.plugins.sources import sha256_of
-from evalkit.predictions.changed import ChangedPredictions
+from evalkit.predictions.changed import file_of, read_beside
 from evalkit.reading.formats import model_name
 from evalkit.reading.given_rows import file_at, path_beside
-from evalkit.reading.rows import decode_json
 
 SUFFIX = ".system.json"
 
@@ -53,6 +51,12 @@ class System(BaseModel):
             raise ValueError("must be extractors, and not a file of them")
         return extract
 
+    @model_validator(mode="before")
+    @classmethod
+    def _is_shallow(cls, values: Any) -> Any:
+        _refuse_deep(values)
+        return values
+
     @property
     def recorded(self) -> dict[str, Any]:
         """What a run records of it; of the predictions it has another digest.
@@ -81,32 +85,15 @@ def read_system(predictions: Any) -> System | None:
     Raises:
         DataError: It cannot be read, or breaks the schema of such files.
     """
-    if isinstance(predictions, ChangedPredictions):
-        predictions = predictions.given
-    if not isinstance(predictions, str | Path):
+    file = file_of(predictions)
+    path = None if file is None else system_file(file)
+    found = None if path is None else read_beside(path, System)
+    if file is None or found is None:
         return None
-    given = file_at(predictions)
-    path = system_file(given)
-    if path is None or not (path.exists() or path.is_symlink()):
-        return None
-    try:
-        if path.exists() and not (path.is_file() or path.is_dir()):
-            raise DataError("is no file that can be read again")
-        text = path.read_bytes().decode("utf-8-sig")
-        said = decode_json(text)
-        if not isinstance(said, Mapping):
-            raise DataError(f"must be an object, found {shorten(said)}")
-        _refuse_deep(said, _DEEPEST)
-        found = System.model_validate(dict(said))
-        if found.predictions_sha256 not in (None, sha256_of(given)):
-            raise DataError(f"tells of other predictions than {given} holds now")
-        return found
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except ValidationError as error:
-        raise _refusal(path, "; ".join(map(str, from_pydantic(error)))) from error
-    except (DataError, ValueError, RecursionError) as error:
-        raise _refusal(path, str(error)) from error
+    given, system = file_at(file), found[0]
+    if system.predictions_sha256 not in (None, sha256_of(given)):
+        raise DataError(f"{path}: tells of other predictions than {given} holds now")
+    return system
 
 
 def system_file(predictions: str | Path) -> Path | None:
@@ -119,19 +106,11 @@ def system_file(predictions: str | Path) -> Path | None:
     return path_beside(given, model_name(given) + SUFFIX) if given.name else None
 
 
-def _refuse_deep(value: Any, left: int) -> None:
+def _refuse_deep(value: Any, left: int = _DEEPEST) -> None:
     """Refuse values within too many others."""
-    within = value.values() if isinstance(value, Mapping) else value
     if not isinstance(value, Mapping | list):
         return
     if not left:
-        raise DataError(f"is nested more than {_DEEPEST} deep")
-    for each in within:
+        raise ValueError(f"is nested more than {_DEEPEST} deep")
+    for each in value.values() if isinstance(value, Mapping) else value:
         _refuse_deep(each, left - 1)
-
-
-def _refusal(path: Path, why: str) -> DataError:
-    return DataError(
-        f"{path}: {why}. It is read as what made the predictions beside it; mend it, "
-        "or call it otherwise"
-    )

@@ -306,7 +306,7 @@ class Data(Part):
         Args:
             identity: That of the data now.
         """
-        # of rows without files this hash tells in what order their keys are
+        # of rows without files this hash once told in what order their keys are
         decides = bool(self.files) or self.rows_sha256 is None
         contents = [each.sha256 for each in self.files]  # whatever they are called
         is_same = contents == [each["sha256"] for each in identity.files] != []

@@ -209,7 +209,7 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> FileDigest:
 def problem_line(problem: Problem) -> str:
     """Return the line of `problems.jsonl` that a problem is written as."""
     row = problem._asdict()
-    for name in ("replication", "file", "metric", "reason"):
+    for name in ("replication", "metric", "reason"):
         if row[name] is None:
             del row[name]
     row["violations"] = [

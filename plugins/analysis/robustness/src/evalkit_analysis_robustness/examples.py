@@ -17,7 +17,6 @@ from evalkit.examples.copy_columns import (
     CopyColumns,
     Statement,
     read_columns,
-    selected_columns,
     with_texts,
 )
 from evalkit.examples.table import Examples, load_examples
@@ -267,7 +266,7 @@ def place(source: Source, examples: Examples, originals: Originals) -> Placed:
     selected = pl.Series("selected", is_evaluated)
     if not is_evaluated.all():
         examples = examples.where(selected)
-        columns = selected_columns(columns, selected)
+        columns = columns.where(selected)
         places = places[is_evaluated]
     examples = examples._replace(labels=originals.examples.labels)
     own = _with_own_tags(source, examples, originals.examples, places)

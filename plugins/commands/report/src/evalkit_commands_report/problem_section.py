@@ -74,7 +74,7 @@ def _listed(run: Shown) -> Markup | None:
         return element("p", run.label, why, class_="warning")
     if not rows:
         return None
-    header: list[Child] = ["Status", "Line", "Id", "Replication", "File", "Why"]
+    header: list[Child] = ["Status", "Line", "Id", "Replication", "Why"]
     header, rows = without_empty_columns(header, rows)
     shown = f"first {len(rows)} of {total}" if len(rows) < total else str(total)
     title = f"{run.label}: rows and examples that were not scored ({shown})"
@@ -96,7 +96,6 @@ def _row(problem: Problem) -> list[Child]:
         "" if problem.line is None else str(problem.line),
         problem.id or "",
         problem.replication or "",
-        problem.file or "",
         why,
     ]
 

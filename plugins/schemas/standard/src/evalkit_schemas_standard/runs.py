@@ -147,9 +147,6 @@ class Problem(SchemaModel):
     replication: str | None = Field(
         default=None, description="The replication, where there are several"
     )
-    file: str | None = Field(
-        default=None, description="The file; null for the model's own predictions"
-    )
     metric: str | None = Field(
         default=None, description="The metric that did not score the answer"
     )

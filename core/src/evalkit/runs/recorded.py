@@ -6,8 +6,9 @@ default is what a field means in a run of an older version, which did not record
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -86,6 +87,11 @@ class FileDigest(Part):
     size: Whole
     """Bytes."""
     sha256: Sha256
+
+    @classmethod
+    def of(cls, content: bytes | memoryview) -> Self:
+        """Return size and SHA-256 of the bytes of a file."""
+        return cls(size=len(content), sha256=hashlib.sha256(content).hexdigest())
 
 
 class Counts(Part):

@@ -1,14 +1,8 @@
-"""Keeps runs at a place such as a bucket, under the same names as in a folder.
-
-The files of a run are written first and `run.json` last: a folder without it is not a
-run.
-"""
+"""Finds runs at a place such as a bucket, and sends them there."""
 
 from __future__ import annotations
 
 import re
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 
 from evalkit.errors import ObjectExistsError, StorageError
@@ -16,52 +10,15 @@ from evalkit.places.access import (
     exists,
     local_folder,
     nothing_at,
-    put,
     refuse_offline,
     refuse_present,
 )
 from evalkit.places.fetched import FetchedPath
 from evalkit.places.names import is_remote, join, uri_of
 from evalkit.runs.folders import RUN_FILE, find_damage, folder_name, read_record
-from evalkit.runs.record import RunRecord
-from evalkit.runs.storage import RunContents, publish_here, run_names, write_run
+from evalkit.runs.storage import send_files
 
 _SCHEME_ALONE = re.compile(r"[a-z][a-z0-9+.-]*:")
-
-
-def publish(run: RunContents, root: str | Path) -> tuple[Path, RunRecord]:
-    """Write a run into a folder of its own, below a folder or the URI of one.
-
-    Returns:
-        The run folder, and the record as it was written.
-
-    Raises:
-        StorageError: It cannot be written; nothing that passes for a run is left.
-    """
-    if not is_remote(str(root)):
-        return publish_here(run, Path(root))
-    check_place(root)
-    parent = join(uri_of(root), folder_name(str(run.record.dataset)))
-    with tempfile.TemporaryDirectory(prefix="evalkit-run-") as name:
-        folder = Path(name)
-        try:
-            record = write_run(run, folder)
-        except OSError as error:
-            reason = error.strerror or error
-            raise StorageError(
-                f"{folder}: the run cannot be put together: {reason}"
-            ) from error
-        for name in run_names(run.record):
-            place = join(parent, name)
-            # another process may write a run of the same name at the same time
-            with suppress(ObjectExistsError):
-                if not exists(join(place, RUN_FILE)):
-                    _send(folder, place, record)
-                    break
-    written = local_folder(place)
-    if written is None:
-        raise StorageError(f"{place}: the run was removed while being written")
-    return written, record
 
 
 def _check_root(root: str) -> None:
@@ -71,12 +28,6 @@ def _check_root(root: str) -> None:
         refuse_present(uri, overwrite=False)
     except ObjectExistsError as error:
         raise StorageError(f"{uri}: is a file; runs are written to a folder") from error
-
-
-def _send(folder: Path, place: str, record: RunRecord) -> None:
-    """Write the files of a run folder to a place, `run.json` last."""
-    for name in (*record.files, RUN_FILE):
-        put(folder / name, join(place, name))
 
 
 def send_run(folder: Path, root: str, *, dry_run: bool = False) -> tuple[str, bool]:
@@ -105,7 +56,7 @@ def send_run(folder: Path, root: str, *, dry_run: bool = False) -> tuple[str, bo
         if not dry_run:
             if is_remote(root):
                 _check_root(root)
-            _send(folder, place, record)
+            send_files(folder, place, record)
         return place, True
     there = whole_run(runs_root(place))
     if (there / RUN_FILE).read_bytes() != (folder / RUN_FILE).read_bytes():

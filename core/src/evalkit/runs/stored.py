@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,11 +54,7 @@ class StoredResult(Result):
     """
 
     def __init__(self, path: Path, record: RunRecord, scores: list[Score]) -> None:
-        super().__init__(record, scores, (), None)
-        # what is there already hides what is read when it is first asked for
-        del self.__dict__["examples"], self.__dict__["problems"]
-        del self.__dict__["statistics"], self.__dict__["column_details"]
-        del self.__dict__["tables"]
+        self._record, self.scores = record, tuple(scores)
         self.path = self._folder = path
         self.perturbed = None
 
@@ -65,22 +62,15 @@ class StoredResult(Result):
     def statistics(self) -> dict[str, pl.DataFrame]:  # type: ignore[override]
         """The statistics of each metric, by its name."""
         # a metric that gives several scores in one pass has statistics of each
-        names = dict.fromkeys([*self.record.metric_names, *self.metrics])
-        paths = {name: f"{STATISTICS_FOLDER}/{statistics_file(name)}" for name in names}
-        found = {name: self._table(path, ("position",)) for name, path in paths.items()}
-        return {name: frame for name, frame in found.items() if frame is not None}
+        names = [*self.record.metric_names, *self.metrics]
+        return self._tables(STATISTICS_FOLDER, names, ("position",))
 
     @cached_property
     def column_details(self) -> dict[str, pl.DataFrame]:  # type: ignore[override]
         """The details of computed columns, by the name of what computed them."""
+        texts = dict.fromkeys(("id", "replication", "reason"), "String")
         names = [each.name for each in self.record.columns]
-        paths = {name: f"{COLUMNS_FOLDER}/{statistics_file(name)}" for name in names}
-        columns = {
-            **dict.fromkeys(("id", "replication", "reason"), "String"),
-            "failed": "Boolean",
-        }
-        found = {name: self._table(path, columns) for name, path in paths.items()}
-        return {name: frame for name, frame in found.items() if frame is not None}
+        return self._tables(COLUMNS_FOLDER, names, {**texts, "failed": "Boolean"})
 
     @cached_property
     def examples(self) -> pl.DataFrame | None:  # type: ignore[override]
@@ -92,7 +82,7 @@ class StoredResult(Result):
         """The rows of predictions as they came, before adapters and extractors."""
         import polars as pl
 
-        found = self._table(RESPONSES_FILE, ())
+        found = self._table(RESPONSES_FILE)
         if found is not None and found.columns == [LINE]:
             is_text = found[LINE].dtype in (pl.String, pl.Binary)
             if not is_text or found[LINE].null_count():
@@ -106,25 +96,31 @@ class StoredResult(Result):
     def tables(self) -> dict[str, pl.DataFrame]:  # type: ignore[override]
         """Tables that an analysis added, by file name."""
         own = (EXAMPLES_FILE, SCORES_FILE, RESPONSES_FILE)
-        names = [
-            name
-            for name in self.record.files
-            if name.endswith(".parquet") and "/" not in name and name not in own
-        ]
-        found = {name: self._table(name, ()) for name in names}
-        return {name: frame for name, frame in found.items() if frame is not None}
+        names = [name for name in self.record.files if name not in own]
+        added = [name for name in names if re.fullmatch(r"[^/]+\.parquet", name)]
+        return {name: each for name in added if (each := self._table(name)) is not None}
 
     @cached_property
     def problems(self) -> Problems:  # type: ignore[override]
         """Every row or example that was not scored."""
         return read_problems(self._folder, self.record.files.get(PROBLEMS_FILE))
 
+    def _tables(
+        self,
+        below: str,
+        names: Iterable[str],
+        columns: Sequence[str] | Mapping[str, str],
+    ) -> dict[str, pl.DataFrame]:
+        paths = {name: f"{below}/{statistics_file(name)}" for name in names}
+        found = {name: self._table(path, columns) for name, path in paths.items()}
+        return {name: frame for name, frame in found.items() if frame is not None}
+
     def _table(
-        self, name: str, columns: Sequence[str] | Mapping[str, str]
+        self, name: str, columns: Sequence[str] | Mapping[str, str] = ()
     ) -> pl.DataFrame | None:
         """Read a table; one that the run did not record is not of the run."""
         expected = self.record.files.get(name)
-        if expected is None and self.record.files:
+        if expected is None:
             return None
         return read_table(self._folder / name, columns, expected)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import evalkit
-from evalkit.runs.identity import evaluation_fingerprint
+from evalkit.runs.identity import fingerprint_of
 from evalkit.runs.recorded import FileDigest
 from evalkit.runs.storage import write_parquet
 
@@ -40,5 +40,5 @@ def forge(folder: Path) -> None:
     result = evalkit.read_run(folder)
     (folder / "scores.parquet").unlink()
     write_parquet(result.frame, folder / "scores.parquet")
-    fingerprint = evaluation_fingerprint(result.record, ())
+    fingerprint = fingerprint_of(result.record)
     write_record(folder, {**result.to_dict(), "fingerprint": fingerprint})

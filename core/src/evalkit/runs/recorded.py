@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from evalkit.base.copies import LabelEffect
+from evalkit.base.jobs import JobFigures
 from evalkit.examples.fingerprints import DataIdentity
 from evalkit.predictions import policies
 from evalkit.predictions.policies import OnDuplicate, OnProblem
@@ -210,25 +211,11 @@ class Extraction(Part):
     """Responses whose text is broken."""
 
 
-class Job(Part):
+class Job(JobFigures, Part):
     """What the job took that made the predictions; null where it is not known."""
 
     sha256: Sha256
     """Of the file that told it."""
-    examples: Whole | None = None
-    """How many responses it gave."""
-    seconds: Number | None = None
-    """How long it took, its start included."""
-    peak_memory_gib: Number | None = None
-    """The most memory that it held at once, in GiB."""
-    input_tokens: Whole | None = None
-    """Tokens that the model read."""
-    output_tokens: Whole | None = None
-    """Tokens that the model wrote."""
-    cost: Number | None = None
-    """What all responses cost together."""
-    currency: Text | None = None
-    """The currency of the cost, by its code of ISO 4217."""
 
 
 class System(Part):
@@ -307,11 +294,7 @@ class Data(Part):
         )
 
     def is_of(self, identity: DataIdentity) -> bool:
-        """Tell whether data is what was recorded, as far as it was.
-
-        Args:
-            identity: That of the data now.
-        """
+        """Tell whether data is what was recorded, as far as it was."""
         # of rows without files this hash tells in what order their keys are
         decides = bool(self.files) or self.rows_sha256 is None
         contents = [each.sha256 for each in self.files]  # whatever they are called
@@ -360,16 +343,6 @@ class Component(Part):
     def reference(self) -> str:
         """What names just this plugin: `NAME@DISTRIBUTION`."""
         return f"{self.name}@{self.distribution}"
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """What is recorded of it but for what makes no other run."""
-        found = self.to_dict()
-        if not found.get("resources"):
-            found.pop("resources", None)
-        if self.deterministic:
-            found.pop("deterministic", None)
-        return found
 
 
 class Columns(Part):

@@ -21,15 +21,6 @@ from evalkit.runs.storage import send_files
 _SCHEME_ALONE = re.compile(r"[a-z][a-z0-9+.-]*:")
 
 
-def _check_root(root: str) -> None:
-    refuse_offline(root)
-    uri = root.rstrip("/")
-    try:
-        refuse_present(uri, overwrite=False)
-    except ObjectExistsError as error:
-        raise StorageError(f"{uri}: is a file; runs are written to a folder") from error
-
-
 def send_run(folder: Path, root: str, *, dry_run: bool = False) -> tuple[str, bool]:
     """Copy a run folder to a place, or to another folder of runs.
 
@@ -54,8 +45,7 @@ def send_run(folder: Path, root: str, *, dry_run: bool = False) -> tuple[str, bo
     place = join(root, folder_name(str(record.dataset)), folder.name)
     if not exists(join(place, RUN_FILE)):
         if not dry_run:
-            if is_remote(root):
-                _check_root(root)
+            check_place(root)
             send_files(folder, place, record)
         return place, True
     there = whole_run(runs_root(place))
@@ -67,9 +57,6 @@ def send_run(folder: Path, root: str, *, dry_run: bool = False) -> tuple[str, bo
 def check_place(out: str | Path | None) -> None:
     """Refuse a place for runs that no plugin writes to, before anything is computed.
 
-    Args:
-        out: A folder, or a URI; None for no place.
-
     Raises:
         PluginError: The plugin of the URI's scheme is broken.
         StorageError: There is none, it only reads, or a file is there.
@@ -79,19 +66,18 @@ def check_place(out: str | Path | None) -> None:
     if _SCHEME_ALONE.fullmatch(str(out)):  # `s3://` as a path
         raise StorageError(f"{out}//: names no bucket: write {out}//BUCKET/FOLDER")
     if is_remote(str(out)):
-        _check_root(uri_of(out))
+        uri = uri_of(out).rstrip("/")
+        refuse_offline(uri)
+        try:
+            refuse_present(uri, overwrite=False)
+        except ObjectExistsError as error:
+            raise StorageError(
+                f"{uri}: is a file; runs are written to a folder"
+            ) from error
 
 
 def runs_root(folder: str | Path) -> Path:
-    """Return a folder of runs of which the records can be read.
-
-    Args:
-        folder: A folder, or the URI of one, of which the records are fetched.
-
-    Raises:
-        PluginError: The plugin of the URI's scheme is broken.
-        StorageError: It cannot be fetched.
-    """
+    """Return a folder of runs; of a URI, the records are fetched."""
     if isinstance(folder, Path) and _SCHEME_ALONE.fullmatch(str(folder)):
         raise StorageError(f"{folder}//: names no bucket: write {folder}//BUCKET")
     if isinstance(folder, FetchedPath) or not is_remote(str(folder)):
@@ -102,14 +88,7 @@ def runs_root(folder: str | Path) -> Path:
 
 
 def whole_run(folder: Path) -> Path:
-    """Return a run folder that holds all files, also where it is in a store.
-
-    Args:
-        folder: The folder, of which a fetched one may hold the record alone.
-
-    Raises:
-        StorageError: It cannot be fetched.
-    """
+    """Return a run folder that holds all files, also where it is in a store."""
     if not isinstance(folder, FetchedPath):
         return folder
     return local_folder(folder.uri) or folder

@@ -248,12 +248,7 @@ class Result:
         )
 
     def record_time(self, started: float, seconds: float) -> None:
-        """Note when the evaluation began and how long it took.
-
-        Args:
-            started: Seconds since 1970.
-            seconds: Seconds that it took.
-        """
+        """Note when the evaluation began, and how many seconds it took."""
         moment = datetime.fromtimestamp(started, tz=UTC)
         timings = recorded.Timings(
             started=moment.isoformat(timespec="microseconds"), seconds=round(seconds, 3)

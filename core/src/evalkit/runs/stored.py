@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from evalkit.errors import PluginError, StorageError
 from evalkit.examples.row_stages import DataSource
-from evalkit.plugins.bound import Bound, BoundMetric
+from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import AS_PYTHON, GIVEN
 from evalkit.plugins.importing import find_owner
 from evalkit.plugins.local_plugins import is_given
@@ -40,8 +40,6 @@ from evalkit.runs.score_columns import Score
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from evalkit.base.terms import AnswerKind
 
 
 class StoredResult(Result):
@@ -147,12 +145,6 @@ def read_run(path: str | Path) -> Result:
 def examples_of(result: Result) -> pl.DataFrame:
     """Return the examples of a result with their answers and predictions.
 
-    Args:
-        result: A result, stored or not.
-
-    Returns:
-        `result.examples`, which has columns `answer` and `pred`.
-
     Raises:
         StorageError: The run was made with `--no-examples`, or its file is missing.
     """
@@ -160,72 +152,18 @@ def examples_of(result: Result) -> pl.DataFrame:
     where = result.path or f"the run {result.run_id}"
     if frame is None:
         raise StorageError(f"{where}: has no {EXAMPLES_FILE}")
-    refuse_without_answers(frame, where)
-    return frame
-
-
-def refuse_without_answers(frame: pl.DataFrame, where: object) -> None:
-    """Refuse rows of a run that was made without answers and predictions.
-
-    Args:
-        frame: Its examples.
-        where: How messages call the run.
-
-    Raises:
-        StorageError: It was made with `--no-examples`.
-    """
     if "answer" not in frame.columns or "pred" not in frame.columns:
         raise StorageError(
             f"{where}: holds no answers and predictions, as it was made with "
             "--no-examples (include_examples=False); evaluate again without it"
         )
+    return frame
 
 
 def scored_fields(examples: pl.DataFrame) -> list[str]:
     """Return the names of the responses' fields that metrics may ask for."""
     names = examples.columns
     return names[names.index("pred") + 1 : names.index("tags")]
-
-
-def answer_kind(result: Result) -> AnswerKind:
-    """Return the shape of a result's answers: as recorded, else told from the column.
-
-    Args:
-        result: A result whose examples hold answers.
-
-    Returns:
-        The recorded kind. A run that recorded none has several acceptable answers
-        where these are lists, and else one.
-    """
-    if result.record.answer_kind is not None:
-        return result.record.answer_kind
-    return "any-of" if _is_list(examples_of(result)["answer"]) else "one"
-
-
-def _is_list(column: pl.Series) -> bool:
-    import polars as pl
-
-    return isinstance(column.dtype, pl.List)
-
-
-def bound_metrics(result: Result, resolver: Resolver) -> list[BoundMetric]:
-    """Load the metrics that a run used, with their parameters.
-
-    Args:
-        result: A result.
-        resolver: Finds the plugins.
-
-    Returns:
-        The metrics in the run's order, the headline first.
-
-    Raises:
-        PluginError: One is not installed (from the same distribution) any more, was
-            given as an object, or takes other parameters now.
-    """
-    return [
-        BoundMetric.of(bound_component(metric, resolver))
-        for metric in result.record.metrics
-    ]
 
 
 def bound_component(component: recorded.Component, resolver: Resolver) -> Bound:

@@ -294,7 +294,11 @@ class Data(Part):
         )
 
     def is_of(self, identity: DataIdentity) -> bool:
-        """Tell whether data is what was recorded, as far as it was."""
+        """Tell whether data is what was recorded, as far as it was.
+
+        Args:
+            identity: That of the data now.
+        """
         # of rows without files this hash tells in what order their keys are
         decides = bool(self.files) or self.rows_sha256 is None
         contents = [each.sha256 for each in self.files]  # whatever they are called

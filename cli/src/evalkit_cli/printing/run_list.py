@@ -65,8 +65,8 @@ def _facts(run: RunSummary) -> dict[str, Any]:
     """Return what JSON holds of a run."""
     perturbation = run.record.perturbation
     return {
-        **{name: getattr(run.record, name) for name in _RECORDED},
         **{"run_id": run.run_id, "path": str(run.path)},
+        **{name: getattr(run.record, name) for name in _RECORDED},
         "started": run.started and run.started.isoformat(),
         "perturbation": None if perturbation is None else perturbation.name,
         "headline": run.headline and run.headline._asdict(),

@@ -80,7 +80,7 @@ def test_the_page_names_files() -> None:
         ("predictions/alignment.py", "Alignment"),
         ("plugins/binding.py", "Guard"),
         ("workflows/evaluation.py", "evaluate_with"),
-        ("workflows/options.py", "EvaluationOptions"),
+        ("runs/options.py", "EvaluationOptions"),
         ("scoring/records.py", "AggregateScore"),
     ],
 )

@@ -318,7 +318,7 @@ def evaluated(monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[Any, Any
 
 
 def part_of(parts: Any, is_inside: pl.Series) -> tuple[Any, Any]:
-    alignment = parts.alignment
+    alignment = parts.prepared.alignment
     fields = {
         name: column.filter(is_inside) for name, column in alignment.fields.items()
     }
@@ -327,7 +327,7 @@ def part_of(parts: Any, is_inside: pl.Series) -> tuple[Any, Any]:
         predictions=alignment.predictions.filter(is_inside),
         fields=fields,
     )
-    return parts.examples.where(is_inside), chosen
+    return parts.prepared.examples.where(is_inside), chosen
 
 
 def test_partitions_of_an_evaluation_give_its_values(
@@ -342,15 +342,16 @@ def test_partitions_of_an_evaluation_give_its_values(
         on_missing="skip",
         extra_metrics=["mcc", "cohen-kappa"],
     )
-    context = MetricContext(parts.examples.labels, parts.examples.answer_kind)
-    plan = Plan(parts.metrics, context)
-    number = pl.Series(range(parts.examples.frame.height))
+    examples = parts.prepared.examples
+    context = MetricContext(examples.labels, examples.answer_kind)
+    plan = Plan(parts.asked.metrics, context)
+    number = pl.Series(range(examples.frame.height))
     tallies = [
         partition_tallies(plan, *part_of(parts, number % 3 == rest))
         for rest in (2, 0, 1)
     ]
     scores = finalize(plan, merge_tallies(tallies))
-    whole = partition_tallies(plan, parts.examples, parts.alignment)
+    whole = partition_tallies(plan, examples, parts.prepared.alignment)
     assert_same_bits(merge_tallies(tallies), whole)
     names = whole.tag_sets.texts
     found = {

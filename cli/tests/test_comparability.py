@@ -260,7 +260,7 @@ def test_a_run_that_cannot_be_used_says_why(invoke: Invoke, evaluate: Evaluate) 
     evaluate("good.jsonl", "-n", "5", "--model", "gpt-4.1")
     asked = ("eval", "--data", "film.jsonl", "--task", "sentiment", "-p")
     text = refusal(invoke, *asked, "gpt-4.1")
-    assert "gpt-4.1: there is no such file, and gpt-4.1: none of the 1 runs" in text
+    assert "gpt-4.1: file not found. As a run: gpt-4.1: none of the 1 runs" in text
     [path] = Path("runs/film").glob("*/run.json")
     path.write_text(path.read_text("utf-8").replace('"format": 4', '"format": 3'))
     text = refusal(invoke, *asked, "gpt-4.1")

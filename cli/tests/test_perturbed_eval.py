@@ -402,7 +402,7 @@ def test_what_is_neither_a_file_nor_a_run_is_named(invoke: Run, run: Run) -> Non
     given = ("eval", "tiny", "-p", "said.jsonl", "--perturbed")
     done = invoke(*given, "nobody")
     assert done.exit_code == 1
-    assert "nobody: there is no such file, and there is no run 'nobody'" in done.stderr
+    assert "nobody: file not found. As a run: there is no run 'nobody'" in done.stderr
     assert run("-o", "runs").exit_code == 0
     done = invoke(*given, "latest", "--perturbed-predictions", "said-copies.jsonl")
     assert done.exit_code == 2

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import evalkit
-from evalkit.runs.digests import digest_of
-from evalkit.runs.identity import evaluation_fingerprint
+from evalkit.runs.identity import fingerprint_of
+from evalkit.runs.recorded import FileDigest
 from evalkit.runs.storage import write_parquet
 
 
@@ -22,7 +22,7 @@ def write_record(folder: Path, record: Mapping[str, Any]) -> None:
     """
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     files = {
-        path.relative_to(folder).as_posix(): digest_of(path.read_bytes()).to_dict()
+        path.relative_to(folder).as_posix(): FileDigest.of(path.read_bytes()).to_dict()
         for path in paths
         if path.name != "run.json"
     }
@@ -40,5 +40,5 @@ def forge(folder: Path) -> None:
     result = evalkit.read_run(folder)
     (folder / "scores.parquet").unlink()
     write_parquet(result.frame, folder / "scores.parquet")
-    fingerprint = evaluation_fingerprint(result.record, ())
+    fingerprint = fingerprint_of(result.record)
     write_record(folder, {**result.to_dict(), "fingerprint": fingerprint})

@@ -46,13 +46,13 @@ if TYPE_CHECKING:
     from evalkit.plugins.plugin import Parameters as Parameters
     from evalkit.plugins.registry import Registry as Registry
     from evalkit.runs.finding import find_run as find_run
+    from evalkit.runs.options import EvaluationOptions as EvaluationOptions
     from evalkit.runs.results import Result as Result
     from evalkit.runs.score_columns import Score as Score
     from evalkit.runs.stored import read_run as read_run
     from evalkit.workflows.evaluation import evaluate as evaluate
     from evalkit.workflows.evaluation import evaluate_with as evaluate_with
     from evalkit.workflows.lists import score as score
-    from evalkit.workflows.options import EvaluationOptions as EvaluationOptions
     from evalkit.workflows.rescoring import rescore as rescore
     from evalkit.workflows.validation import Validation as Validation
     from evalkit.workflows.validation import validate as validate

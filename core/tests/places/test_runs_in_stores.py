@@ -88,7 +88,7 @@ def test_runs_are_listed_from_their_records_alone(store: MemoryStore) -> None:
     reads: list[str] = []
     store.before_read = lambda found: reads.append(found.uri)
     listed = list_runs(ROOT)
-    assert [each.model for each in listed] == ["n", "m"]
+    assert [each.record.model for each in listed] == ["n", "m"]
     assert all(uri.endswith("run.json") for uri in reads)
     assert list_runs("mem://b/nothing") == []
 

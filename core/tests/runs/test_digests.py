@@ -18,9 +18,10 @@ from edited_runs import seal_again, write_record
 
 import evalkit
 from evalkit.errors import EvalkitError, StorageError
-from evalkit.runs.digests import digest_of, write_file
 from evalkit.runs.folders import find_damage
+from evalkit.runs.recorded import FileDigest
 from evalkit.runs.results import Result
+from evalkit.runs.storage import write_file
 from evalkit.runs.stored import read_run
 
 ROWS = [{"id": "1", "label": "yes"}, {"id": "2", "label": "no"}, {"id": "9"}]
@@ -197,4 +198,4 @@ def test_a_file_is_never_written_through_a_symlink(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         write_file(tmp_path / "new", [b"theirs"])
     assert victim.read_text() == "mine"
-    assert write_file(tmp_path / "other", [b"a", b"b"]) == digest_of(b"ab")
+    assert write_file(tmp_path / "other", [b"a", b"b"]) == FileDigest.of(b"ab")

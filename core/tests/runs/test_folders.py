@@ -128,10 +128,6 @@ def test_a_broken_score_is_named(tmp_path: Path, row: Any, place: str) -> None:
     assert str(caught.value).startswith(f"{path}: is no record of a run: {place}")
 
 
-def test_no_examples_are_none(tmp_path: Path) -> None:
-    assert read_table(tmp_path / EXAMPLES_FILE, EXAMPLE_COLUMNS) is None
-
-
 def parquet(tmp_path: Path, frame: pl.DataFrame) -> bytes:
     frame.write_parquet(tmp_path / "other.parquet")
     return (tmp_path / "other.parquet").read_bytes()
@@ -142,9 +138,7 @@ def test_broken_and_foreign_tables_are_named(tmp_path: Path) -> None:
     whole = parquet(tmp_path, frame)
     path = tmp_path / "examples.parquet"
     path.write_bytes(whole)
-    read = read_table(tmp_path / EXAMPLES_FILE, EXAMPLE_COLUMNS)
-    assert read is not None
-    assert read.equals(frame)
+    assert read_table(tmp_path / EXAMPLES_FILE, EXAMPLE_COLUMNS).equals(frame)
     for content in (b"", b"text", whole[:-9], whole[: len(whole) // 2]):
         path.write_bytes(content)
         with pytest.raises(StorageError) as caught:

@@ -183,7 +183,7 @@ def test_half_a_surrogate_pair_is_written_as_json_writes_it(tmp_path: Path) -> N
 def test_a_dataset_of_any_name_has_one_folder(tmp_path: Path, name: str) -> None:
     folder = result(dataset=name).save(tmp_path / "runs")
     assert folder.parent.parent == tmp_path / "runs"
-    assert list_runs(tmp_path / "runs")[0].dataset == name
+    assert list_runs(tmp_path / "runs")[0].record.dataset == name
 
 
 def test_scores_of_two_lists_cannot_be_saved(tmp_path: Path, mini: Any) -> None:

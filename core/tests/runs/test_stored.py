@@ -6,6 +6,7 @@ import copy
 import json
 import shutil
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,12 @@ from edited_runs import seal_again, write_record
 
 import evalkit
 from evalkit import PluginError, Registry, Result, Score, StorageError
+from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.finding import LATEST, find_run
 from evalkit.runs.folders import id_of
 from evalkit.runs.listing import list_runs
-from evalkit.runs.stored import bound_metrics, read_run
+from evalkit.runs.stored import bound_component, read_run
 from evalkit.runs.tables import stored_scoring_table
 from evalkit.scoring.grouping import group_by_tag
 from evalkit.scoring.measurement import score_metric
@@ -103,7 +105,7 @@ def test_a_rescored_run_stands_behind_the_new_one(
     first = saved(model="large")
     rescored = evalkit.rescore(first, ["macro-f1"], out=runs)
     assert find_run("large", runs) == rescored.path
-    assert {run.run_id: run.parent for run in list_runs(runs)} == {
+    assert {run.run_id: run.record.parent for run in list_runs(runs)} == {
         first.run_id: None,
         rescored.run_id: first.fingerprint,
     }
@@ -180,7 +182,7 @@ def test_latest_is_the_one_whose_evaluation_began_last(
     set_start(second, "2025-03-01T11:30:00+01:00")  # half past ten in UTC
     set_start(third, "2025-03-01T09:59:59+00:00")
     assert find_run(LATEST, tmp_path / "runs") == second.path
-    assert [run.model for run in list_runs(tmp_path / "runs")] == ["b", "a", "c"]
+    assert [run.record.model for run in list_runs(tmp_path / "runs")] == ["b", "a", "c"]
 
 
 def test_a_run_without_a_start_is_the_oldest(
@@ -192,7 +194,7 @@ def test_a_run_without_a_start_is_the_oldest(
     set_start(others[1], None)
     change_record(path_of(others[2]), timings=None)
     runs = list_runs(tmp_path / "runs")
-    assert runs[0].model == "a"
+    assert runs[0].record.model == "a"
     assert [run.started for run in runs[1:]] == [None] * 3
 
 
@@ -204,12 +206,11 @@ def test_a_summary_holds_what_the_record_says(
 ) -> None:
     result = saved(split="other", model="m")
     [run] = list_runs(tmp_path / "runs")
+    started = datetime.fromisoformat(result.to_dict()["timings"]["started"])
     assert run == (
-        *(result.path, result.run_id, result.fingerprint),
-        *(result.to_dict()["timings"]["started"], "mini"),
-        *("mini", "other", "m", "complete", result.headline, None),
-        *(run.record, None, 0.95, None, None, True),
+        *(result.path, result.run_id, None, result.record, result.headline, started),
     )
+    assert run.is_named
     assert run.record.bounds == {"hits": (0.0, 1.0)}
     assert run.headline is not None
     assert run.headline.value == 1.0
@@ -338,10 +339,16 @@ def test_a_run_can_be_saved_elsewhere(
 # stored_scoring_table
 
 
+def bound_metrics(result: Result) -> list[BoundMetric]:
+    resolver = Resolver(Registry())
+    metrics = result.record.metrics
+    return [BoundMetric.of(bound_component(each, resolver)) for each in metrics]
+
+
 def scores_of_table(result: Result) -> list[tuple[Any, ...]]:
     """Score the stored table, as a metric added later would be."""
     table = stored_scoring_table(result)
-    [metric] = bound_metrics(result, Resolver(Registry()))
+    [metric] = bound_metrics(result)
     assert result.examples is not None
     groups = group_by_tag(result.examples["tags"])
     settings = ScoringSettings(result.to_dict()["confidence"], result.to_dict()["seed"])
@@ -424,7 +431,7 @@ def test_a_refused_run_has_no_table(
         stored_scoring_table(result)
 
 
-# bound_metrics
+# bound_component
 
 
 def test_the_metrics_of_a_run_are_loaded_with_their_parameters(
@@ -432,7 +439,7 @@ def test_the_metrics_of_a_run_are_loaded_with_their_parameters(
 ) -> None:
     names = ["hits:weight=0.5", "accuracy", "hits", "f1:label=yes"]
     result = read_run(path_of(saved(metrics=names)))
-    bound = bound_metrics(result, Resolver(Registry()))
+    bound = bound_metrics(result)
     assert [metric.name for metric in bound] == [
         *("hits", "hits:weight=0.5", "accuracy", "f1:label=yes")
     ]
@@ -447,7 +454,7 @@ def test_a_metric_that_is_not_installed_any_more_is_named(
     record["components"][2]["distribution"] = "elsewhere"
     change_record(path, components=record["components"])
     with pytest.raises(PluginError, match="elsewhere"):
-        bound_metrics(read_run(path), Resolver(Registry()))
+        bound_metrics(read_run(path))
 
 
 def test_a_metric_that_was_given_as_an_object_cannot_be_loaded(
@@ -458,7 +465,7 @@ def test_a_metric_that_was_given_as_an_object_cannot_be_loaded(
 
     result = read_run(path_of(saved(metrics=[get_own])))
     with pytest.raises(PluginError, match=r"metrics/own was given as an object"):
-        bound_metrics(result, Resolver(Registry()))
+        bound_metrics(result)
 
 
 def test_every_field_of_a_score_is_read(saved: Callable[..., Result]) -> None:

@@ -14,12 +14,7 @@ from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.data_columns import load_data, with_inputs
 from evalkit.runs.record import RunRecord
-from evalkit.runs.tables import (
-    measured_run,
-    settings_of,
-    stored_groups,
-    stored_scoring_table,
-)
+from evalkit.runs.tables import measured_run, settings_of, stored_scoring_table
 from evalkit.scoring.records import ScoringSettings
 
 from ..engine_tables import bound
@@ -51,8 +46,7 @@ def test_settings_are_those_of_the_record() -> None:
 
 def test_groups_are_those_of_tags_and_crossings(run: Callable[..., Result]) -> None:
     result = run(by=["functionality,target", "answer"])
-    assert result.examples is not None
-    groups = stored_groups(result.examples)
+    groups = measured_run(result).groups
     assert set(groups.facets) == {
         *("functionality", "target", "functionality,target", "answer")
     }

@@ -161,7 +161,7 @@ def test_a_metric_called_like_another_column_is_found() -> None:
     ("rows", "kind", "wrong"),
     [
         (ROWS, None, ["1", "2"]),
-        ([(["a", "b"], "b"), (["a"], "b"), (["a"], None)], None, ["1", "2"]),
+        ([(["a", "b"], "b"), (["a"], "b"), (["a"], None)], "any-of", ["1", "2"]),
         ([(["a", "b"], ["a", "b"]), (["a"], ["b"])], "all-of", ["1"]),
         ([(1.0, 1), (2.5, 2), (3.0, None)], "number", ["1", "2"]),
         ([(None, None), ("a", "a")], None, ["0"]),

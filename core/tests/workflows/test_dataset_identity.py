@@ -44,7 +44,7 @@ def test_a_dataset_with_parameters_is_another_dataset(
     assert len(folders) == 3
     allowed = {*"abcdefghijklmnopqrstuvwxyz0123456789_=-"}
     assert all(set(folder) <= allowed for folder in folders)
-    assert {run.dataset for run in list_runs(out)} == {*names}
+    assert {run.record.dataset for run in list_runs(out)} == {*names}
     for name, run in runs.items():
         assert find_run(f"m@{name}", out) == run.path
         assert evalkit.verify(run.path or "").agrees
@@ -66,4 +66,4 @@ def test_files_with_other_names_are_other_datasets(
         assert run.dataset == name
         assert find_run(f"m@{name}", tmp_path / "runs") == run.path
     assert len([*(tmp_path / "runs").iterdir()]) == 2
-    assert {run.dataset for run in list_runs(tmp_path / "runs")} == {*names}
+    assert {run.record.dataset for run in list_runs(tmp_path / "runs")} == {*names}

@@ -74,13 +74,10 @@ def test_a_wrong_option_is_refused_when_options_are_made(
 
 def test_the_form_an_evaluation_works_with() -> None:
     options = EvaluationOptions(by="genre,length", min_n=4, on_invalid="skip", limit=9)
-    made = options.for_split("test")
-    assert made.split == "test"
-    assert made.crossings == {"genre,length": ["genre", "length"]}
-    assert made.policies == Policies("error", "skip", "error")
-    assert made.settings.fewest == 4
-    assert made.selection.limit == 9
-    assert EvaluationOptions(split="dev").for_split("test").split == "dev"
+    assert options.crossings == {"genre,length": ["genre", "length"]}
+    assert options.policies == Policies("error", "skip", "error")
+    assert options.settings.fewest == 4
+    assert options.selection.limit == 9
 
 
 def test_options_cannot_be_changed() -> None:

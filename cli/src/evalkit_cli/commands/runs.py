@@ -43,7 +43,7 @@ def runs_command(
     A folder that is no whole run is named on the standard error, and the exit code is
     1 then; the other runs are listed all the same.
     """  # noqa: D301 - click reads the backspace
-    from evalkit.runs import is_since, list_runs
+    from evalkit.runs import list_runs
     from evalkit_cli.printing.run_list import print_run_list
 
     everything = list_runs(folder)
@@ -52,9 +52,9 @@ def runs_command(
     chosen = [
         run
         for run in whole
-        if dataset in (None, run.dataset)
-        and model in (None, run.model)
-        and is_since(run.started, since)
+        if dataset in (None, run.record.dataset)
+        and model in (None, run.record.model)
+        and (since is None or (run.started is not None and run.started >= since))
     ]
     print_run_list(chosen, as_json, table_format)
     if not chosen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -81,11 +82,11 @@ def _runs_in(folder: Path) -> list[tuple[str, str]]:
     from evalkit.runs import LATEST, list_runs
 
     runs = list_runs(folder)
-    by_model: dict[str, dict[str, int]] = {}
+    by_model: dict[str, Counter[str]] = {}
     for run in runs:
-        if run.is_named and run.model and run.dataset:
-            datasets = by_model.setdefault(run.model, {})
-            datasets[run.dataset] = datasets.get(run.dataset, 0) + 1
+        if run.is_named and (model := run.record.model):
+            datasets = by_model.setdefault(model, Counter())
+            datasets[str(run.record.dataset)] += 1
     named = []
     for model, datasets in sorted(by_model.items()):
         named.append((model, f"model, on {', '.join(datasets)}"))
@@ -102,7 +103,7 @@ def _runs_in(folder: Path) -> list[tuple[str, str]]:
 def _about(run: RunSummary) -> str:
     if run.problem is not None:
         return run.path.parent.name
-    return f"{run.model} on {run.dataset}, {run.status}"
+    return f"{run.record.model} on {run.record.dataset}, {run.record.status}"
 
 
 def complete_ids_and_runs(

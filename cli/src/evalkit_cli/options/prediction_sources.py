@@ -112,7 +112,7 @@ def _run_or_file(given: str, runs: Path) -> str:
     except StorageError as error:
         if "/" in given or Path(given).suffix[1:].isalpha():
             return given  # the error says that there is no such file
-        raise StorageError(f"{given}: there is no such file, and {error}") from error
+        raise StorageError(f"{given}: file not found. As a run: {error}") from error
 
 
 def _split_model(given: str) -> tuple[str | None, str]:

@@ -67,13 +67,13 @@ def run_paths(
 
 def _which(run: FoundRun) -> str:
     assert run.chosen is not None
-    facts = [str(run.chosen.dataset)]
+    status, facts = run.chosen.record.status, [str(run.chosen.record.dataset)]
     if run.chosen.started is not None:
-        moment = datetime.fromisoformat(run.chosen.started).astimezone(UTC)
+        moment = run.chosen.started.astimezone(UTC)
         facts.append(f"evaluated {moment:%Y-%m-%d %H:%M} UTC")
-    if run.chosen.status == "partial":
+    if status == "partial":
         facts.append("partial: a metric did not score all responses")
     if run.older:
-        what = "complete runs" if run.chosen.status == "complete" else "runs"
+        what = "complete runs" if status == "complete" else "runs"
         facts.append(f"the newest of {run.older + 1} {what}")
     return f"{run.reference} is {run.path} ({', '.join(facts)})"

@@ -21,16 +21,7 @@ _SHOWN_KEYS = 10
 
 
 def alignment_notices(alignment: Alignment, policies: Policies, task: str) -> list[str]:
-    """Say what a user should know about predictions that is no error.
-
-    Args:
-        alignment: The outcome.
-        policies: What happens to examples without a valid response.
-        task: Name of the task.
-
-    Returns:
-        One sentence for each fact.
-    """
+    """Say what a user should know about predictions that is no error."""
     counts = alignment.counts
     notices = [*_undeclared_notices(alignment, task), *alignment.notices]
     if counts["unknown"]:
@@ -61,15 +52,7 @@ _DONE = {"wrong": "counted as wrong", "skip": "left out of the scores"}
 def cell_notices(
     counts: Mapping[str, int], policies: Policies | recorded.Policies
 ) -> list[str]:
-    """Say what became of examples without a valid prediction.
-
-    Args:
-        counts: How many there are of each status.
-        policies: What happens to them.
-
-    Returns:
-        At most two sentences.
-    """
+    """Say in at most two sentences what became of examples without a prediction."""
     noun = "answer" if counts.get("replications") else "example"
     return [
         f"{count_of(counts[status], f'{status} {noun}')} {_DONE[policy]}"
@@ -82,15 +65,7 @@ _NO_ANSWER = "counted as wrong, as no answer could be extracted"
 
 
 def unparsed_notice(number: int, reasons: Mapping[str, int]) -> list[str]:
-    """Say how many answers could not be extracted, and why.
-
-    Args:
-        number: How many.
-        reasons: How many for each reason, as far as one was given.
-
-    Returns:
-        At most one sentence.
-    """
+    """Say how many answers could not be extracted, and why as far as it is known."""
     if not number:
         return []
     return [f"{count_of(number, 'response')} {_NO_ANSWER}{_reasons(reasons)}"]
@@ -134,17 +109,7 @@ def refusal_message(
     alignment: Alignment,
     diagnosis: Diagnosis,
 ) -> str:
-    """Say why predictions were refused, with the first few rows of each kind.
-
-    Args:
-        result: The refused result.
-        refused: The reasons.
-        alignment: The problems.
-        diagnosis: Their causes, and what would mend them.
-
-    Returns:
-        Several lines.
-    """
+    """Say why predictions were refused, with the first few rows of each kind."""
     refused = [*diagnosis.causes, *refused]
     lines = [f"the predictions of {result.model} were refused: {'; '.join(refused)}"]
     shown = [

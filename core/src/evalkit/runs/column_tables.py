@@ -20,17 +20,7 @@ def detail_tables(
     ids: pl.Series,
     replications: pl.Series,
 ) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Return the details of computed columns, as a run keeps them.
-
-    Args:
-        computed: The columns.
-        ids: The id of each row.
-        replications: The replication of each row.
-
-    Yields:
-        The name of what computed them, and `id`, `replication` and the details, row by
-        row.
-    """
+    """Yield the details of computed columns as a run keeps them, and their names."""
     for each in computed:
         rows = each.details["position"]
         columns = [
@@ -57,13 +47,7 @@ def record_columns(
     tables: Mapping[str, pl.DataFrame],
     include_reasons: bool,
 ) -> tuple[recorded.Columns, ...]:
-    """Return what `run.json` says of computed columns.
-
-    Args:
-        computed: The columns of the responses to examples.
-        tables: All details that the run keeps, by name.
-        include_reasons: Whether the reasons, which may quote the data, are recorded.
-    """
+    """Return what `run.json` says of computed columns; reasons may quote the data."""
     found = []
     for each in computed:
         name = each.component.name
@@ -85,12 +69,7 @@ def record_columns(
 
 
 def values_hash(columns: Iterable[pl.Series], table: pl.DataFrame) -> str:
-    """Hash computed columns, and why some values are not there.
-
-    Args:
-        columns: The columns.
-        table: The details that the run keeps.
-    """
+    """Hash computed columns, and why some values are not there."""
     of_examples = table.select("id", "replication", "reason")
     values = ({"column": c.name, "values": c.to_list()} for c in columns)
     reasons = ({"reasons": list(row)} for row in of_examples.iter_rows())
@@ -102,16 +81,7 @@ def stored_lacking(
     told: Sequence[recorded.Columns],
     rows: pl.DataFrame,
 ) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yield the rows of a run that lack a value of a computed column.
-
-    Args:
-        details: The tables that the run keeps.
-        told: What it records of them.
-        rows: Its examples, with `id` and `replication`.
-
-    Yields:
-        For each column its name, and `position`, `reason` and `failed`.
-    """
+    """Yield computed columns of a run with the rows that lack a value, and why."""
     keys = ["id", "replication"]
     places = rows.select(keys).with_columns(
         pl.int_range(pl.len(), dtype=pl.UInt32).alias("position")

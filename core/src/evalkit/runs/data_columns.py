@@ -27,15 +27,6 @@ def with_inputs(
 ) -> Measured:
     """Add the columns of the data that metrics ask for and a run does not hold.
 
-    Args:
-        measured: What metrics score.
-        result: The run.
-        metrics: The metrics.
-        resolver: Finds the data set.
-
-    Returns:
-        The same with these columns.
-
     Raises:
         EvalkitError: The data is not what it was when the run was made.
         PluginError: The data set is not installed.
@@ -83,20 +74,10 @@ def _what_is_needed(result: Result) -> str:
 
 
 def load_data(result: Result, resolver: Resolver, columns: set[str]) -> Examples:
-    """Read the data again that a run was made from.
-
-    Args:
-        result: The run.
-        resolver: Finds the data set.
-        columns: Names of the columns.
-
-    Returns:
-        The examples, which may have changed since.
+    """Read the data again that a run was made from; it may have changed since.
 
     Raises:
-        DataError: The data cannot be read.
-        EvalkitError: It did not come from an installed data set.
-        PluginError: The data set is not installed.
+        EvalkitError: It cannot be read, or did not come from an installed data set.
     """
     record = result.record
     used = next(c for c in record.components if c.kind == "datasets")

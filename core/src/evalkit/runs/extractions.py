@@ -20,12 +20,7 @@ from evalkit.runs import recorded
 def record_extraction(
     answers: AnswerReader | None, extracted: pl.DataFrame | None
 ) -> recorded.Extraction | None:
-    """Return what a run records of extractors.
-
-    Args:
-        answers: What took the answers out; None for nothing.
-        extracted: What they looked at, and what came of it.
-    """
+    """Return what a run records of extractors; None where there are none."""
     if answers is None or extracted is None:
         return None
     record = {**answers.record, **counts_of(extracted)}
@@ -33,11 +28,7 @@ def record_extraction(
 
 
 def counts_of(extracted: pl.DataFrame) -> dict[str, int]:
-    """Count responses by what became of them.
-
-    Args:
-        extracted: A row for each example; its status is null where it is not scored.
-    """
+    """Count responses by what became of them; without a status they are not scored."""
     scored = extracted.filter(pl.col(STATUS).is_not_null())
     by_status = Counter(dict(scored[STATUS].value_counts().iter_rows()))
     if RESPONSES in scored.columns:
@@ -55,20 +46,12 @@ def counts_of(extracted: pl.DataFrame) -> dict[str, int]:
 
 
 def as_kept(extracted: pl.DataFrame) -> list[pl.Series]:
-    """Return the columns of `examples.parquet` that hold what extractors looked at.
-
-    Args:
-        extracted: What they looked at, and what came of it.
-    """
+    """Return the columns of `examples.parquet` that hold what extractors looked at."""
     return [each.alias(AS_STORED + each.name) for each in extracted.get_columns()]
 
 
 def kept_extraction(examples: pl.DataFrame) -> pl.DataFrame | None:
-    """Return what `as_kept` kept; None where a run kept no responses.
-
-    Args:
-        examples: What `examples.parquet` holds.
-    """
+    """Return what `as_kept` kept; None where a run kept no responses."""
     names = [name for name in TYPES if AS_STORED + name in examples.columns]
     if RESPONSE not in names:
         return None

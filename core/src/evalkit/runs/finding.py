@@ -131,7 +131,7 @@ class _Place:
     @cached_property
     def unperturbed(self) -> list[RunSummary]:
         """Those of unperturbed examples, which names of models and `latest` mean."""
-        return [run for run in self.listed if run.perturbation is None]
+        return [run for run in self.listed if run.record.perturbation is None]
 
 
 def _find(reference: str | Path, place: _Place) -> FoundRun:
@@ -156,7 +156,7 @@ def _by_id(name: str, place: _Place) -> FoundRun | None:
     """Return the latest run whose id begins so."""
     if not _ID.fullmatch(name):
         return None
-    found = [run for run in place.listed if run.fingerprint.startswith(name)]
+    found = [run for run in place.listed if run.record.fingerprint.startswith(name)]
     if len(found) > 1:
         paths = [run.path for run in found]
         raise StorageError(
@@ -176,20 +176,20 @@ def _newest_of_model(name: str, place: _Place) -> FoundRun | None:
     every = [
         run
         for run in place.unperturbed
-        if name in (run.model, f"{run.model}@{run.dataset}")
+        if name in (run.record.model, f"{run.record.model}@{run.record.dataset}")
     ]
     if not every:
         return None
     complete = [run for run in every if run.is_named]
-    parents = {run.parent for run in complete}
-    complete = [run for run in complete if run.fingerprint not in parents]
+    parents = {run.record.parent for run in complete}
+    complete = [run for run in complete if run.record.fingerprint not in parents]
     if not complete:
         raise StorageError(
             f"{name}: none of the {len(every)} runs of this model in {place.root} is "
             f"complete ({name_runs([run.path for run in every])}). Name one by its id"
         )
     if not every[0].is_named:
-        was = "was refused" if every[0].status == "refused" else "is partial"
+        was = "was refused" if every[0].record.status == "refused" else "is partial"
         warnings.warn(
             f"the last evaluation of {name} {was} (run {every[0].run_id}); an earlier "
             "run is used, which is complete",
@@ -208,7 +208,7 @@ def _unknown(name: str, place: _Place) -> str:
             f"there is no run {name!r}: {place.root} holds no runs. `evalkit eval` "
             f"writes them; -o names another folder{broken}"
         )
-    models = sorted({str(run.model) for run in place.listed})
+    models = sorted({str(run.record.model) for run in place.listed})
     near = f" Models here: {', '.join(models[:5])}." if models else ""
     return (
         f"there is no run {name!r} in {place.root} (see `evalkit runs`).{near} Name a "

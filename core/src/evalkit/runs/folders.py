@@ -1,10 +1,11 @@
 """What a run folder is and holds, and how its files are read.
 
-A file that is broken, or that evalkit did not write, is named. Of the statistics there
-is one Parquet file for each metric: `position` (the row in `examples.parquet`), the
-metric's keys and its number columns. They are kept by example and not as sums, because
-intervals need what clusters and resampled examples have, and parts of a set that are
-merged may share clusters.
+A file that is broken, or that evalkit did not write, is named: `run.json` holds size
+and SHA-256 of every other file. This finds damage, and edits by somebody who did not
+mean to deceive. Of the statistics there is one Parquet file for each metric: `position`
+(the row in `examples.parquet`), the metric's keys and its number columns. They are kept
+by example and not as sums, because intervals need what clusters and resampled examples
+have, and parts of a set that are merged may share clusters.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalkit.base.regular_files import regular_file
 from evalkit.base.violations import Violation, shorten
 from evalkit.errors import StorageError
 from evalkit.predictions.problems import FAILED, NOT_SCORED, STATUSES, Problem, Problems
-from evalkit.runs.digests import read_checked, read_file
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.recorded import FileDigest
 from evalkit.runs.score_columns import Score
@@ -40,7 +41,7 @@ RESPONSES_FILE = "responses.parquet"
 STATISTICS_FOLDER = "statistics"
 COLUMNS_FOLDER = "columns"
 
-_REQUIRED: Mapping[str, type | tuple[type, ...]] = {
+_REQUIRED: Mapping[str, type] = {
     "format": int,
     "fingerprint": str,
     "status": str,
@@ -62,14 +63,7 @@ _UNSAFE = re.compile(r"[^\w.=,+ -]+", re.ASCII)
 
 
 def run_folders(root: Path) -> Iterator[Path]:
-    """Return `<root>/<run>` and `<root>/<dataset>/<run>`, sorted by name.
-
-    Args:
-        root: Where runs were written.
-
-    Yields:
-        Each folder that is a run or may have been meant as one.
-    """
+    """Yield `<root>/<run>` and `<root>/<dataset>/<run>` by name, also broken runs."""
     for child in _folders(root):
         if is_run(child):
             yield child
@@ -108,14 +102,42 @@ def name_runs(runs: Sequence[Path]) -> str:
     return shown + (f" and {more} more" if more > 0 else "")
 
 
+def folder_name(name: str) -> str:
+    """Return a name of a dataset or metric in a form that every file system takes.
+
+    It is the name itself where that is safe; else its safe characters and a digest.
+    """
+    safe = _UNSAFE.sub("_", name)
+    if safe[:1] in (".", ""):
+        safe = f"_{safe[1:]}"
+    # some file systems ignore case, or dots and blanks at the end
+    is_safe = safe == name == name.lower() == name.rstrip(". ") and "_" not in name
+    if is_safe and len(name) <= _LONGEST_NAME:
+        return name
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{safe[:_LONGEST_NAME]}-{digest}"
+
+
+def run_folder_name(record: RunRecord, started: datetime) -> str:
+    """Return the name of a run's folder: `<UTC time>-<model>-<8 hex>`."""
+    moment = started.astimezone(UTC)
+    time = f"{moment:%Y%m%dT%H%M%S}.{moment.microsecond // 1000:03}Z"
+    model = str(record.model)[:_LONGEST_MODEL]
+    return _UNSAFE.sub("_", f"{time}-{model}-{record.run_id}")
+
+
+def id_of(folder: Path) -> str:
+    """Return the id of a run, with which the name of its folder ends."""
+    return folder.name.rpartition("-")[2]
+
+
+def statistics_file(metric: str) -> str:
+    """Name the file of the statistics of a metric, or of what computes columns."""
+    return f"{folder_name(metric)}.parquet"
+
+
 def read_record(folder: Path) -> tuple[RunRecord, list[Score]]:
-    """Read the `run.json` of a run folder.
-
-    Args:
-        folder: The run folder.
-
-    Returns:
-        What it records, and the scores.
+    """Read the `run.json` of a run folder: what it records, and the scores.
 
     Raises:
         StorageError: It cannot be read, is no record of a run, or is of another format.
@@ -123,20 +145,18 @@ def read_record(folder: Path) -> tuple[RunRecord, list[Score]]:
     from pydantic import ValidationError
 
     path = folder / RUN_FILE
-    content = read_file(path)
-    found = _read_object(path, content)
+    found = _read_object(path)
     rows = found.pop("scores")
     try:
         record = RunRecord.model_validate(found)
     except ValidationError as error:
-        key = error.errors(include_url=False)[0]["loc"][0]
-        why = f"{key!r} is {shorten(found.get(str(key)))}"
-        raise _foreign(path, why) from error
+        key = str(error.errors(include_url=False)[0]["loc"][0])
+        raise _foreign(path, f"{key!r} is {shorten(found.get(key))}") from error
     try:
         return record, _score_list().validate_python(rows)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
+        place = ".".join(map(str, first["loc"]))
         raise _foreign(path, f"scores.{place}: {first['msg']}") from error
 
 
@@ -148,12 +168,12 @@ def _score_list() -> TypeAdapter[list[Score]]:
     return TypeAdapter(list[Score])
 
 
-def _read_object(path: Path, content: bytes) -> dict[str, Any]:
+def _read_object(path: Path) -> dict[str, Any]:
     """Read an object of the current format with the keys that every record has."""
     try:
-        found = json.loads(content.decode("utf-8"))
+        found = json.loads(read_file(path).decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise _unreadable(path, f"is not JSON: {error}") from error
+        raise StorageError(f"{path}: is not JSON: {error}") from error
     if not isinstance(found, dict):
         raise _foreign(path, "it holds no object")
     version = found.get("format")
@@ -173,61 +193,44 @@ def _read_object(path: Path, content: bytes) -> dict[str, Any]:
     return found
 
 
-def folder_name(name: str) -> str:
-    """Return a name in a form that every file system takes.
+def _foreign(path: Path, why: str) -> StorageError:
+    return StorageError(f"{path}: is no record of a run: {why}")
+
+
+def read_file(path: Path, expected: FileDigest | None = None) -> bytes:
+    """Return the bytes of a regular file, which are those that were compared.
 
     Args:
-        name: Name of a dataset, model or metric, with its parameters.
+        path: The file; a symlink is followed.
+        expected: What it must be; None to check nothing.
 
-    Returns:
-        The name itself where it is safe; else its safe characters and a digest.
+    Raises:
+        StorageError: It cannot be read, or is not what was written.
     """
-    safe = _UNSAFE.sub("_", name)
-    if safe[:1] in (".", ""):
-        safe = f"_{safe[1:]}"
-    # some file systems ignore case, or dots and blanks at the end
-    is_safe = safe == name == name.lower() == name.rstrip(". ") and "_" not in name
-    if is_safe and len(name) <= _LONGEST_NAME:
-        return name
-    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return f"{safe[:_LONGEST_NAME]}-{digest}"
-
-
-def run_folder_name(record: RunRecord, started: datetime) -> str:
-    """Return the name of a run's folder: `<UTC time>-<model>-<8 hex>`.
-
-    Args:
-        record: What the run recorded.
-        started: When it was evaluated.
-    """
-    moment = started.astimezone(UTC)
-    time = f"{moment:%Y%m%dT%H%M%S}.{moment.microsecond // 1000:03}Z"
-    model = str(record.model)[:_LONGEST_MODEL]
-    return _UNSAFE.sub("_", f"{time}-{model}-{record.run_id}")
-
-
-def id_of(folder: Path) -> str:
-    """Return the id of a run, with which the name of its folder ends."""
-    return folder.name.rpartition("-")[2]
-
-
-def statistics_file(metric: str) -> str:
-    """Name the file of a metric's statistics.
-
-    Args:
-        metric: Name of the metric with its parameters.
-
-    Returns:
-        A name that any file system takes.
-    """
-    return f"{folder_name(metric)}.parquet"
+    if expected is not None and not path.exists():
+        raise StorageError(f"{path}: is missing; the run had it when it was written")
+    try:
+        with regular_file(path) as stream:
+            content = stream.read()
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror or error}") from error
+    if expected is None:
+        return content
+    why, found = "", FileDigest.of(content)
+    if found.size != expected.size:
+        why = f"it has {found.size} bytes, and had {expected.size} when it was written"
+    elif found.sha256 != expected.sha256:
+        why = f"its SHA-256 is not the one that {RUN_FILE} holds"
+    if why:
+        raise StorageError(f"{path}: is damaged or was changed: {why}")
+    return content
 
 
 def read_table(
     path: Path,
     columns: Sequence[str] | Mapping[str, str],
     expected: FileDigest | None = None,
-) -> pl.DataFrame | None:
+) -> pl.DataFrame:
     """Read a table of a run folder.
 
     Args:
@@ -236,57 +239,39 @@ def read_table(
             of the type of each.
         expected: What the file must be; None to check nothing.
 
-    Returns:
-        The table; None where the run has no such file.
-
     Raises:
         StorageError: It cannot be read, or is not what evalkit writes.
     """
     import polars as pl
 
-    if expected is None and not path.exists():
-        return None
-    content = read_checked(path, expected)
+    content = read_file(path, expected)
     try:
         frame = pl.read_parquet(io.BytesIO(content))
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = str(error).partition("\n")[0]
-        raise _unreadable(path, f"is no Parquet file: {reason}") from error
-    missing = [name for name in columns if name not in frame.columns]
-    if missing:
-        raise StorageError(
-            f"{path}: is not what evalkit writes: it has no column {missing[0]!r}"
-        )
+        raise StorageError(f"{path}: is no Parquet file: {reason}") from error
+    why = [f"it has no column {name!r}" for name in columns if name not in frame]
     for name, kind in columns.items() if isinstance(columns, Mapping) else ():
-        if str(frame[name].dtype) != kind:
-            raise StorageError(
-                f"{path}: is not what evalkit writes: its column {name!r} is of the "
-                f"type {frame[name].dtype}, not {kind}"
-            )
+        if name in frame and str(found := frame[name].dtype) != kind:
+            why.append(f"its column {name!r} is of the type {found}, not {kind}")
+    if why:
+        raise StorageError(f"{path}: is not what evalkit writes: {why[0]}")
     return frame
 
 
 def read_problems(folder: Path, expected: FileDigest | None = None) -> Problems:
-    """Read the `problems.jsonl` of a run folder.
-
-    Args:
-        folder: The run folder.
-        expected: What the file must be; None to check nothing.
-
-    Returns:
-        The problems, kept on disk once they are many.
+    """Read the `problems.jsonl` of a run folder; they are on disk once they are many.
 
     Raises:
         StorageError: It cannot be read, or a line of it is no problem.
     """
-    path = folder / PROBLEMS_FILE
-    return Problems(_iterate_problems(path, expected))
+    return Problems(_iterate_problems(folder / PROBLEMS_FILE, expected))
 
 
 def _iterate_problems(path: Path, expected: FileDigest | None) -> Iterator[Problem]:
     number = 0
     try:
-        for line in io.BytesIO(read_checked(path, expected)):
+        for line in io.BytesIO(read_file(path, expected)):
             number += 1
             yield _problem(json.loads(line))
     except (ValueError, TypeError, KeyError, RecursionError) as error:
@@ -323,21 +308,12 @@ def find_damage(folder: Path) -> list[str]:
         return [str(error)]
     found = []
     for name, expected in record.files.items():
-        if name.startswith("/") or ".." in name.split("/"):
-            found.append(
-                f"{folder / RUN_FILE}: names a file elsewhere: {shorten(name)}"
-            )
-            continue
         try:
-            read_checked(folder / name, expected)
+            if name.startswith("/") or ".." in name.split("/"):
+                raise StorageError(
+                    f"{folder / RUN_FILE}: names a file elsewhere: {shorten(name)}"
+                )
+            read_file(folder / name, expected)
         except StorageError as error:
             found.append(str(error))
     return found
-
-
-def _unreadable(path: Path, why: str) -> StorageError:
-    return StorageError(f"{path}: {why}")
-
-
-def _foreign(path: Path, why: str) -> StorageError:
-    return StorageError(f"{path}: is no record of a run: {why}")

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalkit.base.jobs import Job as KnownJob
-from evalkit.base.jobs import JobFigures
 from evalkit.base.wording import count_of
 from evalkit.predictions.jobs import job_file_name
 from evalkit.runs.recorded import Job
@@ -18,17 +17,10 @@ _SAYS = " says that the job gave "
 
 
 def known_job(predictions: str | None, recorded: Job | None) -> KnownJob | None:
-    """Return what metrics are told of the job of a run.
-
-    Args:
-        predictions: Name of the file of predictions; None where there is no one file.
-        recorded: What the run recorded of the job.
-    """
+    """Return what metrics are told of the job of a run."""
     if predictions is None and recorded is None:
         return None
-    known = {name: getattr(recorded, name, None) for name in JobFigures.model_fields}
-    figures = None if recorded is None else JobFigures.model_validate(known)
-    return KnownJob(_name(predictions), figures)
+    return KnownJob(_name(predictions), recorded)
 
 
 def _name(predictions: str | None) -> str:
@@ -36,15 +28,7 @@ def _name(predictions: str | None) -> str:
 
 
 def job_notices(given: Mapping[str, Any], counts: Mapping[str, int]) -> Iterator[str]:
-    """Say that the job gave another number of responses than there are predictions.
-
-    Args:
-        given: What is recorded of the predictions.
-        counts: The counts of the run.
-
-    Yields:
-        A sentence, if so.
-    """
+    """Say that the job gave another number of responses than there are predictions."""
     job = given.get("job") or {}
     rows = counts["predictions"] + counts.get("unselected", 0)
     if job.get("examples") not in (None, rows):

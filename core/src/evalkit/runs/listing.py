@@ -22,35 +22,27 @@ class RunSummary(NamedTuple):
     """The run folder."""
     run_id: str
     """The 8 hex digits with which the folder's name ends."""
-    fingerprint: str = ""
-    """The hash of all inputs; "" where the run cannot be read."""
-    started: str | None = None
-    """When the evaluation began, in ISO 8601; None where it was not recorded."""
-    dataset: str | None = None
-    task: str | None = None
-    split: str | None = None
-    model: str | None = None
-    status: str | None = None
-    """`complete`, `partial` or `refused`."""
-    headline: Score | None = None
-    """The main score; None where there is none."""
     problem: str | None = None
     """Why the run cannot be read; None where it can. Then only `path` and `run_id`
     are known."""
     record: RunRecord = RunRecord(status="refused")
     """All that `run.json` holds besides the scores."""
-    parent: str | None = None
-    """Fingerprint of the run that this one was rescored from; None where it was
-    evaluated."""
-    confidence: float | None = None
-    """Probability of the run's intervals."""
-    perturbation: str | None = None
-    """What made the examples; None for a run that is not of perturbed examples."""
-    original: str | None = None
-    """Fingerprint of the run of their originals."""
-    is_named: bool = False
-    """Whether the name of its model may mean it: it is complete, or partial for nothing
-    but responses that a metric had a reason not to score, such as a judge's."""
+    headline: Score | None = None
+    """The main score; None where there is none."""
+    started: datetime | None = None
+    """When the evaluation began, with a time zone; None where it was not recorded."""
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the name of its model may mean it.
+
+        It is complete, or partial for nothing but responses that a metric had a reason
+        not to score, such as a judge's.
+        """
+        record = self.record
+        is_cut = record.errors or record.merged or not record.selection.is_whole
+        is_partial = record.status == "partial" and record.not_scored and not is_cut
+        return bool(is_partial) or record.status == "complete"
 
 
 def list_runs(folder: str | Path = "runs") -> list[RunSummary]:
@@ -72,55 +64,36 @@ def list_runs(folder: str | Path = "runs") -> list[RunSummary]:
 def _latest(runs: list[RunSummary]) -> Iterator[RunSummary]:
     """Leave out runs whose evaluation was done again later, unless that was refused."""
     latest: dict[str, RunSummary] = {}
-    for run in sorted(runs, key=lambda run: run.status == "refused"):
-        latest.setdefault(run.fingerprint, run)
+    for run in sorted(runs, key=lambda run: run.record.status == "refused"):
+        latest.setdefault(run.record.fingerprint, run)
     for run in runs:
-        if run.problem is not None or latest[run.fingerprint] is run:
+        if run.problem is not None or latest[run.record.fingerprint] is run:
             yield run
 
 
 def _order(run: RunSummary) -> tuple[bool, float, str]:
-    started = run.started
-    time = 0.0 if started is None else datetime.fromisoformat(started).timestamp()
+    time = 0.0 if run.started is None else run.started.timestamp()
     return run.problem is None, time, str(run.path)
 
 
 def _summarize(folder: Path) -> RunSummary:
     if not is_run(folder):
         why = f"{folder}: not a run folder ({RUN_FILE} is missing)"
-        return RunSummary(folder, id_of(folder), problem=why)
+        return RunSummary(folder, id_of(folder), why)
     try:
         record, scores = read_record(folder)
     except StorageError as error:
-        return RunSummary(folder, id_of(folder), problem=str(error))
-    result = StoredResult(folder, record, scores)
-    is_cut = record.errors or record.merged or not record.selection.is_whole
-    is_named = record.status == "partial" and record.not_scored and not is_cut
-    return RunSummary(
-        folder,
-        record.run_id,
-        record.fingerprint,
-        _start(record),
-        result.dataset,
-        result.task,
-        record.split,
-        result.model,
-        result.status,
-        result.headline,
-        record=record,
-        parent=record.parent,
-        confidence=record.confidence,
-        perturbation=None if record.perturbation is None else record.perturbation.name,
-        original=record.original,
-        is_named=bool(is_named) or record.status == "complete",
-    )
+        return RunSummary(folder, id_of(folder), str(error))
+    headline = StoredResult(folder, record, scores).headline
+    return RunSummary(folder, record.run_id, None, record, headline, _start(record))
 
 
-def _start(record: RunRecord) -> str | None:
+def _start(record: RunRecord) -> datetime | None:
     """Return when the evaluation of a run began; None where there is no such time."""
-    started = "" if record.timings is None else record.timings.started
     try:
-        datetime.fromisoformat(started)
+        started = datetime.fromisoformat(
+            record.timings.started if record.timings else ""
+        )
     except ValueError:
         return None
-    return started
+    return started if started.tzinfo else started.astimezone()

@@ -38,20 +38,3 @@ def read_moment(text: str, now: datetime | None = None) -> datetime:
             "date or time, such as 2026-11-18"
         ) from error
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-
-
-def is_since(started: str | None, since: datetime | None) -> bool:
-    """Tell whether a run was evaluated since a moment.
-
-    Args:
-        started: When that began, in ISO 8601; None where it is not known.
-        since: The moment; None for any time.
-
-    Returns:
-        Whether it was; of a run of unknown time that is not known, and False.
-    """
-    if since is None:
-        return True
-    if started is None:
-        return False
-    return datetime.fromisoformat(started).timestamp() >= since.timestamp()

@@ -47,14 +47,7 @@ def own_scores(
 ) -> list[MetricScores]:
     """Ask a data set that scores itself, and record what it returns.
 
-    Args:
-        dataset: A data set that implements `evaluate`.
-        frame: The scored examples.
-        groups: The groups of all examples.
-
-    Returns:
-        The scores, named `<dataset>#<name>`, of the whole set and of tags; those that
-        are read alike together.
+    The scores are named `<dataset>#<name>`; those that are read alike are together.
     """
     name = dataset.name
     found: dict[BoundMetric, list[GroupScore]] = {}

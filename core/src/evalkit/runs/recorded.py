@@ -6,8 +6,9 @@ default is what a field means in a run of an older version, which did not record
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -19,6 +20,7 @@ from pydantic import (
 )
 
 from evalkit.base.copies import LabelEffect
+from evalkit.base.jobs import JobFigures
 from evalkit.examples.fingerprints import DataIdentity
 from evalkit.predictions import policies
 from evalkit.predictions.policies import OnDuplicate, OnProblem
@@ -86,6 +88,11 @@ class FileDigest(Part):
     size: Whole
     """Bytes."""
     sha256: Sha256
+
+    @classmethod
+    def of(cls, content: bytes | memoryview) -> Self:
+        """Return size and SHA-256 of the bytes of a file."""
+        return cls(size=len(content), sha256=hashlib.sha256(content).hexdigest())
 
 
 class Counts(Part):
@@ -204,25 +211,11 @@ class Extraction(Part):
     """Responses whose text is broken."""
 
 
-class Job(Part):
+class Job(JobFigures, Part):
     """What the job took that made the predictions; null where it is not known."""
 
     sha256: Sha256
     """Of the file that told it."""
-    examples: Whole | None = None
-    """How many responses it gave."""
-    seconds: Number | None = None
-    """How long it took, its start included."""
-    peak_memory_gib: Number | None = None
-    """The most memory that it held at once, in GiB."""
-    input_tokens: Whole | None = None
-    """Tokens that the model read."""
-    output_tokens: Whole | None = None
-    """Tokens that the model wrote."""
-    cost: Number | None = None
-    """What all responses cost together."""
-    currency: Text | None = None
-    """The currency of the cost, by its code of ISO 4217."""
 
 
 class System(Part):
@@ -354,16 +347,6 @@ class Component(Part):
     def reference(self) -> str:
         """What names just this plugin: `NAME@DISTRIBUTION`."""
         return f"{self.name}@{self.distribution}"
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """What is recorded of it but for what makes no other run."""
-        found = self.to_dict()
-        if not found.get("resources"):
-            found.pop("resources", None)
-        if self.deterministic:
-            found.pop("deterministic", None)
-        return found
 
 
 class Columns(Part):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -14,25 +15,28 @@ from evalkit.examples.clusters import cluster_names
 from evalkit.examples.copy_columns import kept_columns
 from evalkit.examples.kept import kept_notices
 from evalkit.examples.row_stages import RowStage
-from evalkit.examples.selection import Selection
-from evalkit.examples.table import Examples
 from evalkit.plugins.bound import Bound, BoundDataset, BoundMetric, BoundTask
+from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import describe_component, describe_core, environment
-from evalkit.predictions.alignment import Alignment, Policies
+from evalkit.plugins.registry import Registry
 from evalkit.predictions.answer_readers import AnswerReader
+from evalkit.predictions.column_stages import BoundColumns
+from evalkit.predictions.preparation import Prepared
 from evalkit.predictions.problems import Problems
 from evalkit.predictions.table import prediction_column
 from evalkit.runs import recorded
 from evalkit.runs.accounts import alignment_notices
 from evalkit.runs.column_tables import detail_tables, join_details, record_columns
 from evalkit.runs.extractions import as_kept, record_extraction
-from evalkit.runs.identity import evaluation_fingerprint
+from evalkit.runs.identity import fingerprint_of
 from evalkit.runs.jobs import job_notices
+from evalkit.runs.options import EvaluationOptions
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.scores import bounds_of, headline_name, to_scores
 from evalkit.runs.tables import (
     CHOICES,
+    CROSSING,
     KEPT,
     replication_column,
     saved_statistics,
@@ -42,137 +46,188 @@ from evalkit.runs.unscored import unscored_counts, unscored_problems
 from evalkit.runs.withholding import withhold_problem, withhold_reasons, withhold_text
 from evalkit.scoring.baselines import Baselines
 from evalkit.scoring.grouping import Groups
-from evalkit.scoring.records import MetricScores, ScoringSettings, notices_of
+from evalkit.scoring.records import MetricScores, notices_of
 from evalkit.scoring.table import list_notices
 from evalkit.scoring.unscored import NOTHING_SCORED
 from evalkit.statistics.intervals import INTERVAL_RULES
 
 
-class Options(NamedTuple):
-    """How an evaluation is done."""
+@dataclass(frozen=True)
+class Asked:
+    """The plugins of an evaluation, and how it is done."""
 
-    split: str
-    policies: Policies
-    settings: ScoringSettings
-    include_examples: bool
-    selection: Selection = Selection()
-    crossings: Mapping[str, Sequence[str]] = {}
-    against: str | None = None
+    dataset: BoundDataset
+    task: BoundTask
+    metrics: list[BoundMetric]
+    watchers: Observers
+    options: EvaluationOptions
+    registry: Registry
+    computed_columns: BoundColumns | None = None
+    stage: RowStage | None = None
+    """What predictions go through before they are checked."""
+    facets: Mapping[str, str] = field(default_factory=dict)
+    """The columns that a user made facets of, by the name of the facet."""
+    answers: AnswerReader | None = None
+    """What takes the answers out of the texts of predictions."""
+
+    @property
+    def split(self) -> str:
+        """The split that is evaluated."""
+        return self.options.split or self.dataset.default_split
+
+    @property
+    def metric_names(self) -> list[str]:
+        """The metrics, as they are named in scores."""
+        return [metric.name for metric in self.metrics]
+
+    @property
+    def fields(self) -> set[str]:
+        """What metrics and the column stage read beside prediction and answer."""
+        of_metrics = {name for each in self.metrics for name in each.columns}
+        stage = self.computed_columns
+        return of_metrics if stage is None else of_metrics | {*stage.reads}
+
+    @property
+    def columns(self) -> set[str] | None:
+        """The columns of the data that are read; None for all, as without metrics."""
+        if self.dataset.has("evaluate") or not self.metrics:
+            return None
+        return self.fields | self.crossed
+
+    @property
+    def crossed(self) -> set[str]:
+        """The facets and columns that a user groups by."""
+        crossings = self.options.crossings.values()
+        return {name for names in crossings for name in names}
+
+    def tell(self, event: str, **facts: Any) -> None:
+        """Tell the observers what happens to the data set."""
+        self.watchers.tell(event, dataset=self.dataset.name, **facts)
 
 
 class Parts(NamedTuple):
     """What the steps of an evaluation gave."""
 
-    dataset: BoundDataset
-    task: BoundTask
-    metrics: list[BoundMetric]
-    examples: Examples
-    alignment: Alignment
+    asked: Asked
+    prepared: Prepared
     groups: Groups
-    scored: list[MetricScores]
-    baselines: Baselines | None
-    crossed: Mapping[str, pl.Series] = {}
+    crossed: Mapping[str, pl.Series]
     """The groups of each example in every crossing."""
+    scored: Sequence[MetricScores] = ()
+    baselines: Baselines | None = None
     perturbation: recorded.Perturbation | None = None
     """What made the examples, where they are perturbed."""
     original: str | None = None
     """Id of the run of their originals."""
     further: Sequence[Bound] = ()
-    """Plugins that the run depends on beside those above."""
-    stage: RowStage | None = None
-    """What the predictions went through before they were checked."""
-    answers: AnswerReader | None = None
-    """What took the answers out of them after that."""
+    """Plugins that the run depends on beside those of the evaluation."""
 
 
-def make_result(
-    parts: Parts,
-    options: Options,
-    given: Mapping[str, str | None],
-    model: str,
-    refused: Sequence[str],
-    warnings: Sequence[str],
+def make_result(parts: Parts, model: str, refused: Sequence[str]) -> Result:
+    """Put together the result of an evaluation, which may be refused."""
+    asked, keeps_all = parts.asked, parts.asked.options.include_examples
+    details = _detail_tables(parts)
+    result = add_scores(
+        Result(
+            _record(parts, model, details, is_refused=bool(refused)),
+            (),
+            parts.prepared.alignment.problems,
+            _examples_frame(parts),
+            column_details=details if keeps_all else {},
+        ),
+        parts.scored,
+        parts.groups,
+        asked.metrics,
+    )
+    if not keeps_all:
+        declared = {"id", *asked.task.Output.model_fields}
+        result.problems = result.problems.changed(
+            lambda problem: withhold_problem(problem, declared)
+        )
+    return result
+
+
+def add_scores(
+    result: Result,
+    scored: Sequence[MetricScores],
+    groups: Groups,
+    metrics: Sequence[BoundMetric],
 ) -> Result:
-    """Put together the result of an evaluation.
-
-    Args:
-        parts: What its steps gave.
-        options: How it was done.
-        given: Name and hash of the predictions.
-        model: Name of the model.
-        refused: Why it was refused; empty if it was not.
-        warnings: What went wrong without changing a score.
-
-    Returns:
-        The result.
-    """
-    scores = to_scores(parts.scored, parts.groups, options.split)
-    if parts.perturbation is not None:
-        name = parts.perturbation.name
+    """Return a result with what metrics computed of its examples beside its scores."""
+    record, examples = result.record, result.examples
+    assert examples is not None
+    errors = [found.error for found in scored if found.error]
+    notices = notices_of(scored)
+    scores = to_scores(scored, groups, record.split)
+    if record.perturbation is not None:
+        name = record.perturbation.name
         scores = [score._replace(perturbation=name) for score in scores]
-    record = _record(parts, options, given, model, bool(refused), warnings)
-    problems, examples = parts.alignment.problems, _examples_frame(parts, options)
-    if further := [*unscored_problems(examples, parts.scored)]:
-        problems = Problems([*problems, *further])
-    if not options.include_examples:
-        declared = {"id", *parts.task.Output.model_fields}
-        problems = problems.changed(lambda found: withhold_problem(found, declared))
+    if not record.includes_examples:
+        errors = [withhold_text(text) for text in errors]
+        notices = [withhold_text(text) for text in notices]
         scores = withhold_reasons(scores)
+    left = unscored_counts(scored)
+    errors = [*record.errors, *errors]
+    is_partial = (errors or left) and record.status == "complete"
+    problems = result.problems
+    if further := [*unscored_problems(examples, scored)]:
+        problems = Problems([*problems, *further])
     return Result(
-        record,
-        scores,
+        record.changed(
+            status="partial" if is_partial else record.status,
+            headline=record.headline if result.scores else headline_name(scored),
+            bounds={**record.bounds, **bounds_of(metrics)},
+            errors=tuple(errors),
+            notices=(*record.notices, *notices),
+            not_scored={**record.not_scored, **left},
+        ),
+        [*result.scores, *scores],
         problems,
-        examples,
-        saved_statistics(parts.scored, options.include_examples),
-        _detail_tables(parts) if options.include_examples else {},
+        with_example_scores(examples, scored),
+        result.statistics | saved_statistics(scored, record.includes_examples),
+        result.column_details,
     )
 
 
 def _detail_tables(parts: Parts) -> dict[str, pl.DataFrame]:
     """Return the details of computed columns, by the name of what computed them."""
-    ids, alignment = parts.examples.frame["id"], parts.alignment
+    ids, alignment = parts.prepared.examples.frame["id"], parts.prepared.alignment
     replications = replication_column(alignment, len(ids))
-    return join_details([*detail_tables(alignment.computed, ids, replications)])
+    return join_details(detail_tables(alignment.computed, ids, replications))
 
 
 def _record(
     parts: Parts,
-    options: Options,
-    given: Mapping[str, str | None],
     model: str,
+    details: Mapping[str, pl.DataFrame],
+    *,
     is_refused: bool,
-    warnings: Sequence[str],
 ) -> RunRecord:
-    components = _components(parts)
-    notices = _notices(parts, options)
-    notices += job_notices(given, parts.alignment.counts)
-    failed = _failures(parts, options, is_refused)
-    left = unscored_counts(parts.scored)
-    is_partial = failed or left or not options.selection.is_whole
-    examples, settings = parts.examples, options.settings
-    computed = (parts.alignment.computed, _detail_tables(parts))
+    """Return what is recorded besides what metrics computed."""
+    asked, (examples, alignment, given) = parts.asked, parts.prepared[:3]
+    dataset, task, options = asked.dataset, asked.task, asked.options
+    settings, keeps_all = options.settings, options.include_examples
+    is_whole, scored = options.selection.is_whole, alignment.counts["scored"]
+    against = options.against
     record = RunRecord(
         format=FORMAT_VERSION,
-        status="refused" if is_refused else "partial" if is_partial else "complete",
+        status="refused" if is_refused else "complete" if is_whole else "partial",
         model=model,
-        dataset=parts.dataset.name,
-        task=parts.task.component.name,
-        split=options.split,
-        headline=None if is_refused else headline_name(parts.scored),
-        headline_aggregate=parts.dataset.aggregate,
-        bounds=bounds_of(parts.metrics),
-        cluster=tuple(cluster_names(parts.dataset)) if examples.clustered else (),
-        baselines=_baselines(parts, options),
-        counts=recorded.Counts(**parts.alignment.counts),
-        unparsed=parts.alignment.unparsed if options.include_examples else {},
-        errors=tuple(failed),
-        notices=tuple(notices),
-        warnings=tuple(warnings),
-        not_scored=left,
+        dataset=dataset.name,
+        task=task.component.name,
+        split=asked.split,
+        headline_aggregate=dataset.aggregate,
+        cluster=tuple(cluster_names(dataset)) if examples.clustered else (),
+        baselines=_baselines(parts),
+        counts=recorded.Counts(**alignment.counts),
+        unparsed=alignment.unparsed if keeps_all else {},
+        errors=() if is_refused or scored else (NOTHING_SCORED,),
+        notices=tuple(_notices(parts)),
+        warnings=tuple(asked.watchers.warnings),
         answer_kind=examples.answer_kind,
-        replications=tuple(parts.alignment.replications),
-        input_keys=parts.task.sent_keys,
-        delta_metrics=tuple(parts.task.delta_metrics),
+        replications=tuple(alignment.replications),
+        input_keys=task.sent_keys,
+        delta_metrics=tuple(task.delta_metrics),
         labels=examples.labels and tuple(examples.labels),
         confidence=settings.confidence,
         interval_rules=INTERVAL_RULES,
@@ -183,36 +238,25 @@ def _record(
         merged=(),
         policies=recorded.Policies(**options.policies._asdict()),
         selection=recorded.Selection(**options.selection.to_dict()),
-        includes_examples=options.include_examples,
+        includes_examples=keeps_all,
         kept=examples.kept,
         data=_data(parts),
         predictions=recorded.Predictions.model_validate({"adapters": [], **given}),
-        extraction=record_extraction(parts.answers, parts.alignment.extracted),
-        components=components,
-        columns=record_columns(*computed, options.include_examples),
-        against=options.against,
+        extraction=record_extraction(asked.answers, alignment.extracted),
+        components=_components(parts),
+        columns=record_columns(alignment.computed, details, keeps_all),
+        against=None if against is None else against.fingerprint,
         core=recorded_core(),
         environment=environment(),
         perturbation=parts.perturbation,
         original=parts.original,
         perturbed_runs=(),
     )
-    chosen_cluster = parts.dataset.chosen_cluster
-    return record.changed(fingerprint=evaluation_fingerprint(record, chosen_cluster))
-
-
-def _failures(parts: Parts, options: Options, is_refused: bool) -> list[str]:
-    """Say why metrics failed, without texts of the data where none are kept."""
-    failed = [scored.error for scored in parts.scored if scored.error]
-    if not is_refused and not parts.alignment.counts["scored"]:
-        failed.append(NOTHING_SCORED)
-    if options.include_examples:
-        return failed
-    return [str(withhold_text(text)) for text in failed]
+    return record.changed(fingerprint=fingerprint_of(record))
 
 
 def _data(parts: Parts) -> recorded.Data:
-    dataset, identity = parts.dataset, parts.examples.identity
+    dataset, identity = parts.asked.dataset, parts.prepared.examples.identity
     return recorded.Data(
         sha256=identity.sha256,
         files=tuple(map(recorded.File.model_validate, identity.files)),
@@ -239,58 +283,57 @@ def _changes_of(dataset: BoundDataset) -> list[dict[str, Any]]:
     return [] if stage is None else stage.specification
 
 
-def _baselines(parts: Parts, options: Options) -> recorded.Baselines | None:
+def _baselines(parts: Parts) -> recorded.Baselines | None:
     """Return the baselines, without a label that only the answers tell."""
     if parts.baselines is None:
         return None
     found = parts.baselines
-    if not options.include_examples and parts.examples.labels is None:
+    asked, examples = parts.asked, parts.prepared.examples
+    if not asked.options.include_examples and examples.labels is None:
         found = found._replace(majority_label=None)
     return recorded.Baselines(**found._asdict())
 
 
 def _components(parts: Parts) -> tuple[recorded.Component, ...]:
-    computing = [each.component for each in parts.alignment.computed]
-    bound: tuple[Bound, ...] = (parts.dataset, parts.task, *parts.metrics, *computing)
-    changing = filter(None, (parts.dataset.pipeline, parts.stage, parts.answers))
+    asked, prepared = parts.asked, parts.prepared
+    computing = [each.component for each in prepared.alignment.computed]
+    bound: tuple[Bound, ...] = (asked.dataset, asked.task, *asked.metrics, *computing)
+    changing = filter(None, (asked.dataset.pipeline, prepared.stage, prepared.answers))
     others = [component for each in changing for component in each.components]
     return tuple(map(recorded_component, (*bound, *others, *parts.further)))
 
 
-def _notices(parts: Parts, options: Options) -> list[str]:
-    alignment = parts.alignment
-    notices = [*parts.examples.notices]
-    notices += kept_notices(parts.examples.kept, parts.dataset.keep)
+def _notices(parts: Parts) -> list[str]:
+    asked, (examples, alignment, given) = parts.asked, parts.prepared[:3]
+    options, counts = asked.options, alignment.counts
+    notices = [*examples.notices, *kept_notices(examples.kept, asked.dataset.keep)]
     if not options.selection.is_whole:
-        examples = count_of(alignment.counts["examples"], "example")
-        notices.append(f"only {examples} evaluated: {options.selection.describe()}")
+        number = count_of(counts["examples"], "example")
+        notices.append(f"only {number} evaluated: {options.selection.describe()}")
     notices += list_notices(
         alignment.predictions,
-        parts.examples.answer_kind,
-        parts.examples.frame["id"],
+        examples.answer_kind,
+        examples.frame["id"],
         show=options.include_examples,
     )
     if not options.include_examples:
         alignment = alignment._replace(undeclared=Counter(), unparsed={})
-    task = parts.task.component.name
-    notices += alignment_notices(alignment, options.policies, task)
-    of_metrics = notices_of(parts.scored)
-    if not options.include_examples:
-        of_metrics = [str(withhold_text(text)) for text in of_metrics]
-    notices += of_metrics
-    return notices
+    name = asked.task.component.name
+    notices += alignment_notices(alignment, options.policies, name)
+    return [*notices, *job_notices(given, counts)]
 
 
-def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
-    examples, alignment = parts.examples, parts.alignment
+def _examples_frame(parts: Parts) -> pl.DataFrame:
+    examples, alignment = parts.prepared[:2]
+    keeps_all = parts.asked.options.include_examples
     columns = [
         examples.frame["id"],
-        *kept_columns(examples, alignment.fields, options.include_examples),
+        *kept_columns(examples, alignment.fields, keeps_all),
         replication_column(alignment, examples.frame.height),
     ]
-    if examples.choices is not None and options.include_examples:
-        columns.append(examples.choices.alias(CHOICES))
-    if options.include_examples:
+    if keeps_all:
+        if examples.choices is not None:
+            columns.append(examples.choices.alias(CHOICES))
         columns += [
             examples.frame["answer"],
             prediction_column(examples, alignment.predictions).alias("pred"),
@@ -302,12 +345,12 @@ def _examples_frame(parts: Parts, options: Options) -> pl.DataFrame:
         examples.frame["tags"],
         examples.frame["cluster"],
         alignment.statuses,
-        *(lists.alias(f"by {name}") for name, lists in parts.crossed.items()),
+        *(lists.alias(f"{CROSSING}{name}") for name, lists in parts.crossed.items()),
         *(examples.inputs[name].alias(KEPT + name) for name in examples.kept),
     ]
-    if alignment.extracted is not None and options.include_examples:
+    if keeps_all and alignment.extracted is not None:
         columns += as_kept(alignment.extracted)
-    return with_example_scores(frame_of(columns), parts.scored)
+    return frame_of(columns)
 
 
 def recorded_component(bound: Bound) -> recorded.Component:

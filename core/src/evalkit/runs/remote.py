@@ -1,14 +1,8 @@
-"""Keeps runs at a place such as a bucket, under the same names as in a folder.
-
-The files of a run are written first and `run.json` last: a folder without it is not a
-run.
-"""
+"""Finds runs at a place such as a bucket, and sends them there."""
 
 from __future__ import annotations
 
 import re
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 
 from evalkit.errors import ObjectExistsError, StorageError
@@ -16,67 +10,15 @@ from evalkit.places.access import (
     exists,
     local_folder,
     nothing_at,
-    put,
     refuse_offline,
     refuse_present,
 )
 from evalkit.places.fetched import FetchedPath
 from evalkit.places.names import is_remote, join, uri_of
 from evalkit.runs.folders import RUN_FILE, find_damage, folder_name, read_record
-from evalkit.runs.record import RunRecord
-from evalkit.runs.storage import RunContents, publish_here, run_names, write_run
+from evalkit.runs.storage import send_files
 
 _SCHEME_ALONE = re.compile(r"[a-z][a-z0-9+.-]*:")
-
-
-def publish(run: RunContents, root: str | Path) -> tuple[Path, RunRecord]:
-    """Write a run into a folder of its own, below a folder or the URI of one.
-
-    Returns:
-        The run folder, and the record as it was written.
-
-    Raises:
-        StorageError: It cannot be written; nothing that passes for a run is left.
-    """
-    if not is_remote(str(root)):
-        return publish_here(run, Path(root))
-    check_place(root)
-    parent = join(uri_of(root), folder_name(str(run.record.dataset)))
-    with tempfile.TemporaryDirectory(prefix="evalkit-run-") as name:
-        folder = Path(name)
-        try:
-            record = write_run(run, folder)
-        except OSError as error:
-            reason = error.strerror or error
-            raise StorageError(
-                f"{folder}: the run cannot be put together: {reason}"
-            ) from error
-        for name in run_names(run.record):
-            place = join(parent, name)
-            # another process may write a run of the same name at the same time
-            with suppress(ObjectExistsError):
-                if not exists(join(place, RUN_FILE)):
-                    _send(folder, place, record)
-                    break
-    written = local_folder(place)
-    if written is None:
-        raise StorageError(f"{place}: the run was removed while being written")
-    return written, record
-
-
-def _check_root(root: str) -> None:
-    refuse_offline(root)
-    uri = root.rstrip("/")
-    try:
-        refuse_present(uri, overwrite=False)
-    except ObjectExistsError as error:
-        raise StorageError(f"{uri}: is a file; runs are written to a folder") from error
-
-
-def _send(folder: Path, place: str, record: RunRecord) -> None:
-    """Write the files of a run folder to a place, `run.json` last."""
-    for name in (*record.files, RUN_FILE):
-        put(folder / name, join(place, name))
 
 
 def send_run(folder: Path, root: str, *, dry_run: bool = False) -> tuple[str, bool]:
@@ -103,9 +45,8 @@ def send_run(folder: Path, root: str, *, dry_run: bool = False) -> tuple[str, bo
     place = join(root, folder_name(str(record.dataset)), folder.name)
     if not exists(join(place, RUN_FILE)):
         if not dry_run:
-            if is_remote(root):
-                _check_root(root)
-            _send(folder, place, record)
+            check_place(root)
+            send_files(folder, place, record)
         return place, True
     there = whole_run(runs_root(place))
     if (there / RUN_FILE).read_bytes() != (folder / RUN_FILE).read_bytes():
@@ -116,9 +57,6 @@ def send_run(folder: Path, root: str, *, dry_run: bool = False) -> tuple[str, bo
 def check_place(out: str | Path | None) -> None:
     """Refuse a place for runs that no plugin writes to, before anything is computed.
 
-    Args:
-        out: A folder, or a URI; None for no place.
-
     Raises:
         PluginError: The plugin of the URI's scheme is broken.
         StorageError: There is none, it only reads, or a file is there.
@@ -128,19 +66,18 @@ def check_place(out: str | Path | None) -> None:
     if _SCHEME_ALONE.fullmatch(str(out)):  # `s3://` as a path
         raise StorageError(f"{out}//: names no bucket: write {out}//BUCKET/FOLDER")
     if is_remote(str(out)):
-        _check_root(uri_of(out))
+        uri = uri_of(out).rstrip("/")
+        refuse_offline(uri)
+        try:
+            refuse_present(uri, overwrite=False)
+        except ObjectExistsError as error:
+            raise StorageError(
+                f"{uri}: is a file; runs are written to a folder"
+            ) from error
 
 
 def runs_root(folder: str | Path) -> Path:
-    """Return a folder of runs of which the records can be read.
-
-    Args:
-        folder: A folder, or the URI of one, of which the records are fetched.
-
-    Raises:
-        PluginError: The plugin of the URI's scheme is broken.
-        StorageError: It cannot be fetched.
-    """
+    """Return a folder of runs; of a URI, the records are fetched."""
     if isinstance(folder, Path) and _SCHEME_ALONE.fullmatch(str(folder)):
         raise StorageError(f"{folder}//: names no bucket: write {folder}//BUCKET")
     if isinstance(folder, FetchedPath) or not is_remote(str(folder)):
@@ -151,14 +88,7 @@ def runs_root(folder: str | Path) -> Path:
 
 
 def whole_run(folder: Path) -> Path:
-    """Return a run folder that holds all files, also where it is in a store.
-
-    Args:
-        folder: The folder, of which a fetched one may hold the record alone.
-
-    Raises:
-        StorageError: It cannot be fetched.
-    """
+    """Return a run folder that holds all files, also where it is in a store."""
     if not isinstance(folder, FetchedPath):
         return folder
     return local_folder(folder.uri) or folder

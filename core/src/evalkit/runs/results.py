@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalkit.errors import EvalkitError, PluginError
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
+from evalkit.predictions.problems import Problem, Problems
 from evalkit.runs import recorded
-from evalkit.runs.remote import publish
+from evalkit.runs.folders import (
+    COLUMNS_FOLDER,
+    EXAMPLES_FILE,
+    RESPONSES_FILE,
+    SCORES_FILE,
+    STATISTICS_FOLDER,
+    statistics_file,
+)
+from evalkit.runs.record import RunRecord
+from evalkit.runs.remote import check_place
 from evalkit.runs.score_columns import Score, scores_frame
-from evalkit.runs.storage import RunContents
+from evalkit.runs.storage import RunContents, publish
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,7 +32,7 @@ if TYPE_CHECKING:
     from evalkit.runs.tag_scores import TagScores
 
 
-class Result(RunContents):
+class Result:
     """The result of one evaluation of one model.
 
     `result["accuracy"]` is the score of the whole set, `result.by_tag` a table of the
@@ -39,9 +50,31 @@ class Result(RunContents):
             `failed`, `seconds`, `cost` and `kept`, a row for each response.
     """
 
-    perturbed: list[Result] | None
-    """The runs of perturbed examples that were evaluated with this run; None for a
-    stored run, whose folder may hold some."""
+    def __init__(
+        self,
+        record: RunRecord | Mapping[str, Any],
+        scores: Sequence[Score],
+        problems: Iterable[Problem],
+        examples: pl.DataFrame | None,
+        statistics: Mapping[str, pl.DataFrame] | None = None,
+        column_details: Mapping[str, pl.DataFrame] | None = None,
+    ) -> None:
+        self._record = RunRecord.model_validate(record)
+        self.scores = tuple(scores)
+        self.problems = (
+            problems if isinstance(problems, Problems) else Problems(problems)
+        )
+        self.examples = examples
+        self.statistics = dict(statistics or {})
+        self.column_details = dict(column_details or {})
+        self.responses_of: Callable[[], pl.DataFrame | None] = lambda: None
+        self.tables: dict[str, pl.DataFrame] = {}
+        """Tables that an analysis adds to the run folder, by file name."""
+        self.perturbed: list[Result] | None = []
+        """The runs of perturbed examples that were evaluated with this run; None for a
+        stored run, whose folder may hold some."""
+        self.path: Path | None = None
+        """The run folder, once it has been saved."""
 
     def __repr__(self) -> str:
         score = self.headline
@@ -65,6 +98,19 @@ class Result(RunContents):
         ]
         caption = f"{self.dataset}, {self.model}: {self.status}"
         return html_of("result_html", self, html_table(caption, header, rows))
+
+    @cached_property
+    def responses(self) -> pl.DataFrame | None:
+        """The rows of predictions as they came, before adapters and extractors.
+
+        None for a run without examples, and for one that was made of others.
+        """
+        return self.responses_of()
+
+    @property
+    def record(self) -> RunRecord:
+        """All that `run.json` holds but the scores."""
+        return self._record
 
     @property
     def run_id(self) -> str:
@@ -202,12 +248,7 @@ class Result(RunContents):
         )
 
     def record_time(self, started: float, seconds: float) -> None:
-        """Note when the evaluation began and how long it took.
-
-        Args:
-            started: Seconds since 1970.
-            seconds: Seconds that it took.
-        """
+        """Note when the evaluation began, and how many seconds it took."""
         moment = datetime.fromtimestamp(started, tz=UTC)
         timings = recorded.Timings(
             started=moment.isoformat(timespec="microseconds"), seconds=round(seconds, 3)
@@ -248,5 +289,19 @@ class Result(RunContents):
             )
         if paths := [run.path or run.save(folder) for run in self.perturbed or ()]:
             self.amend(perturbed_runs=tuple(path.name for path in paths))
-        self.path, self._record = publish(self, folder)
+        check_place(folder)
+        tables = {
+            SCORES_FILE: self.frame,
+            EXAMPLES_FILE: self.examples,
+            RESPONSES_FILE: self.responses,
+            **self.tables,
+        }
+        for below, own in (
+            (STATISTICS_FOLDER, self.statistics),
+            (COLUMNS_FOLDER, self.column_details),
+        ):
+            tables |= {f"{below}/{statistics_file(name)}": own[name] for name in own}
+        whole = {name: frame for name, frame in tables.items() if frame is not None}
+        contents = RunContents(self._record, self.scores, self.problems, whole)
+        self.path, self._record = publish(contents, folder)
         return self.path

@@ -178,14 +178,7 @@ COMPUTED = _of(*Origin)
 
 
 def scores_frame(scores: Sequence[Score]) -> "pl.DataFrame":
-    """Make a table of scores.
-
-    Args:
-        scores: The scores.
-
-    Returns:
-        One row for each, with the columns of `Score`.
-    """
+    """Make a table of scores, with the columns of `Score`."""
     import polars as pl
 
     types = {str: pl.String, int: pl.Int64, bool: pl.Boolean, float: pl.Float64}

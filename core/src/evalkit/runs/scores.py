@@ -22,15 +22,7 @@ def headline_name(scored: Sequence[MetricScores]) -> str | None:
 def bounds_of(
     metrics: Sequence[BoundMetric],
 ) -> dict[str, tuple[float | None, float | None]]:
-    """Return the least and the greatest value that metrics can have.
-
-    Args:
-        metrics: The metrics.
-
-    Returns:
-        The two by name of the metric, None for a side without bound; metrics without
-        bounds are left out.
-    """
+    """Return the least and greatest value of metrics that have bounds, by name."""
     found = {}
     for metric in (part for each in metrics for part in each.parts()):
         low, high = metric.bounds or (None, None)
@@ -47,16 +39,7 @@ def _finite(bound: float | None) -> float | None:
 def to_scores(
     scored: Sequence[MetricScores], groups: Groups, split: str
 ) -> list[Score]:
-    """Make the score records of all metrics.
-
-    Args:
-        scored: What each metric computed.
-        groups: The groups.
-        split: Name of the split.
-
-    Returns:
-        One record for each metric, score and group, and each aggregate.
-    """
+    """Make the records of all scores and aggregates of metrics."""
     return [
         record
         for metric in scored
@@ -115,16 +98,7 @@ def group_record(
 ) -> Score:
     """Make the record of a score of one group.
 
-    Args:
-        found: The score.
-        name: Full name of the score.
-        tag: The group's tag; None for the whole set.
-        split: Name of the split.
-        shown: How it is read.
-
-    Returns:
-        The record, without what only scores of all data have: bounds, replications and
-        sizes of clusters.
+    It lacks what only scores of all data have: bounds, replications, sizes of clusters.
     """
     mean, stddev, low, high = found.spread or (None,) * 4
     return _record(found, name, tag, split, shown)._replace(

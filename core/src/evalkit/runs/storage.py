@@ -1,7 +1,9 @@
 """Writes run folders so that what looks like a run is a whole one.
 
-A run is written to a hidden staging folder beside its place and moved there in one
-step. A process that dies leaves at most a staging folder, which nothing reads.
+On this machine a run is written to a hidden staging folder beside its place and moved
+there in one step: a process that dies leaves at most a staging folder, which nothing
+reads. At a place such as a bucket `run.json` is written last: a folder without it is
+not a run.
 """
 
 from __future__ import annotations
@@ -10,82 +12,47 @@ import errno
 import io
 import shutil
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalkit.base.synced_files import make_folder, sync_folder
+from evalkit.base.json_text import dumps
+from evalkit.base.synced_files import make_folder, sync_folder, write_synced
 from evalkit.base.violations import json_value
-from evalkit.errors import StorageError
-from evalkit.predictions.problems import Problem, Problems
-from evalkit.runs.digests import to_json, write_file
+from evalkit.errors import ObjectExistsError, StorageError
+from evalkit.places.access import exists, local_folder, put
+from evalkit.places.names import is_remote, join, uri_of
+from evalkit.predictions.problems import Problem
 from evalkit.runs.folders import (
-    COLUMNS_FOLDER,
-    EXAMPLES_FILE,
     PROBLEMS_FILE,
-    RESPONSES_FILE,
     RUN_FILE,
-    SCORES_FILE,
-    STATISTICS_FOLDER,
     folder_name,
     run_folder_name,
-    statistics_file,
 )
 from evalkit.runs.record import RunRecord
 from evalkit.runs.recorded import FileDigest
-from evalkit.runs.score_columns import Score, scores_frame
+from evalkit.runs.score_columns import Score
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-class RunContents:
+class RunContents(NamedTuple):
     """What a run folder holds."""
 
-    def __init__(
-        self,
-        record: RunRecord | Mapping[str, Any],
-        scores: Sequence[Score],
-        problems: Iterable[Problem],
-        examples: pl.DataFrame | None,
-        statistics: Mapping[str, pl.DataFrame] | None = None,
-        column_details: Mapping[str, pl.DataFrame] | None = None,
-    ) -> None:
-        self._record = RunRecord.model_validate(record)
-        self.statistics = dict(statistics or {})
-        self.scores = tuple(scores)
-        self.problems = (
-            problems if isinstance(problems, Problems) else Problems(problems)
-        )
-        self.examples = examples
-        self.column_details = dict(column_details or {})
-        self.responses_of: Callable[[], pl.DataFrame | None] = lambda: None
-        self.tables: dict[str, pl.DataFrame] = {}
-        """Tables that an analysis adds to the run folder, by file name."""
-        self.perturbed: list[Any] | None = []
-        self.path: Path | None = None
-        """The run folder, once it has been saved."""
-
-    @cached_property
-    def responses(self) -> pl.DataFrame | None:
-        """The rows of predictions as they came, before adapters and extractors.
-
-        None for a run without examples, and for one that was made of others.
-        """
-        return self.responses_of()
-
-    @property
-    def record(self) -> RunRecord:
-        """All that `run.json` holds but the scores."""
-        return self._record
+    record: RunRecord
+    scores: tuple[Score, ...]
+    problems: Iterable[Problem]
+    tables: Mapping[str, pl.DataFrame]
+    """All tables, by their path in the folder."""
 
 
-def publish_here(run: RunContents, root: Path) -> tuple[Path, RunRecord]:
-    """Write a run into a new folder below a folder, which is made where needed.
+def publish(run: RunContents, root: str | Path) -> tuple[Path, RunRecord]:
+    """Write a run into a folder of its own, below a folder or the URI of one.
 
     Returns:
         The run folder, and the record as it was written.
@@ -93,25 +60,36 @@ def publish_here(run: RunContents, root: Path) -> tuple[Path, RunRecord]:
     Raises:
         StorageError: It cannot be written; nothing that passes for a run is left.
     """
-    parent = root / folder_name(str(run.record.dataset))
-    names = run_names(run.record)
+    dataset = folder_name(str(run.record.dataset))
+    names = _names(run.record)
+    if is_remote(str(root)):
+        return _publish_there(run, join(uri_of(root), dataset), names)
+    parent = Path(root) / dataset
     final = parent / next(names)
-    with _storage_errors(final), _staging(final) as staging:
-        record = write_run(run, staging)
-        while not _renamed(staging, final):
+    with _storage_errors(f"the run {final} cannot be written"), _staging(final) as here:
+        record = _write(run, here)
+        while not _renamed(here, final):
             final = parent / next(names)
     return final, record
 
 
-def run_names(record: RunRecord) -> Iterator[str]:
-    """Return names for a run's folder; a later one where an earlier one is taken.
+def _publish_there(
+    run: RunContents, parent: str, names: Iterator[str]
+) -> tuple[Path, RunRecord]:
+    with TemporaryDirectory(prefix="evalkit-run-") as name:
+        with _storage_errors(f"{name}: the run cannot be put together"):
+            record = _write(run, Path(name))
+        place = join(parent, next(names))
+        while not _sent(Path(name), place, record):
+            place = join(parent, next(names))
+    written = local_folder(place)
+    if written is None:
+        raise StorageError(f"{place}: the run was removed while being written")
+    return written, record
 
-    Args:
-        record: What the run recorded.
 
-    Yields:
-        `<UTC time>-<model>-<8 hex>`, each a millisecond later than the one before.
-    """
+def _names(record: RunRecord) -> Iterator[str]:
+    """Yield names for a run's folder, each a millisecond later than the one before."""
     timings = record.timings
     now = datetime.now(UTC)
     started = now if timings is None else datetime.fromisoformat(timings.started)
@@ -121,14 +99,14 @@ def run_names(record: RunRecord) -> Iterator[str]:
 
 
 @contextmanager
-def _storage_errors(final: Path) -> Iterator[None]:
+def _storage_errors(what: str) -> Iterator[None]:
     from polars.exceptions import PolarsError
 
     try:
         yield
     except (OSError, PolarsError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise StorageError(f"the run {final} cannot be written: {reason}") from error
+        raise StorageError(f"{what}: {reason}") from error
 
 
 @contextmanager
@@ -141,65 +119,78 @@ def _staging(final: Path) -> Iterator[Path]:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def write_run(run: RunContents, folder: Path) -> RunRecord:
+def _renamed(folder: Path, final: Path) -> bool:
+    """Rename a folder, unless something is there already."""
+    try:
+        folder.rename(final)
+        (final / RUN_FILE).stat()  # a plugin may have replaced `os.rename`
+        sync_folder(final.parent)
+    except OSError as error:
+        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+            raise
+        return False
+    return True
+
+
+def _sent(folder: Path, place: str, record: RunRecord) -> bool:
+    """Send a run folder to a place, unless a run is there already."""
+    try:
+        if not exists(join(place, RUN_FILE)):
+            send_files(folder, place, record)
+            return True
+    except ObjectExistsError:  # another process wrote a run of this name meanwhile
+        pass
+    return False
+
+
+def send_files(folder: Path, place: str, record: RunRecord) -> None:
+    """Write the files of a run folder to a place, `run.json` last."""
+    for name in (*record.files, RUN_FILE):
+        put(folder / name, join(place, name))
+
+
+def _write(run: RunContents, folder: Path) -> RunRecord:
     """Write the files of a run into an empty folder, `run.json` last.
 
     Returns:
         The record as it was written, which holds what the other files are.
     """
-    tables = [
-        (SCORES_FILE, scores_frame(run.scores)),
-        (EXAMPLES_FILE, run.examples),
-        (RESPONSES_FILE, run.responses),
-        *run.tables.items(),
-        *_named(STATISTICS_FOLDER, run.statistics),
-        *_named(COLUMNS_FOLDER, run.column_details),
-    ]
-    written = {name: frame for name, frame in tables if frame is not None}
-    for parent in dict.fromkeys((folder / name).parent for name in written):
+    for parent in dict.fromkeys((folder / name).parent for name in run.tables):
         parent.mkdir(exist_ok=True)
-    lines = map(problem_line, run.problems)
-    # half a surrogate pair, as in a file name that is not UTF-8, becomes JSON's \uXXXX
-    encoded = (line.encode("utf-8", "backslashreplace") for line in lines)
     with ThreadPoolExecutor(2, "evalkit-writer") as threads:
         waiting = {
             name: threads.submit(write_parquet, frame, folder / name)
-            for name, frame in written.items()
+            for name, frame in run.tables.items()
         }
-        problems = write_file(folder / PROBLEMS_FILE, encoded)
+        lines = map(problem_line, run.problems)
+        problems = write_file(folder / PROBLEMS_FILE, map(_encoded, lines))
         files = {name: future.result() for name, future in waiting.items()}
-    files = {PROBLEMS_FILE: problems, **files}
+    files[PROBLEMS_FILE] = problems
     record = run.record.changed(files=dict(sorted(files.items())))
-    text = to_json(record.with_scores(run.scores), indent=2) + "\n"
-    # half a surrogate pair, as in a file name that is not UTF-8, is escaped
-    write_file(folder / RUN_FILE, [text.encode("utf-8", "backslashreplace")])
+    text = _json(record.with_scores(run.scores), indent=2) + "\n"
+    write_file(folder / RUN_FILE, [_encoded(text)])
     for parent in dict.fromkeys((folder / name).parent for name in (*files, RUN_FILE)):
         sync_folder(parent)
     return record
 
 
-def _named(
-    folder: str, tables: Mapping[str, pl.DataFrame]
-) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Return the tables of plugins by their path in the run folder."""
-    for name, frame in tables.items():
-        yield f"{folder}/{statistics_file(name)}", frame
+def _encoded(text: str) -> bytes:
+    """Encode JSON; half a surrogate pair, as in a file name, is escaped."""
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _json(value: Any, indent: int | None = None) -> str:
+    return dumps(value, ensure_ascii=False, indent=indent, allow_nan=False, default=str)
+
+
+def write_file(path: Path, chunks: Iterable[bytes | memoryview]) -> FileDigest:
+    """Write a new file, through no symlink, that is there after a loss of power."""
+    size, sha256 = write_synced(path, chunks)
+    return FileDigest(size=size, sha256=sha256)
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> FileDigest:
-    """Write a table.
-
-    Args:
-        frame: The table.
-        path: Where to.
-
-    Returns:
-        Size and SHA-256 of what was written.
-
-    Raises:
-        OSError: It cannot be written, with the system's reason, which polars loses
-            where it writes the file itself.
-    """
+    """Write a table; raise OSError with the system's reason, which polars loses."""
     packed = io.BytesIO()
     # nobody filters these files by statistics, and level 1 packs as well as 3
     frame.write_parquet(packed, compression_level=1, statistics=False)
@@ -216,17 +207,4 @@ def problem_line(problem: Problem) -> str:
         {**found._asdict(), "value": json_value(found.value)}
         for found in problem.violations
     ]
-    return to_json(row) + "\n"
-
-
-def _renamed(folder: Path, final: Path) -> bool:
-    """Rename a folder, unless something is there already."""
-    try:
-        folder.rename(final)
-        (final / RUN_FILE).stat()  # a plugin may have replaced `os.rename`
-        sync_folder(final.parent)
-    except OSError as error:
-        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
-            raise
-        return False
-    return True
+    return _json(row) + "\n"

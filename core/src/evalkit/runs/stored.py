@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalkit.errors import PluginError, StorageError
 from evalkit.examples.row_stages import DataSource
-from evalkit.plugins.bound import Bound, BoundMetric
+from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import AS_PYTHON, GIVEN
 from evalkit.plugins.importing import find_owner
 from evalkit.plugins.local_plugins import is_given
@@ -40,8 +41,6 @@ from evalkit.runs.score_columns import Score
 if TYPE_CHECKING:
     import polars as pl
 
-    from evalkit.base.terms import AnswerKind
-
 
 class StoredResult(Result):
     """The result of a run folder; examples and problems are read when first asked for.
@@ -53,11 +52,7 @@ class StoredResult(Result):
     """
 
     def __init__(self, path: Path, record: RunRecord, scores: list[Score]) -> None:
-        super().__init__(record, scores, (), None)
-        # what is there already hides what is read when it is first asked for
-        del self.__dict__["examples"], self.__dict__["problems"]
-        del self.__dict__["statistics"], self.__dict__["column_details"]
-        del self.__dict__["tables"]
+        self._record, self.scores = record, tuple(scores)
         self.path = self._folder = path
         self.perturbed = None
 
@@ -65,22 +60,15 @@ class StoredResult(Result):
     def statistics(self) -> dict[str, pl.DataFrame]:  # type: ignore[override]
         """The statistics of each metric, by its name."""
         # a metric that gives several scores in one pass has statistics of each
-        names = dict.fromkeys([*self.record.metric_names, *self.metrics])
-        paths = {name: f"{STATISTICS_FOLDER}/{statistics_file(name)}" for name in names}
-        found = {name: self._table(path, ("position",)) for name, path in paths.items()}
-        return {name: frame for name, frame in found.items() if frame is not None}
+        names = [*self.record.metric_names, *self.metrics]
+        return self._tables(STATISTICS_FOLDER, names, ("position",))
 
     @cached_property
     def column_details(self) -> dict[str, pl.DataFrame]:  # type: ignore[override]
         """The details of computed columns, by the name of what computed them."""
+        texts = dict.fromkeys(("id", "replication", "reason"), "String")
         names = [each.name for each in self.record.columns]
-        paths = {name: f"{COLUMNS_FOLDER}/{statistics_file(name)}" for name in names}
-        columns = {
-            **dict.fromkeys(("id", "replication", "reason"), "String"),
-            "failed": "Boolean",
-        }
-        found = {name: self._table(path, columns) for name, path in paths.items()}
-        return {name: frame for name, frame in found.items() if frame is not None}
+        return self._tables(COLUMNS_FOLDER, names, {**texts, "failed": "Boolean"})
 
     @cached_property
     def examples(self) -> pl.DataFrame | None:  # type: ignore[override]
@@ -92,7 +80,7 @@ class StoredResult(Result):
         """The rows of predictions as they came, before adapters and extractors."""
         import polars as pl
 
-        found = self._table(RESPONSES_FILE, ())
+        found = self._table(RESPONSES_FILE)
         if found is not None and found.columns == [LINE]:
             is_text = found[LINE].dtype in (pl.String, pl.Binary)
             if not is_text or found[LINE].null_count():
@@ -106,25 +94,31 @@ class StoredResult(Result):
     def tables(self) -> dict[str, pl.DataFrame]:  # type: ignore[override]
         """Tables that an analysis added, by file name."""
         own = (EXAMPLES_FILE, SCORES_FILE, RESPONSES_FILE)
-        names = [
-            name
-            for name in self.record.files
-            if name.endswith(".parquet") and "/" not in name and name not in own
-        ]
-        found = {name: self._table(name, ()) for name in names}
-        return {name: frame for name, frame in found.items() if frame is not None}
+        names = [name for name in self.record.files if name not in own]
+        added = [name for name in names if re.fullmatch(r"[^/]+\.parquet", name)]
+        return {name: each for name in added if (each := self._table(name)) is not None}
 
     @cached_property
     def problems(self) -> Problems:  # type: ignore[override]
         """Every row or example that was not scored."""
         return read_problems(self._folder, self.record.files.get(PROBLEMS_FILE))
 
+    def _tables(
+        self,
+        below: str,
+        names: Iterable[str],
+        columns: Sequence[str] | Mapping[str, str],
+    ) -> dict[str, pl.DataFrame]:
+        paths = {name: f"{below}/{statistics_file(name)}" for name in names}
+        found = {name: self._table(path, columns) for name, path in paths.items()}
+        return {name: frame for name, frame in found.items() if frame is not None}
+
     def _table(
-        self, name: str, columns: Sequence[str] | Mapping[str, str]
+        self, name: str, columns: Sequence[str] | Mapping[str, str] = ()
     ) -> pl.DataFrame | None:
         """Read a table; one that the run did not record is not of the run."""
         expected = self.record.files.get(name)
-        if expected is None and self.record.files:
+        if expected is None:
             return None
         return read_table(self._folder / name, columns, expected)
 
@@ -151,12 +145,6 @@ def read_run(path: str | Path) -> Result:
 def examples_of(result: Result) -> pl.DataFrame:
     """Return the examples of a result with their answers and predictions.
 
-    Args:
-        result: A result, stored or not.
-
-    Returns:
-        `result.examples`, which has columns `answer` and `pred`.
-
     Raises:
         StorageError: The run was made with `--no-examples`, or its file is missing.
     """
@@ -164,72 +152,18 @@ def examples_of(result: Result) -> pl.DataFrame:
     where = result.path or f"the run {result.run_id}"
     if frame is None:
         raise StorageError(f"{where}: has no {EXAMPLES_FILE}")
-    refuse_without_answers(frame, where)
-    return frame
-
-
-def refuse_without_answers(frame: pl.DataFrame, where: object) -> None:
-    """Refuse rows of a run that was made without answers and predictions.
-
-    Args:
-        frame: Its examples.
-        where: How messages call the run.
-
-    Raises:
-        StorageError: It was made with `--no-examples`.
-    """
     if "answer" not in frame.columns or "pred" not in frame.columns:
         raise StorageError(
             f"{where}: holds no answers and predictions, as it was made with "
             "--no-examples (include_examples=False); evaluate again without it"
         )
+    return frame
 
 
 def scored_fields(examples: pl.DataFrame) -> list[str]:
     """Return the names of the responses' fields that metrics may ask for."""
     names = examples.columns
     return names[names.index("pred") + 1 : names.index("tags")]
-
-
-def answer_kind(result: Result) -> AnswerKind:
-    """Return the shape of a result's answers: as recorded, else told from the column.
-
-    Args:
-        result: A result whose examples hold answers.
-
-    Returns:
-        The recorded kind. A run that recorded none has several acceptable answers
-        where these are lists, and else one.
-    """
-    if result.record.answer_kind is not None:
-        return result.record.answer_kind
-    return "any-of" if _is_list(examples_of(result)["answer"]) else "one"
-
-
-def _is_list(column: pl.Series) -> bool:
-    import polars as pl
-
-    return isinstance(column.dtype, pl.List)
-
-
-def bound_metrics(result: Result, resolver: Resolver) -> list[BoundMetric]:
-    """Load the metrics that a run used, with their parameters.
-
-    Args:
-        result: A result.
-        resolver: Finds the plugins.
-
-    Returns:
-        The metrics in the run's order, the headline first.
-
-    Raises:
-        PluginError: One is not installed (from the same distribution) any more, was
-            given as an object, or takes other parameters now.
-    """
-    return [
-        BoundMetric.of(bound_component(metric, resolver))
-        for metric in result.record.metrics
-    ]
 
 
 def bound_component(component: recorded.Component, resolver: Resolver) -> Bound:

@@ -22,15 +22,7 @@ def unscored_counts(scored: Sequence[MetricScores]) -> dict[str, int]:
 def unscored_problems(
     examples: pl.DataFrame, scored: Sequence[MetricScores]
 ) -> Iterator[Problem]:
-    """Say which answers metrics did not score.
-
-    Args:
-        examples: One row for each answer, with `id` and `replication`.
-        scored: What the metrics computed.
-
-    Yields:
-        A problem for each answer and metric, in the order of the metrics.
-    """
+    """Yield a problem for each answer that a metric did not score."""
     for found in scored:
         if found.unscored is None or found.unscored.is_empty():
             continue
@@ -48,15 +40,7 @@ def unscored_problems(
 def unscored_answers(
     examples: pl.DataFrame, problems: Iterable[Problem]
 ) -> dict[str, pl.DataFrame]:
-    """Return what `unscored_problems` was made of.
-
-    Args:
-        examples: One row for each answer, with `id` and `replication`.
-        problems: The problems of a run.
-
-    Returns:
-        `position`, `reason` and `failed`, by name of the metric.
-    """
+    """Return what `unscored_problems` was made of, by name of the metric."""
     rows = [
         (found.metric, found.id, found.replication, found.reason, found.status)
         for found in problems

@@ -16,7 +16,7 @@ from evalkit.predictions.answer_readers import REASON, RESPONSE, STATUS
 from evalkit.runs.extractions import kept_extraction
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
-from evalkit.runs.stored import answer_kind, examples_of
+from evalkit.runs.stored import examples_of
 
 UNPARSED = "unparsed"
 """Marks a response from which no answer could be extracted."""
@@ -226,7 +226,7 @@ def _best(score: Score, values: pl.Series) -> float:
 def _differs(result: Result, examples: pl.DataFrame) -> pl.Series:
     """Tell which predictions are neither the answer nor one of several."""
     pred = pl.col("pred")
-    if answer_kind(result) == "any-of":
+    if result.record.answer_kind == "any-of":
         is_right = pl.col("answer").list.contains(pred)
     else:
         is_right = pl.col("answer") == pred

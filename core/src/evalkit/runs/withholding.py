@@ -29,15 +29,7 @@ _QUOTING_FIELDS = ("(response)", "(line)", "(row)", "error")
 
 
 def withhold_problem(problem: Problem, declared: Container[str]) -> Problem:
-    """Keep status, line, id, declared fields and rules of a problem, and no value.
-
-    Args:
-        problem: The problem.
-        declared: Names of the fields that the task declares.
-
-    Returns:
-        The problem without what may quote the data.
-    """
+    """Keep status, line, id, declared fields and rules of a problem; no value."""
     violations = tuple(
         _withhold_violation(violation, declared) for violation in problem.violations
     )
@@ -53,10 +45,8 @@ def _withhold_violation(violation: Violation, declared: Container[str]) -> Viola
     return Violation(field, violation.rule)
 
 
-def withhold_text(text: str | None) -> str | None:
+def withhold_text(text: str) -> str:
     """Keep who failed with which exception, without its words and those of metrics."""
-    if text is None:
-        return None
     for quoting in (_FAILED_WITH, _NAMED_REASONS, _RETURNED):
         text = quoting.sub(r"\1", text)
     return text
@@ -64,7 +54,10 @@ def withhold_text(text: str | None) -> str | None:
 
 def withhold_reasons(scores: Sequence[Score]) -> list[Score]:
     """Keep the reasons of scores without the words of exceptions."""
-    return [score._replace(reason=withhold_text(score.reason)) for score in scores]
+    return [
+        score._replace(reason=score.reason and withhold_text(score.reason))
+        for score in scores
+    ]
 
 
 def names_of_answers(
@@ -72,13 +65,7 @@ def names_of_answers(
 ) -> frozenset[str]:
     """Return the columns whose values tell answers or responses.
 
-    Args:
-        columns: Columns of the examples, also `answer` and `pred`.
-        alignment: The responses, with the scored fields.
-
-    Returns:
-        `answer`, `pred`, the scored fields, and each column that has one value for each
-        of several answers, as the stored label has.
+    Each that has one value for each of several answers is among them, as a label.
     """
     named = {"answer", "pred", *alignment.fields}
     others = {name: each for name, each in columns.items() if name not in named}
@@ -86,15 +73,7 @@ def names_of_answers(
 
 
 def refuse_facets_of_answers(facets: Mapping[str, str], examples: pl.DataFrame) -> None:
-    """Refuse facets whose tags tell the answers.
-
-    Args:
-        facets: The columns that a user made facets of, by the name of the facet.
-        examples: The examples with `tags` and `answer`.
-
-    Raises:
-        EvalkitError: A facet has one tag for each of several answers.
-    """
+    """Refuse facets with one tag for each of several answers."""
     tags = examples["tags"]
     columns = {facet: _tags_of(facet, tags) for facet in facets}
     for facet in sorted(_telling(columns, examples["answer"])):

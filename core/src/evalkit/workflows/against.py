@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import polars as pl
 
 from evalkit.base.wording import count_of
@@ -18,40 +16,20 @@ AGAINST = "against"
 
 
 def beside(run: Result | None, prepared: Prepared) -> Prepared:
-    """Put the answers of a run beside the responses, as the field `against`.
-
-    Args:
-        run: A run of the same data; None for none.
-        prepared: Examples and responses.
-
-    Raises:
-        DataError: It is of other data, or holds no answers.
-    """
+    """Put the answers of a run of the same data beside the responses, as a field."""
     if run is None:
         return prepared
     examples, alignment = prepared.examples, prepared.alignment
-    names = {*alignment.fields, *examples.data_columns}
-    replications = replication_column(alignment, examples.frame.height)
-    ours = examples.frame.select("id", "answer").with_columns(replication=replications)
-    fields = {**alignment.fields, AGAINST: _answers(run, ours, names)}
-    return prepared._replace(alignment=alignment._replace(fields=fields))
-
-
-def _answers(run: Result, rows: pl.DataFrame, names: Collection[str]) -> pl.Series:
-    """Return the answers of a run to the same examples, whose fields have these names.
-
-    Raises:
-        DataError: See `beside`.
-    """
     where = f"--against: the run {run.run_id}"
     if not run.record.includes_examples:
         raise DataError(f"{where} holds no answers, as it was made with --no-examples")
-    if AGAINST in names:
+    if AGAINST in {*alignment.fields, *examples.data_columns}:
         raise DataError(
             f"{where}: data or responses have a field {AGAINST!r}; rename it"
         )
+    replications = replication_column(alignment, examples.frame.height)
+    ours = examples.frame.select("id", "answer").with_columns(replication=replications)
     theirs = examples_of(run).select("id", "replication", "pred", right="answer")
-    ours = rows.select("id", "answer", "replication")
     keys = ["id", "replication"] if run.record.replications else ["id"]
     theirs = theirs.with_columns(pl.lit(True).alias("known"))
     joined = ours.join(theirs, keys, "left", nulls_equal=True, maintain_order="left")
@@ -64,4 +42,5 @@ def _answers(run: Result, rows: pl.DataFrame, names: Collection[str]) -> pl.Seri
             f"{where} is of other data: it lacks {count} of {joined.height}, or "
             f"another one is right, as of {wrong['id'][0]!r}"
         )
-    return joined["pred"].alias(AGAINST)
+    fields = {**alignment.fields, AGAINST: joined["pred"].alias(AGAINST)}
+    return prepared._replace(alignment=alignment._replace(fields=fields))

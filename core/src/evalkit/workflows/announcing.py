@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from evalkit.plugins.observers import Observers
 from evalkit.runs.results import Result
@@ -17,14 +16,7 @@ def announce(
     refused: Sequence[str],
     watchers: Observers,
 ) -> None:
-    """Tell the observers what came of it.
-
-    Args:
-        result: The result.
-        scores: Those of its scores that are new.
-        refused: Why it was refused; empty if it was not.
-        watchers: The observers.
-    """
+    """Tell the observers what came of an evaluation."""
     if not watchers:
         return
     record = result.to_dict()
@@ -32,18 +24,14 @@ def announce(
     if refused:
         watchers.tell("after_refusal", reasons=refused, record=record, **facts)
     else:
-        rows = [score._asdict() for score in scores]
-        overall = [row for row in rows if _is_overall(row)]
-        groups = [row for row in rows if not _is_overall(row)]
-        told = {"scores": rows, "overall": overall, "groups": groups}
+        told = {
+            "scores": [each._asdict() for each in scores],
+            "overall": [each._asdict() for each in scores if each.is_whole],
+            "groups": [each._asdict() for each in scores if not each.is_whole],
+        }
         watchers.tell("after_scoring", **told, **facts)
     watchers.tell("after_result", record=record)
     result.record_warnings(watchers.warnings)
-
-
-def _is_overall(row: Mapping[str, Any]) -> bool:
-    """Tell whether a score is of the whole set, and not of tags."""
-    return row["tag"] is None and row["aggregate"] is None
 
 
 def write(result: Result, out: str | Path, watchers: Observers) -> None:

@@ -18,6 +18,7 @@ from evalkit.predictions.column_stages import ColumnStage
 from evalkit.predictions.preparation import Predictions, changed_by
 from evalkit.predictions.row_sources import RowSource, diagnose
 from evalkit.runs.accounts import refusal_message
+from evalkit.runs.options import EvaluationOptions
 from evalkit.runs.recording import make_result
 from evalkit.runs.remote import check_place
 from evalkit.runs.results import Result
@@ -31,7 +32,6 @@ from evalkit.workflows.evaluation_steps import (
     score,
 )
 from evalkit.workflows.given_predictions import open_predictions
-from evalkit.workflows.options import EvaluationOptions
 
 
 def evaluate(
@@ -213,12 +213,8 @@ def evaluate_with(
             prepared = add_columns(asked, beside(options.against, prepared), progress)
         parts = group(asked, prepared)
         if not refused:
-            asked.tell("before_scoring", model=model, metrics=asked.metric_names)
-            parts = score(parts, asked.options, progress, prepared.job)
-        given = prepared.predictions
-        result = make_result(
-            parts, asked.options, given, model, refused, watchers.warnings
-        )
+            parts = score(parts, model, progress)
+        result = make_result(parts, model, refused)
         source.keep_in(result)
         result.record_time(started, time.time() - started)
         if moved := here.restore():

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from evalkit.base.copies import COPY_COLUMNS, TAGS
 from evalkit.base.ids import RESPONSES_KEY
-from evalkit.base.jobs import Job
 from evalkit.base.progress import Progress
 from evalkit.errors import MetricError
-from evalkit.examples.row_stages import RowStage
+from evalkit.examples.clusters import clustered_by
+from evalkit.examples.files import bind_dataset
+from evalkit.examples.kept import keeping
 from evalkit.examples.table import Examples
 from evalkit.plugins.bound import BoundDataset, BoundMetric, BoundTask
 from evalkit.plugins.importing import find_owner, require_owner
@@ -22,16 +23,17 @@ from evalkit.plugins.provenance import metric_resources
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import Alignment
-from evalkit.predictions.answer_readers import AnswerReader
 from evalkit.predictions.column_stages import BoundColumns, ColumnStage
 from evalkit.predictions.preparation import (
     Predictions,
     Prepared,
     prepare,
 )
+from evalkit.predictions.row_sources import bind_rows
 from evalkit.predictions.table import prediction_column, scoring_table
+from evalkit.runs.options import EvaluationOptions
 from evalkit.runs.own_scores import own_scores
-from evalkit.runs.recording import Options, Parts
+from evalkit.runs.recording import Asked, Parts
 from evalkit.runs.withholding import names_of_answers, refuse_facets_of_answers
 from evalkit.scoring.baselines import Baselines, compute_baselines
 from evalkit.scoring.crossings import cross
@@ -39,56 +41,32 @@ from evalkit.scoring.grouping import Groups, group_by_tag
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
 from evalkit.scoring.table import ScoringTable
-from evalkit.workflows.binding import bind_data
-from evalkit.workflows.options import EvaluationOptions
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The plugins of an evaluation, and how it is done."""
-
-    dataset: BoundDataset
-    task: BoundTask
-    metrics: list[BoundMetric]
-    watchers: Observers
-    options: Options
-    registry: Registry
-    computed_columns: BoundColumns | None = None
-    stage: RowStage | None = None
-    """What predictions go through before they are checked."""
-    facets: Mapping[str, str] = field(default_factory=dict)
-    """The columns that a user made facets of, by the name of the facet."""
-    answers: AnswerReader | None = None
-    """What takes the answers out of the texts of predictions."""
-
-    @property
-    def metric_names(self) -> list[str]:
-        """The metrics, as they are named in scores."""
-        return [metric.name for metric in self.metrics]
-
-    @property
-    def fields(self) -> set[str]:
-        """What metrics and the column stage read beside prediction and answer."""
-        of_metrics = {name for each in self.metrics for name in each.columns}
-        stage = self.computed_columns
-        return of_metrics if stage is None else of_metrics | {*stage.reads}
-
-    @property
-    def columns(self) -> set[str] | None:
-        """The columns of the data that scoring reads; None for all."""
-        if self.dataset.has("evaluate"):
-            return None
-        return self.fields | self.crossed
-
-    @property
-    def crossed(self) -> set[str]:
-        """The facets and columns that a user groups by."""
-        crossings = self.options.crossings.values()
-        return {name for names in crossings for name in names}
-
-    def tell(self, event: str, **facts: Any) -> None:
-        """Tell the observers what happens to the data set."""
-        self.watchers.tell(event, dataset=self.dataset.name, **facts)
+def bind_data(
+    dataset: Any,
+    task: Any,
+    predictions: Any,
+    options: EvaluationOptions,
+    resolver: Resolver,
+    watchers: Observers,
+) -> Asked:
+    """Find data and task, with all that rows go through, and no metric."""
+    registry = resolver.registry
+    bound = bind_dataset(resolver, dataset, task, options.rows)
+    bound = clustered_by(bound, options.cluster)
+    bound = keeping(bound, options.keep, options.include_examples)
+    bound_task = resolver.task(bound)
+    bound, stage, answers = bind_rows(
+        bound, bound_task, options.rows, predictions, registry
+    )
+    facets = {} if options.rows is None else options.rows.facets
+    return Asked(
+        *(bound, bound_task, [], watchers, options, registry),
+        stage=stage,
+        answers=answers,
+        facets=facets,
+    )
 
 
 def bind(
@@ -101,32 +79,21 @@ def bind(
 ) -> Asked:
     """Find the plugins that are named, and load them."""
     resolver = Resolver(registry)
-    data = bind_data(resolver, dataset, task, options, predictions)
-    bound, bound_task, row_stage, answers = data
+    asked = bind_data(dataset, task, predictions, options, resolver, watchers)
     named = options.metrics
-    stage = _column_stage(bound_task, options)
+    stage = _column_stage(asked.task, options)
     of_stage = [] if stage is None else stage.metrics(resolver)
     metrics = resolver.metrics(
-        bound,
-        bound_task,
+        asked.dataset,
+        asked.task,
         [named] if isinstance(named, str) else named,
         [*options.extra_metrics, *of_stage],
     )
     for metric in metrics:
         # before anything is computed: what cannot be named is no surprise at the end
         metric_resources(metric)
-    return Asked(
-        bound,
-        bound_task,
-        metrics,
-        watchers,
-        options.for_split(bound.default_split),
-        registry,
-        _bind_columns(stage, resolver, bound_task, metrics),
-        row_stage,
-        {} if options.rows is None else options.rows.facets,
-        answers,
-    )
+    computed = _bind_columns(stage, resolver, asked.task, metrics)
+    return replace(asked, metrics=metrics, computed_columns=computed)
 
 
 def _column_stage(task: BoundTask, options: EvaluationOptions) -> ColumnStage | None:
@@ -179,13 +146,8 @@ def match(
 ) -> Prepared:
     """Load the examples and match the predictions with them.
 
-    Args:
-        asked: The plugins and options.
-        predictions: A model's responses.
-        model: Name of the model.
-        progress: Told what is being done.
-        needs_all: Whether later steps need the ids of all examples, also of those that
-            are not selected, and their tags as they are stored.
+    With `needs_all` the ids of all examples are there, also of those that are not
+    selected, and their tags as they are stored.
     """
     needed = asked.columns
     if needed is not None:
@@ -194,7 +156,7 @@ def match(
         asked.dataset,
         asked.task,
         predictions,
-        asked.options.split,
+        asked.split,
         asked.options.selection,
         asked.options.policies.on_duplicate,
         model,
@@ -210,46 +172,33 @@ def match(
 
 def group(asked: Asked, prepared: Prepared) -> Parts:
     """Group the examples by tags and crossings."""
-    examples, alignment = prepared.examples, prepared.alignment
-    crossed = _crossed(asked.options, examples, alignment)
+    frame = prepared.examples.frame
+    crossed = _crossed(asked.options, prepared.examples, prepared.alignment)
     if not asked.options.include_examples:
-        refuse_facets_of_answers(asked.facets, examples.frame)
-    return Parts(
-        asked.dataset,
-        asked.task,
-        asked.metrics,
-        examples,
-        alignment,
-        group_by_tag(examples.frame["tags"], crossed),
-        [],
-        None,
-        crossed,
-        stage=prepared.stage,
-        answers=prepared.answers,
-    )
+        refuse_facets_of_answers(asked.facets, frame)
+    return Parts(asked, prepared, group_by_tag(frame["tags"], crossed), crossed)
 
 
-def score(
-    parts: Parts, options: Options, progress: Progress, job: Job | None = None
-) -> Parts:
+def score(parts: Parts, model: str, progress: Progress) -> Parts:
     """Compute all metrics and the baselines."""
-    examples, alignment = parts.examples, parts.alignment
-    everything = scoring_table(examples, alignment, job)
-    counted = alignment.statuses.is_in(list(options.policies.counted))
+    asked, (examples, alignment) = parts.asked, parts.prepared[:2]
+    asked.tell("before_scoring", model=model, metrics=asked.metric_names)
+    everything = scoring_table(examples, alignment, parts.prepared.job)
+    counted = alignment.statuses.is_in(list(asked.options.policies.counted))
     measured = Measured(everything, counted, parts.groups)
     scored = measure(
-        parts.metrics,
+        asked.metrics,
         measured,
-        options.settings,
+        asked.options.settings,
         lambda text, share: progress(text, 0.4 + 0.5 * share),
     )
-    scored += _own_scores(parts.dataset, examples, alignment, parts.groups)
+    scored += _own_scores(asked.dataset, examples, alignment, parts.groups)
     baselines = _baselines(scored[0].metric, measured.table)
     return parts._replace(scored=scored, baselines=baselines)
 
 
 def _crossed(
-    options: Options, examples: Examples, alignment: Alignment
+    options: EvaluationOptions, examples: Examples, alignment: Alignment
 ) -> dict[str, pl.Series]:
     columns = {column.name: column for column in examples.inputs.get_columns()}
     columns |= alignment.fields

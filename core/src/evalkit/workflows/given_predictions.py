@@ -24,9 +24,9 @@ from evalkit.reading.given_rows import rows_of
 from evalkit.runs.comparability import find_differences
 from evalkit.runs.folders import is_run
 from evalkit.runs.jobs import known_job
+from evalkit.runs.options import EvaluationOptions
 from evalkit.runs.results import Result
 from evalkit.runs.stored import read_run
-from evalkit.workflows.options import EvaluationOptions
 
 _DATA = ("task", "dataset", "version", "data", "split")
 
@@ -75,20 +75,10 @@ class GivenPredictions(NamedTuple):
 def open_predictions(
     predictions: Any, options: EvaluationOptions, progress: Progress
 ) -> Iterator[GivenPredictions]:
-    """Return predictions in a form that can be read.
+    """Yield predictions in a form that can be read.
 
-    Args:
-        predictions: A file, rows, or a run (a result or the path of its folder).
-        options: How they are evaluated.
-        progress: Told how much of a URI has come.
-
-    Yields:
-        The predictions. The responses of a run go through the adapters and extractors
-        that the run recorded for them where the options name none.
-
-    Raises:
-        EvalkitError: They cannot be read.
-        StorageError: The run holds no responses.
+    The responses of a run go through the adapters and extractors that the run recorded
+    for them where the options name none.
     """
     run = _run_of(predictions)
     if run is None:

@@ -25,11 +25,6 @@ def check_values(
 ) -> None:
     """Refuse values that no file of data or predictions may hold.
 
-    Args:
-        lists: What is scored, by its name.
-        targets: The answers among them.
-        labels: The labels; None where there are none.
-
     Raises:
         DataError: A text is no Unicode, an answer is none of the labels, `prob` holds
             no probabilities, or a span ends before its start.

@@ -21,12 +21,11 @@ from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.jobs import given_job
 from evalkit.runs import recorded
 from evalkit.runs.record import RunRecord
+from evalkit.runs.recording import add_scores
 from evalkit.runs.results import Result
-from evalkit.runs.scores import headline_name, to_scores
-from evalkit.runs.unscored import unscored_counts, unscored_problems
 from evalkit.scoring.grouping import group_by_tag
 from evalkit.scoring.measurement import Measured, measure
-from evalkit.scoring.records import ScoringSettings, notices_of
+from evalkit.scoring.records import ScoringSettings
 from evalkit.scoring.table import (
     LIST_KINDS,
     ScoringTable,
@@ -90,7 +89,12 @@ def score(
     check_confidence(confidence)
     given = tags if tags is not None else [[] for _ in targets]
     columns = {**(fields or {}), "tags": given, "predictions": predictions}
-    _check_lengths(len(targets), columns)
+    for name, values in columns.items():
+        if len(values) != len(targets):
+            raise DataError(
+                f"{name} and targets must be of the same length, there are "
+                f"{len(values)} and {len(targets)}"
+            )
     check_values({**columns, "targets": targets}, targets, labels)
     bound = Resolver(registry or Registry()).metric(metric)
     if answer_kind is None:
@@ -127,22 +131,17 @@ def score(
     for found in scored:
         if found.failure:
             raise found.failure
-    errors, left = (
-        [each.error for each in scored if each.error],
-        unscored_counts(scored),
-    )
     record = RunRecord(
-        status="partial" if errors or left else "complete",
-        headline=headline_name(scored),
+        status="complete",
+        split="given",
         interval_rules=INTERVAL_RULES,
         counts=recorded.Counts(examples=len(targets), scored=len(targets)),
-        errors=tuple(errors),
-        notices=(*list_notices(prediction, kind, ids), *notices_of(scored)),
-        not_scored=left,
+        notices=tuple(list_notices(prediction, kind, ids)),
     )
     named = pl.DataFrame({"id": ids}).with_columns(replication=pl.lit(None, pl.String))
-    problems = [*unscored_problems(named, scored)]
-    return Result(record, to_scores(scored, groups, "given"), problems, None)
+    result = add_scores(Result(record, (), (), named), scored, groups, [bound])
+    result.examples = None
+    return result
 
 
 def _refuse_absent(metric: BoundMetric, frame: pl.DataFrame) -> None:
@@ -152,15 +151,6 @@ def _refuse_absent(metric: BoundMetric, frame: pl.DataFrame) -> None:
             f"{metric.component.origin}: it needs {absent_field(absent[0], ())}: give "
             f"it as fields={{{absent[0]!r}: […]}}, as score computes no columns"
         )
-
-
-def _check_lengths(count: int, columns: Mapping[str, Sequence[Any]]) -> None:
-    for name, values in columns.items():
-        if len(values) != count:
-            raise DataError(
-                f"{name} and targets must be of the same length, there are "
-                f"{len(values)} and {count}"
-            )
 
 
 def _check_kind(

@@ -17,24 +17,16 @@ from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.data_columns import with_inputs
 from evalkit.runs.finding import as_result
-from evalkit.runs.identity import rescored_fingerprint
-from evalkit.runs.record import FORMAT_VERSION, RunRecord
-from evalkit.runs.recording import recorded_component, recorded_core
+from evalkit.runs.identity import fingerprint_of
+from evalkit.runs.recording import add_scores, recorded_component, recorded_core
 from evalkit.runs.remote import check_place
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
-from evalkit.runs.scores import bounds_of, to_scores
 from evalkit.runs.stored import examples_of
-from evalkit.runs.tables import (
-    measured_run,
-    saved_statistics,
-    settings_of,
-    with_example_scores,
-)
-from evalkit.runs.unscored import unscored_counts, unscored_problems
+from evalkit.runs.tables import measured_run, settings_of
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.measurement import measure
-from evalkit.scoring.records import MetricScores, notices_of
+from evalkit.scoring.records import MetricScores
 from evalkit.scoring.refusals import failed_scores
 from evalkit.statistics.intervals import INTERVAL_RULES
 from evalkit.workflows.announcing import announce, write
@@ -178,50 +170,17 @@ def _extended(
     scored: list[MetricScores],
     groups: Groups,
 ) -> Result:
-    record = _record(parent, bound, scored)
-    scores = [*parent.scores, *to_scores(scored, groups, record.split)]
-    examples = examples_of(parent)
-    left = [*unscored_problems(examples, scored)]
-    return Result(
-        record,
-        scores,
-        [*parent.problems, *left] if left else parent.problems,
-        with_example_scores(examples, scored),
-        parent.statistics | saved_statistics(scored, record.includes_examples),
-        parent.column_details,
-    )
-
-
-def _record(
-    parent: Result,
-    bound: Sequence[BoundMetric],
-    scored: Sequence[MetricScores],
-) -> RunRecord:
-    before, core = parent.record, recorded_core()
-    components = tuple(map(recorded_component, bound))
-    failed = [found.error for found in scored if found.error]
-    left = unscored_counts(scored)
-    is_partial = (failed or left) and before.status == "complete"
+    before = parent.record
     record = before.changed(
-        format=FORMAT_VERSION,
         files={},
-        status="partial" if is_partial else before.status,
-        bounds={**before.bounds, **bounds_of(bound)},
-        errors=(*before.errors, *failed),
-        notices=(
-            *before.notices,
-            *notices_of(scored),
-            *_mixed_rules(parent, bound),
-        ),
-        not_scored={**before.not_scored, **left},
-        interval_rules=before.interval_rules,
+        notices=(*before.notices, *_mixed_rules(parent, bound)),
         parent=parent.fingerprint,
-        merged=before.merged,
-        components=(*before.components, *components),
-        core=core,
+        components=(*before.components, *map(recorded_component, bound)),
+        core=recorded_core(),
         environment=environment(),
-        perturbation=before.perturbation,
-        original=before.original,
         perturbed_runs=(),
     )
-    return record.changed(fingerprint=rescored_fingerprint(record, components))
+    record = record.changed(fingerprint=fingerprint_of(record))
+    tables = examples_of(parent), parent.statistics, parent.column_details
+    earlier = Result(record, parent.scores, parent.problems, *tables)
+    return add_scores(earlier, scored, groups, bound)

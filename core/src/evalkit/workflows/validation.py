@@ -12,17 +12,13 @@ from evalkit.plugins.observers import Observers
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import OnDuplicate, OnProblem
-from evalkit.predictions.preparation import (
-    changed_by,
-    default_model,
-    prepare,
-)
+from evalkit.predictions.preparation import changed_by, default_model
 from evalkit.predictions.problems import Problems
 from evalkit.predictions.row_sources import RowSource, diagnose
 from evalkit.reading.given_rows import rows_of
 from evalkit.runs.accounts import alignment_notices
-from evalkit.workflows.binding import bind_data
-from evalkit.workflows.options import EvaluationOptions
+from evalkit.runs.options import EvaluationOptions
+from evalkit.workflows.evaluation_steps import bind_data, match
 
 
 class Validation(NamedTuple):
@@ -150,36 +146,23 @@ def validate_with(
         EvalkitError: For the reasons for which `validate` raises.
     """
     resolver = Resolver(registry or Registry())
-    bound, bound_task, stage, answers = bind_data(
-        resolver, dataset, task, options, predictions
-    )
-    split = options.split or bound.default_split
-    selection = options.selection
+    watchers = Observers(resolver.registry)
+    asked = bind_data(dataset, task, predictions, options, resolver, watchers)
+    bound, bound_task, split = asked.dataset, asked.task, asked.split
     names = (bound.component.name, bound_task.component.name, split)
     if predictions is None:
         progress(f"loading {names[0]}", 0.0)
         examples = load_examples(bound, bound_task, split)
-        chosen = selection.mask(examples)
+        chosen = options.selection.mask(examples)
         if chosen is not None:
             examples = examples.where(chosen)
         counts = {"examples": examples.frame.height}
         notices = [*examples.notices, *_label_forms(examples)]
         return Validation(*names, None, counts, Problems(), (), notices)
-    rows = changed_by(rows_of(predictions, may_be_folder=stage is not None), stage)
+    given = rows_of(predictions, may_be_folder=asked.stage is not None)
+    rows = changed_by(given, asked.stage)
     model = model or default_model(rows)
-    prepared = prepare(
-        bound,
-        bound_task,
-        rows,
-        split,
-        selection,
-        options.on_duplicate,
-        model,
-        Observers(resolver.registry),
-        progress,
-        answers=answers,
-    )
-    examples, alignment = prepared.examples, prepared.alignment
+    examples, alignment = match(asked, rows, model, progress)[:2]
     refusals = alignment.refusal(options.policies)
     if not refusals and not alignment.counts["scored"]:
         refusals = ["no example would be scored"]

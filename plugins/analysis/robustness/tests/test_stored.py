@@ -394,7 +394,9 @@ class TestRefusals:
             score(caught.value.result)
 
     def test_no_file_and_no_run(self, tmp_path: Path) -> None:
-        with pytest.raises(StorageError, match="nobody: there is no such file, and th"):
+        with pytest.raises(
+            StorageError, match=r"nobody: file not found\. As a run: th"
+        ):
             score("nobody", out=tmp_path)
         with pytest.raises(EvalkitError, match=r"gone\.jsonl"):
             score("gone.jsonl", said=[SAID_OF_COPIES], out=tmp_path)

@@ -298,8 +298,8 @@ def test_overlapping_examples_are_refused(run: Run) -> None:
     [
         ({"seed": 1}, {"seed": 2}, "differ in seed: 1 and 2"),
         ({"confidence": 0.9}, {}, "differ in confidence: 0.9 and 0.95"),
-        ({"on_missing": "skip"}, {}, "differ in policies"),
-        ({"by": ["part"]}, {}, "differ in by"),
+        ({"on_missing": "skip"}, {}, "differ in policies: on_missing skip, on_invalid"),
+        ({"by": ["part"]}, {}, "differ in by: part and none"),
         ({"rows": predictions(2)}, {}, "differ in replications"),
         ({"dataset": "clustered"}, {}, "differ in clusters: template and none"),
         ({"model": "a"}, {"model": "b"}, "differ in model: a; b; name the merged"),

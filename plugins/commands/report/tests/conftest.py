@@ -168,5 +168,5 @@ def results(runs: Path) -> list[evalkit.Result]:
 @pytest.fixture
 def refused(runs: Path) -> str:
     """Return the path of the run that was refused, which its name does not mean."""
-    [found] = [each for each in list_runs(runs) if each.status == "refused"]
+    [found] = [each for each in list_runs(runs) if each.record.status == "refused"]
     return str(found.path)

@@ -232,7 +232,7 @@ def test_runs_are_whole_whatever_request_fails(
             assert "is busy or failing" in str(error)  # noqa: PT017
         proxy.plan = lambda method, path: NONE
         for run in list_runs(f"s3://{bucket}/runs"):
-            evalkit.read_run(f"s3://{bucket}/runs/{run.dataset}/{run.path.name}")
+            evalkit.read_run(f"s3://{bucket}/runs/{run.record.dataset}/{run.path.name}")
         number += 1
     assert number > 5
     proxy.plan = lambda method, path: NONE

@@ -24,7 +24,8 @@ from evalkit.predictions.row_sources import diagnose
 from evalkit.predictions.table import scoring_table
 from evalkit.runs import recorded
 from evalkit.runs.accounts import refusal_message
-from evalkit.runs.recording import Parts, make_result
+from evalkit.runs.options import EvaluationOptions
+from evalkit.runs.recording import Asked, Parts, make_result
 from evalkit.runs.remote import check_place
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score, scores_frame
@@ -32,7 +33,6 @@ from evalkit.runs.withholding import withhold_reasons
 from evalkit.statistics.clusters import Floats
 from evalkit.workflows.announcing import announce, write
 from evalkit.workflows.evaluation_steps import (
-    Asked,
     add_columns,
     bind,
     group,
@@ -40,7 +40,6 @@ from evalkit.workflows.evaluation_steps import (
     score,
 )
 from evalkit.workflows.given_predictions import open_predictions
-from evalkit.workflows.options import EvaluationOptions
 from evalkit_analysis_robustness.examples import (
     Loaded,
     Originals,
@@ -226,12 +225,10 @@ def _evaluate(
         part._replace(prepared=prepared)
         for part, prepared in zip(found, done[1:], strict=True)
     ]
-    parts = []
-    for (work, _), prepared in zip(sides, done, strict=True):
-        grouped = group(work, prepared)
-        names = work.metric_names
-        work.tell("before_scoring", model=originals.model, metrics=names)
-        parts.append(score(grouped, asked.options, progress, prepared.job))
+    parts = [
+        score(group(work, prepared), originals.model, progress)
+        for (work, _), prepared in zip(sides, done, strict=True)
+    ]
     progress("comparing with the perturbed copies", 0.9)
     expected, failures = _expectations(originals, found, known)
     result = _results(originals, loaded, found, parts, refusals, known, expected)
@@ -257,12 +254,9 @@ def _results(
     expected: Mapping[str, Floats],
 ) -> Result:
     """Return the result of the originals, with those of the perturbations."""
-    asked, model = originals.asked, originals.model
-    options, warnings = asked.options, asked.watchers.warnings
     # if one side is refused, all are
     reasons = [reason for refused in refusals for reason in refused]
-    given = originals.prepared.predictions
-    result = make_result(parts[0], options, given, model, reasons, warnings)
+    result = make_result(parts[0], originals.model, reasons)
     _add_notices(result, _notices(originals, loaded, known))
     result.perturbed = []
     for part, scored in zip(found, parts[1:], strict=True):
@@ -272,8 +266,7 @@ def _results(
             original=result.fingerprint,
             further=effect.steps,
         )
-        given = part.prepared.predictions
-        run = make_result(own, options, given, model, reasons, warnings)
+        run = make_result(own, originals.model, reasons)
         _add_notices(run, _notices_of(part, effect, originals))
         result.perturbed.append(run)
     return result
@@ -350,7 +343,7 @@ def _effects(
         make_views(known[part.name] for part in found),
         by_pair,
         options.settings,
-        options.split,
+        originals.asked.split,
         sample.units(options.settings.seed),
     )
     return score_pairs(parts[0].scored, paired)

@@ -35,8 +35,8 @@ from evalkit.predictions.preparation import (
 from evalkit.predictions.responses import ResponseReader
 from evalkit.predictions.systems import read_system
 from evalkit.reading.given_rows import local_path
+from evalkit.runs.recording import Asked
 from evalkit.statistics.clusters import Integers
-from evalkit.workflows.evaluation_steps import Asked
 from evalkit_analysis_robustness.sources import FileSource, Source
 
 
@@ -56,7 +56,7 @@ class Originals(NamedTuple):
     def name(self) -> str:
         """The dataset, as messages name it."""
         name = self.asked.dataset.component.name
-        return f"{name} (split {self.asked.options.split})"
+        return f"{name} (split {self.asked.split})"
 
 
 class Placed(NamedTuple):
@@ -166,7 +166,7 @@ def load_perturbed(source: FileSource, originals: Originals) -> Loaded:
     through = replace(dataset, pipeline=stage)
     rows = _given_rows(source, dataset, task)
     try:
-        examples = load_examples(dataset, task, asked.options.split, needed, rows)
+        examples = load_examples(dataset, task, asked.split, needed, rows)
     except DataError as error:
         if source.name not in str(error):  # of rows it names the originals' dataset
             error.args = (f"{source.name}: {error}",)

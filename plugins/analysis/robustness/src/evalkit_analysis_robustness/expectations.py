@@ -77,7 +77,7 @@ def _rows(
 ) -> dict[str, _Row]:
     """Return rows as dicts by uid, with the tags that they are scored by."""
     asked = originals.asked
-    loaded = load_rows(asked.dataset, asked.task, asked.options.split, None, given)
+    loaded = load_rows(asked.dataset, asked.task, asked.split, None, given)
     tags = dict(zip(frame["id"], frame["tags"].to_list(), strict=True))
     return {
         row["uid"]: {**row, "tags": tags[row["uid"]]}

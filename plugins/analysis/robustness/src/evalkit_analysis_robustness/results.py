@@ -129,7 +129,7 @@ def find_original(result: Result) -> Result:
     """
     wanted, path = result.record.original, result.path
     for run in [] if path is None else list_runs(_folder_of(path)):
-        if run.fingerprint == wanted:
+        if run.record.fingerprint == wanted:
             return read_run(run.path)
     raise StorageError(
         f"{path or result.run_id}: the run of the unperturbed examples ({wanted}) is "

@@ -142,7 +142,7 @@ def find_stored(given: str | Path, runs: str | Path = "runs") -> Path | None:
             raise
         if is_file_name(given):
             return None
-        raise StorageError(f"{given}: there is no such file, and {error}") from error
+        raise StorageError(f"{given}: file not found. As a run: {error}") from error
 
 
 def _file_or_folder(given: str | Path) -> Path:

@@ -20,7 +20,7 @@ from evalkit.predictions.problems import Problem, Problems
 from evalkit.runs.column_tables import stored_lacking
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
-from evalkit.runs.stored import answer_kind, examples_of, scored_fields
+from evalkit.runs.stored import examples_of, scored_fields
 from evalkit_analysis_robustness.examples import (
     Loaded,
     Originals,
@@ -53,7 +53,7 @@ def load_stored(source: RunSource, originals: Originals) -> Loaded:
     _refuse_other(source, record, originals)
     frame = examples_of(run)
     _refuse_unsound(source, frame)
-    examples = _examples(record, frame, answer_kind(run))
+    examples = _examples(record, frame, record.answer_kind or "one")
     placed = place(source, examples, originals)
     answered = frame["status"].filter(~placed.selected) != "missing"
     unselected = run.counts.get("unselected", 0) + int(answered.sum())

@@ -13,7 +13,7 @@ import polars as pl
 from evalkit.base.columns import all_named
 from evalkit.base.names import is_component_name, metric_of
 from evalkit.base.progress import Progress
-from evalkit.base.violations import few, shorten
+from evalkit.base.violations import few
 from evalkit.errors import AlignmentError, EvalkitError, MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.provenance import environment, rows_hash
@@ -25,28 +25,16 @@ from evalkit.runs.accounts import cell_notices, unparsed_notice
 from evalkit.runs.column_tables import join_details, values_hash
 from evalkit.runs.extractions import counts_of, kept_extraction
 from evalkit.runs.finding import as_result
-from evalkit.runs.identity import merged_fingerprint
+from evalkit.runs.identity import fingerprint_of
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
-from evalkit.runs.recording import recorded_core
+from evalkit.runs.recording import add_scores, recorded_core
 from evalkit.runs.remote import check_place
 from evalkit.runs.results import Result
-from evalkit.runs.scores import bounds_of, headline_name, to_scores
-from evalkit.runs.stored import (
-    bound_metrics,
-    examples_of,
-    refuse_without_answers,
-)
-from evalkit.runs.tables import (
-    KEPT,
-    measured_run,
-    saved_statistics,
-    settings_of,
-    with_example_scores,
-)
-from evalkit.runs.unscored import unscored_answers, unscored_counts, unscored_problems
+from evalkit.runs.stored import bound_component, examples_of
+from evalkit.runs.tables import KEPT, measured_run, settings_of
+from evalkit.runs.unscored import unscored_answers
 from evalkit.scoring.baselines import compute_baselines
 from evalkit.scoring.measurement import measure
-from evalkit.scoring.records import notices_of
 from evalkit.scoring.unscored import NOTHING_SCORED
 from evalkit.statistics.intervals import INTERVAL_RULES
 
@@ -102,7 +90,8 @@ def merge(
     if not is_component_name(name):
         raise EvalkitError(f"{name!r} is no legal name of a dataset")
     of_model = _common("model", [part.model for part in parts], model)
-    metrics = bound_metrics(parts[0], Resolver(registry or Registry()))
+    resolver, used = Resolver(registry or Registry()), parts[0].record.metrics
+    metrics = [BoundMetric.of(bound_component(each, resolver)) for each in used]
     examples = _join_examples(parts)
     details = join_details(t for part in parts for t in part.column_details.items())
     record = _merged_record(parts, name, of_model, examples, details)
@@ -125,9 +114,8 @@ def _refuse_mixture(parts: Sequence[Result]) -> None:
         for key in SAME:
             one, other = getattr(first, key), getattr(record, key)
             if one != other:
-                raise EvalkitError(
-                    f"{both} differ in {key}: {shorten(one)} and {shorten(other)}"
-                )
+                texts = " and ".join(map(_plain, (one, other)))
+                raise EvalkitError(f"{both} differ in {key}: {texts}")
         found = [
             str(each)
             for each in find_differences(first, record)
@@ -140,6 +128,14 @@ def _refuse_mixture(parts: Sequence[Result]) -> None:
                 f"{both} differ in metrics: {', '.join(first.metric_names)} and "
                 f"{', '.join(record.metric_names)}"
             )
+
+
+def _plain(value: Any) -> str:
+    """Show a value of a record as a person would write it."""
+    if isinstance(value, recorded.Part):
+        value = [f"{key} {_plain(each)}" for key, each in value.to_dict().items()]
+    shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
+    return "none" if shown in (None, "") else str(shown)
 
 
 def _common(key: str, of_parts: Sequence[str | None], given: str | None) -> str:
@@ -157,8 +153,6 @@ def _common(key: str, of_parts: Sequence[str | None], given: str | None) -> str:
 def _join_examples(parts: Sequence[Result]) -> pl.DataFrame:
     """Join the examples of runs; columns of the data stay if all runs keep them."""
     frames = [examples_of(part) for part in parts]
-    for part, frame in zip(parts, frames, strict=True):
-        refuse_without_answers(frame, part.path or part.run_id)
     if len({frame["cluster"].null_count() == frame.height for frame in frames}) > 1:
         raise EvalkitError(
             "only some of the runs have clusters: their examples cannot be resampled "
@@ -233,7 +227,7 @@ def _merged_record(
     if first.counts.replications:
         counts["replications"] = first.counts.replications
     is_whole = all(each.selection.is_whole for each in records)
-    components = {repr(c.identity): c for each in records for c in each.components}
+    components = {repr(c.to_dict()): c for each in records for c in each.components}
     hashes = sorted({str(each.data.sha256) for each in records})
     data = first.data.model_copy(
         update={
@@ -268,6 +262,9 @@ def _merged_record(
                 *([] if is_whole else [_PARTS]),
                 *_left_out(parts),
             ),
+            "errors": () if counts["scored"] else (NOTHING_SCORED,),
+            "bounds": {},
+            "not_scored": {},
             "warnings": _union(each.warnings for each in records),
             "interval_rules": INTERVAL_RULES,
             "answer_kind": _if_equal(each.answer_kind for each in records) or "any-of",
@@ -292,7 +289,7 @@ def _merged_record(
             "files": {},
         }
     )
-    return record.changed(fingerprint=merged_fingerprint(record))
+    return record.changed(fingerprint=fingerprint_of(record))
 
 
 _PARTS = "the parts hold only some examples of their data; there may be others"
@@ -355,37 +352,18 @@ def _scored(
     joined: Result, metrics: Sequence[BoundMetric], progress: Progress
 ) -> Result:
     """Score the joined examples."""
-    record, examples = joined.record, examples_of(joined)
-    measured = measured_run(joined)
+    examples, measured = examples_of(joined), measured_run(joined)
     left = unscored_answers(examples, joined.problems)
-    settings = settings_of(record)
+    settings = settings_of(joined.record)
     scored = measure(metrics, measured, settings, progress, joined.statistics, left)
-    failed = [found.error for found in scored if found.error]
-    counts = unscored_counts(scored)
-    if not joined.counts["scored"]:
-        failed.append(NOTHING_SCORED)
     try:
         baselines = compute_baselines(scored[0].metric, measured.table)
     except MetricError:  # reported with the metric's scores
         baselines = None
-    record = record.changed(
-        status="partial" if failed or counts else record.status,
-        headline=headline_name(scored),
-        bounds=bounds_of(metrics),
-        baselines=baselines and recorded.Baselines(**baselines._asdict()),
-        errors=tuple(failed),
-        notices=(*record.notices, *notices_of(scored)),
-        not_scored=counts,
-    )
+    joined.amend(baselines=baselines and recorded.Baselines(**baselines._asdict()))
     names = {found.name for found in scored}
     stored = [name for name in examples.columns if name in names]
-    problems = [problem for problem in joined.problems if problem.metric is None]
-    problems += unscored_problems(examples, scored)
-    return Result(
-        record,
-        to_scores(scored, measured.groups, record.split),
-        problems,
-        with_example_scores(examples.drop(all_named(stored)), scored),
-        saved_statistics(scored, include_examples=record.includes_examples),
-        column_details=joined.column_details,
-    )
+    joined.examples = examples.drop(all_named(stored))
+    joined.statistics = {}
+    joined.problems = Problems(each for each in joined.problems if each.metric is None)
+    return add_scores(joined, scored, measured.groups, metrics)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -73,7 +73,7 @@ def choose_runs(folders: Sequence[Path], since: datetime | None) -> Chosen:
     """
     from evalkit import read_run
     from evalkit.places import is_offline, is_remote, missing, uri_of
-    from evalkit.runs import is_since, list_runs
+    from evalkit.runs import list_runs
 
     listed: list[RunSummary] = []
     notices: list[str] = []
@@ -87,16 +87,15 @@ def choose_runs(folders: Sequence[Path], since: datetime | None) -> Chosen:
             raise StorageError(why)
         notices += [run.problem for run in found if run.problem is not None]
         whole = (run for run in found if run.problem is None)
-        listed += [run for run in whole if run.perturbation is None]
-    recent = [run for run in listed if is_since(run.started, since)]
-    complete = [run for run in recent if run.is_named and run.model]
-    parents = {run.parent for run in complete}
-    complete = [run for run in complete if run.fingerprint not in parents]
+        listed += [run for run in whole if run.record.perturbation is None]
+    recent = [run for run in listed if since is None or _moment(run) >= since]
+    complete = [run for run in recent if run.is_named and run.record.model]
+    parents = {run.record.parent for run in complete}
+    complete = [run for run in complete if run.record.fingerprint not in parents]
     complete.sort(key=_moment, reverse=True)
     newest: dict[DataSet, dict[str, RunSummary]] = {}
     for run in complete:
-        data = DataSet(str(run.dataset), str(run.split))
-        newest.setdefault(data, {}).setdefault(str(run.model), run)
+        newest.setdefault(_data_of(run), {}).setdefault(str(run.record.model), run)
     notices += _replaced(complete, newest)
     notices += _only_incomplete(recent, newest)
     notices += _partly_scored(newest)
@@ -107,10 +106,17 @@ def choose_runs(folders: Sequence[Path], since: datetime | None) -> Chosen:
     return Chosen(runs, notices)
 
 
-def _moment(run: RunSummary) -> float:
-    if run.started is None:
-        return 0.0
-    return datetime.fromisoformat(run.started).timestamp()
+def _moment(run: RunSummary) -> datetime:
+    """Return when a run was evaluated; long ago where it is not known."""
+    return run.started or datetime.min.replace(tzinfo=UTC)
+
+
+def _data_of(run: RunSummary) -> DataSet:
+    return DataSet(str(run.record.dataset), run.record.split)
+
+
+def _named(run: RunSummary) -> str:
+    return f"{run.record.model} on {run.record.dataset} ({run.record.split})"
 
 
 def _replaced(
@@ -119,11 +125,11 @@ def _replaced(
     """Name older runs of a model that are not comparable with its newest one."""
     notices: dict[str, str] = {}
     for run in runs:
-        last = newest[DataSet(str(run.dataset), str(run.split))][str(run.model)]
+        last = newest[_data_of(run)][str(run.record.model)]
         found = _decisive(last.record, run.record)
         if found and last.run_id not in notices:
             notices[last.run_id] = (
-                f"{run.model} on {run.dataset} ({run.split}): the newest run "
+                f"{_named(run)}: the newest run "
                 f"{last.run_id} counts, the run {run.run_id} does not. They differ in "
                 f"{found}"
             )
@@ -145,25 +151,21 @@ def _only_incomplete(
 ) -> list[str]:
     """Name models that have runs on a data set, of which none is complete."""
     left = dict.fromkeys(
-        (str(run.model), str(run.dataset), str(run.split), str(run.status))
+        f"{_named(run)}: only a {run.record.status} run, which does not count"
         for run in runs
-        if str(run.model)
-        not in newest.get(DataSet(str(run.dataset), run.split or ""), ())
+        if str(run.record.model) not in newest.get(_data_of(run), ())
     )
-    return [
-        f"{model} on {dataset} ({split}): only a {status} run, which does not count"
-        for model, dataset, split, status in left
-    ]
+    return [*left]
 
 
 def _partly_scored(newest: dict[DataSet, dict[str, RunSummary]]) -> list[str]:
     """Name the runs of which a metric, such as a judge's, did not score all."""
     return [
-        f"{run.model} on {run.dataset} ({run.split}): partial, as a metric did not "
-        f"score all responses (run {run.run_id})"
+        f"{_named(run)}: partial, as a metric did not score all responses (run "
+        f"{run.run_id})"
         for runs in newest.values()
         for run in runs.values()
-        if run.status == "partial"
+        if run.record.status == "partial"
     ]
 
 

@@ -17,7 +17,7 @@ def my_thing_command(folder: Path, as_json: bool) -> None:
 
     from evalkit.runs import list_runs
 
-    counts = Counter(run.model for run in list_runs(folder))
+    counts = Counter(run.record.model for run in list_runs(folder))
     if as_json:
         echo_json(dict(counts))
         return

@@ -10,7 +10,6 @@ from evalkit.examples.selection import Selection
 from evalkit.predictions.alignment import OnDuplicate, OnProblem, Policies
 from evalkit.predictions.column_stages import ColumnStage
 from evalkit.predictions.row_sources import RowSource
-from evalkit.runs.recording import Options
 from evalkit.runs.results import Result
 from evalkit.scoring.crossings import read_crossings
 from evalkit.scoring.records import ScoringSettings
@@ -53,7 +52,7 @@ class EvaluationOptions:
         """Check the values."""
         check_confidence(self.confidence)
         self.policies.check()
-        self.for_split("")
+        _ = (self.selection, self.crossings)
 
     @property
     def policies(self) -> Policies:
@@ -65,21 +64,12 @@ class EvaluationOptions:
         """Which examples are evaluated."""
         return Selection.of(self.limit, self.filters)
 
-    def for_split(self, split: str) -> Options:
-        """Return the options in the form that an evaluation works with and records.
+    @property
+    def settings(self) -> ScoringSettings:
+        """How scores and intervals are computed."""
+        return ScoringSettings(self.confidence, self.seed, self.jobs, self.min_n)
 
-        Args:
-            split: The split, where these options name none.
-
-        Raises:
-            EvalkitError: The selection or a crossing is malformed.
-        """
-        return Options(
-            self.split or split,
-            self.policies,
-            ScoringSettings(self.confidence, self.seed, self.jobs, self.min_n),
-            self.include_examples,
-            self.selection,
-            read_crossings([self.by] if isinstance(self.by, str) else self.by),
-            None if self.against is None else self.against.fingerprint,
-        )
+    @property
+    def crossings(self) -> Mapping[str, Sequence[str]]:
+        """What examples are grouped by beside their tags."""
+        return read_crossings([self.by] if isinstance(self.by, str) else self.by)

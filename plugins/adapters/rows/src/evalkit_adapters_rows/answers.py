@@ -7,12 +7,11 @@ from typing import Any, Literal, NamedTuple, Protocol, get_args, get_origin
 
 import polars as pl
 
-from evalkit.base.ids import RESPONSES_KEY
-from evalkit.base.terms import Unparsed
+from evalkit import Unparsed
+from evalkit.catalog import BoundDataset, BoundTask
 from evalkit.errors import EvalkitError
 from evalkit.examples.conversion import predicted_field
 from evalkit.examples.table import Examples
-from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.predictions.alternatives import RESPONSE_INDEX_KEY
 from evalkit.predictions.answer_readers import (
     EMPTY,
@@ -27,6 +26,7 @@ from evalkit.predictions.answer_readers import (
 )
 from evalkit.predictions.matching import NOWHERE, Places
 from evalkit.reading.field_types import bare
+from evalkit.scoring import RESPONSES_KEY
 
 _NULL = "the response is null"
 

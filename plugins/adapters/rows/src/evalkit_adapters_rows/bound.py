@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalkit.base.terms import Unparsed
+from evalkit import Unparsed
 from evalkit.base.violations import shorten
 from evalkit.errors import AdapterError
 from evalkit.plugins.binding import Bound, Guard

@@ -9,11 +9,10 @@ from typing import Any
 
 import polars as pl
 
+from evalkit.catalog import BoundDataset, BoundTask, Row
 from evalkit.examples.cells import read_cells
-from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.reading.files import TABLES
 from evalkit.reading.formats import detect_format
-from evalkit.reading.rows import Row
 from evalkit.reading.tables import read_frames
 from evalkit_adapters_rows.rows import Adapters, adapted_rows
 

@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 import polars as pl
 
+from evalkit import Registry
 from evalkit.base.violations import shorten
+from evalkit.catalog import BoundDataset, BoundTask
 from evalkit.errors import AdapterError
 from evalkit.examples.table import Examples
 from evalkit.places import is_remote
-from evalkit.plugins.bound import BoundDataset, BoundTask
-from evalkit.plugins.registry import Registry
 from evalkit.predictions.answer_readers import EMPTY, ERROR, OK, UNPARSED
 from evalkit_adapters_rows.answers import AnswerExtractor, Extracted
 from evalkit_adapters_rows.bound import BoundAdapter

@@ -12,14 +12,17 @@ from typing import Any, get_args, get_origin, overload
 
 from pydantic import BaseModel
 
-from evalkit.base.names import is_component_name, parse_reference
+from evalkit import Registry
 from evalkit.base.violations import shorten
+from evalkit.catalog import (
+    import_component,
+    is_component_name,
+    local_file,
+    parse_reference,
+)
 from evalkit.errors import AdapterError, EvalkitError, UnknownPluginError
 from evalkit.places import is_remote
-from evalkit.plugins.importing import import_component
 from evalkit.plugins.parameters import as_meant
-from evalkit.plugins.registry import Registry
-from evalkit.reading.given_rows import local_file
 from evalkit_adapters_rows.pipelines import Pipeline, joined, pipeline
 from evalkit_adapters_rows.stages import DEEPEST, is_nested_too_deeply
 

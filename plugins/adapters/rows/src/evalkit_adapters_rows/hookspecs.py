@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from evalkit.base.terms import Unparsed
+from evalkit import Unparsed
 from evalkit.hookspecs import hookspec
 
 if TYPE_CHECKING:

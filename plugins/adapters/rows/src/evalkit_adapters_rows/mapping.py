@@ -11,8 +11,8 @@ from pydantic import ConfigDict, RootModel
 
 from evalkit.base.columns import frame_of
 from evalkit.base.ids import EXAMPLE_ID_KEYS
-from evalkit.base.names import is_component_name
 from evalkit.base.violations import shorten
+from evalkit.catalog import is_component_name
 from evalkit.errors import AdapterError, DataError
 
 FACET = "facet:"

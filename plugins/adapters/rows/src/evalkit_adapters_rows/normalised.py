@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from evalkit import Registry
+from evalkit.catalog import BoundDataset, BoundTask
 from evalkit.errors import EvalkitError
 from evalkit.examples.conversion import answer_name, predicted_field
-from evalkit.plugins.bound import BoundDataset, BoundTask
-from evalkit.plugins.registry import Registry
 from evalkit_adapters_rows.pipelines import Pipeline, joined, pipeline
 
 

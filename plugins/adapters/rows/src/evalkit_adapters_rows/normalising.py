@@ -9,10 +9,10 @@ import polars as pl
 from pydantic import Field
 
 from evalkit.base.columns import named
-from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.label_forms import by_form, folded
 from evalkit.base.violations import shorten
 from evalkit.errors import AdapterError, EvalkitError
+from evalkit.scoring import RESPONSES_KEY
 from evalkit_adapters_rows.settings import AdapterSettings
 
 LABELS = "labels"

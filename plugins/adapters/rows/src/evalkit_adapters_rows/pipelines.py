@@ -8,9 +8,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evalkit import Registry
+from evalkit.catalog import Row
 from evalkit.errors import AdapterError, DataError
-from evalkit.plugins.registry import Registry
-from evalkit.reading.rows import Row, object_row
+from evalkit.reading.rows import object_row
 from evalkit_adapters_rows.examples import adapt_examples
 from evalkit_adapters_rows.mapping import MapFields
 from evalkit_adapters_rows.responses import adapted_blocks
@@ -21,8 +22,8 @@ from evalkit_adapters_rows.stages import Stage, bind_stages
 if TYPE_CHECKING:
     import polars as pl
 
+    from evalkit.catalog import BoundDataset, BoundTask
     from evalkit.examples.row_stages import ResponseColumns
-    from evalkit.plugins.bound import BoundDataset, BoundTask
     from evalkit.reading.rows import Block
     from evalkit_adapters_rows.bound import BoundAdapter
 

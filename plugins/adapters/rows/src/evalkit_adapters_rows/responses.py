@@ -8,12 +8,12 @@ from typing import Any
 
 import polars as pl
 
+from evalkit.catalog import Row, local_path
 from evalkit.errors import DataError
 from evalkit.examples.row_stages import ResponseColumns, names_texts
 from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format
-from evalkit.reading.given_rows import local_path
-from evalkit.reading.rows import Block, Row, object_row
+from evalkit.reading.rows import Block, object_row
 from evalkit.reading.tables import plain_values, read_frames, table_blocks
 from evalkit.reading.typed_values import row_of_table
 from evalkit_adapters_rows.rows import Adapters, adapted_rows

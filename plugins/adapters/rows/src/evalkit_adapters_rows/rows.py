@@ -9,9 +9,10 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from evalkit.base.violations import Violation
+from evalkit import Violation
+from evalkit.catalog import Row
 from evalkit.errors import AdapterError
-from evalkit.reading.rows import Row, object_row
+from evalkit.reading.rows import object_row
 
 BLOCK_ROWS = 1_000
 """How many rows are adapted at once."""

@@ -7,6 +7,8 @@ from copy import copy
 from dataclasses import replace
 from typing import Any
 
+from evalkit import Registry
+from evalkit.catalog import BoundDataset, BoundTask, RowSource
 from evalkit.errors import (
     AdapterError,
     DataError,
@@ -15,10 +17,8 @@ from evalkit.errors import (
     UnknownPluginError,
 )
 from evalkit.examples.table import Examples
-from evalkit.plugins.bound import BoundDataset, BoundTask
-from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import Alignment
-from evalkit.predictions.row_sources import BoundRows, RowSource
+from evalkit.predictions.row_sources import BoundRows
 from evalkit.predictions.systems import System
 from evalkit_adapters_rows.extractors import ChosenBy, Extraction, as_extraction
 from evalkit_adapters_rows.files import as_pipeline, check_adapters, with_map

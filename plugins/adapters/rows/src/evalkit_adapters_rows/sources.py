@@ -10,15 +10,15 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel, ValidationError
 
+from evalkit import Violation
 from evalkit.base.columns import unnamed
-from evalkit.base.failures import hook_failures, located
-from evalkit.base.violations import Violation, from_pydantic
+from evalkit.base.violations import from_pydantic
+from evalkit.catalog import Row, hook_failures, located
 from evalkit.errors import DataError, SchemaError
 from evalkit.plugins.validation import validated
 from evalkit.reading.field_types import bare, holds_decimals
 from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format
-from evalkit.reading.rows import Row
 from evalkit.reading.schemas import ColumnPlan, cell_texts, plan_of
 from evalkit.reading.tables import cast_column, plain_values, read_frames
 from evalkit.reading.typed_values import row_of_table

@@ -11,13 +11,14 @@ from typing import Any
 
 from pydantic import BaseModel, RootModel, ValidationError
 
-from evalkit.base.failures import hook_failures
-from evalkit.base.violations import describe, from_pydantic, shorten
+from evalkit import Component, Registry
+from evalkit.base.violations import from_pydantic, shorten
+from evalkit.catalog import hook_failures, import_component
 from evalkit.errors import AdapterError, UnknownPluginError
-from evalkit.plugins.components import Component
-from evalkit.plugins.importing import import_component, load_error
-from evalkit.plugins.registry import Registry, bind
+from evalkit.plugins.importing import load_error
+from evalkit.plugins.registry import bind
 from evalkit.plugins.resolver import given_component
+from evalkit.reporting import describe
 from evalkit_adapters_rows.bound import BoundAdapter, first_rows
 
 DEEPEST = 100

@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 import polars as pl
 
-from evalkit.base.wording import count_of
+from evalkit import Registry
+from evalkit.catalog import BoundDataset, BoundTask
 from evalkit.errors import EvalkitError
 from evalkit.examples.conversion import predicted_field
 from evalkit.examples.table import Examples
-from evalkit.plugins.bound import BoundDataset, BoundTask
-from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.answer_readers import OK, RESPONSE, STATUS
+from evalkit.reporting import count_of
 from evalkit_adapters_rows.answers import choices_of
 from evalkit_adapters_rows.extractors import extraction
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import BaseModel, RootModel
 
+from evalkit import Registry
+from evalkit.catalog import import_component
 from evalkit.errors import AdapterError, UnknownPluginError
-from evalkit.plugins.importing import import_component
 from evalkit.plugins.parameters import as_meant
-from evalkit.plugins.registry import Registry
 from evalkit_adapters_rows.files import listed
 
 _KEY = re.compile(r"(?:^|,)\s*([a-z][a-z_]*)=")

@@ -9,16 +9,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from evalkit import Registry, Result
 from evalkit.base.progress import Progress
-from evalkit.base.wording import count_of
+from evalkit.catalog import Resolver
 from evalkit.errors import EvalkitError
-from evalkit.plugins.registry import Registry
-from evalkit.plugins.resolver import Resolver
-from evalkit.runs import COMPARED_FIELDS
-from evalkit.runs.finding import as_result
-from evalkit.runs.results import Result
+from evalkit.reporting import check_confidence, count_of
+from evalkit.runs import COMPARED_FIELDS, as_result
 from evalkit.scoring.grouping import WHOLE
-from evalkit.statistics.student_t import check_confidence
 from evalkit_analysis_compare.conclusions import Names
 from evalkit_analysis_compare.judging import Member, judge, rows_of_family
 from evalkit_analysis_compare.pairing import pair_runs, refuse_repeated

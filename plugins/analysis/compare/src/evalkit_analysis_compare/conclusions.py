@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from evalkit.base.wording import count_of, show_p
-from evalkit.statistics.intervals import Interval
+from evalkit.reporting import count_of, show_p
+from evalkit.scoring import Interval
 from evalkit_analysis_compare.differences import EQUIVALENCE_LEVEL, Difference
 
 _MOST_DIGITS = 6

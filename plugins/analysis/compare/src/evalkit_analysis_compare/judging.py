@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from evalkit.runs.score_columns import plain_number
-from evalkit.statistics.intervals import Interval, without_interval
+from evalkit.scoring import Interval
+from evalkit.statistics.intervals import without_interval
 from evalkit_analysis_compare.conclusions import Judged, Reading, conclude
 from evalkit_analysis_compare.differences import Difference, narrower
 from evalkit_analysis_compare.pairs import ComparedPair

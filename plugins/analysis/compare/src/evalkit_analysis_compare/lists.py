@@ -8,8 +8,9 @@ from functools import partial
 
 import numpy as np
 
+from evalkit.catalog import BoundMetric
 from evalkit.errors import MetricError
-from evalkit.plugins.bound import BoundMetric
+from evalkit.scoring import why_not
 from evalkit.scoring.lists import (
     LIST_REPLICATES,
     MOST_LIST_EXAMPLES,
@@ -17,7 +18,6 @@ from evalkit.scoring.lists import (
     compute,
     list_columns,
 )
-from evalkit.scoring.refusals import why_not
 from evalkit.statistics.clusters import Floats, Integers
 from evalkit.statistics.intervals import N_IS_1, ONE_CLUSTER
 from evalkit.statistics.resampling import unit_weights

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 
-from evalkit.statistics.intervals import N_IS_1, Interval, without_interval
+from evalkit.scoring import Interval
+from evalkit.statistics.intervals import N_IS_1, without_interval
 from evalkit.statistics.student_t import normal_quantile
 
 

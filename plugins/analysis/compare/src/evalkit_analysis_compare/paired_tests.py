@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evalkit.scoring import Interval
 from evalkit.statistics.clusters import (
     Floats,
     Integers,
@@ -27,7 +28,6 @@ from evalkit.statistics.clusters import (
 )
 from evalkit.statistics.intervals import (
     ALL_EQUAL,
-    Interval,
     clustered_mean_interval,
     mean_interval,
     without_interval,

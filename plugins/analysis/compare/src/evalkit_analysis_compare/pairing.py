@@ -11,14 +11,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from evalkit import Result
 from evalkit.base.columns import all_named, encode, native, unnamed
 from evalkit.base.violations import shorten
-from evalkit.base.wording import count_of
 from evalkit.errors import AlignmentError
 from evalkit.plugins.attributes import RESERVED_FIELDS
+from evalkit.reporting import count_of
 from evalkit.runs import DATA_FIELDS, Difference, find_differences
-from evalkit.runs.results import Result
-from evalkit.scoring.grouping import WHOLE, Groups, group_by_tag
+from evalkit.scoring import Groups, group_by_tag
+from evalkit.scoring.grouping import WHOLE
 from evalkit.scoring.units import Units
 from evalkit.statistics.clusters import Floats, Integers
 

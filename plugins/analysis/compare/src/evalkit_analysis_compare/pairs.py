@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from evalkit.base.names import metric_of
-from evalkit.base.wording import count_of
+from evalkit.catalog import BoundMetric, Resolver, metric_of
 from evalkit.errors import EvalkitError, MetricError, PluginError, StorageError
-from evalkit.plugins.bound import BoundMetric
-from evalkit.plugins.resolver import Resolver
-from evalkit.runs.stored import bound_component
+from evalkit.reporting import count_of
+from evalkit.runs import bound_component
 from evalkit.scoring.grouping import WHOLE
 from evalkit.scoring.measurement import prepared
 from evalkit.statistics.clusters import describe_sizes

@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from evalkit import Result, Score
 from evalkit.base.columns import all_named, named
 from evalkit.errors import EvalkitError
-from evalkit.runs.finding import as_result
-from evalkit.runs.results import Result
-from evalkit.runs.score_columns import Score
+from evalkit.runs import as_result
 from evalkit.statistics.student_t import t_quantile
 from evalkit_analysis_compare.comparison import compare
 from evalkit_analysis_compare.pairing import pair_runs, refuse_repeated, score_column

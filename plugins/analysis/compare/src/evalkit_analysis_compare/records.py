@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 import polars as pl
 
-from evalkit.base.wording import count_of
 from evalkit.plugins.displays import html_of, html_table
+from evalkit.reporting import count_of
 
 
 class ComparedScore(NamedTuple):

@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evalkit.scoring import Interval
 from evalkit.statistics.clusters import Floats
-from evalkit.statistics.intervals import Interval, without_interval
+from evalkit.statistics.intervals import without_interval
 from evalkit.statistics.resampling import LEAST_IN_TAIL, percentile_interval
 from evalkit.statistics.student_t import normal_quantile
 from evalkit_analysis_compare.differences import Difference

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from evalkit import Result
 from evalkit.base.columns import named
 from evalkit.errors import EvalkitError
-from evalkit.runs.results import Result
 from evalkit.statistics.clusters import ClusterSizes, Floats, Integers, describe_sizes
 from evalkit_analysis_compare.power import Goal, difference_found, units_needed
 

@@ -9,13 +9,11 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.columns import all_named
+from evalkit.catalog import BoundMetric
 from evalkit.errors import MetricError
-from evalkit.plugins.bound import BoundMetric
+from evalkit.scoring import merge_statistics, metric_statistics, why_not
 from evalkit.scoring.calls import call_finalize, value_columns
 from evalkit.scoring.group_intervals import NO_INTERVAL
-from evalkit.scoring.measurement import merge_statistics
-from evalkit.scoring.passes import metric_statistics
-from evalkit.scoring.refusals import why_not
 from evalkit.statistics.clusters import Floats
 from evalkit_analysis_compare.differences import Difference, without_difference
 from evalkit_analysis_compare.joint_counts import JointCounts, Labels

@@ -14,10 +14,11 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from evalkit.plugins.bound import BoundMetric
+from evalkit.catalog import BoundMetric
+from evalkit.scoring import Interval
 from evalkit.scoring.measurement import evidence_of
 from evalkit.statistics.clusters import Floats, Integers, degrees_of_freedom
-from evalkit.statistics.intervals import FEW_POSITIVES, Interval, delta_interval
+from evalkit.statistics.intervals import FEW_POSITIVES, delta_interval
 from evalkit.statistics.student_t import normal_quantile
 from evalkit_analysis_compare.paired_tests import Significance, compare_by_t
 from evalkit_analysis_compare.tables import PairedTables, Side

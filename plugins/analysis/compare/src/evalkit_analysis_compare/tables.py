@@ -9,8 +9,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evalkit.runs.tables import stored_scoring_table
-from evalkit.scoring.grouping import Groups
-from evalkit.scoring.table import ScoringTable, joined_replications
+from evalkit.scoring import Groups, ScoringTable
+from evalkit.scoring.table import joined_replications
 from evalkit.statistics.clusters import ClusterSizes, Integers, describe_sizes
 from evalkit_analysis_compare.differences import count_clusters, members_of
 from evalkit_analysis_compare.pairing import PairedRuns

@@ -19,15 +19,15 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from evalkit import MetricContext, Score
 from evalkit.base.columns import all_named
 from evalkit.base.copies import FAMILY
-from evalkit.base.terms import MetricContext
+from evalkit.catalog import BoundMetric
 from evalkit.errors import MetricError
-from evalkit.plugins.bound import BoundMetric
-from evalkit.runs.score_columns import Score, plain_number
+from evalkit.runs.score_columns import plain_number
+from evalkit.scoring import GroupScore
 from evalkit.scoring.calls import call_finalize, value_columns
 from evalkit.scoring.grouping import WHOLE
-from evalkit.scoring.records import GroupScore
 from evalkit.scoring.units import Units
 from evalkit.statistics.clusters import Floats
 from evalkit.statistics.intervals import without_interval

@@ -11,24 +11,22 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from evalkit import EvaluationOptions, Registry, Result, Score
 from evalkit.base.progress import Progress
-from evalkit.base.wording import count_of
 from evalkit.base.working_folder import WorkingFolder
 from evalkit.errors import AlignmentError, EvalkitError, PluginError
 from evalkit.examples.copy_columns import join_statements
 from evalkit.examples.files import chosen_data
 from evalkit.plugins.observers import Observers
-from evalkit.plugins.registry import Registry
 from evalkit.predictions.preparation import Predictions, changed_by
 from evalkit.predictions.row_sources import diagnose
 from evalkit.predictions.table import scoring_table
+from evalkit.reporting import count_of
 from evalkit.runs import recorded
 from evalkit.runs.accounts import refusal_message
-from evalkit.runs.options import EvaluationOptions
 from evalkit.runs.recording import Asked, Parts, make_result
 from evalkit.runs.remote import check_place
-from evalkit.runs.results import Result
-from evalkit.runs.score_columns import Score, scores_frame
+from evalkit.runs.score_columns import scores_frame
 from evalkit.runs.withholding import withhold_reasons
 from evalkit.statistics.clusters import Floats
 from evalkit.workflows.announcing import announce, write

@@ -12,6 +12,7 @@ import polars as pl
 
 from evalkit.base.copies import COPY_COLUMNS, TAGS
 from evalkit.base.violations import FirstProblems, few
+from evalkit.catalog import BoundDataset, BoundTask, local_path
 from evalkit.errors import AlignmentError, DataError, SchemaError
 from evalkit.examples.copy_columns import (
     CopyColumns,
@@ -20,7 +21,6 @@ from evalkit.examples.copy_columns import (
     with_texts,
 )
 from evalkit.examples.table import Examples, load_examples
-from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.predictions.alignment import Alignment, settle
 from evalkit.predictions.changed import ChangedPredictions
 from evalkit.predictions.input_rows import fields_read
@@ -34,7 +34,6 @@ from evalkit.predictions.preparation import (
 )
 from evalkit.predictions.responses import ResponseReader
 from evalkit.predictions.systems import read_system
-from evalkit.reading.given_rows import local_path
 from evalkit.runs.recording import Asked
 from evalkit.statistics.clusters import Integers
 from evalkit_analysis_robustness.sources import FileSource, Source

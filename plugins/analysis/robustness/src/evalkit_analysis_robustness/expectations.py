@@ -10,11 +10,10 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.violations import shorten
+from evalkit.catalog import BoundPerturbation, local_path
 from evalkit.errors import PluginContractError
 from evalkit.examples.loading import load_rows
-from evalkit.plugins.bound import BoundPerturbation
 from evalkit.predictions.table import prediction_column
-from evalkit.reading.given_rows import local_path
 from evalkit.statistics.clusters import Floats
 from evalkit_analysis_robustness.examples import Originals, Perturbed
 from evalkit_analysis_robustness.pairs import Mask

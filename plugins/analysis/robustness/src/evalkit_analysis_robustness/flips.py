@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple, get_args
 
 import polars as pl
 
+from evalkit import Result
 from evalkit.base.columns import encode, named
-from evalkit.base.wording import count_of
 from evalkit.errors import DataError, StorageError
-from evalkit.runs.results import Result
+from evalkit.reporting import count_of
 from evalkit.runs.stored import examples_of
 from evalkit.runs.views import score_column_of
 from evalkit_analysis_robustness.results import (

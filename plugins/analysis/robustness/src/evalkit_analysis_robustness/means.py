@@ -12,17 +12,20 @@ from functools import cache
 import numpy as np
 import polars as pl
 
-from evalkit.base.terms import IntervalKind, MetricContext
-from evalkit.plugins.bound import BoundMetric
-from evalkit.plugins.classes import Metric
-from evalkit.plugins.components import Component
+from evalkit import Component, Metric, MetricContext
+from evalkit.catalog import BoundMetric
+from evalkit.hookspecs import IntervalKind
 from evalkit.plugins.registry import bind
+from evalkit.scoring import (
+    Groups,
+    GroupScore,
+    Outcomes,
+    ScoringSettings,
+    ScoringTable,
+    score_statistics,
+)
 from evalkit.scoring.finalization import EXAMPLES
-from evalkit.scoring.grouping import Groups
-from evalkit.scoring.measurement import score_statistics
-from evalkit.scoring.outcomes import Outcomes, no_outcomes
-from evalkit.scoring.records import GroupScore, ScoringSettings
-from evalkit.scoring.table import ScoringTable
+from evalkit.scoring.outcomes import no_outcomes
 from evalkit.statistics.clusters import Integers
 from evalkit_analysis_robustness.pairs import PairGroups, Pairs, Rows
 

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evalkit.scoring.grouping import group_by_tag
+from evalkit.scoring import group_by_tag
 from evalkit.scoring.units import Units
 from evalkit.statistics.clusters import Floats, Integers
 from evalkit_analysis_robustness.examples import Perturbed

@@ -9,20 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
-from evalkit.base.copies import (
-    FAMILY,
-    LabelEffect,
-    effect_on,
-    joint_effect,
-    read_step,
+from evalkit import Registry
+from evalkit.base.copies import FAMILY, LabelEffect, effect_on, joint_effect, read_step
+from evalkit.catalog import (
+    BoundPerturbation,
+    import_component,
+    load_component,
     split_composition,
 )
 from evalkit.errors import PluginError, UnknownPluginError
 from evalkit.examples.copy_columns import Statement
-from evalkit.plugins.bound import BoundPerturbation
-from evalkit.plugins.importing import import_component
 from evalkit.plugins.parameters import takes_path
-from evalkit.plugins.registry import Registry, load_component
 
 _KIND = "perturbations"
 

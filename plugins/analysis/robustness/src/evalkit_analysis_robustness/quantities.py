@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from evalkit.catalog import BoundMetric
 from evalkit.errors import MetricError
 from evalkit.parallel.workers import Workers
-from evalkit.plugins.bound import BoundMetric
 from evalkit.runs.scores import Shown, shown_as
-from evalkit.scoring.grouping import WHOLE, group_by_tag
-from evalkit.scoring.records import GroupScore, ScoringSettings
+from evalkit.scoring import GroupScore, ScoringSettings, group_by_tag
+from evalkit.scoring.grouping import WHOLE
 from evalkit.scoring.units import Units
 from evalkit.statistics.clusters import Floats
 from evalkit.statistics.intervals import without_interval

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from evalkit import Result, Score, read_run
 from evalkit.base.copies import FAMILY
 from evalkit.errors import StorageError
-from evalkit.places.fetched import FetchedPath
+from evalkit.places import FetchedPath
 from evalkit.runs import list_runs, recorded
-from evalkit.runs.results import Result
-from evalkit.runs.score_columns import Score
-from evalkit.runs.stored import read_run
 
 EFFECTS_FILE = "effects.parquet"
 """Scores under one perturbation, in the run of its examples."""

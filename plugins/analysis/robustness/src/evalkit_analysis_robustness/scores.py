@@ -38,11 +38,11 @@ from itertools import chain
 
 import numpy as np
 
+from evalkit import Score
 from evalkit.parallel.workers import Workers
-from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import group_record, shown_as
+from evalkit.scoring import MetricScores
 from evalkit.scoring.grouping import WHOLE
-from evalkit.scoring.records import MetricScores
 from evalkit.scoring.unscored import NOTHING_SCORED
 from evalkit.statistics.clusters import Floats
 from evalkit_analysis_robustness.drops import TestedScore, adjust

@@ -8,19 +8,17 @@ from typing import Any, NamedTuple, Self
 
 import polars as pl
 
+from evalkit import Result, find_run, read_run
 from evalkit.base.violations import shorten
-from evalkit.base.wording import count_of
+from evalkit.catalog import is_file_name
 from evalkit.errors import EvalkitError, StorageError
-from evalkit.examples.files import is_file_name
 from evalkit.examples.row_stages import RowStage
 from evalkit.places import FetchedPath, is_remote, local_file
 from evalkit.predictions.preparation import Predictions, changed_by
 from evalkit.reading.given_rows import rows_of
-from evalkit.runs.finding import find_run
+from evalkit.reporting import count_of
 from evalkit.runs.folders import RUN_FILE
 from evalkit.runs.remote import runs_root
-from evalkit.runs.results import Result
-from evalkit.runs.stored import read_run
 
 Given = Sequence[Any] | str | Path | pl.DataFrame | Result
 """Several files, tables or runs, or one."""

@@ -7,19 +7,19 @@ from collections.abc import Collection
 
 import polars as pl
 
+from evalkit import Result
 from evalkit.base.columns import frame_of
 from evalkit.base.copies import INPUT_ID, PERTURBATION
-from evalkit.base.terms import AnswerKind
-from evalkit.base.wording import count_of
 from evalkit.errors import AlignmentError, SchemaError, StorageError
 from evalkit.examples.copy_columns import PROBLEM, stored_columns
 from evalkit.examples.fingerprints import DataIdentity
 from evalkit.examples.table import Examples
+from evalkit.hookspecs import AnswerKind
 from evalkit.predictions.alignment import Alignment
-from evalkit.predictions.problems import Problem, Problems
+from evalkit.predictions.problems import Problems
+from evalkit.reporting import count_of
+from evalkit.runs import Problem, RunRecord
 from evalkit.runs.column_tables import stored_lacking
-from evalkit.runs.record import RunRecord
-from evalkit.runs.results import Result
 from evalkit.runs.stored import examples_of, scored_fields
 from evalkit_analysis_robustness.examples import (
     Loaded,

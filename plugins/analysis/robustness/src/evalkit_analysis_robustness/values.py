@@ -9,12 +9,10 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.columns import encode
+from evalkit.catalog import BoundMetric
 from evalkit.errors import MetricError
 from evalkit.parallel.workers import Workers
-from evalkit.plugins.bound import BoundMetric
-from evalkit.scoring.passes import metric_outcomes
-from evalkit.scoring.records import MetricScores
-from evalkit.scoring.table import ScoringTable
+from evalkit.scoring import MetricScores, ScoringTable, metric_outcomes
 from evalkit.statistics.clusters import Floats
 from evalkit_analysis_robustness.pairs import Mask, Pairs
 

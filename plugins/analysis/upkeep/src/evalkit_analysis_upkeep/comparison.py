@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from evalkit.runs.score_columns import COMPUTED, Score
+from evalkit import Score
+from evalkit.runs.score_columns import COMPUTED
 
 RELATIVE = 1e-9
 """Maximum relative difference of numbers that count as the same."""

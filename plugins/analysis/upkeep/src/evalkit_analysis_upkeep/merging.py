@@ -10,33 +10,35 @@ from typing import Any
 
 import polars as pl
 
+from evalkit import Registry, Result
 from evalkit.base.columns import all_named
-from evalkit.base.names import is_component_name, metric_of
 from evalkit.base.progress import Progress
 from evalkit.base.violations import few
+from evalkit.catalog import BoundMetric, Resolver, is_component_name, metric_of
 from evalkit.errors import AlignmentError, EvalkitError, MetricError
-from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.provenance import environment, rows_hash
-from evalkit.plugins.registry import Registry
-from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.problems import Problems
-from evalkit.runs import find_differences, recorded
+from evalkit.reporting import INTERVAL_RULES
+from evalkit.runs import (
+    RunRecord,
+    as_result,
+    bound_component,
+    find_differences,
+    recorded,
+)
 from evalkit.runs.accounts import cell_notices, unparsed_notice
 from evalkit.runs.column_tables import join_details, values_hash
 from evalkit.runs.extractions import counts_of, kept_extraction
-from evalkit.runs.finding import as_result
 from evalkit.runs.identity import fingerprint_of
-from evalkit.runs.record import FORMAT_VERSION, RunRecord
+from evalkit.runs.record import FORMAT_VERSION
 from evalkit.runs.recording import add_scores, recorded_core
 from evalkit.runs.remote import check_place
-from evalkit.runs.results import Result
-from evalkit.runs.stored import bound_component, examples_of
+from evalkit.runs.stored import examples_of
 from evalkit.runs.tables import KEPT, measured_run, settings_of
 from evalkit.runs.unscored import unscored_answers
 from evalkit.scoring.baselines import compute_baselines
 from evalkit.scoring.measurement import measure
 from evalkit.scoring.unscored import NOTHING_SCORED
-from evalkit.statistics.intervals import INTERVAL_RULES
 
 OF_PARTS = ("dataset", "data", "data-adapters", "selection")
 """Fields in which comparable runs of parts may differ."""

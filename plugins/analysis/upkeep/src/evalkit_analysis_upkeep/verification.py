@@ -6,25 +6,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalkit.base.names import metric_of
+from evalkit import Registry, Result
 from evalkit.base.progress import Progress
+from evalkit.catalog import (
+    WITHOUT_PLUGIN,
+    Bound,
+    BoundDataset,
+    BoundMetric,
+    Resolver,
+    metric_of,
+)
 from evalkit.errors import EvalkitError, PluginError, StorageError
-from evalkit.plugins.bound import Bound, BoundDataset, BoundMetric
-from evalkit.plugins.components import WITHOUT_PLUGIN
 from evalkit.plugins.provenance import environment
-from evalkit.plugins.registry import Registry
-from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.preparation import identify
 from evalkit.reading.given_rows import rows_of
-from evalkit.runs import recorded
+from evalkit.runs import RunRecord, as_result, bound_component, find_damage, recorded
 from evalkit.runs.data_columns import load_data, with_inputs
-from evalkit.runs.finding import as_result
-from evalkit.runs.folders import find_damage
-from evalkit.runs.record import RunRecord
 from evalkit.runs.recording import recorded_component, recorded_core
-from evalkit.runs.results import Result
 from evalkit.runs.scores import to_scores
-from evalkit.runs.stored import bound_component, examples_of
+from evalkit.runs.stored import examples_of
 from evalkit.runs.tables import measured_run, settings_of
 from evalkit.runs.unscored import unscored_answers
 from evalkit.scoring.measurement import measure

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from evalkit.base.violations import shorten
-from evalkit.base.wording import absent_field, count_of
+from evalkit.base.wording import absent_field
+from evalkit.catalog import load_component
 from evalkit.errors import AnnotatorError, EvalkitError, PluginError
 from evalkit.parallel.workers import NotPortable, Workers
-from evalkit.plugins.registry import load_component
 from evalkit.predictions.column_stages import Tell
+from evalkit.reporting import count_of
 from evalkit_annotators_columns.answers import Answer, of_one_kind, without_value
 from evalkit_annotators_columns.asking import Row, ask_rows
 from evalkit_annotators_columns.bound import BoundAnnotator

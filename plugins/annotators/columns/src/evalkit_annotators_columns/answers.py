@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from evalkit import Annotation, NotScored
 from evalkit.base.columns import list_column, native
-from evalkit.base.failures import described, hook_failures
-from evalkit.base.terms import Annotation, NotScored, storable
+from evalkit.base.terms import storable
 from evalkit.base.violations import shorten
+from evalkit.catalog import described, hook_failures
 from evalkit_annotators_columns.bound import BoundAnnotator
 
 _LARGEST = 2**63

@@ -7,8 +7,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evalkit.base.failures import described, hook_failures, located, text_of
-from evalkit.base.terms import NotScored, TryAgain, storable
+from evalkit import NotScored, TryAgain
+from evalkit.base.failures import text_of
+from evalkit.base.terms import storable
+from evalkit.catalog import described, hook_failures, located
 from evalkit.errors import AnnotatorError, PluginError
 from evalkit_annotators_columns.answers import Answer, read_answer, without_value
 from evalkit_annotators_columns.bound import BoundAnnotator

@@ -21,8 +21,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalkit.plugins.provenance import describe_component, names_file
-from evalkit.plugins.sources import cache_folder, sha256_of
+from evalkit.catalog import describe_component
+from evalkit.places import cache_folder
+from evalkit.plugins.provenance import names_file
+from evalkit.plugins.sources import sha256_of
 from evalkit_annotators_columns.answers import Answer, kind_of
 from evalkit_annotators_columns.bound import BoundAnnotator
 

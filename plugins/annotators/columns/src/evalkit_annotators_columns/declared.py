@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evalkit.base.names import is_component_name
 from evalkit.base.wording import absent_field
+from evalkit.catalog import Resolver, is_component_name
 from evalkit.errors import DataError, PluginContractError, PluginError
 from evalkit.plugins.provenance import texts_in
-from evalkit.plugins.resolver import Resolver
 from evalkit_annotators_columns.bound import BoundAnnotator
 
 

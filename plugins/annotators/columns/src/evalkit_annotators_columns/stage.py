@@ -6,11 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evalkit.catalog import BoundMetric, ColumnStage, Resolver
 from evalkit.examples.table import Examples
-from evalkit.plugins.bound import BoundMetric
-from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.alignment import Alignment
-from evalkit.predictions.column_stages import ColumnStage, Tell
+from evalkit.predictions.column_stages import Tell
 from evalkit.predictions.table import scoring_table
 from evalkit_annotators_columns.annotations import annotate
 from evalkit_annotators_columns.bound import BoundAnnotator

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evalkit.base.names import is_component_name
+from evalkit.catalog import BoundMetric, Resolver, is_component_name
 from evalkit.errors import PluginContractError, UnknownPluginError
-from evalkit.plugins.bound import BoundMetric
-from evalkit.plugins.resolver import Resolver
 from evalkit_annotators_columns.bound import BoundAnnotator
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from evalkit.base.violations import describe, from_pydantic, shorten
+from evalkit.base.violations import from_pydantic, shorten
+from evalkit.catalog import BoundPerturbation, BoundTask
 from evalkit.errors import PluginError
 from evalkit.examples.conversion import LABEL_CONVERTER, converted
-from evalkit.plugins.bound import BoundPerturbation, BoundTask
 from evalkit.reading.schemas import has_own_rules
+from evalkit.reporting import describe
 from evalkit_commands_perturb.scopes import Scope
 from evalkit_commands_perturb.texts import EACH, FieldPath
 

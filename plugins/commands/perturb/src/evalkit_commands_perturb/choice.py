@@ -6,17 +6,20 @@ import difflib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evalkit.base.copies import read_step, split_composition
+from evalkit import Component
+from evalkit.base.copies import read_step
+from evalkit.catalog import (
+    BoundPerturbation,
+    Resolver,
+    import_component,
+    split_composition,
+)
 from evalkit.errors import (
     EvalkitError,
     PluginContractError,
     PluginError,
     UnknownPluginError,
 )
-from evalkit.plugins.bound import BoundPerturbation
-from evalkit.plugins.components import Component
-from evalkit.plugins.importing import import_component
-from evalkit.plugins.resolver import Resolver
 
 PRESET = "preset"
 """Name of the parameter that sets how strong a perturbation is."""

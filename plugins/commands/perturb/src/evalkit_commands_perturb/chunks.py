@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from pydantic_core import to_jsonable_python
 
+from evalkit import Component
+from evalkit.catalog import Bound, BoundPerturbation, BoundTask, load_component
 from evalkit.errors import DataError
-from evalkit.plugins.bound import Bound, BoundPerturbation, BoundTask, Converting
-from evalkit.plugins.components import Component
-from evalkit.plugins.registry import load_component
+from evalkit.plugins.bound import Converting
 from evalkit_commands_perturb.copying import Change, Copy, Example, Perturber
 from evalkit_commands_perturb.rows import together, with_edits
 from evalkit_commands_perturb.scopes import Settings

@@ -6,15 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from evalkit.base.copies import (
-    LABEL_EFFECTS,
-    Edit,
-    LabelEffect,
-    joint_effect,
-)
+from evalkit import Edit
+from evalkit.base.copies import LABEL_EFFECTS, LabelEffect, joint_effect
 from evalkit.base.violations import shorten
+from evalkit.catalog import BoundPerturbation, BoundTask
 from evalkit.errors import SchemaError
-from evalkit.plugins.bound import BoundPerturbation, BoundTask, Converting
+from evalkit.plugins.bound import Converting
 from evalkit.plugins.provenance import parameter_files
 from evalkit_commands_perturb.edits import find_difference
 from evalkit_commands_perturb.names import identity_of, row_suffix

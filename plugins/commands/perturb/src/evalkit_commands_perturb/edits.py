@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from operator import itemgetter
 
-from evalkit.base.copies import Edit
+from evalkit import Edit
 
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 

@@ -9,18 +9,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO, cast
 
+from evalkit import Registry
 from evalkit.base.progress import Progress
-from evalkit.base.synced_files import make_folder, new_file
+from evalkit.base.synced_files import make_folder
 from evalkit.base.working_folder import WorkingFolder
+from evalkit.catalog import BoundDataset, BoundTask, DataSource, Resolver, bind_dataset
 from evalkit.errors import PluginError, StorageError
-from evalkit.examples.files import bind_dataset
-from evalkit.examples.row_stages import DataSource
 from evalkit.examples.selection import Selection
 from evalkit.parallel.workers import NotPortable, Workers
-from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.observers import Observers
-from evalkit.plugins.registry import Registry
-from evalkit.plugins.resolver import Resolver
+from evalkit.reporting import new_file
 from evalkit_commands_perturb.choice import choose_perturbations
 from evalkit_commands_perturb.chunks import (
     Chunk,

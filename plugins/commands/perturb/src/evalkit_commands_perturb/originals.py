@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS
+from evalkit.catalog import WITHOUT_PLUGIN, BoundDataset, BoundTask
 from evalkit.errors import DataError, EvalkitError, PluginContractError, SchemaError
 from evalkit.examples.attachments import with_attached
 from evalkit.examples.checking import checked_inputs
@@ -21,8 +22,7 @@ from evalkit.examples.loading import load_rows
 from evalkit.examples.rows import ExampleRows
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import convert_examples
-from evalkit.plugins.bound import BoundDataset, BoundTask, Converting
-from evalkit.plugins.components import WITHOUT_PLUGIN
+from evalkit.plugins.bound import Converting
 from evalkit.reading.streams import line_blocks
 from evalkit_commands_perturb.copying import Example, Perturber
 from evalkit_commands_perturb.rows import (

@@ -10,12 +10,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from evalkit import Registry, Violation
 from evalkit.base.ids import EXAMPLE_ID_KEYS, read_id
-from evalkit.base.violations import Violation, shorten
+from evalkit.base.violations import shorten
+from evalkit.catalog import BoundTask, Resolver
 from evalkit.errors import EvalkitError, SchemaError
-from evalkit.plugins.bound import BoundTask
-from evalkit.plugins.registry import Registry
-from evalkit.plugins.resolver import Resolver
 from evalkit_commands_perturb.choice import choose_perturbations
 from evalkit_commands_perturb.copying import Copy, Example, Perturber
 from evalkit_commands_perturb.scopes import Settings

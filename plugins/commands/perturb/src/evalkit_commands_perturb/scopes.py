@@ -10,8 +10,9 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS
+from evalkit.catalog import BoundTask
 from evalkit.errors import EvalkitError, PluginError
-from evalkit.plugins.bound import BoundTask, Converting
+from evalkit.plugins.bound import Converting
 from evalkit_commands_perturb.spans import PROTECTED_KINDS, ProtectedKind
 from evalkit_commands_perturb.texts import EACH, read_path
 

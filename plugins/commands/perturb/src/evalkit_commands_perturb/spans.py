@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Literal, get_args
 
-from evalkit.base.copies import Edit
+from evalkit import Edit
 
 ProtectedKind = Literal["code", "digits", "mark-up", "placeholders", "urls"]
 """What is protected.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from evalkit.base.copies import Edit
+from evalkit import Edit
 from evalkit_commands_perturb.edits import compose
 from evalkit_commands_perturb.texts import Place, same_places, text_at, with_text
 

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from evalkit.base.copies import Edit, LabelEffect, effect_on
+from evalkit import Edit
+from evalkit.base.copies import LabelEffect, effect_on
 from evalkit.base.terms import storable
 from evalkit.base.violations import shorten
-from evalkit.base.wording import count_of
+from evalkit.catalog import BoundPerturbation
 from evalkit.errors import PluginError
-from evalkit.plugins.bound import BoundPerturbation
+from evalkit.reporting import count_of
 from evalkit_commands_perturb.checks import CopyChecks
 from evalkit_commands_perturb.edits import checked_edits, find_difference, make_edits
 from evalkit_commands_perturb.scopes import Scope

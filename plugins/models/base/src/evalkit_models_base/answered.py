@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from evalkit import Registry
+from evalkit.catalog import DataSource, Resolver, bind_dataset
 from evalkit.examples.checking import checked_inputs
 from evalkit.examples.conversion import answer_name
-from evalkit.examples.files import bind_dataset, chosen_data
+from evalkit.examples.files import chosen_data
 from evalkit.examples.loading import load_rows
-from evalkit.examples.row_stages import DataSource
 from evalkit.examples.table import convert_examples
-from evalkit.plugins.registry import Registry
-from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.input_rows import rows_of_columns
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from evalkit.base.terms import TryAgain
+from evalkit import TryAgain
 from evalkit.base.violations import entries_of, shorten
 from evalkit.errors import PluginError
 from evalkit.plugins.binding import Bound, Guard

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalkit.base.json_text import json_lines, json_text
-from evalkit.base.synced_files import make_folder, new_file
+from evalkit.base.synced_files import make_folder
 from evalkit.errors import SchemaError, StorageError
 from evalkit.places import file_to_write
+from evalkit.reporting import new_file
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,21 +7,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalkit import Registry
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.json_text import json_lines
+from evalkit.catalog import (
+    WITHOUT_PLUGIN,
+    BoundDataset,
+    BoundTask,
+    DataSource,
+    Resolver,
+    bind_dataset,
+)
 from evalkit.examples.attachments import with_attached
 from evalkit.examples.checking import checked_inputs
 from evalkit.examples.conversion import answer_name, predicted_field
-from evalkit.examples.files import bind_dataset, chosen_data
+from evalkit.examples.files import chosen_data
 from evalkit.examples.loading import load_rows
-from evalkit.examples.row_stages import DataSource
 from evalkit.examples.rows import ExampleRows
 from evalkit.examples.selection import Selection
 from evalkit.examples.table import convert_examples
-from evalkit.plugins.bound import BoundDataset, BoundTask
-from evalkit.plugins.components import WITHOUT_PLUGIN
-from evalkit.plugins.registry import Registry
-from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.input_rows import rows_of_columns
 from evalkit_models_base.input_files import write_inputs
 

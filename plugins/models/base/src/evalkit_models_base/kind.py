@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evalkit.plugins.kinds import Kind
+from evalkit.catalog import Kind
 from evalkit_models_base.bound import BoundModel
 from evalkit_models_base.hookspecs import ModelAttributes, ModelSpec
 from evalkit_models_base.model import Model

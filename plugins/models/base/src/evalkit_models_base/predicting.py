@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalkit import Registry
-from evalkit.examples.row_stages import DataSource
+from evalkit.catalog import DataSource
 from evalkit_models_base.asking import Asker
 from evalkit_models_base.bound import BoundModel
 from evalkit_models_base.cache import ReplyCache, closed_after

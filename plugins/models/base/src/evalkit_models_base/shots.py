@@ -12,9 +12,8 @@ from itertools import cycle
 from typing import Any
 
 from evalkit import Registry
-from evalkit.catalog import Resolver, bind_dataset, is_file_name
+from evalkit.catalog import DataSource, Resolver, bind_dataset, is_file_name
 from evalkit.errors import DataError
-from evalkit.examples.row_stages import DataSource
 from evalkit.reporting import count_of
 from evalkit_models_base.answered import load_answered
 from evalkit_models_base.choosing import choices_name

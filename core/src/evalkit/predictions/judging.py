@@ -316,8 +316,8 @@ class JudgedRows:
         parts = [_some(part, TYPES) for part in self._columns]
         kept = pl.concat([*parts, pl.DataFrame(rows, TYPES)], how="diagonal")
         names = [n for n in TYPES if n != RESPONSES or kept[RESPONSES].count()]
-        kept = kept.rechunk()
-        return pl.DataFrame([kept[name].gather(sources) for name in names])
+        columns = _some(kept.rechunk(), names).get_columns()
+        return pl.DataFrame([column.gather(sources) for column in columns])
 
     def fields(self, sources: pl.Series) -> dict[str, pl.Series]:
         """Return the scored fields of all cells.

@@ -332,7 +332,7 @@ def test_an_unknown_command_suggests_the_nearest(invoke: Invoke) -> None:
             "datasets/tiny has no split 'train'; it has test",
         ),
         (("tiny", "-p", "no.jsonl"), "no.jsonl: there is no such file"),
-        (("tiny", "-p", "runs"), "runs: there is no such file"),
+        (("tiny", "-p", "runs"), "runs: file not found"),
         (("tiny", "-p", "."), ".: is a folder, not a file"),
         (
             ("tiny", "-p", "three.jsonl", "-m", "macro-f1:lables=seen"),

@@ -452,7 +452,7 @@ def test_a_word_list_of_an_annotator_is_part_of_a_run(tmp_path: Path) -> None:
         words.write_text(content)
         resolver = Resolver(Registry())
         bound = resolver.bind("annotators", Listing, {"words": str(words)})
-        found.append(recorded_component(BoundAnnotator.of(bound)).identity)
+        found.append(recorded_component(BoundAnnotator.of(bound)).model_dump())
     assert found[0] != found[1]
 
 

@@ -55,9 +55,9 @@ FAULTS = {
     "bit_flips": (
         "from types import SimpleNamespace\n"
         "from unittest.mock import ANY\n"
-        "from evalkit.runs import digests\n"
+        "from evalkit.runs import folders\n"
         "same = SimpleNamespace(size=ANY, sha256=ANY)\n"
-        "digests.digest_of = lambda content: same\n",
+        "folders.FileDigest = SimpleNamespace(of=lambda content: same)\n",
         "40, 0, whole",
         "nobody noticed",
     ),

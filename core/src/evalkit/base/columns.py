@@ -85,8 +85,9 @@ def join_parts(
 ) -> pl.Series:
     """Join columns and further values into one column.
 
-    Mappings from the same keys to numbers become a column of structs, with the keys in
-    alphabetical order. The column is of the parts' type where the values have it too.
+    Mappings to numbers become a column of structs, with the keys in alphabetical order
+    and null where one lacks a key, unless most lack most of them. The column is of the
+    parts' type where the values have it too.
     """
     joined = pl.concat(parts).alias(name) if parts else None
     if joined is not None and all(value is None for value in values):
@@ -98,22 +99,25 @@ def join_parts(
         return rest
     if joined.dtype == rest.dtype:
         return joined.append(rest)
-    return make(name, [*joined.to_list(), *values])
+    everything = [*joined.to_list(), *values]
+    together = _number_structs(name, everything)
+    return make(name, everything) if together is None else together
 
 
 def _number_structs(name: str, values: Sequence[Any]) -> pl.Series | None:
     mappings = [value for value in values if value is not None]
     if not mappings or not all(isinstance(value, dict) for value in mappings):
         return None
-    keys = mappings[0].keys()
-    if not keys or not all(value.keys() == keys for value in mappings):
+    keys = {key for value in mappings for key in value}
+    if not keys or len(keys) > 2 * max(map(len, mappings)):
         return None
     numbers = [number for value in mappings for number in value.values()]
-    if {type(number) for number in numbers} - {int, float} or not (
-        _are_within(_FLOAT64, numbers)
-    ):
+    types = {type(number) for number in numbers}
+    if types - {int, float, type(None)} or types == {type(None)}:
         return None
-    dtype = pl.Struct({str(key): pl.Float64 for key in sorted(keys)})
+    if not _are_within(_FLOAT64, numbers):
+        return None
+    dtype = pl.Struct({str(key): pl.Float64 for key in sorted(keys, key=str)})
     return pl.Series(name, list(values), dtype=dtype, strict=False)
 
 

@@ -158,3 +158,27 @@ def test_nan_is_no_probability(name: str) -> None:
     assert result[name].value == alone.value
     assert result[name].n == len(gold)
     assert "did not score 1 of 13 examples" in result.notices[0]
+
+
+def test_a_label_that_one_response_leaves_out_has_no_probability_there() -> None:
+    labels = ["blue", "green", "red"] * 4
+    data = [
+        {"uid": str(n), "statement": "t", "label": label}
+        for n, label in enumerate(labels)
+    ]
+    predictions: list[dict[str, Any]] = [
+        {"id": str(n), "label": label, "prob": {"red": 0.2, "green": 0.3, "blue": 0.5}}
+        for n, label in enumerate(labels)
+    ]
+    predictions[4]["prob"] = {"red": 0.2, "green": 0.8}
+    found = evalkit.evaluate(
+        data=data,
+        task="text-classification",
+        predictions=predictions,
+        metrics=["brier"],
+    )["brier"]
+    loss = {"blue": 0.25 + 0.04 + 0.09, "green": 0.49 + 0.04 + 0.25}
+    loss["red"] = 0.64 + 0.09 + 0.25
+    expected = sum(loss[label] for label in labels) - loss["green"] + 0.04 + 0.04
+    assert found.n == 12
+    assert found.value == pytest.approx(expected / 12)

@@ -11,7 +11,7 @@ from evalkit.runs.record import RunRecord
 
 _INPUTS = {
     *("format", "model", "dataset", "split", "policies", "selection", "by", "cluster"),
-    *("confidence", "seed", "min_n", "includes_examples", "kept", "core"),
+    *("confidence", "seed", "min_n", "includes_examples", "core"),
     *("against", "original", "parent", "merged"),
 }
 """Fields that are inputs as they are recorded."""
@@ -24,10 +24,11 @@ def fingerprint_of(record: RunRecord) -> str:
         {
             **record.model_dump(include=_INPUTS),
             "data": [record.data.identity.key, *_dumped(record.data.adapters)],
-            # what was asked is the same in any file
-            "name": None if given.system else given.name,
+            "kept": sorted(record.kept),
             "predictions": [given.sha256, *_dumped(given.adapters)],
-            "job": given.job and given.job.sha256,
+            # what was asked is the same in any file, whatever it took
+            "name": None if given.system else given.name,
+            "job": None if given.system or not given.job else given.job.sha256,
             "system": given.system and given.system.sha256,
             "extract": _dumped(record.extraction.stages if record.extraction else ()),
             "components": _dumped(record.components),

@@ -16,17 +16,17 @@ ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "src" / "evalkit"
 
 LINES = {
-    "core": 35_145,
+    "core": 35_155,
     "cli": 13_405,
-    "core + cli + plugins": 126_455,
-    "tests": 115_750,
+    "core + cli + plugins": 126_465,
+    "tests": 115_770,
     "examples": 382,
     "benchmarks": 8_205,
     "data": 860,
 }
-STATEMENTS = {"core": 16_505, "core + cli + plugins": 57_545}
+STATEMENTS = {"core": 16_510, "core + cli + plugins": 57_550}
 
-WORDS = 84_370
+WORDS = 84_375
 """Of the pages in `docs` that people write."""
 
 DISTRIBUTIONS = {

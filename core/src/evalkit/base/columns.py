@@ -99,9 +99,16 @@ def join_parts(
         return rest
     if joined.dtype == rest.dtype:
         return joined.append(rest)
-    everything = [*joined.to_list(), *values]
-    together = _number_structs(name, everything)
-    return make(name, everything) if together is None else together
+    if isinstance(joined.dtype, pl.Struct):
+        present = map(_without_nulls, joined.to_list())
+        together = _number_structs(name, [*present, *values])
+        if together is not None:
+            return together
+    return make(name, [*joined.to_list(), *values])
+
+
+def _without_nulls(value: dict[str, Any] | None) -> dict[str, Any] | None:
+    return value and {key: part for key, part in value.items() if part is not None}
 
 
 def _number_structs(name: str, values: Sequence[Any]) -> pl.Series | None:
@@ -112,10 +119,9 @@ def _number_structs(name: str, values: Sequence[Any]) -> pl.Series | None:
     if not keys or len(keys) > 2 * max(map(len, mappings)):
         return None
     numbers = [number for value in mappings for number in value.values()]
-    types = {type(number) for number in numbers}
-    if types - {int, float, type(None)} or types == {type(None)}:
-        return None
-    if not _are_within(_FLOAT64, numbers):
+    if {type(number) for number in numbers} - {int, float} or not (
+        _are_within(_FLOAT64, numbers)
+    ):
         return None
     dtype = pl.Struct({str(key): pl.Float64 for key in sorted(keys, key=str)})
     return pl.Series(name, list(values), dtype=dtype, strict=False)

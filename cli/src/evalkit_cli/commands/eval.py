@@ -52,7 +52,6 @@ from evalkit_cli.options.evaluation import evaluation_options
 from evalkit_cli.options.local_plugins import plugin_option
 from evalkit_cli.options.metrics import chosen_metrics, metric_options
 from evalkit_cli.options.perturbations import find_copies, perturbed_options
-from evalkit_cli.options.places import RunsFolder
 from evalkit_cli.options.prediction_sources import (
     Job,
     jobs_of_files,
@@ -62,6 +61,7 @@ from evalkit_cli.options.prediction_sources import (
     spool_folder,
 )
 from evalkit_cli.options.runs import (
+    folder_with,
     format_with,
     json_with,
     quiet_option,
@@ -135,15 +135,7 @@ if TYPE_CHECKING:
 @policy_options
 @scoring_options
 @perturbed_options
-@click.option(
-    "-o",
-    "--out",
-    type=RunsFolder(),
-    default=Path("runs"),
-    show_default=True,
-    envvar="EVALKIT_OUT",
-    help="Folder that runs are written to, or its URI, such as s3://bucket/runs.",
-)
+@folder_with("Folder that runs are written to", "out")
 @click.option(
     "--no-examples",
     is_flag=True,

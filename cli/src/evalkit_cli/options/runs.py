@@ -12,12 +12,17 @@ from evalkit_cli.options.places import RunsFolder
 FORMATS = ("table", "md", "csv", "latex")
 
 
-def folder_with(help_text: str) -> Decorator:
-    """Return the option `--out` of a command, with what the folder is."""
+def folder_with(help_text: str, name: str = "folder") -> Decorator:
+    """Return the option `--out` of a command, with what the folder is.
+
+    Args:
+        help_text: What it is.
+        name: The argument of the command that takes it.
+    """
     return click.option(
         "-o",
         "--out",
-        "folder",
+        name,
         type=RunsFolder(),
         default=Path("runs"),
         show_default=True,

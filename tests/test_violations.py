@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 TRIED = {
     "metrics-04": "missing",
-    "tasks-03": "columns",
+    "tasks-04": "inputs",
     "datasets-01": "loads",
     "datasets-07": "narrow",
     "perturbations-03": "works",

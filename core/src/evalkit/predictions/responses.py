@@ -169,9 +169,6 @@ class ResponseReader:
     def accept(self, frame: pl.DataFrame) -> pl.Series:
         """Tell which responses are surely valid, from their columns.
 
-        Args:
-            frame: The planned columns of responses.
-
         Returns:
             Booleans; a response that is False may still be valid, see `read`.
         """
@@ -183,18 +180,12 @@ class ResponseReader:
 
         Args:
             frame: The planned columns of responses that were accepted.
-
-        Returns:
-            `prediction` and the scored fields.
         """
         fields = [frame[name].alias(f"field {name}") for name in self.scored_fields]
         return pl.DataFrame([frame[str(self._column)].alias("prediction"), *fields])
 
     def undeclared(self, response: Mapping[str, Any]) -> set[str]:
         """Return the keys of a response that the task does not declare.
-
-        Args:
-            response: The response after the adapter.
 
         Returns:
             Those that have a value, also in one of its alternatives.
@@ -219,11 +210,6 @@ class ResponseReader:
 
     def read(self, response: Mapping[str, Any], uid: str, position: int) -> Outcome:
         """Check a response and convert it into what is scored.
-
-        Args:
-            response: The response after the adapter.
-            uid: Its id as text.
-            position: Position of its example.
 
         Returns:
             The prediction, or `Unparsed`, the scored fields, and all violations. Where

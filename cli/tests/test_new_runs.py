@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 from click.testing import Result
-from edited_runs import forge, seal_again, write_record
+from edited_runs import forge, read_everything, seal_again, write_record
 
 import evalkit
 from evalkit_cli.main import cli
@@ -66,7 +66,7 @@ def test_a_metric_is_added_in_a_new_run(invoke: Invoke, made: Path) -> None:
     new_id = lines[-1].split()[2].rstrip(",")
     assert lines[-1] == f"new run {new_id}, parent {made.name[-8:]}"
     [new] = made.parent.glob(f"*-{new_id}")
-    record = json.loads((new / "run.json").read_text("utf-8"))
+    record = read_everything(new)
     assert record["parent"].startswith(made.name[-8:])
     assert scores_of(record) == {"accuracy": 0.75, "macro-f1": pytest.approx(0.6)}
     assert problems(record) == []
@@ -158,7 +158,7 @@ def test_parts_become_the_whole(
     first, second = (part[:8] for part in sorted(parts))
     assert lines[-1] == f"new run {merged_id}, merged from {first}, {second}"
     [path] = (tmp_path / "runs" / "tiny").glob(f"*-{merged_id}/run.json")
-    merged = json.loads(path.read_text("utf-8"))
+    merged = read_everything(path.parent)
     assert problems(merged) == []
     assert merged["merged"] == sorted(parts)
     # nobody knows that these parts are all there is
@@ -228,7 +228,7 @@ def test_runs_that_share_examples_are_refused(invoke: Invoke, parts: list[str]) 
 
 
 def test_a_run_agrees_with_itself(invoke: Invoke, made: Path) -> None:
-    record = json.loads((made / "run.json").read_text("utf-8"))
+    record = read_everything(made)
     done = invoke("verify", "latest")
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
@@ -277,8 +277,7 @@ def test_predictions_are_compared_with_those_of_the_run(
 
 
 def rewrite(run: Path, change: Callable[[Any], None]) -> None:
-    path = run / "run.json"
-    record = json.loads(path.read_text("utf-8"))
+    record = read_everything(run)
     change(record)
     write_record(run, record)
     forge(run)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -69,7 +68,7 @@ def test_csv_holds_every_score_as_stored(
     assert rows[0]["value"] == "0.75"
     assert float(rows[0]["ci_low"]) == pytest.approx(low, abs=1e-12)
     [path] = tmp_path.glob("runs/tiny/*/run.json")
-    stored = json.loads(path.read_text("utf-8"))["scores"]
+    stored = [score._asdict() for score in evalkit.read_run(path.parent).scores]
     for row, score in zip(rows, stored, strict=True):
         expected = {
             key: "" if value is None else str(value) for key, value in score.items()

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import random
 import subprocess
 import sys
 from pathlib import Path
@@ -264,33 +263,6 @@ def test_columns_give_what_reading_line_by_line_gives(
     with pytest.MonkeyPatch.context() as patch:
         sizes.apply(patch)
         assert_same(path, READERS[name])
-
-
-def _random_line(generator: random.Random) -> bytes:
-    row: dict[str, Any] = {"id": generator.choice(IDS), "label": "a"}
-    for name in generator.sample(sorted(GOOD), generator.randrange(4)):
-        row[name] = generator.choice(GOOD[name])
-    if generator.random() < 0.2:
-        row["note"] = generator.choice(VALUES)
-    line = to_line(row)
-    if generator.random() < 0.05:
-        at = generator.randrange(len(line) + 1)
-        token = generator.choice([b"", *TOKENS, bytes([generator.randrange(256)])])
-        line = line[:at] + token + line[at + generator.randrange(3) :]
-    return line
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12))
-def test_columns_give_what_line_by_line_gives_on_many_lines(
-    tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    generator = random.Random(seed)
-    path = tmp_path / "lines.jsonl"
-    path.write_bytes(b"\n".join(_random_line(generator) for _ in range(2000)))
-    Sizes(generator.choice([3000, 100_000]), 4, 10).apply(monkeypatch)
-    for reader in READERS.values():
-        assert_same(path, reader)
 
 
 GOOD_LINE = b'{"id": "e0", "label": "a", "note": 1.5}'

@@ -245,10 +245,25 @@ def test_answer_that_is_not_in_the_context_is_refused(answer: str) -> None:
     ]
 
 
-def test_empty_answer_is_refused_though_it_is_in_every_context() -> None:
-    ((field, rule, value),) = violations("qa", {"answer": ""})
-    assert (field, value) == ("answer", "")
-    assert "at least 1 character" in rule
+@pytest.mark.known_result
+def test_squad_2_questions_without_an_answer(cases: Path) -> None:
+    found = evalkit.evaluate(
+        data=cases / "10-data.jsonl",
+        predictions=cases / "10-pred.jsonl",
+        task="qa",
+        metrics=["squad-em", "exact-match"],
+        on_invalid="wrong",  # "unanswerable" is no part of the context
+    )
+    assert found["squad-em"].value == pytest.approx(0.6)
+    assert found["exact-match"].value == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("answer", [[], [""], ""])
+def test_no_answer_is_the_empty_text(answer: Any) -> None:
+    data = [{"uid": str(i), "question": "?", "answer": answer} for i in range(2)]
+    said = [{"id": "0", "answer": ""}, {"id": "1", "answer": "4"}]
+    found = evalkit.evaluate(data=data, predictions=said, task="math-qa")
+    assert found["exact-match"].value == 0.5
 
 
 @pytest.mark.parametrize(

@@ -28,11 +28,9 @@ from evalkit.examples.conversion import (
 )
 from evalkit.examples.fingerprints import DataIdentity, fingerprint
 from evalkit.examples.kept import names_to_keep
-from evalkit.examples.label_conversion import convert_labels
-from evalkit.examples.loading import load_rows
-from evalkit.examples.requests import Asked
+from evalkit.examples.label_conversion import convert_labels, tag_column, tag_notices
+from evalkit.examples.loading import Asked, load_rows
 from evalkit.examples.rows import ExampleRows
-from evalkit.examples.tags import tag_column, tag_notices
 from evalkit.plugins.bound import BoundDataset, BoundTask
 
 

@@ -126,6 +126,7 @@ def test_the_effects_stand_in_one_table_with_a_sentence_each(run: Run) -> None:
     assert "no effects by topic,answer: copies are grouped by their tags" in by_topic
 
 
+@pytest.mark.slow
 def test_a_table_of_tags_for_each_perturbation_is_verbose(run: Run) -> None:
     done = run("--by", "topic")
     assert done.exit_code == 0, done.stderr
@@ -237,11 +238,13 @@ def test_other_formats_have_the_tables_alone(
     assert quiet.stderr == ""
 
 
+@pytest.mark.slow
 def test_csv_has_a_row_for_each_score(run: Run) -> None:
     lines = run("--format", "csv").stdout.splitlines()
     assert any(",lower,right-to-wrong," in line for line in lines)
 
 
+@pytest.mark.slow
 def test_small_tags_are_not_shown(run: Run) -> None:
     report = run("--min-n", "2", "-v").stdout
     part = report[report.index("Under lower,") : report.index("Under the ")]
@@ -251,6 +254,7 @@ def test_small_tags_are_not_shown(run: Run) -> None:
     assert "not shown: 1 tag with fewer than 2 originals (--min-n)" in part
 
 
+@pytest.mark.slow
 def test_many_tags_are_cut(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evalkit_cli.printing.perturbation_tables.MOST_ROWS", 1)
     report = run("--by", "topic").stdout
@@ -259,6 +263,7 @@ def test_many_tags_are_cut(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "lower: not shown: 1 more tag (-v)" in part
 
 
+@pytest.mark.slow
 def test_coverage_and_other_sizes_are_shown_where_answers_are_missing(
     run: Run, write_rows: Callable[..., str]
 ) -> None:
@@ -412,6 +417,7 @@ def test_what_is_neither_a_file_nor_a_run_is_named(invoke: Run, run: Run) -> Non
     assert "and not the standard input (-)" in done.stderr
 
 
+@pytest.mark.slow
 class TestFlips:
     @pytest.fixture(autouse=True)
     def made(self, run: Run) -> None:
@@ -444,7 +450,6 @@ class TestFlips:
         done = invoke("show", "latest", "--flips", "-n", "1")
         assert done.stdout.splitlines()[0].endswith("; the first 1")
 
-    @pytest.mark.slow
     def test_an_answer_that_changes_is_shown_twice(
         self, invoke: Run, run: Run, write_rows: Callable[..., str]
     ) -> None:

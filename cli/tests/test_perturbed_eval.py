@@ -155,6 +155,7 @@ def test_a_table_of_tags_for_each_perturbation_is_verbose(run: Run) -> None:
     assert "holds by itself" not in report
 
 
+@pytest.mark.slow
 def test_what_is_uncertain_comes_last_under_a_heading_that_says_so(run: Run) -> None:
     report = run("-v").stdout
     heading = "Under shuffle, after which the answers may not hold (uncertain)"
@@ -172,6 +173,7 @@ def test_what_is_uncertain_comes_last_under_a_heading_that_says_so(run: Run) -> 
     assert worst in report
 
 
+@pytest.mark.slow
 def test_a_contrast_set_has_expected_changes_and_consistency(run: Run) -> None:
     report = run("-v").stdout
     table = report[report.index("contrast: accuracy") :].splitlines()
@@ -182,6 +184,7 @@ def test_a_contrast_set_has_expected_changes_and_consistency(run: Run) -> None:
     assert "consistent: share of the originals that are right with all" in report
 
 
+@pytest.mark.slow
 def test_a_headline_of_whole_sets_has_one_of_examples_beside_it(run: Run) -> None:
     report = run(metrics=()).stdout
     assert "macro-f1 under perturbation, largest drop first, in %:" in report
@@ -274,6 +277,7 @@ def test_coverage_and_other_sizes_are_shown_where_answers_are_missing(
     assert table[1].split()[-6:] == ["3", "/", "1", "/", "1", "33.3%"]
 
 
+@pytest.mark.slow
 def test_refused_predictions_for_copies_are_named(
     run: Run, write_rows: Callable[..., str]
 ) -> None:
@@ -298,6 +302,7 @@ def test_a_run_is_shown_as_it_was_printed(run: Run, invoke: Run) -> None:
     assert "not computed again" not in checked.stdout
 
 
+@pytest.mark.slow
 def test_many_perturbations_are_one_table_with_the_largest_drop_first(
     run: Run, invoke: Run, write_rows: Callable[..., str]
 ) -> None:
@@ -340,6 +345,7 @@ def test_files_are_paired_and_of_one_model(run: Run, invoke: Run) -> None:
     assert "of one model on one data set" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_metric_of_which_lower_is_better_has_the_least_drop_first(
     invoke: Run, run: Run, write_rows: Callable[..., str], fake_distribution: Any
 ) -> None:
@@ -363,6 +369,7 @@ class Wrong(evalkit.Metric):
     assert "flips" not in report
 
 
+@pytest.mark.slow
 def test_a_family_of_one_has_no_table_of_its_own(
     run: Run, write_rows: Callable[..., str]
 ) -> None:
@@ -373,6 +380,7 @@ def test_a_family_of_one_has_no_table_of_its_own(
     assert "family:robustness" not in report
 
 
+@pytest.mark.slow
 def test_a_family_has_no_row_for_a_tag_that_no_copy_has(
     run: Run, write_rows: Callable[..., str]
 ) -> None:

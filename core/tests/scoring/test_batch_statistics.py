@@ -15,9 +15,9 @@ from evalkit.errors import MetricError
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.scoring import calls
+from evalkit.scoring import passes
 from evalkit.scoring.batch_statistics import batch_statistics
-from evalkit.scoring.calls import compute_statistics
+from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.table import Batch, ScoringTable
 
 WHERE = "metrics/probe (given as an object): statistics"
@@ -67,7 +67,7 @@ def batch_of(predictions: list[str]) -> Batch:
 
 def error_of(metric: Bound, table: ScoringTable) -> str:
     with pytest.raises(MetricError) as caught:
-        compute_statistics(metric, table)
+        metric_outcomes(metric, table)
     return str(caught.value)
 
 
@@ -107,7 +107,7 @@ def test_the_first_example_that_fails_by_itself_is_named(is_bad: list[bool]) -> 
 
 
 def test_an_example_is_named_in_a_later_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "BATCH_ROWS", 7)
+    monkeypatch.setattr(passes, "BATCH_ROWS", 7)
     texts = ["good"] * 50
     texts[33] = texts[34] = texts[41] = "bad"
     metric = bind(by_row(length), most_not_scored=0.0)
@@ -134,7 +134,7 @@ def test_examples_that_cannot_be_scored_are_left_out() -> None:
 
     texts = ["good"] * 30
     texts[7], texts[9], texts[11] = "odd", "bad", "odd"
-    found = compute_statistics(bind(statistics, per_example="x"), table_of(texts))
+    found = metric_outcomes(bind(statistics, per_example="x"), table_of(texts))
     scored = [at + 1 for at in range(30) if at not in (7, 9, 11)]
     assert found.statistics["position"].to_list() == scored
     assert found.statistics.columns == ["position", "x"]
@@ -187,7 +187,7 @@ def test_an_interrupt_is_no_failure_of_the_metric() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        compute_statistics(bind(statistics), table_of(["good"]))
+        metric_outcomes(bind(statistics), table_of(["good"]))
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_the_first_example_is_named_in_whatever_order_rows_are_given() -> None:
 
 def test_infinities_may_be_statistics() -> None:
     metric = bind(by_row(lambda _: math.inf), merges={"x": "max"})
-    assert compute_statistics(metric, table_of(["a"])).statistics["x"].to_list() == [
+    assert metric_outcomes(metric, table_of(["a"])).statistics["x"].to_list() == [
         math.inf
     ]
 
@@ -315,11 +315,11 @@ def test_a_key_that_is_missing_for_one_example_names_it() -> None:
 def test_positions_stand_for_the_rows_of_all_batches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(calls, "BATCH_ROWS", 3)
+    monkeypatch.setattr(passes, "BATCH_ROWS", 3)
     told: list[int] = []
     metric = bind(by_row(lambda text: float(len(text))), columns=("sure",))
     table = table_of(["a"] * 10, sure=[0.5] * 10)
-    found = compute_statistics(metric, table, advance=told.append).statistics
+    found = metric_outcomes(metric, table, advance=told.append).statistics
     assert found["position"].to_list() == list(range(1, 11))
     assert found.columns == ["position", "x"]
     assert told == [3, 3, 3, 1]
@@ -330,7 +330,7 @@ def test_rows_may_be_integers_of_any_kind(kind: type[pl.DataType]) -> None:
     def statistics(batch: pl.DataFrame) -> pl.DataFrame:
         return pl.DataFrame({"row": pl.Series([9, 3], dtype=kind), "x": [1, 2]})
 
-    found = compute_statistics(bind(statistics), table_of(["a"] * 64)).statistics
+    found = metric_outcomes(bind(statistics), table_of(["a"] * 64)).statistics
     assert found["position"].to_list() == [10, 4]
     assert found.schema == {"position": pl.UInt32, "x": pl.Float64}
 
@@ -354,5 +354,5 @@ def test_failures_that_stand_together_are_counted_of_the_whole_table(
 
     table = table_of(["a"] * 400, weight=range(400))
     metric = bind(statistics, columns=("weight",), batch_rows=batch_rows)
-    found = compute_statistics(metric, table)
+    found = metric_outcomes(metric, table)
     assert (found.statistics.height, found.unscored.height) == (390, 10)

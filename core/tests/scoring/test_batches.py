@@ -2,30 +2,35 @@ from __future__ import annotations
 
 import pytest
 
-from evalkit.scoring import batches
-from evalkit.scoring.batches import FixedSizes, GrowingSizes, Pace, TimedSizes
+from evalkit.scoring import passes
+from evalkit.scoring.passes import BatchSizes, Pace
+
+TIMED = BatchSizes(1, 65_536, 8)
+"""For hooks that see one row."""
 
 
 def test_sizes_grow_where_the_work_is_quick() -> None:
-    sizes, quick = GrowingSizes(32_768), Pace(10_000, 1e-6, 0.0)
-    found = [sizes.own(pace) for pace in [None, *[quick] * 6]]
+    sizes = BatchSizes(64, 32_768, 4)
+    found = [sizes.own(None)]
+    for _ in range(6):
+        found.append(sizes.own(Pace(found[-1], 1e-6, 0.0)))
     assert found == [64, 256, 1_024, 4_096, 16_384, 32_768, 32_768]
-    assert GrowingSizes(5).own(None) == 5
+    assert BatchSizes(64, 5, 4).own(None) == 5
 
 
 def test_sizes_stay_small_where_the_work_is_slow() -> None:
-    sizes, slow = GrowingSizes(32_768), Pace(64, 0.064, 0.0)
+    sizes, slow = BatchSizes(64, 32_768, 4), Pace(64, 0.064, 0.0)
     assert [sizes.own(pace) for pace in [None, *[slow] * 4]] == [64, *[250] * 4]
 
 
 def test_slow_work_on_whole_batches_is_shared_evenly() -> None:
-    sizes, slow = GrowingSizes(32_768), Pace(250, 0.25, 0.0)
+    sizes, slow = BatchSizes(64, 32_768, 4), Pace(250, 0.25, 0.0)
     assert [sizes.shared(slow, left, jobs=2) for left in (19_000, 1_000)] == [500, 125]
-    assert GrowingSizes(100).shared(slow, 19_000, jobs=2) == 100
+    assert BatchSizes(64, 100, 4).shared(slow, 19_000, jobs=2) == 100
 
 
 def test_the_batches_of_a_model_have_one_size() -> None:
-    sizes, pace = FixedSizes(32), Pace(32, 9.0, 0.0)
+    sizes, pace = BatchSizes(32, 32, 1), Pace(32, 9.0, 0.0)
     assert [sizes.own(None), sizes.own(pace), sizes.shared(pace, 99, 4)] == [32] * 3
 
 
@@ -41,7 +46,7 @@ def test_the_batches_of_a_model_have_one_size() -> None:
     ],
 )
 def test_timed_sizes_follow_the_pace(pace: Pace | None, size: int) -> None:
-    assert TimedSizes().own(pace) == size
+    assert TIMED.own(pace) == size
 
 
 @pytest.mark.parametrize(
@@ -55,7 +60,7 @@ def test_timed_sizes_follow_the_pace(pace: Pace | None, size: int) -> None:
     ],
 )
 def test_shared_batches_keep_all_workers_busy(pace: Pace, left: int, size: int) -> None:
-    assert TimedSizes().shared(pace, left, jobs=2) == size
+    assert TIMED.shared(pace, left, jobs=2) == size
 
 
 @pytest.mark.parametrize(
@@ -71,5 +76,5 @@ def test_shared_batches_keep_all_workers_busy(pace: Pace, left: int, size: int) 
 def test_workers_are_for_long_work_of_one_thread(
     pace: Pace, left: int, pays: bool
 ) -> None:
-    assert batches.WORTH_SECONDS == 3.0
+    assert passes.WORTH_SECONDS == 3.0
     assert pace.pays_to_share(left) is pays

@@ -1,15 +1,16 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
 
 from evalkit.scoring import bootstrap
-from evalkit.scoring.bootstrap import replicate_cells, replicate_sums
-from evalkit.scoring.drawn_counts import counts_table
+from evalkit.scoring.bootstrap import UnitDraws, replicate_cells, replicate_sums
 from evalkit.scoring.statistics_rows import Memberships, StatisticsRows
-from evalkit.statistics.resampling import UnitWeights, unit_keys
+from evalkit.statistics.resampling import unit_keys, unit_weights
 
 REPLICATES = 4_000
 
@@ -33,8 +34,22 @@ def draw(
 ) -> pl.DataFrame:
     units = statistics["unit"].to_numpy().astype(np.int64)
     parts = numbered(statistics.select(*keys, *columns), keys)
-    weights = UnitWeights(unit_keys(map(str, range(int(units.max()) + 1)), seed))
-    return replicate_sums(*parts, units, weights, REPLICATES)
+    return replicate_sums(draws_of(*parts, units, seed, REPLICATES))
+
+
+def draws_of(
+    rows: StatisticsRows,
+    members: Memberships,
+    units: np.ndarray[tuple[int], np.dtype[np.int64]],
+    seed: int,
+    replicates: int,
+) -> UnitDraws:
+    keys = unit_keys(map(str, range(int(units.max()) + 1)), seed)
+
+    def draw(units: Any, first: int, count: int) -> Any:
+        return unit_weights(keys[units], first, count)
+
+    return UnitDraws(rows, members, units, draw, replicates)
 
 
 def test_an_array_of_replicates_holds_the_same_sums(
@@ -46,12 +61,9 @@ def test_an_array_of_replicates_holds_the_same_sums(
     keys = ["gold", "said"]
     rows, members = numbered(pl.DataFrame({**labels, "count": 1.0}), keys)
     units = np.arange(n) // 2
-    weights = UnitWeights(unit_keys(map(str, range(n // 2)), 3))
-    parts = rows, members, units, weights
-    table = replicate_sums(*parts, 300)
-    drawn = replicate_cells(*parts, 300)
-    assert drawn.names == (*keys, "count")
-    assert counts_table([drawn], [0]).equals(table.cast({"replicate": pl.Int64}))
+    draws = draws_of(rows, members, units, 3, 300)
+    table, drawn = replicate_sums(draws), replicate_cells(draws)
+    assert drawn.table().equals(table.cast({"replicate": pl.Int64}))
 
 
 def direct(statistics: pl.DataFrame, column: str, seed: int = 2) -> list[float]:

@@ -10,7 +10,7 @@ import pytest
 
 from evalkit import Metric, MetricContext, MetricError, PluginContractError
 from evalkit.scoring import finalization, finalize_counts
-from evalkit.scoring.drawn_counts import DrawnCounts, as_replicate
+from evalkit.scoring.bootstrap import DrawnCounts
 from evalkit.scoring.finalization import (
     EXAMPLES,
     REPLICATION,
@@ -112,48 +112,47 @@ def replicate_frame(totals: list[float], counts: list[float]) -> pl.DataFrame:
     return pl.DataFrame({"replicate": range(len(totals)), "total": totals, "n": counts})
 
 
+@pytest.mark.parametrize(
+    ("totals", "counts", "expected"),
+    [
+        ([1.0, 2.0, 3.0], [1.0, 1.0, 2.0], [1.0, 2.0, 1.5]),
+        # the second is null, the third is not a number
+        ([1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [1.0, math.nan, math.nan]),
+        ([4.0], [1.0], [4.0, math.nan, math.nan]),
+    ],
+)
 @pytest.mark.parametrize("most", [1, 5, 1_000])
-def test_replicates_of_many_groups_are_finalized_together(
-    most: int, monkeypatch: pytest.MonkeyPatch
+def test_replicates_of_a_group_are_finalized(
+    totals: list[float],
+    counts: list[float],
+    expected: list[float],
+    most: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(finalization, "MOST_ROWS", most)
-    parts = [
-        (7, 3, replicate_frame([1.0, 2.0, 3.0], [1.0, 1.0, 2.0])),
-        (2, 3, replicate_frame([1.0, -1.0, 0.0], [1.0, 1.0, 0.0])),
-        (0, 3, replicate_frame([4.0], [1.0])),
-    ]
-    found = finalize_replicates(Finalizer(bound(Described), CONTEXT), parts)
-    nan = float("nan")
-    expected = {
-        7: [1.0, 2.0, 1.5],
-        2: [1.0, nan, nan],  # the second is null, the third is not a number
-        0: [4.0, nan, nan],
-    }
-    for group, values in expected.items():
-        np.testing.assert_array_equal(found[group].values_of(""), values)
-    assert found[7].values["b"].tolist() == [2.0, 4.0, 3.0]
-    assert all(one.reason is None for one in found.values())
-    assert finalize_replicates(Finalizer(bound(Mean), CONTEXT), []) == {}
+    finalizer = Finalizer(bound(Described), CONTEXT)
+    found = finalize_replicates(finalizer, 3, replicate_frame(totals, counts))
+    assert found.reason is None
+    np.testing.assert_array_equal(found.values_of(""), expected)
+    np.testing.assert_array_equal(found.values_of("b"), 2 * np.array(expected))
 
 
 def test_a_group_without_any_defined_replicate_has_no_values() -> None:
-    parts = [(3, 1, replicate_frame([-1.0], [1.0]))]
-    found = finalize_replicates(Finalizer(bound(Described), CONTEXT), parts)
-    assert (dict(found[3].values), found[3].reason) == ({}, None)
+    finalizer = Finalizer(bound(Described), CONTEXT)
+    found = finalize_replicates(finalizer, 1, replicate_frame([-1.0], [1.0]))
+    assert (dict(found.values), found.reason) == ({}, None)
 
 
-def test_a_group_whose_replicates_fail_does_not_touch_the_others() -> None:
-    parts = [
-        (0, 2, replicate_frame([1.0, 2.0], [1.0, 1.0])),
-        (1, 2, replicate_frame([1.0, 0.0], [1.0, 1.0])),
-        (2, 2, replicate_frame([4.0, 2.0], [1.0, 1.0])),
-    ]
-    found = finalize_replicates(Finalizer(bound(Inverse), CONTEXT), parts)
-    assert found[0].values[""].tolist() == [1.0, 0.5]
-    assert found[2].values[""].tolist() == [0.25, 0.5]
-    assert found[1].values == {}
-    assert str(found[1].reason).startswith("the bootstrap failed: metrics/inverse (")
-    assert str(found[1].reason).endswith("ZeroDivisionError: nothing to divide by")
+@pytest.mark.parametrize("most", [1, 1_000])
+def test_replicates_that_fail_have_a_reason(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finalization, "MOST_ROWS", most)
+    sums = replicate_frame([1.0, 2.0, 0.0], [1.0, 1.0, 1.0])
+    found = finalize_replicates(Finalizer(bound(Inverse), CONTEXT), 3, sums)
+    assert found.values == {}
+    assert str(found.reason).startswith("the bootstrap failed: metrics/inverse (")
+    assert str(found.reason).endswith("ZeroDivisionError: nothing to divide by")
 
 
 def test_a_metric_that_fails_is_named() -> None:
@@ -164,9 +163,8 @@ def test_a_metric_that_fails_is_named() -> None:
 def test_replicates_of_many_rows_are_finalized_in_pieces(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    count = 10
-    parts = [(5, count, replicate_frame([*map(float, range(count))], [2.0] * count))]
-    whole = finalize_replicates(Finalizer(bound(Mean), CONTEXT), parts)
+    sums = replicate_frame([*map(float, range(10))], [2.0] * 10)
+    whole = finalize_replicates(Finalizer(bound(Mean), CONTEXT), 10, sums)
     heights: list[int] = []
 
     class Watched(Finalizer):
@@ -175,22 +173,10 @@ def test_replicates_of_many_rows_are_finalized_in_pieces(
             return super().__call__(sums)
 
     monkeypatch.setattr(finalization, "MOST_ROWS", 3)
-    found = finalize_replicates(Watched(bound(Mean), CONTEXT), parts)
+    found = finalize_replicates(Watched(bound(Mean), CONTEXT), 10, sums)
 
     assert heights == [3, 3, 3, 1]
-    assert found[5].values[""].tolist() == whole[5].values[""].tolist()
-
-
-def test_a_piece_that_fails_leaves_no_replicates(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(finalization, "MOST_ROWS", 1)
-    parts = [(0, 3, replicate_frame([1.0, 2.0, 0.0], [1.0, 1.0, 1.0]))]
-
-    found = finalize_replicates(Finalizer(bound(Inverse), CONTEXT), parts)
-
-    assert found[0].values == {}
-    assert str(found[0].reason).startswith("the bootstrap failed: metrics/inverse (")
+    assert found.values[""].tolist() == whole.values[""].tolist()
 
 
 # counts as arrays ----------------------------------------------------------------
@@ -220,20 +206,22 @@ class Share(Metric):
         }
 
 
-def drawn_shares() -> list[tuple[int, int, DrawnCounts]]:
-    random = np.random.default_rng(0)
-    names = ("label", "other", "n")
-    few = {("a", "a"): 1.0, ("a", "b"): 1.0, ("b", "b"): 2.0}
-    more = {**few, ("c", None): 0.5}
-    return [
-        (number, 7, DrawnCounts(names, list(cells), draw_pairs(cells, 7, random)))
-        for number, cells in enumerate((few, more, few, {("c", "a"): 3.0}))
-    ]
+def counts_of(cells: dict[Any, float], random: np.random.Generator) -> DrawnCounts:
+    frame = pl.DataFrame([*cells], dict.fromkeys(Share.keys, pl.String), orient="row")
+    return DrawnCounts(frame, "n", draw_pairs(cells, 7, random))
 
 
 @pytest.mark.parametrize("most", [1, 40, 1_000])
+@pytest.mark.parametrize(
+    "cells",
+    [
+        {("a", "a"): 1.0, ("a", "b"): 1.0, ("b", "b"): 2.0},
+        {("a", "a"): 1.0, ("a", "b"): 1.0, ("b", "b"): 2.0, ("c", None): 0.5},
+        {("c", "a"): 3.0},
+    ],
+)
 def test_arrays_of_counts_give_what_tables_give(
-    most: int, monkeypatch: pytest.MonkeyPatch
+    cells: dict[Any, float], most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(finalization, "MOST_ROWS", most)
     by_array = Finalizer(bound(Share), CONTEXT)
@@ -242,27 +230,23 @@ def test_arrays_of_counts_give_what_tables_give(
         takes_counts = False
 
     assert by_array.takes_counts
-    found = finalize_replicates(by_array, drawn_shares())
-    expected = finalize_replicates(ByTable(bound(Share), CONTEXT), drawn_shares())
-    assert found.keys() == expected.keys()
-    for part, one in found.items():
-        other = expected[part]
-        assert one.values.keys() == other.values.keys()
-        for score, values in one.values.items():
-            assert values == pytest.approx(other.values[score], nan_ok=True)
+    sums = counts_of(cells, np.random.default_rng(0))
+    found = finalize_replicates(by_array, 7, sums)
+    expected = finalize_replicates(ByTable(bound(Share), CONTEXT), 7, sums)
+    assert found.values.keys() == expected.values.keys()
+    for score, values in found.values.items():
+        assert values == pytest.approx(expected.values[score], nan_ok=True)
 
 
-def test_counts_of_equal_cells_are_finalized_in_one_call() -> None:
-    shapes: list[tuple[int, ...]] = []
-
+def test_counts_cannot_be_changed() -> None:
     class Watched(Share):
         def finalize_counts(self, counts: Any, cells: pl.DataFrame) -> Any:
             assert not counts.flags.writeable
-            shapes.append(counts.shape)
             return super().finalize_counts(counts, cells)
 
-    finalize_replicates(Finalizer(bound(Watched), CONTEXT), drawn_shares())
-    assert shapes == [(14, 3), (7, 4), (7, 1)]
+    sums = counts_of({("c", "a"): 3.0}, np.random.default_rng(0))
+    found = finalize_replicates(Finalizer(bound(Watched), CONTEXT), 7, sums)
+    assert found.reason is None
 
 
 def test_a_finalize_of_its_own_is_not_passed_over() -> None:
@@ -297,27 +281,6 @@ def test_what_is_no_array_of_values_names_the_metric(returned: Any, wrong: str) 
     cells = pl.DataFrame({"label": ["a"], "other": ["b"]})
     with pytest.raises(MetricError, match=f"metrics/wrong .*finalize_counts.*{wrong}"):
         finalize_counts(bound(Wrong), np.ones((2, 1)), cells, CONTEXT)
-
-
-def test_a_group_whose_counts_fail_does_not_touch_the_others() -> None:
-    class Fragile(Share):
-        def finalize_counts(self, counts: Any, cells: pl.DataFrame) -> Any:
-            if (counts == 99).any():
-                raise ValueError("too many")
-            return super().finalize_counts(counts, cells)
-
-    names = ("label", "other", "n")
-    parts = [
-        (number, 1, as_replicate({("a", "a"): count}, names))
-        for number, count in enumerate((1.0, 99.0, 2.0))
-    ]
-    found = finalize_replicates(Finalizer(bound(Fragile), CONTEXT), parts)
-    assert [one.values.get("a", np.empty(0)).tolist() for one in found.values()] == [
-        [1.0],
-        [],
-        [1.0],
-    ]
-    assert str(found[1].reason).startswith("the bootstrap failed: metrics/fragile (")
 
 
 def test_counts_are_for_statistics() -> None:

@@ -220,29 +220,6 @@ def test_rows_of_cells_that_a_group_lacks_have_none() -> None:
     assert lacking == {("b", "b"), ("a", "c")}
 
 
-def test_groups_that_nobody_asks_for_cost_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    groups: list[int] = []
-    known = influence._known_gradients
-
-    def watched(finalizer: Any, batch: Any, columns: Any) -> Any:
-        groups.extend(batch)
-        return known(finalizer, batch, columns)
-
-    monkeypatch.setattr(influence, "_known_gradients", watched)
-    tags = [[f"t{i % 12:02}"] for i in range(60)]
-    evidence = make_evidence(
-        Mean, make_table([*map(float, range(60))]), make_groups(tags)
-    )
-    assert evidence.influences(3) is not None
-    assert groups == [3]
-    for group in range(13):
-        assert evidence.influences(group) is not None
-    assert sorted(groups) == list(range(13))
-    assert evidence._influences.of(99) == {}
-
-
 class Picky(Mean):
     """Is not defined where a group's total is over 100, not even for others then."""
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalkit.scoring.segment_sums import segment_sums
+from evalkit.scoring.bootstrap import segment_sums
 
 
 @given(

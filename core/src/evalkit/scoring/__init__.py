@@ -12,8 +12,8 @@ from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from evalkit.base.ids import RESPONSES_KEY as RESPONSES_KEY
-    from evalkit.scoring.calls import finalize_counts as finalize_counts
     from evalkit.scoring.finalization import finalize as finalize
+    from evalkit.scoring.finalization import finalize_counts as finalize_counts
     from evalkit.scoring.grouping import Groups as Groups
     from evalkit.scoring.grouping import group_by_tag as group_by_tag
     from evalkit.scoring.measurement import merge_statistics as merge_statistics

@@ -14,21 +14,25 @@ from evalkit.base.wording import count_of
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.aggregates import aggregate_scores
-from evalkit.scoring.answer_outcomes import (
+from evalkit.scoring.evidence import Evidence
+from evalkit.scoring.group_intervals import GroupIntervals
+from evalkit.scoring.label_pairs import SharedPairs
+from evalkit.scoring.outcomes import (
     FAILED,
     LOST,
     NOT_SCORED,
+    NOTHING_SCORED,
     OUTCOME,
     REASON,
     SILENT,
     UNANSWERED,
     UNSCORED,
+    checked_value,
+    failure_text,
+    most_left,
+    reasons_of,
+    silence_of,
 )
-from evalkit.scoring.calls import checked_value
-from evalkit.scoring.evidence import Evidence
-from evalkit.scoring.group_intervals import GroupIntervals
-from evalkit.scoring.label_pairs import SharedPairs
-from evalkit.scoring.outcomes import most_left
 from evalkit.scoring.records import (
     Advance,
     GroupScore,
@@ -44,12 +48,6 @@ from evalkit.scoring.refusals import (
     without_too_few,
 )
 from evalkit.scoring.tally import Tallies, Tally
-from evalkit.scoring.unscored import (
-    NOTHING_SCORED,
-    failure_text,
-    reasons_of,
-    silence_of,
-)
 from evalkit.statistics.clusters import Floats
 
 _LARGE = 1e100
@@ -90,12 +88,11 @@ def finalize_metric(
         return Evidence(metric, context, *parts)
 
     evidence = count(own.tally)
-    evidence.shared = shared
     try:
         if refusal := _refusal(evidence):
             return null_scores(metric, groups, refusal)
         _refuse_failures(evidence)
-        intervals = GroupIntervals(evidence, advance)
+        intervals = GroupIntervals(evidence, advance, shared or SharedPairs())
         bounds = None
         if own.as_wrong is not None and own.as_right is not None:
             filled = () if own.is_unbounded else (own.as_wrong, own.as_right)
@@ -125,11 +122,7 @@ def _refusal(counts: Evidence) -> str | None:
 
 
 def _refuse_failures(counts: Evidence) -> None:
-    """Refuse the scores of a metric that failed for too many answers, or for all.
-
-    Raises:
-        MetricError: It did. It is the first failure in alphabetical order.
-    """
+    """Refuse the scores of a metric that failed for too many answers, or for all."""
     failed = int(counts.per_group(counts.tally.patterns.answers([FAILED]))[0])
     most = most_left(counts.metric, int(counts.given[0]))
     if failed > most or (failed and not counts.n[0]):
@@ -198,16 +191,7 @@ def _value_rows(counts: Evidence) -> list[dict[str, Any]]:
 def score_group(
     evidence: Evidence, intervals: GroupIntervals, row: Mapping[str, Any]
 ) -> GroupScore:
-    """Score a group, with interval, spread and flags.
-
-    Args:
-        evidence: What the scores are computed from.
-        intervals: Their intervals.
-        row: What the finalizer returned for a score of the group.
-
-    Returns:
-        The score.
-    """
+    """Score a group, with interval, spread and flags."""
     metric, group, score = evidence.metric, row["group"], row["score"]
     value, reason = checked_value(metric.score_of(score), row["value"])
     column = metric.example_column

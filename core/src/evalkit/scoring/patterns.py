@@ -16,7 +16,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evalkit.base.columns import all_named, unnamed
-from evalkit.scoring.answer_outcomes import OUTCOME, OUTCOMES, REASON, SCORED, SILENT
 from evalkit.scoring.numbering import (
     Codes,
     Ragged,
@@ -25,6 +24,7 @@ from evalkit.scoring.numbering import (
     number_rows,
     number_sequences,
 )
+from evalkit.scoring.outcomes import OUTCOME, OUTCOMES, REASON, SCORED, SILENT
 
 Floats = NDArray[np.float64]
 
@@ -77,11 +77,7 @@ class Patterns:
         return self.answers([SCORED]) > 0
 
     def answers(self, outcomes: Sequence[str] | None = None) -> Codes:
-        """Count the answers of each pattern that have one of some outcomes.
-
-        Args:
-            outcomes: The outcomes; None for all.
-        """
+        """Count the answers of each pattern that have one of some outcomes."""
         items = self.sequences.items
         is_chosen = np.ones(self.rows.height, dtype=bool)
         if outcomes is not None:
@@ -115,18 +111,7 @@ class Patterns:
 def number_patterns(
     rows: pl.DataFrame, examples: Codes, count: int, keys: Sequence[str]
 ) -> tuple[Patterns, Codes]:
-    """Number the patterns of examples.
-
-    Args:
-        rows: The rows of all examples, at least one for each: `OUTCOME`, `REASON`,
-            `REPLICATION`, the keys and the numbers.
-        examples: The number of each row's example.
-        count: How many examples there are.
-        keys: Names of the key columns.
-
-    Returns:
-        The patterns, and the number of each example's own.
-    """
+    """Number the patterns of examples."""
     codes, distinct = number_rows(_ordered(rows, keys))
     lengths = np.bincount(examples, minlength=count).astype(np.int64)
     if (examples[1:] <= examples[:-1]).any():
@@ -137,14 +122,7 @@ def number_patterns(
 
 
 def merge_patterns(parts: Sequence[Patterns]) -> tuple[Patterns, list[Codes]]:
-    """Number the patterns of several parts together.
-
-    Args:
-        parts: The patterns of each part; at least one.
-
-    Returns:
-        The patterns, and for each part the new numbers of its own.
-    """
+    """Number the patterns of several parts together."""
     frames = [part.rows for part in parts]
     keys = parts[0].keys
     rows = _ordered(pl.concat(frames, how="diagonal_relaxed"), keys)
@@ -164,14 +142,7 @@ def merge_patterns(parts: Sequence[Patterns]) -> tuple[Patterns, list[Codes]]:
 
 
 def average_patterns(patterns: Patterns) -> Patterns:
-    """Return patterns with one row of statistics each: the mean of their answers' rows.
-
-    Args:
-        patterns: Patterns without keys.
-
-    Returns:
-        As many patterns, in the same order; those without statistics have no numbers.
-    """
+    """Return patterns with one row of statistics each, the mean of the answers'."""
     counts = np.maximum(patterns.sums(np.ones(patterns.rows.height)), 1)
     numbers = {
         name: patterns.sums(patterns.values(name)) / counts for name in patterns.columns

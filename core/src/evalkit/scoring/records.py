@@ -134,15 +134,6 @@ def bootstrap_method(clustered: bool) -> str:
 def score_flag(
     flag: str | None, sizes: ClusterSizes | None, interval: Interval
 ) -> str | None:
-    """Join a metric's own flag with the flags of an interval.
-
-    Args:
-        flag: The metric's own flag.
-        sizes: How unequal the clusters of the group are; None without clusters.
-        interval: The interval of the score.
-
-    Returns:
-        The parts, separated by semicolons; None without any.
-    """
+    """Join a metric's own flag with the flags of an interval."""
     warning = sizes.warning if sizes and interval.low is not None else None
     return "; ".join(filter(None, (flag, warning, *interval.flags))) or None

@@ -11,42 +11,23 @@ from evalkit.base.terms import MetricContext
 from evalkit.base.wording import absent_field, count_of
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
-from evalkit.scoring.outcomes import most_left
+from evalkit.scoring.outcomes import NOTHING_SCORED, failure_text, most_left, reasons_of
 from evalkit.scoring.records import GroupScore, MetricScores
 from evalkit.scoring.table import ScoringTable
-from evalkit.scoring.unscored import NOTHING_SCORED, failure_text, reasons_of
 from evalkit.statistics.intervals import without_interval
 
 NO_VALUE = without_interval("there is no value")
 
 
 def failed_scores(metric: BoundMetric, groups: int, error: MetricError) -> MetricScores:
-    """Return the scores of a metric that failed: null for every group.
-
-    Args:
-        metric: The metric.
-        groups: How many groups there are.
-        error: How it failed.
-
-    Returns:
-        Nulls with the error as their reason.
-    """
+    """Return the scores of a metric that failed: null for every group."""
     log_failure(error)
     nulls = null_scores(metric, groups, str(error))
     return nulls._replace(error=str(error), failure=error)
 
 
 def null_scores(metric: BoundMetric, groups: int, reason: str) -> MetricScores:
-    """Return a score without a value for every group.
-
-    Args:
-        metric: The metric; of one that is `whole_only`, there is one group.
-        groups: How many groups there are.
-        reason: Why there is no value.
-
-    Returns:
-        The scores.
-    """
+    """Return a score without a value for every group."""
     scores = [
         GroupScore("", number, None, 0, None, NO_VALUE, reason)
         for number in range(1 if metric.whole_only else groups)
@@ -55,15 +36,7 @@ def null_scores(metric: BoundMetric, groups: int, reason: str) -> MetricScores:
 
 
 def refuse_absent_fields(metric: BoundMetric, table: ScoringTable) -> None:
-    """Refuse to score without a field that a metric asks for.
-
-    Args:
-        metric: The metric.
-        table: What would be scored.
-
-    Raises:
-        MetricError: The table lacks one of the metric's columns.
-    """
+    """Refuse to score without a field that a metric asks for."""
     why = _absent_field(metric, table)
     if why and not table.frame.is_empty():
         raise MetricError(f"{metric.component.origin}: {why}")
@@ -108,16 +81,7 @@ def why_not(metric: BoundMetric, table: ScoringTable) -> str | None:
 def why_failed(
     metric: BoundMetric, unsaid: pl.DataFrame, table: ScoringTable
 ) -> str | None:
-    """Say for how many examples no column could be computed that a metric reads.
-
-    Args:
-        metric: The metric.
-        unsaid: `reason` and `failed` of the examples that lack one.
-        table: What it was given.
-
-    Returns:
-        The text, with the first failure; None where nothing failed.
-    """
+    """Say for how many examples no column could be computed that a metric reads."""
     failed = unsaid.filter("failed")["reason"]
     word = "answer" if table.repeats > 1 else "example"
     given = count_of(table.frame.height, word)
@@ -156,17 +120,7 @@ def why_unanswered(count: int) -> str:
 def without_too_few(
     metric: BoundMetric, score: GroupScore, left: int, given: int
 ) -> GroupScore:
-    """Take the value of a group of which too few examples were scored.
-
-    Args:
-        metric: The metric.
-        score: The score of the group.
-        left: How many of its examples the metric did not score.
-        given: How many of them it was given.
-
-    Returns:
-        The score, null with the reason where more than the metric's share was left out.
-    """
+    """Take the value of a group of which too few examples were scored."""
     if score.value is None or left <= most_left(metric, given):
         return score
     reason = (

@@ -178,15 +178,7 @@ def _plain_pair(
 
 
 def columns_for(metric: BoundMetric, frame: pl.DataFrame) -> list[pl.Expr]:
-    """Return what a metric asks for beside prediction and target.
-
-    Args:
-        metric: The metric.
-        frame: What is scored.
-
-    Returns:
-        Its columns; null where it can do without one that is lacking.
-    """
+    """Return what a metric asks for beside prediction and target."""
     return [
         named(name) if name in frame.columns else pl.lit(None).alias(name)
         for name in dict.fromkeys(metric.columns)
@@ -197,19 +189,7 @@ def columns_for(metric: BoundMetric, frame: pl.DataFrame) -> list[pl.Expr]:
 def joined_replications(
     table: ScoringTable, columns: Sequence[str] = ()
 ) -> ScoringTable:
-    """Put the answers to each example into one row.
-
-    Args:
-        table: What is scored.
-        columns: Columns that the metric asks for.
-
-    Returns:
-        The table with a row for each example, at the position of its first answer, and
-        the predictions in `responses`; the same where examples have one answer each.
-
-    Raises:
-        MetricError: The metric would need the alternatives of each answer too.
-    """
+    """Put the answers to each example into one row."""
     if table.repeats == 1:
         return table
     is_asked = RESPONSES_KEY in columns and RESPONSES_KEY in table.frame.columns
@@ -271,16 +251,7 @@ BatchFunction = Callable[[BoundMetric, Batch], pl.DataFrame]
 
 
 def comparable(frame: pl.DataFrame, kind: AnswerKind) -> pl.DataFrame:
-    """Write predictions and answers as texts where their types cannot be compared.
-
-    Args:
-        frame: Columns `prediction` and `target`, and others.
-        kind: Shape of the answers; only single ones are written as texts.
-
-    Returns:
-        The frame, with the two columns as texts where one of them holds texts or lists
-        and the other one does not; a text stays, another value is written as JSON.
-    """
+    """Write predictions and answers as texts where their types cannot be compared."""
     target = frame.schema["target"]
     single: Any = target
     is_any_of = kind == "any-of" and isinstance(target, pl.List)
@@ -317,17 +288,7 @@ def list_notices(
     ids: Sequence[str] | pl.Series,
     show: bool = True,
 ) -> Iterator[str]:
-    """Say that lists were predicted where answers are single values.
-
-    Args:
-        predictions: The predictions as they were given.
-        kind: Shape of the answers.
-        ids: The id of each prediction's example.
-        show: Whether a prediction may be quoted.
-
-    Yields:
-        A sentence; none where no list is compared as its JSON text.
-    """
+    """Say that lists were predicted where answers are single values."""
     if kind not in ("one", "any-of") or not isinstance(predictions.dtype, pl.List):
         return
     given = predictions.is_not_null()

@@ -117,15 +117,7 @@ class TagSets:
 def number_tag_sets(
     tags: pl.Series, crossings: Mapping[str, pl.Series] | None = None
 ) -> tuple[TagSets, Codes]:
-    """Number the sets of tags of examples.
-
-    Args:
-        tags: One list of texts for each example.
-        crossings: Further lists of texts, by the name of what they cross.
-
-    Returns:
-        The sets, and the number of each example's own.
-    """
+    """Number the sets of tags of examples."""
     owners, codes, frames = [], [], [pl.DataFrame(schema=_SCHEMA)]
     count = 0
     for by, lists in sorted({TAGS: tags, **(crossings or {})}.items()):
@@ -188,16 +180,7 @@ class GroupSets(TagSets):
 def number_groups(
     groups: Groups, answers: int, repeats: int
 ) -> tuple[GroupSets, Codes]:
-    """Number the sets of groups of examples.
-
-    Args:
-        groups: The groups of all answers.
-        answers: How many answers there are.
-        repeats: How many of them each example has.
-
-    Returns:
-        The sets, and the number of each example's own.
-    """
+    """Number the sets of groups of examples."""
     position, group = groups.position.astype(np.int64), groups.group.astype(np.int64)
     if repeats > 1:
         is_first = position % repeats == 0
@@ -208,14 +191,7 @@ def number_groups(
 
 
 def merge_tag_sets(parts: Sequence[TagSets]) -> tuple[TagSets, list[Codes]]:
-    """Number the sets of several parts together.
-
-    Args:
-        parts: The sets of each part; at least one.
-
-    Returns:
-        The sets, and for each part the new numbers of its own.
-    """
+    """Number the sets of several parts together."""
     codes, items = number_rows(pl.concat([part.items for part in parts]))
     shifts = np.cumsum([0, *(part.items.height for part in parts)])
     sequences = joined(

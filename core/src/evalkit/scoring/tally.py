@@ -103,17 +103,7 @@ class Tallies(NamedTuple):
 def count_examples(
     patterns: Patterns, pattern: Codes, tag_set: Codes, cluster: Codes | None
 ) -> Tally:
-    """Make the tally of examples.
-
-    Args:
-        patterns: The patterns.
-        pattern: The number of each example's pattern.
-        tag_set: The number of each example's tag set.
-        cluster: The number of each example's cluster; None for independent examples.
-
-    Returns:
-        The tally.
-    """
+    """Make the tally of examples."""
     cluster = np.zeros(len(pattern), np.int64) if cluster is None else cluster
     ones = np.ones(len(pattern), dtype=np.int64)
     return Tally(patterns, Entries(tag_set, cluster, pattern, ones).add_equal())
@@ -122,16 +112,7 @@ def count_examples(
 def count_answers(
     answers: pl.DataFrame, tag_set: Codes, times: Codes | None = None
 ) -> AnswerTally:
-    """Count the answers of examples by tag set.
-
-    Args:
-        answers: The answer of each example: `target`, and `choices` where there are.
-        tag_set: The number of each example's tag set.
-        times: How many examples each row stands for; one by default.
-
-    Returns:
-        The tally.
-    """
+    """Count the answers of examples by tag set."""
     codes, size = np.zeros(answers.height, dtype=np.int64), 1
     for column in answers.get_columns():
         own, count = _number_answers(column)
@@ -223,16 +204,7 @@ def _merge_metric(parts: Sequence[MetricTally], maps: _Maps) -> MetricTally:
 def add_tallies(
     tallies: Sequence[Tally | None], maps: _Maps | None = None
 ) -> Tally | None:
-    """Add tallies.
-
-    Args:
-        tallies: The tallies; None for one of no examples.
-        maps: The new numbers of their tag sets and clusters; None where the numbers
-            stay.
-
-    Returns:
-        The sum; None where all are None.
-    """
+    """Add tallies."""
     known = [number for number, tally in enumerate(tallies) if tally is not None]
     chosen = [tally for tally in tallies if tally is not None]
     if not chosen:
@@ -266,14 +238,7 @@ def _merge_answers(
 
 
 def number_clusters(clusters: pl.Series) -> tuple[ClusterKeys, Codes]:
-    """Number the clusters of examples by their keys.
-
-    Args:
-        clusters: The key of each example's cluster.
-
-    Returns:
-        The keys, sorted, and the number of each example's own.
-    """
+    """Number the clusters of examples by their keys."""
     keys = clusters.cast(pl.UInt64).to_numpy()
     distinct, codes = np.unique(keys, return_inverse=True)
     return distinct, codes

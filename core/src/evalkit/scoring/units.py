@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evalkit.statistics.resampling import Keys, UnitWeights, unit_keys
+from evalkit.statistics.resampling import Keys, unit_keys
 
 
 class Units:
@@ -52,11 +52,6 @@ class Units:
     def keys(self) -> Keys:
         """What decides how often each unit is drawn, by number of the unit."""
         return unit_keys(map(str, self._names), self._seed)
-
-    @cached_property
-    def weights(self) -> UnitWeights:
-        """How often each unit is drawn."""
-        return UnitWeights(self.keys)
 
     def count_of(self, rows: NDArray[Any]) -> int:
         """Count the units of some rows."""

@@ -84,7 +84,7 @@ class UnitSums:
         step = max(1, _MOST_WEIGHTS // len(self.keys))
         for start in range(0, replicates, step):
             count = min(step, replicates - start)
-            weights = unit_weights(self.keys, start, count, replicates)
+            weights = unit_weights(self.keys, start, count)
             drawn = weights.T.astype(np.float64)
             sums[0, start : start + count] = drawn @ first
             sums[1, start : start + count] = drawn @ second

@@ -70,7 +70,7 @@ def variance_of(evidence: Evidence, group: int) -> float | None:
 def test_a_group_has_its_cells_members_and_sizes() -> None:
     groups = make_groups([["a"], ["a", "b"], ["b"], []])
     evidence = make_evidence(Mean, make_table([1.0, 1.0, 0.0, 5.0]), groups)
-    assert evidence.groups.tags == (None, "a", "b", "(untagged)")
+    assert evidence.tags == (None, "a", "b", "(untagged)")
     assert evidence.n.tolist() == [4, 2, 2, 1]
     assert evidence.is_simple
     assert evidence.n_clusters(0) is None

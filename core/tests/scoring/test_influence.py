@@ -197,7 +197,7 @@ def test_every_score_and_group_has_its_influences() -> None:
     odd = ["odd", "late"]
     tags = [["even"] if i % 2 == 0 else odd[: 1 + i // 40] for i in range(60)]
     evidence = make_evidence("f1", make_table(predicted, gold), make_groups(tags))
-    for group, tag in enumerate(evidence.groups.tags):
+    for group, tag in enumerate(evidence.tags):
         members = [i for i in range(60) if tag is None or tag in tags[i]]
         part = make_table([predicted[i] for i in members], [gold[i] for i in members])
         alone = make_evidence("f1", part)

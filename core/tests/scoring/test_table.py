@@ -14,8 +14,6 @@ def test_examples_are_the_units_where_there_are_no_clusters() -> None:
     assert units.count == 3
     assert units.codes.tolist() == [0, 1, 2]
     assert (units.keys == unit_keys(["b", "a", "c"], 5)).all()
-    assert units.count_of(np.array([2, 0])) == 2
-    assert units.count_of(np.array([], dtype=int)) == 0
 
 
 def test_examples_may_be_resampled_under_other_names() -> None:
@@ -29,7 +27,6 @@ def test_replications_of_an_example_are_one_unit() -> None:
     assert units.count == 2
     assert units.codes.tolist() == [0, 0, 0, 1, 1, 1]
     assert (units.keys == unit_keys(["a", "b"], 0)).all()
-    assert units.count_of(np.array([3, 4])) == 1
 
 
 def test_clusters_are_the_units_where_there_are_any() -> None:
@@ -43,7 +40,6 @@ def test_clusters_are_the_units_where_there_are_any() -> None:
     named = dict(zip(units.codes.tolist(), clusters.cast(pl.String), strict=True))
     names = [named[number] for number in range(3)]
     assert (units.keys == unit_keys(names, 1)).all()
-    assert units.count_of(np.array([0, 2])) == 1
 
 
 def test_clusters_of_a_part_are_drawn_as_in_the_whole() -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from evalkit.scoring.records import GroupScore as GroupScore
     from evalkit.scoring.records import MetricScores as MetricScores
     from evalkit.scoring.records import ScoringSettings as ScoringSettings
-    from evalkit.scoring.refusals import why_not as why_not
+    from evalkit.scoring.records import why_not as why_not
     from evalkit.scoring.table import ScoringTable as ScoringTable
     from evalkit.scoring.table import make_table as make_table
     from evalkit.statistics.intervals import Interval as Interval

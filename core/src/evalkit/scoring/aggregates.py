@@ -69,7 +69,7 @@ def aggregate_scores(
     main = {score.group: score for score in scores if score.score == ""}
     facets = [
         facet
-        for name, numbers in evidence.groups.facets.items()
+        for name, numbers in evidence.facets.items()
         if (facet := _facet(evidence, intervals, name, numbers, main))
     ]
     p_values = {
@@ -165,7 +165,7 @@ def _worst(
     if direction is None:
         return None
     sign = 1.0 if direction else -1.0
-    compared, tags = facet.compared, evidence.groups.tags
+    compared, tags = facet.compared, evidence.tags
     worst = min(
         (main[group] for group in compared.groups),
         key=lambda score: (sign * float(score.value or 0.0), str(tags[score.group])),
@@ -190,7 +190,7 @@ def _gap(
     compared = facet.compared
     values = np.array([float(main[group].value or 0.0) for group in compared.groups])
     value = float(values.max() - values.min())
-    tags = evidence.groups.tags
+    tags = evidence.tags
     high = tags[compared.groups[int(np.argmax(values))]]
     low = tags[compared.groups[int(np.argmin(values))]]
     text = f"from {low} to {high}" if value else "all groups have the same score"
@@ -254,12 +254,7 @@ def facet_groups(
         and main[number].value is not None
         and main[number].n >= fewest
     )
-    is_inside = np.zeros(evidence.examples, dtype=bool)
-    for group in chosen:
-        is_inside[evidence.groups.positions_of(group)] = True
-    positions = np.flatnonzero(is_inside)
-    n = len(positions)
-    clusters = evidence.units.count_of(positions) if evidence.clustered else None
+    n, clusters = evidence.count_together(chosen)
     has_disjoint_examples = int(evidence.n[list(chosen)].sum()) == n
     is_disjoint = has_disjoint_examples
     if clusters is not None:

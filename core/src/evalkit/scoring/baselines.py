@@ -20,7 +20,7 @@ from evalkit.scoring.finalization import finalize
 from evalkit.scoring.lists import compute
 from evalkit.scoring.outcomes import checked_value
 from evalkit.scoring.passes import metric_outcomes
-from evalkit.scoring.refusals import why_not_applicable
+from evalkit.scoring.records import why_not_applicable
 from evalkit.scoring.table import ScoringTable
 from evalkit.scoring.tally import AnswerTally
 from evalkit.scoring.tallying import Labeled, count_targets

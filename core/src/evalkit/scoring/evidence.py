@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, cast
 
@@ -16,11 +15,10 @@ from evalkit.base.columns import all_named
 from evalkit.base.terms import MergeKind, MetricContext
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.finalization import Finalizer
-from evalkit.scoring.grouping import Groups, Positions
+from evalkit.scoring.grouping import TagSets
 from evalkit.scoring.influence import Influences, RowInfluences
 from evalkit.scoring.numbering import Codes, Ragged, expanded, summed
 from evalkit.scoring.outcomes import LEFT_OUT, OUTCOME, REASON, SCORED, UNSCORED
-from evalkit.scoring.patterns import REPLICATION, Patterns, average_patterns
 from evalkit.scoring.records import ScoringSettings
 from evalkit.scoring.statistics_rows import (
     CellCounts,
@@ -29,10 +27,16 @@ from evalkit.scoring.statistics_rows import (
     merge_cells,
     weighted_sums,
 )
-from evalkit.scoring.tag_sets import TagSets
-from evalkit.scoring.tally import ClusterKeys, Entries, Tally
+from evalkit.scoring.table import Units
+from evalkit.scoring.tally import (
+    REPLICATION,
+    ClusterKeys,
+    Entries,
+    Patterns,
+    Tally,
+    average_patterns,
+)
 from evalkit.scoring.tallying import joins_answers
-from evalkit.scoring.units import Units
 from evalkit.statistics.clusters import ClusterSizes, Floats, describe_sizes
 from evalkit.statistics.resampling import Weights, unit_weights
 
@@ -45,10 +49,6 @@ class UnitTotals(NamedTuple):
     totals: Floats
     sizes: Floats
     """How many examples each unit has."""
-
-
-MOST_KEPT = 10_000
-"""Rows or units of a group up to which what is found of them is kept."""
 
 
 class PatternCounts(NamedTuple):
@@ -82,42 +82,6 @@ def _statistics_rows(patterns: Patterns, keys: Sequence[str]) -> StatisticsRows:
         chosen.select(all_named([*keys, *patterns.columns])),
         is_single=bool((rows <= 1).all()),
     )
-
-
-class RowsOfUnits(NamedTuple):
-    """The rows of a group by its units."""
-
-    units: Codes
-    """Numbers of the units."""
-    codes: Codes
-    """Number of the distinct row of each row."""
-    unit_of_row: Codes
-    """Place of its unit among them."""
-    sizes: Floats
-    """How many examples each unit has."""
-
-
-@dataclass(frozen=True)
-class EntryGroups(Groups):
-    """The groups of the examples of entries."""
-
-    firsts: Codes
-    """The number of the first example of each entry."""
-    times: Codes
-    entries: Codes
-    """The entries of all groups."""
-    ends: Codes
-    """Where the entries of each group start, and where the last end."""
-
-    def entries_of(self, group: int) -> Codes:
-        """Return the entries of a group."""
-        return self.entries[self.ends[group] : self.ends[group + 1]]
-
-    def positions_of(self, group: int) -> Positions:
-        """Return the numbers of a group's examples."""
-        entries = self.entries_of(group)
-        numbers = expanded(self.firsts[entries], self.times[entries])
-        return numbers.astype(np.uint32)
 
 
 class Evidence:
@@ -157,9 +121,8 @@ class Evidence:
         if clusters is not None:
             of_entries = clusters[self._scored.cluster]
             self._clusters = np.repeat(of_entries, self._scored.times)
-        self._sizes: dict[int, Floats] = {}
-        self._described: dict[int, ClusterSizes] = {}
-        self._by_unit: dict[int, RowsOfUnits] = {}
+        self.tags = self._tag_sets.texts
+        self.facets = self._tag_sets.facets
 
     @cached_property
     def units(self) -> Units:
@@ -197,24 +160,28 @@ class Evidence:
         )
 
     @cached_property
-    def groups(self) -> EntryGroups:
-        """The groups of the scored examples."""
-        of_sets, entries = self._tag_sets.groups, self._scored
-        lengths = of_sets.lengths[entries.tag_set]
-        group = of_sets.items[expanded(of_sets.starts[entries.tag_set], lengths)]
+    def _entries(self) -> tuple[Codes, Codes]:
+        """The entries of all groups, and where those of each group start."""
+        of_sets, tag_set = self._tag_sets.groups, self._scored.tag_set
+        lengths = of_sets.lengths[tag_set]
+        group = of_sets.items[expanded(of_sets.starts[tag_set], lengths)]
         order = np.argsort(group, kind="stable")
-        names = self._tag_sets.texts
-        nothing = np.zeros(0, dtype=np.uint32)
-        return EntryGroups(
-            names,
-            nothing,
-            nothing,
-            self._tag_sets.facets,
-            np.cumsum(entries.times) - entries.times,
-            entries.times,
-            np.repeat(np.arange(len(lengths)), lengths)[order],
-            np.searchsorted(group[order], np.arange(len(names) + 1)),
-        )
+        entries = np.repeat(np.arange(len(lengths)), lengths)[order]
+        return entries, np.searchsorted(group[order], np.arange(len(self.tags) + 1))
+
+    def entries_of(self, group: int) -> Codes:
+        """Return the entries of a group's scored examples."""
+        entries, starts = self._entries
+        return entries[starts[group] : starts[group + 1]]
+
+    def count_together(self, groups: Sequence[int]) -> tuple[int, int | None]:
+        """Count the distinct examples of some groups, and their clusters if any."""
+        is_inside = np.zeros(len(self._scored.times), dtype=bool)
+        for group in groups:
+            is_inside[self.entries_of(group)] = True
+        n = int(self._scored.times[is_inside].sum())
+        clusters = np.unique(self._scored.cluster[is_inside])
+        return n, len(clusters) if self.clustered else None
 
     @cached_property
     def is_simple(self) -> bool:
@@ -233,12 +200,12 @@ class Evidence:
         group, times = self.by_group.group[owner], self.by_group.times[owner]
         size = max(1, self.rows.distinct.height)
         keys = group * size + code
-        keys, times = summed(keys, len(self.groups.tags) * size, times)
+        keys, times = summed(keys, len(self.tags) * size, times)
         return CellCounts(*np.divmod(keys, size), times)
 
     @cached_property
     def _ends(self) -> Codes:
-        return np.searchsorted(self.cells.group, np.arange(len(self.groups.tags) + 1))
+        return np.searchsorted(self.cells.group, np.arange(len(self.tags) + 1))
 
     def cells_of(self, group: int) -> tuple[Codes, Codes]:
         """Return the distinct rows of a group, and how often each occurs."""
@@ -257,29 +224,12 @@ class Evidence:
 
     def members_of(self, group: int) -> Memberships:
         """Return the rows of a group's examples."""
-        entries = self.groups.entries_of(group)
-        position = self.groups.positions_of(group).astype(np.int64)
-        entry = np.repeat(entries, self._scored.times[entries])
+        entries, times = self.entries_of(group), self._scored.times
+        firsts = np.cumsum(times) - times
+        position = expanded(firsts[entries], times[entries])
+        entry = np.repeat(entries, times[entries])
         owner, code = self._codes(self._scored.pattern[entry])
         return Memberships(position[owner], code)
-
-    def rows_of_units(self, group: int) -> RowsOfUnits:
-        """Return the rows of a group's examples by unit."""
-        if group in self._by_unit:
-            return self._by_unit[group]
-        members = self.members_of(group)
-        units, place = np.unique(
-            self.units.codes[members.position], return_inverse=True
-        )
-        positions = (
-            members.position if self.rows.is_single else np.unique(members.position)
-        )
-        examples = np.searchsorted(units, self.units.codes[positions])
-        sizes = np.bincount(examples, minlength=len(units)).astype(np.float64)
-        found = RowsOfUnits(units, members.code, place, sizes)
-        if len(place) <= MOST_KEPT:
-            self._by_unit[group] = found
-        return found
 
     def n_clusters(self, group: int) -> int | None:
         """Count the clusters of a group; None where there are none."""
@@ -289,25 +239,20 @@ class Evidence:
         """Say how unequal the clusters of a group are; None where there are none."""
         if not self.clustered or not self.n[group]:
             return None
-        if group not in self._described:
-            self._described[group] = describe_sizes(self.unit_sizes(group))
-        return self._described[group]
+        return describe_sizes(self.unit_sizes(group))
 
     def unit_sizes(self, group: int) -> Floats:
-        """Count the examples of each unit of a group."""
-        if group in self._sizes:
-            return self._sizes[group]
-        positions = self.groups.positions_of(group)
-        sizes = self.units.sizes_of(positions)
-        if len(sizes) <= MOST_KEPT:
-            self._sizes[group] = sizes
-        return sizes
+        """Count the examples of each cluster of a group."""
+        entries = self.entries_of(group)
+        cluster, times = self._scored.cluster[entries], self._scored.times[entries]
+        sizes = np.bincount(cluster, weights=times)
+        return sizes[sizes > 0].astype(np.float64)
 
     def per_group(self, by_pattern: Codes | NDArray[np.bool_]) -> Codes:
         """Sum a whole number of every pattern over the examples of each group."""
         group, pattern, times = self.by_group
         weights = by_pattern[pattern] * times
-        sums = np.bincount(group, weights=weights, minlength=len(self.groups.tags))
+        sums = np.bincount(group, weights=weights, minlength=len(self.tags))
         return sums.astype(np.int64)
 
     @cached_property
@@ -362,7 +307,7 @@ class Evidence:
         order = np.lexsort((row, cell))
         row, cell = row[order], cell[order]
         times = np.repeat(times, lengths)[is_scored][order]
-        size = len(self.groups.tags) * self.repeats
+        size = len(self.tags) * self.repeats
         starts = np.flatnonzero(np.diff(cell, prepend=-1))
         totals = np.full(size, np.nan)
         totals[cell[starts]] = weighted_sums(
@@ -422,14 +367,22 @@ class Evidence:
             return UnitTotals(
                 self.units.codes[members.position], alone, np.ones(len(alone))
             )
-        rows = self.rows_of_units(group)
+        members = self.members_of(group)
+        units, unit_of_row = np.unique(
+            self.units.codes[members.position], return_inverse=True
+        )
         # sorted by value, so that rounding does not depend on the order of rows
-        values = by_code[rows.codes]
-        order = np.lexsort((values, rows.unit_of_row))
+        values = by_code[members.code]
+        order = np.lexsort((values, unit_of_row))
         totals = np.bincount(
-            rows.unit_of_row[order], weights=values[order], minlength=len(rows.units)
-        ).astype(np.float64)
-        return UnitTotals(rows.units, totals, rows.sizes)
+            unit_of_row[order], weights=values[order], minlength=len(units)
+        )
+        position = members.position
+        if not self.rows.is_single:
+            position = np.unique(position)
+        place = np.searchsorted(units, self.units.codes[position])
+        sizes = np.bincount(place, minlength=len(units)).astype(np.float64)
+        return UnitTotals(units, totals.astype(np.float64), sizes)
 
     @cached_property
     def _influences(self) -> Influences:

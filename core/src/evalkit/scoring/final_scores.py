@@ -34,16 +34,14 @@ from evalkit.scoring.outcomes import (
     silence_of,
 )
 from evalkit.scoring.records import (
+    NO_VALUE,
     Advance,
     GroupScore,
     MetricScores,
     ScoringSettings,
-    score_flag,
-)
-from evalkit.scoring.refusals import (
-    NO_VALUE,
     failed_scores,
     null_scores,
+    score_flag,
     why_unanswered,
     without_too_few,
 )
@@ -181,7 +179,7 @@ def _value_rows(counts: Evidence) -> list[dict[str, Any]]:
     if counts.n.any():
         rows = counts.finalizer(counts.sums).to_dicts()
     known = {row["group"] for row in rows}
-    for group in range(len(counts.groups.tags)):
+    for group in range(len(counts.tags)):
         if group not in known:
             rows.append(dict.fromkeys(_VALUE_COLUMNS))
             rows[-1].update(group=group, score="", reason=_why_no_value(counts, group))
@@ -235,7 +233,7 @@ def _spread(values: Floats, counts: Floats) -> tuple[float, float, float, float]
 
 def _stddevs_within(counts: Evidence) -> list[float | None]:
     """Return the pooled standard deviation over the answers to an example."""
-    column, groups = counts.metric.example_column, len(counts.groups.tags)
+    column, groups = counts.metric.example_column, len(counts.tags)
     if not counts.averages or column is None:
         return [None] * groups
     patterns = counts.tally.patterns
@@ -261,7 +259,7 @@ def _stddevs_within(counts: Evidence) -> list[float | None]:
 
 def _stddevs_of_replications(counts: Evidence) -> list[float | None]:
     """Return the standard deviation of the mean score over the replications."""
-    column, groups = counts.metric.example_column, len(counts.groups.tags)
+    column, groups = counts.metric.example_column, len(counts.tags)
     if not counts.averages or column not in counts.tally.patterns.columns:
         return [None] * groups
     means = counts.means_of_replications(str(column))

@@ -15,7 +15,7 @@ from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.bootstrap import DrawnCounts
 from evalkit.scoring.outcomes import reason_of_group
-from evalkit.scoring.patterns import REPLICATION
+from evalkit.scoring.tally import REPLICATION
 from evalkit.statistics.clusters import Floats
 
 EXAMPLES = "__examples"

@@ -186,7 +186,7 @@ class GroupIntervals:
             )
         method = bootstrap_method(evidence.clustered)
         interval = percentile_interval(values, confidence, method)
-        few = few_examples(len(evidence.unit_sizes(group)))
+        few = few_examples(evidence.n_clusters(group) or int(evidence.n[group]))
         classes = self._class_sizes(group)
         flags = (*few, *(few_of_class(*classes) if classes else ()))
         return interval if interval.low is None else interval._replace(flags=flags)
@@ -231,7 +231,7 @@ class GroupIntervals:
         """Return a group's replicates; of label pairs the last is their centre."""
         evidence = self._evidence
         if group not in self._drawn:
-            tag = evidence.groups.tags[group] or "all"
+            tag = evidence.tags[group] or "all"
             self._advance(f"{evidence.metric.name}: {tag}")
             finalizer, count = evidence.finalizer, REPLICATES
             if self._draws_pairs(group):

@@ -17,14 +17,16 @@ from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.grouping import Groups, Positions
 from evalkit.scoring.outcomes import NOTHING_SCORED, checked_value, reason_of_group
 from evalkit.scoring.records import (
+    NO_VALUE,
     Advance,
     GroupScore,
     MetricScores,
     ScoringSettings,
     bootstrap_method,
     score_flag,
+    why_failed,
+    without_too_few,
 )
-from evalkit.scoring.refusals import NO_VALUE, why_failed, without_too_few
 from evalkit.scoring.statistics_rows import Codes
 from evalkit.scoring.table import ScoringTable, columns_for
 from evalkit.statistics import draw_counts

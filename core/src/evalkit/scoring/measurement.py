@@ -21,13 +21,15 @@ from evalkit.parallel.workers import Workers
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.evidence import Evidence
 from evalkit.scoring.final_scores import finalize_metric
-from evalkit.scoring.grouping import Groups
+from evalkit.scoring.grouping import Groups, number_groups
 from evalkit.scoring.label_pairs import SharedPairs
 from evalkit.scoring.lists import list_values, score_lists
 from evalkit.scoring.outcomes import MISSING, Outcomes, no_outcomes
 from evalkit.scoring.passes import metric_outcomes
-from evalkit.scoring.records import Advance, MetricScores, ScoringSettings
-from evalkit.scoring.refusals import (
+from evalkit.scoring.records import (
+    Advance,
+    MetricScores,
+    ScoringSettings,
     failed_scores,
     null_scores,
     refuse_absent_fields,
@@ -35,7 +37,6 @@ from evalkit.scoring.refusals import (
     why_not,
 )
 from evalkit.scoring.table import ScoringTable
-from evalkit.scoring.tag_sets import number_groups
 from evalkit.scoring.tally import ClusterKeys, Tallies, number_clusters
 from evalkit.scoring.tallying import (
     Labeled,

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from evalkit.base.columns import encode, join_parts, list_column, named, to_series
 from evalkit.base.ids import REPLICATION_KEY, RESPONSES_KEY
@@ -21,7 +24,7 @@ from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric, BoundTask
 from evalkit.reading.field_types import holds_more_than_plain, model_types
 from evalkit.reading.typed_values import typed_series
-from evalkit.scoring.units import Units
+from evalkit.statistics.resampling import Keys, unit_keys
 
 LACKING = {"position": pl.UInt32, "reason": pl.String, "failed": pl.Boolean}
 """Columns of the tables of rows that lack something, and why."""
@@ -301,3 +304,50 @@ def list_notices(
         f"{count_of(int(given.sum()), 'prediction')} given as a list where answers are "
         f"single values: each is compared as its JSON text, such as {example}"
     )
+
+
+class Units:
+    """The units that a sample is made of: examples, or clusters of examples.
+
+    Clusters are the units where there are any. Else the units are the examples; the
+    replications of an example are one unit.
+
+    Args:
+        ids: The name of each row's example; replications follow each other.
+        clusters: The cluster of each row, of shape (rows,); None for independent
+            examples.
+        seed: Seed of the resampling.
+        repeats: How many rows each example has.
+
+    Attributes:
+        codes: Number of the unit of each row, from 0.
+        count: How many units there are.
+        clustered: Whether examples are grouped into clusters.
+    """
+
+    def __init__(
+        self,
+        ids: Sequence[str],
+        clusters: NDArray[Any] | None,
+        seed: int,
+        repeats: int = 1,
+    ) -> None:
+        self._names: Sequence[Any] = ids[::repeats]
+        self._seed = seed
+        self.clustered = clusters is not None
+        self.codes: NDArray[np.int64] = np.arange(len(ids), dtype=np.int64) // repeats
+        if clusters is not None:
+            distinct, codes = np.unique(clusters, return_inverse=True)
+            self._names = distinct.tolist()
+            self.codes = codes.astype(np.int64)
+        self.count = len(self._names)
+
+    @cached_property
+    def keys(self) -> Keys:
+        """What decides how often each unit is drawn, by number of the unit."""
+        return unit_keys(map(str, self._names), self._seed)
+
+    def sizes_of(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Count those of some rows that each unit has, of units that have any."""
+        sizes = np.bincount(self.codes[rows], minlength=self.count)
+        return sizes[sizes > 0].astype(np.float64)

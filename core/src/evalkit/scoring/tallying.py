@@ -12,6 +12,7 @@ import polars as pl
 
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
+from evalkit.scoring.grouping import TagSets, number_tag_sets
 from evalkit.scoring.numbering import Codes
 from evalkit.scoring.outcomes import (
     FAILED,
@@ -27,15 +28,14 @@ from evalkit.scoring.outcomes import (
     outcome_rows,
 )
 from evalkit.scoring.passes import metric_outcomes
-from evalkit.scoring.patterns import REPLICATION, number_patterns
-from evalkit.scoring.refusals import (
+from evalkit.scoring.records import (
     refuse_absent_fields,
     takes_no_prediction,
     why_not_applicable,
 )
 from evalkit.scoring.table import ScoringTable, joined_replications
-from evalkit.scoring.tag_sets import TagSets, number_tag_sets
 from evalkit.scoring.tally import (
+    REPLICATION,
     AnswerTally,
     ClusterKeys,
     MetricTally,
@@ -44,6 +44,7 @@ from evalkit.scoring.tally import (
     count_answers,
     count_examples,
     number_clusters,
+    number_patterns,
 )
 
 

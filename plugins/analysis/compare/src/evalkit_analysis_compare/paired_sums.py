@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.columns import all_named
-from evalkit.scoring.units import Units
+from evalkit.scoring.table import Units
 from evalkit.statistics.clusters import Floats, describe_sizes
 from evalkit.statistics.resampling import Keys, unit_weights
 from evalkit_analysis_compare.paired_tests import seeded_by

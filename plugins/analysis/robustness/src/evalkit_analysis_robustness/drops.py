@@ -29,7 +29,7 @@ from evalkit.scoring import GroupScore
 from evalkit.scoring.finalization import call_finalize
 from evalkit.scoring.grouping import WHOLE
 from evalkit.scoring.passes import value_columns
-from evalkit.scoring.units import Units
+from evalkit.scoring.table import Units
 from evalkit.statistics.clusters import Floats
 from evalkit.statistics.intervals import without_interval
 from evalkit_analysis_compare.differences import Difference

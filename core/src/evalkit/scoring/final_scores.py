@@ -223,8 +223,8 @@ def _spread(values: Floats, counts: Floats) -> tuple[float, float, float, float]
     """Return mean, population standard deviation, least and greatest value."""
     least, greatest = float(values.min()), float(values.max())
     largest = max(-least, greatest)
-    # squares of larger values are no floats
-    scale = largest if largest > _LARGE else 1.0
+    # squares of larger values are no floats, those of smaller ones are 0
+    scale = 1.0 if 1 / _LARGE < largest < _LARGE else largest or 1.0
     values, n = values / scale, math.fsum(counts)
     mean = math.fsum(values * counts) / n
     deviation = math.sqrt(math.fsum(counts * (values - mean) ** 2) / n)

@@ -153,12 +153,11 @@ class GroupIntervals:
 
     def _class_sizes(self, group: int) -> tuple[int, int] | None:
         """Count both classes that are ranked; None for several classes."""
-        evidence = self._evidence
-        rows = evidence.rows
+        rows = self._evidence.rows
         flags = [key for key in rows.keys if rows.distinct[key].dtype == pl.Boolean]
-        if not rows.is_single or evidence.repeats > 1 or len(flags) != 1:
+        if len(flags) != 1:
             return None
-        codes, counts = evidence.cells_of(group)
+        codes, counts = self._evidence.cells_of(group)
         is_positive = rows.distinct[flags[0]].to_numpy()[codes]
         return int(counts[is_positive].sum()), int(counts[~is_positive].sum())
 
@@ -178,18 +177,17 @@ class GroupIntervals:
         if drawn.reason:
             return without_interval(drawn.reason)
         values = drawn.values_of(score)
-        few = few_examples(int(evidence.n[group]))
         if self._draws_pairs(group):
             # a metric of chosen labels says itself what they lack
             chosen = "labels" in evidence.metric.changed_parameters
             absent = () if chosen else absent_labels(self._pairs.of(group))
             return label_interval(
-                values[:-1], float(values[-1]), value, confidence, (*few, *absent)
+                values[:-1], float(values[-1]), value, confidence, absent
             )
         method = bootstrap_method(evidence.clustered)
         interval = percentile_interval(values, confidence, method)
         few = few_examples(evidence.n_clusters(group) or int(evidence.n[group]))
-        classes = self._class_sizes(group)
+        classes = self._class_sizes(group) if evidence.is_simple else None
         flags = (*few, *(few_of_class(*classes) if classes else ()))
         return interval if interval.low is None else interval._replace(flags=flags)
 

@@ -352,7 +352,7 @@ def auroc_interval(
             inner, outer = (middle, outer) if is_inside else (inner, middle)
         return inner
 
-    flags = few_examples(positives + negatives) + few_of_class(positives, negatives)
+    flags = few_of_class(positives, negatives)
     low = 0.0 if value == 0 else bound(0.0)
     high = 1.0 if value == 1 else bound(1.0)
     return Interval(low, high, error(value), "newcombe", flags=flags)

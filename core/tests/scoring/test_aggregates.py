@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from evalkit import Metric
-from evalkit.scoring import facet_means
+from evalkit.scoring import aggregates
 from evalkit.scoring.aggregates import DESCRIBED, NOT_PER_EXAMPLE, OVERLAPPING
 from evalkit.scoring.records import MetricScores
 from evalkit.statistics.intervals import Interval
@@ -98,7 +98,7 @@ def test_very_many_rows_of_overlapping_tags_need_no_draws(
     table = make_table(random.normal(size=300).tolist())
     groups = make_groups(overlapping_tags(300))
     drawn = aggregate(scored(Mean, table, groups), "macro:f").interval
-    monkeypatch.setattr(facet_means, "MOST_RESAMPLED", 10)
+    monkeypatch.setattr(aggregates, "MOST_RESAMPLED", 10)
     quick = aggregate(scored(Mean, table, groups), "macro:f").interval
     assert (drawn.method, quick.method) == ("bootstrap", "delta")
     assert quick.standard_error == pytest.approx(drawn.standard_error, rel=0.1)

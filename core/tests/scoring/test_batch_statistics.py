@@ -15,9 +15,9 @@ from evalkit.errors import MetricError
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.scoring import calls
+from evalkit.scoring import passes
 from evalkit.scoring.batch_statistics import batch_statistics
-from evalkit.scoring.calls import compute_statistics
+from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.table import Batch, ScoringTable
 
 WHERE = "metrics/probe (given as an object): statistics"
@@ -67,7 +67,7 @@ def batch_of(predictions: list[str]) -> Batch:
 
 def error_of(metric: Bound, table: ScoringTable) -> str:
     with pytest.raises(MetricError) as caught:
-        compute_statistics(metric, table)
+        metric_outcomes(metric, table)
     return str(caught.value)
 
 
@@ -107,7 +107,7 @@ def test_the_first_example_that_fails_by_itself_is_named(is_bad: list[bool]) -> 
 
 
 def test_an_example_is_named_in_a_later_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "BATCH_ROWS", 7)
+    monkeypatch.setattr(passes, "BATCH_ROWS", 7)
     texts = ["good"] * 50
     texts[33] = texts[34] = texts[41] = "bad"
     metric = bind(by_row(length), most_not_scored=0.0)
@@ -134,7 +134,7 @@ def test_examples_that_cannot_be_scored_are_left_out() -> None:
 
     texts = ["good"] * 30
     texts[7], texts[9], texts[11] = "odd", "bad", "odd"
-    found = compute_statistics(bind(statistics, per_example="x"), table_of(texts))
+    found = metric_outcomes(bind(statistics, per_example="x"), table_of(texts))
     scored = [at + 1 for at in range(30) if at not in (7, 9, 11)]
     assert found.statistics["position"].to_list() == scored
     assert found.statistics.columns == ["position", "x"]
@@ -282,5 +282,5 @@ def test_failures_that_stand_together_are_counted_of_the_whole_table(
 
     table = table_of(["a"] * 400, weight=range(400))
     metric = bind(statistics, columns=("weight",), batch_rows=batch_rows)
-    found = compute_statistics(metric, table)
+    found = metric_outcomes(metric, table)
     assert (found.statistics.height, found.unscored.height) == (390, 10)

@@ -18,7 +18,8 @@ from evalkit.errors import MetricError
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.scoring.rows import score_examples
+from evalkit.scoring.finalization import EXAMPLES
+from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.table import ScoringTable
 
 ORIGIN = "metrics/probe (given as an object)"
@@ -41,14 +42,14 @@ def table_of(predictions: list[Any], targets: list[Any], **columns: Any) -> Any:
 
 
 def scores_of(metric: Bound, table: ScoringTable) -> list[tuple[int, float]]:
-    found = score_examples(metric, table).statistics
+    found = metric_outcomes(metric, table).statistics.drop(EXAMPLES)
     assert found.schema == {"position": pl.UInt32, "score": pl.Float64}
     return list(found.iter_rows())
 
 
 def error_of(metric: Bound, table: ScoringTable) -> str:
     with pytest.raises(MetricError) as caught:
-        score_examples(metric, table)
+        metric_outcomes(metric, table)
     return str(caught.value)
 
 
@@ -111,8 +112,8 @@ def test_scores_are_those_of_a_plain_loop(
             f"{ORIGIN}: score_example for {where}"
         )
         return
-    found = score_examples(metric, table)
-    assert found.statistics.rows() == expected
+    found = metric_outcomes(metric, table)
+    assert found.statistics.drop(EXAMPLES, strict=False).rows() == expected
     assert found.unscored["position"].to_list() == failed
     assert found.unscored["failed"].all()
 
@@ -237,7 +238,7 @@ def test_one_example_that_fails_does_not_take_the_score_of_the_others() -> None:
             raise NotScored("late")
         return {5: NotScored("empty"), 6: None}.get(target, 1.0)
 
-    found = score_examples(bind(score_example), table_of([""] * 20, list(range(20))))
+    found = metric_outcomes(bind(score_example), table_of([""] * 20, list(range(20))))
     scored = [row for row in range(20) if row not in (3, 4, 5, 6)]
     assert found.statistics["position"].to_list() == [3 * row + 1 for row in scored]
     assert found.unscored.rows() == [
@@ -259,7 +260,7 @@ def test_a_declared_share_of_failures_ends_a_metric(failing: int, share: float) 
 
     table = table_of([""] * 100, list(range(100)))
     metric = bind(score_example, most_not_scored=share)
-    assert score_examples(metric, table).unscored.height == failing
+    assert metric_outcomes(metric, table).unscored.height == failing
     failing += 1
     assert "id-1' with ZeroDivisionError" in error_of(metric, table)
 
@@ -278,7 +279,7 @@ def test_a_batch_is_scored_at_once() -> None:
         return np.array(targets) / 2
 
     metric = bind_batch(score_batch, batch_rows=4)
-    found = score_examples(metric, table_of([""] * 10, list(range(10))))
+    found = metric_outcomes(metric, table_of([""] * 10, list(range(10))))
     assert seen == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
     assert found.statistics["score"].to_list() == [row / 2 for row in range(10)]
 
@@ -293,8 +294,8 @@ def test_a_batch_that_fails_is_scored_one_by_one() -> None:
 
     metric = bind_batch(score_batch, batch_rows=3, columns=("sure",))
     table = table_of([""] * 10, list(range(10)), sure=[0.5] * 10)
-    found = score_examples(metric, table)
-    scores = dict(found.statistics.iter_rows())
+    found = metric_outcomes(metric, table)
+    scores = dict(found.statistics.drop(EXAMPLES).iter_rows())
     assert scores == dict(zip([1, 4, 7, 10, 13], [0.5, 0.5, 1, 1, 1], strict=True))
     assert found.unscored["reason"].to_list() == [
         f"{ORIGIN}: score_batch failed for the example 'id-16' with TimeoutError: slow",

@@ -57,6 +57,8 @@ class Examples(NamedTuple):
     """Lists of the options that each example has, where the task names such a field."""
     kept: tuple[str, ...] = ()
     """The columns of the data that a run keeps."""
+    languages: tuple[str, ...] = ()
+    """BCP 47 codes of the languages of the texts."""
 
     def where(self, selected: pl.Series) -> Examples:
         """Return some of the examples.
@@ -191,6 +193,7 @@ def convert_examples(
         data_columns=tuple(loaded.columns),
         choices=choices,
         kept=kept,
+        languages=tuple(dataset.languages),
     )
 
 

@@ -34,12 +34,15 @@ from evalkit_testing.metrics.samples import Row
 from evalkit_testing.metrics.subjects import Subject
 
 NEED_A_MODEL = ("bertscore", "comet", "sp-bleu")
-OF_JUDGES = ("judge-agreement", "judge-mean", "judge-order", "judge-rate")
+OF_COLUMNS = (
+    *("column-mean", "column-rate"),
+    *("judge-agreement", "judge-mean", "judge-order", "judge-rate"),
+)
 
 NAMES = sorted(
     component.name
     for component in find_components().components
-    if component.kind == "metrics" and component.name not in NEED_A_MODEL + OF_JUDGES
+    if component.kind == "metrics" and component.name not in NEED_A_MODEL + OF_COLUMNS
 )
 CASES: Mapping[str, Mapping[str, Any]] = {
     **{name: OPTIONS.get(name, {}) for name in NAMES},
@@ -261,7 +264,7 @@ def subjects(name: Any, options: Mapping[str, Any]) -> list[tuple[Subject, Any]]
 
 def check_subject(subject: Subject, source: Any) -> None:
     @settings(
-        max_examples=8,
+        max_examples=4,
         deadline=None,
         database=None,
         derandomize=True,

@@ -13,6 +13,8 @@ from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from evalkit.base.copies import Edit as Edit
+    from evalkit.base.label_fields import Label as Label
+    from evalkit.base.label_fields import Probabilities as Probabilities
     from evalkit.base.terms import Annotation as Annotation
     from evalkit.base.terms import FilePath as FilePath
     from evalkit.base.terms import MetricContext as MetricContext

@@ -106,10 +106,6 @@ def prepare(
     Returns:
         The examples and the outcome of every one of them; where responses name
         replications, each example as often as there are replications.
-
-    Raises:
-        DataError: Data or predictions cannot be read.
-        PluginError: A plugin is broken.
     """
     name = dataset.name
     progress(f"loading {name}", 0.0)
@@ -182,9 +178,6 @@ def read_responses(
 
     Returns:
         The rows, block by block; those that are of no file are numbered from 1.
-
-    Raises:
-        DataError: The file cannot be read.
     """
     if isinstance(predictions, ChangedPredictions):
         return predictions.stage.read_responses(predictions.given, reader)
@@ -223,9 +216,6 @@ def identify(
 
     Returns:
         `name` (None for rows) and `sha256`; and `adapters`, where there are any.
-
-    Raises:
-        DataError: The file cannot be read.
     """
     if isinstance(predictions, ChangedPredictions):
         given, stage = predictions

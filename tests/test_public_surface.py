@@ -39,6 +39,7 @@ ERRORS = {
     "AlignmentError": "DataError",
     "CancelledError": "EvalkitError",
     "MetricError": "EvalkitError",
+    "CancelledError": "EvalkitError",
     "StorageError": "EvalkitError",
 }
 FUNCTIONS = {

@@ -11,19 +11,21 @@ from metric_options import LABELS, OPTIONS, VARIANTS
 from evalkit import find_components
 from evalkit_testing import check_metric
 
-QUICK = 2
-THOROUGH = 10
+SETS = 4
 
 NEED_A_MODEL = ("bertscore", "comet", "sp-bleu")
 """Those of which a user names the model, which their own tests make."""
 
-OF_JUDGES = ("judge-agreement", "judge-mean", "judge-order", "judge-rate")
-"""Those that need the name of a judge."""
+OF_COLUMNS = (
+    *("column-mean", "column-rate"),
+    *("judge-agreement", "judge-mean", "judge-order", "judge-rate"),
+)
+"""Those that need the name of a column or judge."""
 
 METRICS = sorted(
     component.name
     for component in find_components().components
-    if component.kind == "metrics" and component.name not in NEED_A_MODEL + OF_JUDGES
+    if component.kind == "metrics" and component.name not in NEED_A_MODEL + OF_COLUMNS
 )
 
 CASES: Mapping[str, Mapping[str, Any]] = {
@@ -31,33 +33,17 @@ CASES: Mapping[str, Mapping[str, Any]] = {
     **VARIANTS,
 }
 
-every_metric = pytest.mark.parametrize(
-    ("name", "options"), CASES.items(), ids=CASES.keys()
-)
-
 
 def test_metrics_are_found_and_every_variant_is_of_one() -> None:
     assert len(METRICS) >= 13
     named = {name.partition(":")[0] for name in (*OPTIONS, *VARIANTS)}
-    assert named <= {*METRICS, *OF_JUDGES}
+    assert named <= {*METRICS, *OF_COLUMNS}
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [(name, options) for name, options in CASES.items() if name not in VARIANTS],
-    ids=[name for name in CASES if name not in VARIANTS],
-)
+@pytest.mark.parametrize(("name", "options"), CASES.items(), ids=CASES.keys())
 @pytest.mark.slow
 def test_a_metric_keeps_the_laws(name: str, options: Mapping[str, Any]) -> None:
-    check_metric(name, max_examples=QUICK, **options)
-
-
-@every_metric
-@pytest.mark.slow
-def test_a_metric_keeps_the_laws_with_many_data(
-    name: str, options: Mapping[str, Any]
-) -> None:
-    check_metric(name, max_examples=THOROUGH, **options)
+    check_metric(name, max_examples=SETS, **options)
 
 
 # a variant that has its own labels is checked with them above
@@ -73,4 +59,4 @@ def test_a_metric_keeps_the_laws_with_many_data(
 def test_a_metric_keeps_the_laws_with_declared_labels(
     name: str, options: Mapping[str, Any]
 ) -> None:
-    check_metric(name, max_examples=THOROUGH // 2, labels=LABELS, **options)
+    check_metric(name, max_examples=SETS // 2, labels=LABELS, **options)

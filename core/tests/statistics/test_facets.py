@@ -26,7 +26,8 @@ def between(values: Floats, tags: Integers) -> float:
 def p_of(
     values: Floats, tags: Integers, clusters: Integers | None = None, seed: int = 0
 ) -> float:
-    return equal_tags_p(values, tags, clusters, np.random.default_rng(seed))
+    once = np.ones(len(tags), dtype=np.int64)
+    return equal_tags_p(values, tags, once, clusters, np.random.default_rng(seed))
 
 
 def share_as_great(values: Floats, ways: list[Integers], tags: Integers) -> float:
@@ -61,10 +62,10 @@ def test_scores_of_several_tags_are_permuted() -> None:
         between_tags,
         vectorized=True,
         alternative="greater",
-        n_resamples=20_000,
+        n_resamples=2_000,
         rng=np.random.default_rng(2),
     )
-    assert p_of(values, tags) == pytest.approx(float(found.pvalue), abs=0.012)
+    assert p_of(values, tags) == pytest.approx(float(found.pvalue), abs=0.03)
 
 
 def test_many_rows_have_the_f_test(monkeypatch: pytest.MonkeyPatch) -> None:

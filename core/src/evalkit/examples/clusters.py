@@ -28,14 +28,12 @@ def clustered_by(dataset: BoundDataset, cluster: str | Sequence[str]) -> BoundDa
 
     Args:
         dataset: The data set.
-        cluster: One column of its rows or several, whose values together name a
-            cluster; nothing for the clusters that the data set declares itself.
+        cluster: One column of its rows or several, in any order, whose values
+            together name a cluster; nothing for the clusters that the data set
+            declares itself.
 
     Returns:
         The data set; what it declares is set aside where columns are given.
-
-    Raises:
-        EvalkitError: The columns are no names, or one is given twice.
     """
     columns = [cluster] if isinstance(cluster, str) else cluster
     if not isinstance(columns, Sequence) or not all(
@@ -54,25 +52,18 @@ def clustered_by(dataset: BoundDataset, cluster: str | Sequence[str]) -> BoundDa
 def cluster_names(dataset: BoundDataset) -> list[str]:
     """Return the columns whose values say which rows of a data set are not independent.
 
-    Args:
-        dataset: The data set.
-
     Returns:
-        Their names, as a user chose them or the data set declares them; else
-        `input_id`, which the data have where they are perturbed copies.
+        Their names, sorted, as their order says nothing: those that a user chose or
+        the data set declares; else `input_id`, which the data have where they are
+        perturbed copies.
     """
-    return [*(dataset.chosen_cluster or dataset.declared_cluster or [INPUT_ID])]
+    return sorted(dataset.chosen_cluster or dataset.declared_cluster or [INPUT_ID])
 
 
 def cluster_notices(
     dataset: BoundDataset, frame: pl.DataFrame, clusters: pl.Series
 ) -> Iterator[str]:
     """Say what is worth knowing about clusters that a user chose.
-
-    Args:
-        dataset: The data set.
-        frame: Its rows.
-        clusters: The cluster of each row.
 
     Yields:
         Sentences; none where the clusters are the data set's own.
@@ -82,7 +73,7 @@ def cluster_notices(
         return
     names = ", ".join(columns)
     declared = dataset.declared_cluster
-    if declared and declared != columns:
+    if declared and {*declared} != {*columns}:
         yield f"clusters are by {names}, not by {', '.join(declared)} as the data set's"
     without = int(_without_value(frame, columns).sum())
     if without:
@@ -118,17 +109,10 @@ def _without_value(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
 def cluster_column(dataset: BoundDataset, loaded: ExampleRows) -> pl.Series:
     """Number the clusters by content, so that parts of the data name them alike.
 
-    Args:
-        dataset: The data set.
-        loaded: Its rows.
-
     Returns:
         The column `cluster` of integers; null where nobody names any and the data
         are no perturbed copies. A row that has no value (null or NaN) in one of the
         columns or more is a cluster of its own; copies and their original are one.
-
-    Raises:
-        DataError: The data does not have one of the columns.
     """
     columns, frame = cluster_names(dataset), loaded.frame
     chosen = dataset.chosen_cluster

@@ -247,6 +247,7 @@ def delta_interval(
     *,
     clustered: bool,
     scale: Scale = "plain",
+    times: Floats | None = None,
 ) -> Interval:
     """Compute the interval of a smooth function of sums by the delta method.
 
@@ -262,19 +263,21 @@ def delta_interval(
         confidence: Probability of the interval, such as 0.95.
         clustered: Whether the units are clusters.
         scale: Where the value is about normal.
+        times: How many units each entry stands for; by default one.
 
     Returns:
         The interval; none for fewer than two units, without influences, or where the
         value is infinite on its scale.
     """
-    count = len(influences)
+    times = np.ones(len(influences)) if times is None else times
+    count = int(times.sum())
     if count < 2:
         return without_interval(ONE_CLUSTER if clustered else N_IS_1)
     if scale == "log" and value <= 0:
         return _of_zero_ratio(value, count, influences, confidence)
     if scale == "fisher-z" and abs(value) >= 1 - 1e-12:
         return without_interval(EXTREME_CORRELATION)
-    error = adjusted_root(influences, sizes)
+    error = adjusted_root(influences, sizes, times)
     degrees = degrees_of_freedom(sizes) if clustered else count - 1.0
     method = _METHODS[scale] + ("-clustered" if clustered else "")
     found = _student(value, error, degrees, confidence, method)
@@ -349,9 +352,7 @@ def auroc_interval(
             inner, outer = (middle, outer) if is_inside else (inner, middle)
         return inner
 
-    flags: tuple[str, ...] = ()
-    if min(positives, negatives) < FEW_POSITIVES:
-        flags = (f"fewer than {FEW_POSITIVES} examples of a class",)
+    flags = few_of_class(positives, negatives)
     low = 0.0 if value == 0 else bound(0.0)
     high = 1.0 if value == 1 else bound(1.0)
     return Interval(low, high, error(value), "newcombe", flags=flags)
@@ -393,6 +394,12 @@ def few_examples(n: float) -> tuple[str, ...]:
         n: Number of examples.
     """
     return (f"fewer than {FEW_UNITS} examples",) if n < FEW_UNITS else ()
+
+
+def few_of_class(*sizes: int) -> tuple[str, ...]:
+    """Flag a ranking of few examples of a class."""
+    text = f"fewer than {FEW_POSITIVES} examples of a class"
+    return (text,) if min(sizes) < FEW_POSITIVES else ()
 
 
 def _flagged(interval: Interval, flags: tuple[str, ...]) -> Interval:

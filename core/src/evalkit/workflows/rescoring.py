@@ -15,7 +15,7 @@ from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import environment
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.runs.data_columns import with_inputs
+from evalkit.runs.data_columns import load_metrics
 from evalkit.runs.finding import as_result
 from evalkit.runs.identity import fingerprint_of
 from evalkit.runs.recording import add_scores, recorded_component, recorded_core
@@ -23,11 +23,10 @@ from evalkit.runs.remote import check_place
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.runs.stored import examples_of
-from evalkit.runs.tables import measured_run, settings_of
+from evalkit.runs.tables import settings_of
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.measurement import measure
-from evalkit.scoring.records import MetricScores
-from evalkit.scoring.refusals import failed_scores
+from evalkit.scoring.records import MetricScores, failed_scores
 from evalkit.statistics.intervals import INTERVAL_RULES
 from evalkit.workflows.announcing import announce, write
 
@@ -107,21 +106,15 @@ def _rescored(
         model=parent.model,
         metrics=[metric.name for metric in bound],
     )
-    measured = measured_run(parent)
-    settings = settings_of(parent.record, jobs)
-    lacking: dict[str, MetricScores] = {}
+    measured, ready, errors = load_metrics(parent, bound, resolver)
+    if not ready:
+        raise next(iter(errors.values()))
+    scored = measure(ready, measured, settings_of(parent.record, jobs), progress)
     for metric in bound:
-        try:
-            measured = with_inputs(measured, parent, [metric], resolver)
-        except EvalkitError as error:
-            if len(bound) == 1:
-                raise
+        if error := errors.get(metric.name):
             failure = MetricError(f"{metric.component.origin}: {error}")
-            lacking[metric.name] = failed_scores(
-                metric, len(measured.groups.tags), failure
-            )
-    ready = [metric for metric in bound if metric.name not in lacking]
-    scored = [*measure(ready, measured, settings, progress), *lacking.values()]
+            groups = len(measured.groups.tags)
+            scored.append(failed_scores(metric, groups, failure))
     order = {
         part.name: at for at, metric in enumerate(bound) for part in metric.parts()
     }
@@ -173,6 +166,7 @@ def _extended(
     before = parent.record
     record = before.changed(
         files={},
+        headline_score=None,
         notices=(*before.notices, *_mixed_rules(parent, bound)),
         parent=parent.fingerprint,
         components=(*before.components, *map(recorded_component, bound)),

@@ -39,7 +39,6 @@ ERRORS = {
     "AlignmentError": "DataError",
     "CancelledError": "EvalkitError",
     "MetricError": "EvalkitError",
-    "CancelledError": "EvalkitError",
     "StorageError": "EvalkitError",
 }
 FUNCTIONS = {

@@ -84,5 +84,8 @@ def _sound_tags(tags: pl.Series) -> pl.Series | None:
         return None
     if (tags.list.n_unique() != tags.list.len()).any():
         tags = tags.list.unique(maintain_order=True)
-    empty = pl.lit([], dtype=pl.List(pl.String))
-    return tags.alias("tags").to_frame().select(pl.col("tags").fill_null(empty))["tags"]
+    tags = tags.alias("tags")
+    if tags.null_count():
+        empty = pl.lit([], dtype=pl.List(pl.String))
+        tags = tags.to_frame().select(pl.col("tags").fill_null(empty))["tags"]
+    return tags

@@ -23,9 +23,9 @@ class IdIndex:
 
     def __init__(self, ids: pl.Series) -> None:
         self._ids = ids.rechunk().alias("id")
-        hashes = _hashes(self._ids)
-        self._order = np.argsort(hashes)
-        self._hashes = hashes[self._order]
+        hashes = self._ids.hash()
+        order = hashes.arg_sort()
+        self._order, self._hashes = order.to_numpy(), hashes.gather(order).to_numpy()
 
     def find(self, wanted: pl.Series) -> Places:
         """Find texts.

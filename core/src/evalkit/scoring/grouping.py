@@ -127,7 +127,7 @@ def _exploded(lists: pl.Series) -> tuple[Sequence[str], Positions, Positions]:
     """Return the texts, sorted, and position and number of the text of each item."""
     lengths = lists.list.len().fill_null(0).to_numpy()
     position = np.repeat(np.arange(len(lists), dtype=np.uint32), lengths)
-    items = lists.filter(lists.list.len() > 0).explode().cast(pl.String)
+    items = lists.explode(empty_as_null=False, keep_nulls=False).cast(pl.String)
     if items.null_count():
         position = position[items.is_not_null().to_numpy()]
         items = items.drop_nulls()

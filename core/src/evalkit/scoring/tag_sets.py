@@ -16,7 +16,7 @@ import polars as pl
 
 from evalkit.base.names import facet_of
 from evalkit.scoring.grouping import UNTAGGED as SHOWN_UNTAGGED
-from evalkit.scoring.grouping import Groups
+from evalkit.scoring.grouping import Groups, Positions
 from evalkit.scoring.numbering import (
     Codes,
     Ragged,
@@ -130,7 +130,7 @@ def number_tag_sets(
     count = 0
     for by, lists in sorted({TAGS: tags, **(crossings or {})}.items()):
         lengths = lists.list.len().fill_null(0).to_numpy()
-        texts = lists.filter(lists.list.len() > 0).explode().cast(pl.String)
+        texts = lists.explode(empty_as_null=False, keep_nulls=False).cast(pl.String)
         owner = np.repeat(np.arange(len(lists)), lengths)
         if texts.null_count():
             owner = owner[texts.is_not_null().to_numpy()]
@@ -147,18 +147,20 @@ def number_tag_sets(
 
 
 def _number_sets(
-    owner: Codes, code: Codes, count: int, examples: int
+    owner: Codes | Positions, code: Codes | Positions, count: int, examples: int
 ) -> tuple[Ragged, Codes]:
     """Number the sets that some numbers below `count` make of each example."""
-    keys = owner * max(1, count)
+    keys = owner.astype(np.int64)
+    keys *= max(1, count)
     keys += code
-    if (keys[1:] <= keys[:-1]).any():
-        # sorted but for the order within a row, which takes a stable sort no time
-        keys.sort(kind="stable")
-        keys = keys[np.diff(keys, prepend=-1) > 0]
-    owner, code = np.divmod(keys, max(1, count))
+    # sorted but for the order within a row, which takes a stable sort no time
+    keys.sort(kind="stable")
+    if (keys[1:] == keys[:-1]).any():
+        keys = np.unique(keys)
+        owner = keys // max(1, count)
     lengths = np.bincount(owner, minlength=examples).astype(np.int64)
-    sequences = Ragged(code, lengths)
+    keys %= max(1, count)  # in place, as large arrays take time to make
+    sequences = Ragged(keys, lengths)
     numbers, places = number_sequences(sequences)
     return sequences.take(places), numbers
 
@@ -198,7 +200,7 @@ def number_groups(
     Returns:
         The sets, and the number of each example's own.
     """
-    position, group = groups.position.astype(np.int64), groups.group.astype(np.int64)
+    position, group = groups.position, groups.group
     if repeats > 1:
         is_first = position % repeats == 0
         position, group = position[is_first] // repeats, group[is_first]

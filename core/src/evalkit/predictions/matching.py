@@ -23,9 +23,9 @@ class IdIndex:
 
     def __init__(self, ids: pl.Series) -> None:
         self._ids = ids.rechunk().alias("id")
-        hashes = self._ids.hash()
-        order = hashes.arg_sort()
-        self._order, self._hashes = order.to_numpy(), hashes.gather(order).to_numpy()
+        hashes = _hashes(self._ids)
+        self._order = pl.Series(hashes).arg_sort().to_numpy()
+        self._hashes = hashes[self._order]
 
     def find(self, wanted: pl.Series) -> Places:
         """Find texts.

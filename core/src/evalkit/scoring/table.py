@@ -33,7 +33,7 @@ class ScoringTable(NamedTuple):
     frame: pl.DataFrame
     """Columns `position`, `prediction` (null where there is none), `target`, and
     those that metrics may ask for; only examples that count."""
-    ids: Sequence[str]
+    ids: Sequence[str] | pl.Series
     """Ids of all examples, by position."""
     clusters: pl.Series | None
     """Cluster of every example, by position."""
@@ -239,7 +239,7 @@ class Batch(NamedTuple):
 
     frame: pl.DataFrame
     """`position`, `prediction`, `target` and the metric's columns."""
-    ids: Mapping[int, str] | Sequence[str]
+    ids: Mapping[int, str] | Sequence[str] | pl.Series
     """Ids by position; those of other rows may be in it too."""
     context: MetricContext
     fields: tuple[str, ...]
@@ -255,7 +255,7 @@ class Batch(NamedTuple):
 
     def id_of(self, row: int) -> str:
         """Return the id of the example in a row."""
-        return self.ids[self.frame["position"][row]]
+        return str(self.ids[self.frame["position"][row]])
 
     def part(self, first: int, stop: int) -> Batch:
         """Return some of the rows, from `first` up to but not with `stop`."""

@@ -33,12 +33,12 @@ class Units:
 
     def __init__(
         self,
-        ids: Sequence[str],
+        ids: Sequence[str] | pl.Series,
         clusters: NDArray[Any] | None,
         seed: int,
         repeats: int = 1,
     ) -> None:
-        self._names: Sequence[Any] = ids[::repeats]
+        self._names: Sequence[Any] | pl.Series = ids[::repeats]
         self._seed = seed
         self.clustered = clusters is not None
         self.codes: NDArray[np.int64] = np.arange(len(ids), dtype=np.int64) // repeats

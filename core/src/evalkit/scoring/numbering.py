@@ -207,6 +207,9 @@ def number_sequences(sequences: Ragged) -> tuple[Codes, Codes]:
         The number of each sequence, and a place of each number.
     """
     items, lengths = sequences
+    if len(items) and (lengths == 1).all():
+        numbers, distinct = dense(items, int(items.max()) + 1)
+        return numbers, places_of(numbers, len(distinct))
     longest = int(lengths.max(initial=0))
     while longest:
         base = int(items.max()) + 2

@@ -200,6 +200,8 @@ def read_table(lines: JsonLines, shape: Shape) -> pa.Table | None:
                 explicit_schema=shape.schema,
                 unexpected_field_behavior="infer" if shape.guesses_others else "error",
             ),
+            # it gives the memory of a block back at once
+            memory_pool=pa.system_memory_pool(),
         )
     except pa.ArrowException:
         return None

@@ -36,9 +36,6 @@ Responses = str | Path | pl.DataFrame | Sequence[Mapping[str, Any]]
 def keep_responses(responses: Responses) -> pl.DataFrame | None:
     """Return responses as a table that a run keeps.
 
-    Args:
-        responses: What `rows_of` gave.
-
     Returns:
         The table; None for a folder or file that only an adapter can read, for a file
         with a line that is too long to be read, and for rows with a value that JSON
@@ -71,11 +68,7 @@ def keep_responses(responses: Responses) -> pl.DataFrame | None:
 
 
 def _lines_of(block: LineBlock) -> pl.Series:
-    """Return the lines of a block with their newlines; bytes where they are not UTF-8.
-
-    Raises:
-        DataError: It is the beginning of a line that is too long to be kept.
-    """
+    """Return the lines of a block with newlines; bytes where they are not UTF-8."""
     if block.is_too_long:
         raise DataError(f"line {block.first_line} is too long")
     data = block.data

@@ -59,11 +59,11 @@ def keep_responses(responses: Responses) -> pl.DataFrame | None:
     try:
         if detect_format(path) in TABLES:
             return pl.concat(read_frames(path, detect_format(path)))
-        lines = [*map(_lines_of, line_blocks(path))]
+        read = [*map(_lines_of, line_blocks(path))]
     except (DataError, OSError):
         return None
-    kind = pl.Binary if any(part.dtype == pl.Binary for part in lines) else pl.String
-    parts = [pl.Series([], dtype=kind), *(part.cast(kind) for part in lines)]
+    kind = pl.Binary if any(part.dtype == pl.Binary for part in read) else pl.String
+    parts = [pl.Series([], dtype=kind), *(part.cast(kind) for part in read)]
     return pl.concat(parts).alias(LINE).to_frame()
 
 

@@ -388,8 +388,8 @@ def test_examples_and_tests_import_public_modules_only() -> None:
 def test_an_import_of_a_private_module_is_found(tmp_path: Path) -> None:
     for code in (
         "from evalkit.plugins.registry import Bound",
-        "import evalkit.scoring.calls",
-        "from evalkit.scoring import calls",
+        "import evalkit.scoring.passes",
+        "from evalkit.scoring import passes",
         "from evalkit import plugins",
         'CODE = """\nfrom evalkit.base.ids import read_id\n"""',
     ):

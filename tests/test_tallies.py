@@ -21,11 +21,10 @@ from evalkit import MetricContext, Score, find_components
 from evalkit.catalog import BoundMetric, BoundTask, Registry, Resolver
 from evalkit.scoring.crossings import cross
 from evalkit.scoring.final_scores import finalize_metric
-from evalkit.scoring.grouping import group_by_tag
+from evalkit.scoring.grouping import TAGS, Group, group_by_tag
 from evalkit.scoring.measurement import Measured, measure, prepared
 from evalkit.scoring.records import GroupScore, MetricScores, ScoringSettings
 from evalkit.scoring.table import ScoringTable
-from evalkit.scoring.tag_sets import TAGS, UNTAGGED, WHOLE, Group
 from evalkit.scoring.tally import Tallies, merge_tallies
 from evalkit.scoring.tallying import tally_table
 from evalkit.statistics.intervals import Interval
@@ -385,5 +384,5 @@ def test_partitions_give_the_scores_of_the_whole(
 
 
 def test_groups_have_names_that_cannot_collide() -> None:
-    assert WHOLE.by is None
-    assert Group(TAGS, None) == UNTAGGED
+    assert Group().by is None
+    assert Group(TAGS, None) == Group(TAGS)

@@ -46,9 +46,9 @@ from evalkit.runs.unscored import unscored_counts, unscored_problems
 from evalkit.runs.withholding import withhold_problem, withhold_reasons, withhold_text
 from evalkit.scoring.baselines import Baselines
 from evalkit.scoring.grouping import Groups
+from evalkit.scoring.outcomes import NOTHING_SCORED
 from evalkit.scoring.records import MetricScores, notices_of
 from evalkit.scoring.table import list_notices
-from evalkit.scoring.unscored import NOTHING_SCORED
 from evalkit.statistics.intervals import INTERVAL_RULES
 
 

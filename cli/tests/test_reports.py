@@ -13,6 +13,7 @@ import pytest
 from click.testing import Result
 from share_intervals import share_interval
 
+import evalkit
 from evalkit_cli.printing.narrow_tables import fit_columns
 from evalkit_cli.printing.score_cells import show_share
 from evalkit_cli.printing.tables import draw_with_notes

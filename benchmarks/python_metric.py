@@ -30,7 +30,7 @@ import evalkit
 from evalkit.base.terms import MetricContext
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.scoring.rows import score_examples
+from evalkit.scoring import metric_outcomes
 from evalkit.scoring.table import ScoringTable
 
 BUDGET = 1.5
@@ -181,7 +181,7 @@ def scoring_step(microseconds: float, examples: int, runs: int) -> None:
         ]
         bare.append(time.perf_counter() - started)
         started = time.perf_counter()
-        found = score_examples(metric, table)
+        found = metric_outcomes(metric, table)
         ours.append(time.perf_counter() - started)
         assert found.statistics["score"].to_list() == expected
     loop, step = statistics.median(bare), statistics.median(ours)

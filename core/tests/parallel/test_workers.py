@@ -28,10 +28,9 @@ from evalkit.plugins.registry import Registry, load_component
 from evalkit.plugins.resolver import Resolver
 from evalkit.scoring import (
     ScoringSettings,
-    batches,
-    calls,
     group_by_tag,
-    rows,
+    metric_outcomes,
+    passes,
     score_metric,
 )
 from evalkit.scoring.batch_statistics import batch_statistics
@@ -170,9 +169,9 @@ def load(fake_distribution: Any) -> Callable[..., Bound]:
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start workers as soon as two batches were computed here."""
-    monkeypatch.setattr(batches, "WORTH_SECONDS", -1.0)
-    monkeypatch.setattr(batches, "LEAST_MEASURED", 0.0)
-    monkeypatch.setattr(batches.Pace, "elsewhere", 0.0)
+    monkeypatch.setattr(passes, "WORTH_SECONDS", -1.0)
+    monkeypatch.setattr(passes, "LEAST_MEASURED", 0.0)
+    monkeypatch.setattr(passes.Pace, "elsewhere", 0.0)
 
 
 def table_of(predictions: list[Any], **columns: Any) -> ScoringTable:
@@ -193,11 +192,10 @@ TEXTS = ["a", "bb", "dddd", "", "ccc"] * 60
 
 
 def score_examples(*given: Any) -> pl.DataFrame:
-    return rows.score_examples(*given).statistics
+    return metric_outcomes(*given).statistics
 
 
-def compute_statistics(*given: Any) -> pl.DataFrame:
-    return calls.compute_statistics(*given).statistics
+compute_statistics = score_examples
 
 
 def pids(found: pl.DataFrame) -> set[int]:
@@ -263,7 +261,7 @@ def test_a_failing_row_is_named_as_by_one_process(load: Callable[..., Bound]) ->
 def test_results_do_not_depend_on_the_number_of_jobs(
     load: Callable[..., Bound], name: str, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evalkit.scoring.calls.BATCH_ROWS", 20)
+    monkeypatch.setattr("evalkit.scoring.passes.BATCH_ROWS", 20)
     metric, table = load(name), table_of(TEXTS)
     compute = score_examples if metric.has("score_example") else compute_statistics
     alone = compute(metric, table)
@@ -315,7 +313,7 @@ def test_the_traceback_of_a_row_that_is_left_out_is_logged(
 def test_a_failing_row_of_statistics_is_named(
     load: Callable[..., Bound], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evalkit.scoring.calls.BATCH_ROWS", 10)
+    monkeypatch.setattr("evalkit.scoring.passes.BATCH_ROWS", 10)
     with (
         Workers(2) as helpers,
         pytest.raises(MetricError) as caught,
@@ -570,11 +568,11 @@ def test_a_worker_process_ends_with_its_pipe() -> None:
 
 SCRIPT = """
 import sys, polars as pl
-from evalkit.scoring import batches
+from evalkit.scoring import passes as batches
 from evalkit.scoring.table import ScoringTable
 from evalkit.base.terms import MetricContext
 from evalkit.plugins.registry import Registry
-from evalkit.scoring.rows import score_examples
+from evalkit.scoring import metric_outcomes
 from evalkit.parallel.workers import Workers
 
 print("the main module runs", flush=True)
@@ -591,10 +589,10 @@ frame = pl.DataFrame(
 ids = [str(i) for i in range(60)]
 table = ScoringTable(frame, ids, None, MetricContext(None, "one"))
 with Workers(2) as helpers:
-    score_examples(Registry().load("metrics", "where"), table, helpers)
+    metric_outcomes(Registry().load("metrics", "where"), table, helpers)
     pids = [process._process.pid for process in helpers._processes._running]
     print(*pids, flush=True)
-    score_examples(Registry().load("metrics", "behaves"), table, helpers)
+    metric_outcomes(Registry().load("metrics", "behaves"), table, helpers)
 print("done", flush=True)
 """
 

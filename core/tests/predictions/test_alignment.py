@@ -36,11 +36,11 @@ class Statement(BaseModel):
     uid: str
 
 
-class Label(BaseModel):
+class Answer(BaseModel):
     model_config = ConfigDict(strict=True)
 
     id: str
-    label: str | None = None
+    label: evalkit.Label | None = None
     prob: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
@@ -48,30 +48,21 @@ class LabelTask(evalkit.TaskIO):
     """Judges responses one by one."""
 
     Input = Statement
-    Output = Label
+    Output = Answer
     answer_field = "label"
     perf_metric = "share"
     scored_fields = ("prob",)
     labels = ("a", "b")
     example = {"uid": "1"}
 
-    def verify_response(
-        self, response: Mapping[str, Any], labels: Sequence[str]
-    ) -> list[Violation]:
-        label = response.get("label")
-        if label is None or label in labels:
-            return []
-        return [Violation("label", "must be a label", label)]
+    def verify_response(self, response: Mapping[str, Any]) -> None:
+        pass
 
 
 class ColumnTask(LabelTask):
     """The same, judged as columns."""
 
-    def verify_columns(
-        self, responses: pl.DataFrame, labels: Sequence[str]
-    ) -> pl.Series:
-        label = responses["label"]
-        return label.is_null() | label.is_in(list(labels))
+    verify_response = None
 
 
 class Share(evalkit.Metric):
@@ -692,7 +683,7 @@ def test_each_kind_of_problem_says_which_rule_is_broken() -> None:
     )
     an_id = "must be a text that is not empty or an integer"
     assert list(found.problems) == [
-        Problem("invalid", 1, "e0", (Violation("label", "must be a label", "c"),)),
+        Problem("invalid", 1, "e0", (Violation("label", "must be one of a, b", "c"),)),
         Problem(
             "duplicate",
             2,

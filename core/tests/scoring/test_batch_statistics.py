@@ -15,9 +15,9 @@ from evalkit.errors import MetricError
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.scoring import calls
+from evalkit.scoring import passes
 from evalkit.scoring.batch_statistics import batch_statistics
-from evalkit.scoring.calls import compute_statistics
+from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.table import Batch, ScoringTable
 
 WHERE = "metrics/probe (given as an object): statistics"
@@ -67,7 +67,7 @@ def batch_of(predictions: list[str]) -> Batch:
 
 def error_of(metric: Bound, table: ScoringTable) -> str:
     with pytest.raises(MetricError) as caught:
-        compute_statistics(metric, table)
+        metric_outcomes(metric, table)
     return str(caught.value)
 
 
@@ -107,7 +107,7 @@ def test_the_first_example_that_fails_by_itself_is_named(is_bad: list[bool]) -> 
 
 
 def test_an_example_is_named_in_a_later_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "BATCH_ROWS", 7)
+    monkeypatch.setattr(passes, "BATCH_ROWS", 7)
     texts = ["good"] * 50
     texts[33] = texts[34] = texts[41] = "bad"
     metric = bind(by_row(length), most_not_scored=0.0)
@@ -134,7 +134,7 @@ def test_examples_that_cannot_be_scored_are_left_out() -> None:
 
     texts = ["good"] * 30
     texts[7], texts[9], texts[11] = "odd", "bad", "odd"
-    found = compute_statistics(bind(statistics, per_example="x"), table_of(texts))
+    found = metric_outcomes(bind(statistics, per_example="x"), table_of(texts))
     scored = [at + 1 for at in range(30) if at not in (7, 9, 11)]
     assert found.statistics["position"].to_list() == scored
     assert found.statistics.columns == ["position", "x"]
@@ -182,14 +182,6 @@ def test_other_failures_of_fewer_rows_are_not_taken_for_it() -> None:
     assert message == f"{WHERE} failed with ValueError: bad"
 
 
-def test_an_interrupt_is_no_failure_of_the_metric() -> None:
-    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        compute_statistics(bind(statistics), table_of(["good"]))
-
-
 @pytest.mark.parametrize(
     ("value", "attributes", "rule"),
     [
@@ -216,13 +208,6 @@ def test_the_first_example_is_named_in_whatever_order_rows_are_given() -> None:
 
     message = error_of(bind(statistics), table_of(["good", "odd", "good", "odd"]))
     assert message == f"{WHERE}: the column 'x' must not hold NaN (the example 'id-2')"
-
-
-def test_infinities_may_be_statistics() -> None:
-    metric = bind(by_row(lambda _: math.inf), merges={"x": "max"})
-    assert compute_statistics(metric, table_of(["a"])).statistics["x"].to_list() == [
-        math.inf
-    ]
 
 
 def test_an_example_with_several_rows_and_one_score_is_named() -> None:
@@ -279,68 +264,11 @@ def test_a_column_that_the_data_do_not_have_is_named() -> None:
     assert "asks for the column 'colour'" in message
 
 
-@pytest.mark.parametrize(
-    ("ask", "text"),
-    [
-        (lambda _: {}["x"], "failed with KeyError: 'x'"),
-        (lambda _: {}[("x",)], "failed with KeyError: ('x',)"),
-        (lambda batch: {}["target"], "failed with KeyError: 'target'"),
-        (
-            lambda batch: pl.DataFrame({"y": [1]}).select("target"),
-            "failed with ColumnNotFoundError: unable to find column",
-        ),
-    ],
-)
-def test_other_missing_keys_are_no_columns(
-    ask: Callable[[pl.DataFrame], Any], text: str
-) -> None:
-    assert error_of(bind(ask), table_of(["a"])).startswith(f"{WHERE} {text}")
-
-
-def test_an_error_about_columns_in_other_words_is_quoted() -> None:
-    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
-        raise pl.exceptions.ColumnNotFoundError("where is it?")
-
-    message = error_of(bind(statistics), table_of(["a"]))
-    assert message == f"{WHERE} failed with ColumnNotFoundError: where is it?"
-
-
 def test_a_key_that_is_missing_for_one_example_names_it() -> None:
     values = {"good": 1.0}
     metric = bind(by_row(lambda text: values[text]))
     message = error_of(metric, table_of(["good", "good", "odd", "odd"]))
     assert message == f"{WHERE} failed for the example 'id-3' with KeyError: 'odd'"
-
-
-def test_positions_stand_for_the_rows_of_all_batches(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(calls, "BATCH_ROWS", 3)
-    told: list[int] = []
-    metric = bind(by_row(lambda text: float(len(text))), columns=("sure",))
-    table = table_of(["a"] * 10, sure=[0.5] * 10)
-    found = compute_statistics(metric, table, advance=told.append).statistics
-    assert found["position"].to_list() == list(range(1, 11))
-    assert found.columns == ["position", "x"]
-    assert told == [3, 3, 3, 1]
-
-
-@pytest.mark.parametrize("kind", [pl.UInt8, pl.Int16, pl.UInt64, pl.Int64])
-def test_rows_may_be_integers_of_any_kind(kind: type[pl.DataType]) -> None:
-    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
-        return pl.DataFrame({"row": pl.Series([9, 3], dtype=kind), "x": [1, 2]})
-
-    found = compute_statistics(bind(statistics), table_of(["a"] * 64)).statistics
-    assert found["position"].to_list() == [10, 4]
-    assert found.schema == {"position": pl.UInt32, "x": pl.Float64}
-
-
-def test_a_row_beyond_all_integers_is_refused() -> None:
-    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
-        return pl.DataFrame({"row": pl.Series([2**64 - 1], dtype=pl.UInt64), "x": [1]})
-
-    message = error_of(bind(statistics), table_of(["a"]))
-    assert message == f"{WHERE}: 'row' must be a position in the batch"
 
 
 @pytest.mark.parametrize("batch_rows", [None, 16, 400])
@@ -354,5 +282,5 @@ def test_failures_that_stand_together_are_counted_of_the_whole_table(
 
     table = table_of(["a"] * 400, weight=range(400))
     metric = bind(statistics, columns=("weight",), batch_rows=batch_rows)
-    found = compute_statistics(metric, table)
+    found = metric_outcomes(metric, table)
     assert (found.statistics.height, found.unscored.height) == (390, 10)

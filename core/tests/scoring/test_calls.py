@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit import Metric, MetricError, Score, score
-from evalkit.scoring import calls
+from evalkit.scoring import passes
 
 from ..mends import mend_of
 
@@ -198,7 +198,7 @@ def test_an_interrupt_is_not_an_error_of_the_metric() -> None:
 def test_batches_whose_columns_differ_are_refused(
     first: dict[str, Any], second: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calls, "BATCH_ROWS", 2)
+    monkeypatch.setattr(passes, "BATCH_ROWS", 2)
     given: Iterator[dict[str, Any]] = iter([first, second, second])
 
     def statistics(batch: pl.DataFrame) -> pl.DataFrame:
@@ -211,7 +211,7 @@ def test_batches_whose_columns_differ_are_refused(
 def test_batches_may_order_their_columns_differently(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(calls, "BATCH_ROWS", 2)
+    monkeypatch.setattr(passes, "BATCH_ROWS", 2)
 
     def statistics(batch: pl.DataFrame) -> pl.DataFrame:
         given = ones(batch).with_columns(y=pl.lit(5))

@@ -10,9 +10,9 @@ import pytest
 from evalkit import Metric, MetricContext, NotScored
 from evalkit.catalog import BoundMetric, Registry, Resolver
 from evalkit.scoring.final_scores import finalize_metric
+from evalkit.scoring.grouping import TAGS, Group
 from evalkit.scoring.records import MetricScores
 from evalkit.scoring.table import make_table
-from evalkit.scoring.tag_sets import TAGS, UNTAGGED, WHOLE, Group
 from evalkit.scoring.tally import Tallies, merge_tallies
 from evalkit.scoring.tallying import tally_table
 
@@ -72,11 +72,11 @@ def test_values_by_group_and_what_they_amount_to() -> None:
     scored = scores_of(tallies, metric)
     names = tallies.tag_sets.names
     assert {names[one.group]: (one.value, one.n) for one in scored.scores} == {
-        WHOLE: (0.5, 4),
+        Group(): (0.5, 4),
         Group(TAGS, "easy"): (0.0, 1),
         Group(TAGS, "topic:x"): (0.5, 2),
         Group(TAGS, "topic:y"): (1.0, 1),
-        UNTAGGED: (0.0, 1),
+        Group(TAGS): (0.0, 1),
     }
     aggregates = {one.kind: (one.value, one.tag, one.n) for one in scored.aggregates}
     assert aggregates == {
@@ -93,7 +93,7 @@ def test_a_tag_named_untagged_is_a_tag() -> None:
     names = tallies.tag_sets.names
     scores = scores_of(tallies, metric).scores
     values = {names[one.group]: one.value for one in scores}
-    assert values == {WHOLE: 0.5, Group(TAGS, "(untagged)"): 1.0, UNTAGGED: 0.0}
+    assert values == {Group(): 0.5, Group(TAGS, "(untagged)"): 1.0, Group(TAGS): 0.0}
 
 
 def test_each_answer_without_a_score_is_counted_with_its_reason() -> None:
@@ -117,7 +117,7 @@ def test_a_group_of_which_too_few_are_scored_has_no_value() -> None:
     tallies = tallies_of(metric, ["a", "odd", "odd", "a", "a", "a", "a"], tags)
     names = tallies.tag_sets.names
     scores = {names[one.group]: one for one in scores_of(tallies, metric).scores}
-    assert scores[WHOLE].value == 1.0
+    assert scores[Group()].value == 1.0
     assert scores[Group(TAGS, "t")].value is None
     assert "did not score 2 of 3" in str(scores[Group(TAGS, "t")].reason)
 

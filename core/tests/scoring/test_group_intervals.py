@@ -10,8 +10,8 @@ from scipy import stats
 
 import evalkit
 from evalkit import Metric
-from evalkit.scoring import group_replicates, label_pairs
-from evalkit.scoring.group_replicates import REPLICATES
+from evalkit.scoring import group_intervals, label_pairs
+from evalkit.scoring.group_intervals import REPLICATES
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import GroupScore, ScoringSettings
 from evalkit.statistics.intervals import NO_INFLUENCE, Interval
@@ -316,7 +316,7 @@ def test_a_tag_of_one_cluster_or_example_has_no_interval_beside_others() -> None
 def test_a_large_group_gets_the_delta_method_and_small_ones_are_resampled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(group_replicates, "MOST_RESAMPLED", 59)
+    monkeypatch.setattr(group_intervals, "MOST_RESAMPLED", 59)
     groups = make_groups([["t"] if i else [] for i in range(60)])
     found = scored(BootstrapMean, make_table(VALUES), groups)
     assert main_score(found, 0).interval.method == "delta"
@@ -345,7 +345,7 @@ def test_kept_values_are_resampled(clusters: list[int] | None) -> None:
     assert found.value == np.median(VALUES)
     order = np.arange(60) if clusters else np.argsort(VALUES, kind="stable")
     units = table.units(0)
-    weights = unit_weights(units.keys, 0, REPLICATES, REPLICATES)
+    weights = unit_weights(units.keys, 0, REPLICATES)
     medians = [
         np.median(np.repeat(np.array(VALUES)[order], weights[units.codes, number]))
         for number in range(REPLICATES)
@@ -359,7 +359,7 @@ def test_kept_values_are_resampled(clusters: list[int] | None) -> None:
 def test_many_kept_values_are_not_resampled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(group_replicates, "MOST_KEPT", 59)
+    monkeypatch.setattr(group_intervals, "MOST_KEPT", 59)
     found = main_score(scored(Median, make_table(VALUES)))
     assert str(found.interval.reason).startswith("statistics that keep values are not")
 
@@ -405,7 +405,7 @@ def test_large_counts_of_labels_need_no_draws(
 ) -> None:
     predictions, targets = large_sample(100)
     quick = evalkit.score(name, predictions, targets)[name]
-    monkeypatch.setattr(group_replicates, "LEAST_OF_EACH", 10**9)
+    monkeypatch.setattr(group_intervals, "LEAST_OF_EACH", 10**9)
     drawn = evalkit.score(name, predictions, targets)[name]
     assert (quick.ci_method, drawn.ci_method) == ("delta", "multinomial")
     assert quick.value == drawn.value

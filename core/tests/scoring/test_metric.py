@@ -19,7 +19,7 @@ from evalkit.base.terms import MetricContext
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.scoring import calls, group_replicates
+from evalkit.scoring import ScoringTable, group_intervals, passes
 from evalkit.scoring.grouping import UNTAGGED, group_by_tag
 from evalkit.scoring.measurement import score_metric
 from evalkit.scoring.records import ScoringSettings
@@ -128,7 +128,7 @@ def test_order_of_rows_and_size_of_batches_change_nothing(
     shuffled = list(rows)
     order.shuffle(shuffled)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(calls, "BATCH_ROWS", 3)
+        patch.setattr(passes, "BATCH_ROWS", 3)
         after = scores_of(metric, shuffled)
     assert set(after) == set(before)
     for tag, one in before.items():
@@ -307,7 +307,7 @@ def whole_set(metric: Any, values: list[float], clusters: list[int] | None) -> A
         {"position": range(n), "prediction": values, "target": values},
         schema_overrides={"position": pl.UInt32},
     )
-    table = calls.ScoringTable(
+    table = ScoringTable(
         frame,
         [str(i) for i in range(n)],
         None if clusters is None else pl.Series(clusters, dtype=pl.UInt32),
@@ -433,7 +433,7 @@ def test_mostly_undefined_replicates_give_no_interval() -> None:
 def test_a_large_group_gets_the_interval_of_the_delta_method(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(group_replicates, "MOST_RESAMPLED", 5)
+    monkeypatch.setattr(group_intervals, "MOST_RESAMPLED", 5)
     values = [1.0, 2.0, 4.0, 5.0, 7.0, 11.0]
     found = score(SumMean, values, values)["sum-mean"]
     expected = stats.t.interval(0.95, 5, loc=5, scale=stats.sem(values))

@@ -18,7 +18,8 @@ from evalkit.errors import MetricError
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.scoring.rows import batch_scores, score_examples
+from evalkit.scoring.finalization import EXAMPLES
+from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.table import ScoringTable
 
 ORIGIN = "metrics/probe (given as an object)"
@@ -41,14 +42,14 @@ def table_of(predictions: list[Any], targets: list[Any], **columns: Any) -> Any:
 
 
 def scores_of(metric: Bound, table: ScoringTable) -> list[tuple[int, float]]:
-    found = score_examples(metric, table).statistics
+    found = metric_outcomes(metric, table).statistics.drop(EXAMPLES)
     assert found.schema == {"position": pl.UInt32, "score": pl.Float64}
     return list(found.iter_rows())
 
 
 def error_of(metric: Bound, table: ScoringTable) -> str:
     with pytest.raises(MetricError) as caught:
-        score_examples(metric, table)
+        metric_outcomes(metric, table)
     return str(caught.value)
 
 
@@ -111,8 +112,8 @@ def test_scores_are_those_of_a_plain_loop(
             f"{ORIGIN}: score_example for {where}"
         )
         return
-    found = score_examples(metric, table)
-    assert found.statistics.rows() == expected
+    found = metric_outcomes(metric, table)
+    assert found.statistics.drop(EXAMPLES, strict=False).rows() == expected
     assert found.unscored["position"].to_list() == failed
     assert found.unscored["failed"].all()
 
@@ -159,28 +160,6 @@ def test_lists_and_structs_arrive_as_python_values() -> None:
     table = table_of([{"x": 1}], [["a", "b"]], prob=[{"a": 0.5}])
     scores_of(bind(score_example, columns=("prob",)), table)
     assert seen == [({"x": 1}, ["a", "b"], {"prob": {"a": 0.5}})]
-
-
-def test_every_example_is_scored_once_and_in_order() -> None:
-    seen: list[int] = []
-    n = 100_000
-
-    def score_example(target: int) -> float:
-        seen.append(target)
-        return float(target)
-
-    told: list[int] = []
-    table = table_of([""] * n, list(range(n)))
-    found = score_examples(bind(score_example), table, advance=told.append)
-    assert seen == list(range(n))
-    assert found.statistics["score"].to_list() == seen
-    assert found.statistics["position"].to_list() == [3 * row + 1 for row in range(n)]
-    assert sum(told) == n
-    assert len(told) > 1
-
-
-def test_no_example_gives_no_score() -> None:
-    assert scores_of(bind(lambda: 1.0), table_of([], [])) == []
 
 
 @pytest.mark.parametrize(
@@ -259,7 +238,7 @@ def test_one_example_that_fails_does_not_take_the_score_of_the_others() -> None:
             raise NotScored("late")
         return {5: NotScored("empty"), 6: None}.get(target, 1.0)
 
-    found = score_examples(bind(score_example), table_of([""] * 20, list(range(20))))
+    found = metric_outcomes(bind(score_example), table_of([""] * 20, list(range(20))))
     scored = [row for row in range(20) if row not in (3, 4, 5, 6)]
     assert found.statistics["position"].to_list() == [3 * row + 1 for row in scored]
     assert found.unscored.rows() == [
@@ -281,7 +260,7 @@ def test_a_declared_share_of_failures_ends_a_metric(failing: int, share: float) 
 
     table = table_of([""] * 100, list(range(100)))
     metric = bind(score_example, most_not_scored=share)
-    assert score_examples(metric, table).unscored.height == failing
+    assert metric_outcomes(metric, table).unscored.height == failing
     failing += 1
     assert "id-1' with ZeroDivisionError" in error_of(metric, table)
 
@@ -300,7 +279,7 @@ def test_a_batch_is_scored_at_once() -> None:
         return np.array(targets) / 2
 
     metric = bind_batch(score_batch, batch_rows=4)
-    found = score_examples(metric, table_of([""] * 10, list(range(10))))
+    found = metric_outcomes(metric, table_of([""] * 10, list(range(10))))
     assert seen == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
     assert found.statistics["score"].to_list() == [row / 2 for row in range(10)]
 
@@ -315,8 +294,8 @@ def test_a_batch_that_fails_is_scored_one_by_one() -> None:
 
     metric = bind_batch(score_batch, batch_rows=3, columns=("sure",))
     table = table_of([""] * 10, list(range(10)), sure=[0.5] * 10)
-    found = score_examples(metric, table)
-    scores = dict(found.statistics.iter_rows())
+    found = metric_outcomes(metric, table)
+    scores = dict(found.statistics.drop(EXAMPLES).iter_rows())
     assert scores == dict(zip([1, 4, 7, 10, 13], [0.5, 0.5, 1, 1, 1], strict=True))
     assert found.unscored["reason"].to_list() == [
         f"{ORIGIN}: score_batch failed for the example 'id-16' with TimeoutError: slow",
@@ -339,56 +318,3 @@ def test_a_batch_needs_an_entry_for_each_example(wrong: Any) -> None:
 def bind_batch(function: Callable[..., Any], **attributes: Any) -> Any:
     members = {"score_batch": staticmethod(function), **attributes}
     return Resolver(Registry()).metric(type("Probe", (Metric,), members))
-
-
-def test_the_cause_of_a_failure_is_kept() -> None:
-    def score_example() -> float:
-        raise LookupError("gone")
-
-    with pytest.raises(MetricError) as caught:
-        score_examples(bind(score_example), table_of([""], [""]))
-    assert isinstance(caught.value.__cause__, LookupError)
-
-
-def test_an_interrupt_is_no_failure_of_the_metric() -> None:
-    def score_example() -> float:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        score_examples(bind(score_example), table_of([""], [""]))
-
-
-def test_a_function_without_arguments_may_not_stop_the_loop() -> None:
-    def score_example() -> float:
-        raise StopIteration
-
-    message = error_of(bind(score_example), table_of([""], [""]))
-    assert "score_example failed for the example 'id-1' with" in message
-
-
-@pytest.mark.parametrize(
-    ("worst", "accepts", "expected"),
-    [
-        (0.0, False, [(1, 1.0), (4, 0.0), (7, 1.0)]),
-        (None, False, [(1, 1.0), (7, 1.0)]),
-        (0.0, True, [(1, 1.0), (4, 9.0), (7, 1.0)]),
-    ],
-)
-def test_an_example_without_a_prediction_gets_the_worst_value(
-    worst: float | None, accepts: bool, expected: list[tuple[int, float]]
-) -> None:
-    metric = bind(
-        lambda prediction: 9.0 if prediction is None else 1.0,
-        worst_value=worst,
-        accepts_no_prediction=accepts,
-    )
-    assert scores_of(metric, table_of(["a", None, "b"], ["", "", ""])) == expected
-
-
-def test_a_batch_is_a_table_of_its_own() -> None:
-    from evalkit.scoring.table import Batch
-
-    table = table_of(["a", None, "ccc"], ["", "", ""])
-    batch = Batch(table.frame, table.ids, table.context, ("prediction",))
-    metric = bind(lambda prediction: len(prediction), worst_value=0)
-    assert batch_scores(metric, batch.part(1, 3)).rows() == [(4, 0.0), (7, 3.0)]

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from evalkit.scoring.drawn_counts import DrawnCounts, as_replicate, counts_table
+from evalkit.scoring.bootstrap import DrawnCounts
 from evalkit.statistics.label_pairs import (
     Pair,
     PairCounts,
@@ -16,14 +16,15 @@ from evalkit.statistics.label_pairs import (
 )
 
 KEYS = ["gold", "predicted"]
-NAMES = (*KEYS, "count")
 
 
 def table_of(
     smoothed: dict[Pair, float], replicates: int, random: np.random.Generator
 ) -> pl.DataFrame:
     counts = draw_pairs(smoothed, replicates, random)
-    return counts_table([DrawnCounts(NAMES, list(smoothed), counts)], [0])
+    schema = dict.fromkeys(KEYS, pl.String)
+    cells = pl.DataFrame(list(smoothed), schema, orient="row")
+    return DrawnCounts(cells, "count", counts).table()
 
 
 def draw(
@@ -89,20 +90,6 @@ def test_no_label_at_all_draws_the_counts_as_they_are() -> None:
     random = np.random.default_rng(0)
     drawn = table_of(smoothed, 4, random)
     assert drawn.rows() == [(number, "a", None, 3.0) for number in range(4)]
-
-
-def test_counts_of_groups_are_put_into_one_table() -> None:
-    groups = [
-        as_replicate({("a", "a"): 2.0, ("a", None): 0.5}, NAMES),
-        as_replicate({("b", "a"): 3.0}, NAMES),
-    ]
-    table = counts_table(groups, [0, 7])
-    assert table.columns == ["replicate", *NAMES]
-    assert table.rows() == [
-        (0, "a", "a", 2.0),
-        (0, "a", None, 0.5),
-        (7, "b", "a", 3.0),
-    ]
 
 
 def test_the_rarest_event_is_a_hit_a_miss_or_a_false_alarm() -> None:

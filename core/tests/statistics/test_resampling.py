@@ -9,10 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evalkit.statistics import resampling
 from evalkit.statistics.resampling import (
     FEWEST_POISSON_UNITS,
-    UnitWeights,
     exact_weights,
     poisson_weights,
     unit_keys,
@@ -180,21 +178,7 @@ def test_exact_weights_are_those_of_a_plain_derivation() -> None:
 @pytest.mark.parametrize("more", [-1, 0])
 def test_few_units_are_drawn_exactly_in_any_part_of_the_replicates(more: int) -> None:
     keys = unit_keys(names(FEWEST_POISSON_UNITS + more), 0)
-    whole = unit_weights(keys, 0, 50, 50)
+    whole = unit_weights(keys, 0, 50)
     assert ((whole.sum(axis=0) == len(keys)).all()) == (more < 0)
-    parts = [unit_weights(keys, 0, 20, 50), unit_weights(keys, 20, 30, 50)]
+    parts = [unit_weights(keys, 0, 20), unit_weights(keys, 20, 30)]
     assert (np.concatenate(parts, axis=1) == whole).all()
-
-
-@pytest.mark.parametrize("units", [12, 60])
-@pytest.mark.parametrize("most", [0, 10**6])
-def test_weights_that_are_kept_are_those_that_are_drawn(
-    units: int, most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(resampling, "MOST_KEPT_WEIGHTS", most)
-    keys = unit_keys(names(70), 3)
-    weights = UnitWeights(keys)
-    chosen = np.arange(units) + 5
-    for first, count in ((0, 50), (13, 9), (0, 50)):
-        expected = unit_weights(keys[chosen], first, count, 50)
-        np.testing.assert_array_equal(weights.of(chosen, first, count, 50), expected)

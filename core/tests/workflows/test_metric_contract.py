@@ -19,7 +19,7 @@ import pytest
 
 import evalkit
 from evalkit import Metric, NotScored, Result
-from evalkit.scoring import batches
+from evalkit.scoring import passes
 from evalkit_analysis_compare import compare
 from evalkit_analysis_robustness import evaluate_perturbed, find_effects
 from evalkit_commands_perturb import perturb
@@ -642,9 +642,9 @@ class Rarity(evalkit.Metric):
 def test_other_processes_know_what_was_prepared(
     shares: bool, plugins: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "WORTH_SECONDS", -1.0)
-    monkeypatch.setattr(batches, "LEAST_MEASURED", 0.0)
-    monkeypatch.setattr(batches.Pace, "elsewhere", 0.0)
+    monkeypatch.setattr(passes, "WORTH_SECONDS", -1.0)
+    monkeypatch.setattr(passes, "LEAST_MEASURED", 0.0)
+    monkeypatch.setattr(passes.Pace, "elsewhere", 0.0)
     code = f"""
 import os
 

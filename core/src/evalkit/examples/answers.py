@@ -245,13 +245,6 @@ def answer_column(
         labels: The labels; None where there are none.
         mapping: From stored labels to the task's; None where they are the same.
         choices: The options of each example; None where the task has none.
-
-    Returns:
-        Their shape, and the column `answer`.
-
-    Raises:
-        SchemaError: One is lacking, cannot be scored, is none of the labels or of
-            the options, or does not have the shape that the task says.
     """
     type_of_them = _AnswerType(reporter.dataset, task)
     answers = _map_answers(reporter, answers, labels, mapping, type_of_them)

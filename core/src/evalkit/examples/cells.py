@@ -36,19 +36,6 @@ def read_cells(
     texts, and of answers to which predictions are no texts, are read as JSON; in other
     columns a JSON list of texts becomes a list, and everything else stays the text that
     it is.
-
-    Args:
-        dataset: The data set.
-        task: The task.
-        path: The file.
-        kind: Its format.
-
-    Yields:
-        A row for each record.
-
-    Raises:
-        DataError: The file cannot be read, has no header, or is of a format without
-            rows.
     """
     declared = {*task.Input.model_fields, *EXAMPLE_ID_KEYS}
     others = declared - cell_texts(task.Input) - {*EXAMPLE_ID_KEYS}
@@ -59,7 +46,7 @@ def read_cells(
         others.add(answer)
     renamed = {} if dataset.pipeline is None else dataset.pipeline.renamed
     declared |= {name for name, fields in renamed.items() if fields & declared}
-    for row in read_rows(path, kind, _Texts(others, renamed), ()):
+    for row in read_rows(path, kind, _Texts(others, renamed)):
         if row.values is None or kind not in OF_TEXTS:
             yield row
             continue

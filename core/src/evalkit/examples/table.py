@@ -28,11 +28,9 @@ from evalkit.examples.conversion import (
 )
 from evalkit.examples.fingerprints import DataIdentity, fingerprint
 from evalkit.examples.kept import names_to_keep
-from evalkit.examples.label_conversion import convert_labels
-from evalkit.examples.loading import load_rows
-from evalkit.examples.requests import Asked
+from evalkit.examples.label_conversion import convert_labels, tag_column, tag_notices
+from evalkit.examples.loading import Asked, load_rows
 from evalkit.examples.rows import ExampleRows
-from evalkit.examples.tags import tag_column, tag_notices
 from evalkit.plugins.bound import BoundDataset, BoundTask
 
 
@@ -65,9 +63,6 @@ class Examples(NamedTuple):
     def where(self, selected: pl.Series) -> Examples:
         """Return some of the examples.
 
-        Args:
-            selected: Booleans, one for each example.
-
         Returns:
             Those that are true; identity and labels are still the whole's.
         """
@@ -83,9 +78,6 @@ class Examples(NamedTuple):
 
     def repeated(self, times: int) -> Examples:
         """Return each example several times, one after the other.
-
-        Args:
-            times: How often.
 
         Returns:
             The examples; identity and labels stay the same.
@@ -126,14 +118,6 @@ def load_examples(
         given: Rows in place of those that the data set loads; its labels and
             converters hold for them too.
         limit: How many examples are wanted, which a data set may look at.
-
-    Returns:
-        The examples.
-
-    Raises:
-        DataError: The data cannot be loaded, or is empty.
-        SchemaError: Rows break the task's `Input`, ids repeat, answers are none of the
-            labels, or a file that a row names is not in the data's folder.
     """
     needed = None if columns is None else _needed(dataset, task, columns)
     asked = _asked(dataset, task, needed)._replace(limit=limit)
@@ -155,13 +139,6 @@ def convert_examples(
         task: Its task.
         loaded: The rows.
         columns: Columns of the data that `inputs` must have; None for all.
-
-    Returns:
-        The examples.
-
-    Raises:
-        DataError: The data cannot be identified.
-        SchemaError: Answers are none of the labels, or tags are no texts.
     """
     labels, mapping = labels_of(dataset, task)
     _, dtype = prediction_type(dataset, task)
@@ -254,10 +231,6 @@ def labels_of(
     dataset: BoundDataset, task: BoundTask
 ) -> tuple[tuple[str, ...] | None, Mapping[str, str] | None]:
     """Return a data set's labels as its task spells them.
-
-    Args:
-        dataset: The data set.
-        task: Its task.
 
     Returns:
         The labels (None where neither names any), and the mapping from stored

@@ -37,12 +37,7 @@ class Reply(NamedTuple):
 
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
-    """Answer requests, one at a time, until there are no more.
-
-    Args:
-        requests: Pickled bytes of pickled requests.
-        replies: The same for replies.
-    """
+    """Answer requests, one at a time, until there are no more."""
     inbox: SimpleQueue[bytes | None] = SimpleQueue()
     threading.Thread(target=_receive, args=(requests, inbox), daemon=True).start()
     loaded: dict[bytes, Any] = {}
@@ -67,16 +62,7 @@ def _receive(requests: IO[bytes], inbox: SimpleQueue[bytes | None]) -> None:
 
 
 def answer(request: bytes, loaded: dict[bytes, Any]) -> bytes:
-    """Do what a request asks for.
-
-    Args:
-        request: A pickle of how something is loaded, pickled, of the function that
-            works with it, and of the part to work on.
-        loaded: What was loaded before, by how; added to.
-
-    Returns:
-        A pickled `Reply`.
-    """
+    """Do what a request asks for."""
     try:
         reference, function, part = pickle.loads(request)
         if reference not in loaded:
@@ -108,14 +94,7 @@ def _error_reply(
 
 
 def packed(error: BaseException) -> tuple[bytes | None, str]:
-    """Return an exception so that it can go to another process.
-
-    Args:
-        error: What a plugin raised.
-
-    Returns:
-        The exception, pickled, None where it cannot be; and its traceback.
-    """
+    """Return an exception so that it can go to another process."""
     trace = "".join(traceback.format_exception(error)).rstrip()
     with suppress(Exception):  # an exception may hold anything
         return pickle.dumps(error), trace

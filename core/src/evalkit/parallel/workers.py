@@ -182,15 +182,7 @@ def _cause_of(reply: Reply) -> BaseException | None:
 
 
 def unpacked(pickled: bytes | None, trace: str) -> BaseException:
-    """Return an exception of another process.
-
-    Args:
-        pickled: The exception; None where it could not be pickled.
-        trace: Its traceback, which becomes a note.
-
-    Returns:
-        The exception, or one that says the same.
-    """
+    """Return an exception of another process."""
     error: object = None
     if pickled is not None:
         with suppress(Exception):  # its constructor may want other arguments
@@ -221,11 +213,7 @@ class _Process:
         self._greeting = pickle.dumps(list(sys.path))
 
     def ask(self, request: bytes) -> Reply:
-        """Send a request and wait for the reply.
-
-        Raises:
-            _Died: The process ended instead.
-        """
+        """Send a request and wait for the reply."""
         try:
             self._requests.write(self._greeting)
             self._greeting = b""
@@ -246,11 +234,7 @@ class _Process:
         self._process.kill()
 
     def reap(self, seconds: float) -> int:
-        """Return the process some time to end, then end it.
-
-        Returns:
-            Its exit code.
-        """
+        """Return the process some time to end, then end it."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(max(0.0, seconds))
         self.kill()

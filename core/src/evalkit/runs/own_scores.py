@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from evalkit.base.violations import describe, from_pydantic, shorten
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundDataset, BoundMetric
-from evalkit.scoring.calls import checked_value
 from evalkit.scoring.grouping import WHOLE, Groups
+from evalkit.scoring.outcomes import checked_value
 from evalkit.scoring.records import GroupScore, MetricScores
 from evalkit.statistics.intervals import Interval, without_interval
 

@@ -33,7 +33,7 @@ from evalkit.runs.jobs import job_notices
 from evalkit.runs.options import EvaluationOptions
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.results import Result
-from evalkit.runs.scores import bounds_of, headline_name, to_scores
+from evalkit.runs.scores import GroupSizes, bounds_of, headline_name, to_scores
 from evalkit.runs.tables import (
     CHOICES,
     CROSSING,
@@ -46,9 +46,9 @@ from evalkit.runs.unscored import unscored_counts, unscored_problems
 from evalkit.runs.withholding import withhold_problem, withhold_reasons, withhold_text
 from evalkit.scoring.baselines import Baselines
 from evalkit.scoring.grouping import Groups
+from evalkit.scoring.outcomes import NOTHING_SCORED
 from evalkit.scoring.records import MetricScores, notices_of
 from evalkit.scoring.table import list_notices
-from evalkit.scoring.unscored import NOTHING_SCORED
 from evalkit.statistics.intervals import INTERVAL_RULES
 
 
@@ -150,7 +150,7 @@ def make_result(parts: Parts, model: str, refused: Sequence[str]) -> Result:
 def add_scores(
     result: Result,
     scored: Sequence[MetricScores],
-    groups: Groups,
+    groups: Groups | GroupSizes,
     metrics: Sequence[BoundMetric],
 ) -> Result:
     """Return a result with what metrics computed of its examples beside its scores."""

@@ -12,8 +12,8 @@ from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from evalkit.base.ids import RESPONSES_KEY as RESPONSES_KEY
-    from evalkit.scoring.calls import finalize_counts as finalize_counts
     from evalkit.scoring.finalization import finalize as finalize
+    from evalkit.scoring.finalization import finalize_counts as finalize_counts
     from evalkit.scoring.grouping import Groups as Groups
     from evalkit.scoring.grouping import group_by_tag as group_by_tag
     from evalkit.scoring.measurement import merge_statistics as merge_statistics
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from evalkit.scoring.records import GroupScore as GroupScore
     from evalkit.scoring.records import MetricScores as MetricScores
     from evalkit.scoring.records import ScoringSettings as ScoringSettings
-    from evalkit.scoring.refusals import why_not as why_not
+    from evalkit.scoring.records import why_not as why_not
     from evalkit.scoring.table import ScoringTable as ScoringTable
     from evalkit.scoring.table import make_table as make_table
     from evalkit.statistics.intervals import Interval as Interval

@@ -13,15 +13,38 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evalkit.base.wording import count_of
 from evalkit.scoring.evidence import Evidence
-from evalkit.scoring.facet_groups import FacetGroups, facet_groups
-from evalkit.scoring.facet_means import facet_mean_interval
-from evalkit.scoring.group_intervals import NO_INTERVAL, GroupIntervals
-from evalkit.scoring.records import AggregateScore, GroupScore
+from evalkit.scoring.finalization import finalize_replicates
+from evalkit.scoring.group_intervals import (
+    EXTREMES,
+    MANY_VALUES,
+    MOST_KEPT,
+    MOST_RESAMPLED,
+    NO_GRADIENT,
+    NO_INTERVAL,
+    REPLICATES,
+    GroupIntervals,
+    draw_units,
+)
+from evalkit.scoring.numbering import Codes
+from evalkit.scoring.records import AggregateScore, GroupScore, bootstrap_method
+from evalkit.statistics.clusters import MOST_OF_ONE
 from evalkit.statistics.facets import equal_tags_p
-from evalkit.statistics.intervals import without_interval
+from evalkit.statistics.intervals import (
+    ONE_CLUSTER,
+    Interval,
+    delta_interval,
+    mean_of_intervals,
+    without_interval,
+)
 from evalkit.statistics.multiplicity import holm
-from evalkit.statistics.resampling import generator
+from evalkit.statistics.resampling import (
+    Weights,
+    generator,
+    percentile_interval,
+    poisson_weights,
+)
 
 DESCRIBED = "it is described, without an interval"
 """Reason why the worst group and the gap have no interval of their own."""
@@ -42,20 +65,11 @@ class _Facet(NamedTuple):
 def aggregate_scores(
     evidence: Evidence, intervals: GroupIntervals, scores: Sequence[GroupScore]
 ) -> list[AggregateScore]:
-    """Aggregate the main score over the groups of every facet and crossing.
-
-    Args:
-        evidence: What the scores were computed from.
-        intervals: Their intervals.
-        scores: The scores of all groups.
-
-    Returns:
-        Mean, worst group and gap of every facet with two groups or more.
-    """
+    """Aggregate the main score over the groups of every facet and crossing."""
     main = {score.group: score for score in scores if score.score == ""}
     facets = [
         facet
-        for name, numbers in evidence.groups.facets.items()
+        for name, numbers in evidence.facets.items()
         if (facet := _facet(evidence, intervals, name, numbers, main))
     ]
     p_values = {
@@ -155,7 +169,7 @@ def _worst(
     if direction is None:
         return None
     sign = 1.0 if direction else -1.0
-    compared, tags = facet.compared, evidence.groups.tags
+    compared, tags = facet.compared, evidence.tags
     worst = min(
         (main[group] for group in compared.groups),
         key=lambda score: (sign * float(score.value or 0.0), str(tags[score.group])),
@@ -180,7 +194,7 @@ def _gap(
     compared = facet.compared
     values = np.array([float(main[group].value or 0.0) for group in compared.groups])
     value = float(values.max() - values.min())
-    tags = evidence.groups.tags
+    tags = evidence.tags
     high = tags[compared.groups[int(np.argmax(values))]]
     low = tags[compared.groups[int(np.argmin(values))]]
     text = f"from {low} to {high}" if value else "all groups have the same score"
@@ -195,4 +209,120 @@ def _gap(
         flag=compared.flag(text),
         p_value=None if isinstance(facet.p_value, str) else facet.p_value,
         p_adjusted=p_adjusted,
+    )
+
+
+class FacetGroups(NamedTuple):
+    """Some groups of a facet, and what examples they have together."""
+
+    name: str
+    groups: tuple[int, ...]
+    left_out: int
+    """How many groups of the facet are not among them."""
+    n: int
+    """How many distinct examples they have."""
+    n_clusters: int | None
+    is_disjoint: bool
+    """Whether each unit (cluster, or else example) is in one of the groups."""
+    has_disjoint_examples: bool
+    """Whether each example is in one of the groups."""
+    large_clusters: int = 0
+    """How many of the groups have one cluster that their interval depends much on."""
+
+    def flag(self, text: str | None = None, has_interval: bool = False) -> str | None:
+        """Return what a reader should know, and how many groups are left out."""
+        groups = count_of(self.left_out, "group")
+        left_out = f"{groups} left out" if self.left_out else None
+        warning = None
+        if has_interval and self.large_clusters:
+            warning = (
+                f"in {self.large_clusters} of the {len(self.groups)} groups one "
+                f"cluster has {100 * MOST_OF_ONE:g} % or more of the examples, and the "
+                "interval may depend heavily on it"
+            )
+        return "; ".join(filter(None, [text, warning, left_out])) or None
+
+
+def facet_groups(
+    evidence: Evidence,
+    name: str,
+    numbers: Sequence[int],
+    main: Mapping[int, GroupScore],
+    fewest: int = 1,
+) -> FacetGroups:
+    """Choose the groups of a facet that have a value and enough examples."""
+    chosen = tuple(
+        number
+        for number in numbers
+        if number in main
+        and main[number].value is not None
+        and main[number].n >= fewest
+    )
+    n, clusters = evidence.count_together(chosen)
+    has_disjoint_examples = int(evidence.n[list(chosen)].sum()) == n
+    is_disjoint = has_disjoint_examples
+    if clusters is not None:
+        is_disjoint = sum(evidence.n_clusters(g) or 0 for g in chosen) == clusters
+    left_out = len(numbers) - len(chosen)
+    sizes = [main[number].cluster_sizes for number in chosen]
+    large = sum(bool(found and found.warning) for found in sizes)
+    return FacetGroups(
+        *(name, chosen, left_out, n, clusters),
+        *(is_disjoint, has_disjoint_examples, large),
+    )
+
+
+def facet_mean_interval(
+    evidence: Evidence, facet: FacetGroups, main: Mapping[int, GroupScore]
+) -> Interval:
+    """Compute the interval of the mean of groups' scores."""
+    values = [float(main[group].value or 0.0) for group in facet.groups]
+    if facet.is_disjoint:
+        return mean_of_intervals(values, [main[g].interval for g in facet.groups])
+    if facet.n_clusters is not None and facet.n_clusters < 2:
+        return without_interval(ONE_CLUSTER)
+    rows = int(evidence.n[list(facet.groups)].sum())
+    value = math.fsum(values) / len(values)
+    if rows > MOST_RESAMPLED and evidence.has_gradients:
+        return _by_influence(evidence, facet, value)
+    if evidence.merges_by_extremes:
+        return without_interval(EXTREMES)
+    if rows > MOST_KEPT and not evidence.merges_by_sum:
+        return without_interval(MANY_VALUES)
+    return _resampled(evidence, facet)
+
+
+def _resampled(evidence: Evidence, facet: FacetGroups) -> Interval:
+    keys = evidence.units.keys
+
+    def draw(units: Codes, first: int, count: int) -> Weights:
+        """Draw each unit equally often in all groups, however few units one has."""
+        return poisson_weights(keys[units], first, count)
+
+    means = np.zeros(REPLICATES)
+    for group in facet.groups:
+        sums = draw_units(evidence, group, draw)
+        drawn = finalize_replicates(evidence.finalizer, REPLICATES, sums)
+        if drawn.reason:
+            return without_interval(drawn.reason)
+        means += drawn.values_of("") / len(facet.groups)
+    method = bootstrap_method(evidence.clustered)
+    return percentile_interval(means, evidence.settings.confidence, method)
+
+
+def _by_influence(evidence: Evidence, facet: FacetGroups, value: float) -> Interval:
+    totals, weights = np.zeros(evidence.units.count), np.zeros(evidence.units.count)
+    for group in facet.groups:
+        found = evidence.influences(group)
+        if found is None:
+            return without_interval(NO_GRADIENT)
+        totals[found.units] += found.totals / len(facet.groups)
+        weights[found.units] += found.sizes / found.sizes.sum()
+    present = weights > 0
+    return delta_interval(
+        value,
+        totals[present],
+        weights[present],
+        evidence.settings.confidence,
+        clustered=evidence.clustered,
     )

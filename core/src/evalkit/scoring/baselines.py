@@ -16,11 +16,11 @@ import polars as pl
 from evalkit.base.columns import all_named, named
 from evalkit.base.terms import MetricContext
 from evalkit.plugins.bound import BoundMetric
-from evalkit.scoring.calls import checked_value
 from evalkit.scoring.finalization import finalize
 from evalkit.scoring.lists import compute
+from evalkit.scoring.outcomes import checked_value
 from evalkit.scoring.passes import metric_outcomes
-from evalkit.scoring.refusals import why_not_applicable
+from evalkit.scoring.records import why_not_applicable
 from evalkit.scoring.table import ScoringTable
 from evalkit.scoring.tally import AnswerTally
 from evalkit.scoring.tallying import Labeled, count_targets
@@ -47,18 +47,7 @@ class Baselines(NamedTuple):
 
 
 def compute_baselines(metric: BoundMetric, table: ScoringTable) -> Baselines | None:
-    """Score constant and uniformly random predictions.
-
-    Args:
-        metric: The headline metric.
-        table: What it scored.
-
-    Returns:
-        As `baselines_of`.
-
-    Raises:
-        MetricError: The metric failed.
-    """
+    """Score constant and uniformly random predictions."""
     examples = len(table.ids) // table.repeats
     nothing = pl.repeat(None, len(table.ids), dtype=pl.String, eager=True)
     one_set = np.zeros(examples, dtype=np.int64)
@@ -69,20 +58,7 @@ def compute_baselines(metric: BoundMetric, table: ScoringTable) -> Baselines | N
 def baselines_of(
     metric: BoundMetric, context: MetricContext, answers: AnswerTally | None
 ) -> Baselines | None:
-    """Score constant and uniformly random predictions.
-
-    Args:
-        metric: The headline metric.
-        context: What else the metric knows.
-        answers: The answers of the examples that count.
-
-    Returns:
-        The baselines; None where answers are no labels, the metric is costly, has no
-        main score, is `whole_only`, or reads more than prediction and answer.
-
-    Raises:
-        MetricError: The metric failed.
-    """
+    """Score constant and uniformly random predictions."""
     if metric.is_costly or metric.part or metric.columns or metric.whole_only:
         return None
     if answers is None or why_not_applicable(metric, context) is not None:

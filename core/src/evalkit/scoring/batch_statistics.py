@@ -51,21 +51,7 @@ class _Problem(NamedTuple):
 
 
 def batch_statistics(metric: BoundMetric, batch: Batch) -> pl.DataFrame:
-    """Get the statistics of one batch.
-
-    Args:
-        metric: A metric that implements `statistics`.
-        batch: The batch.
-
-    Returns:
-        `position`, the metric's keys, and its number columns, sorted by name; and the
-        examples that it did not score.
-
-    Raises:
-        MetricError: The metric failed or returned something else, and not for a few
-            examples alone; it names the first example for which it fails by itself, if
-            there is one.
-    """
+    """Get the statistics of one batch."""
     left: list[Left] = []
     # a share of the table, so that it does not matter how it is cut into batches
     most = most_left(metric, batch.of or batch.rows)
@@ -238,12 +224,7 @@ def _value_names(metric: BoundMetric, returned: pl.DataFrame) -> list[str]:
 
 
 def _of_one_example(metric: BoundMetric, batch: Batch, problem: _Problem) -> _Problem:
-    """Find the first example that has the problem by itself, by halving the batch.
-
-    Returns:
-        Its problem; the given one if there is no such example, or if the problem is
-        there without any.
-    """
+    """Find the first example that has the problem by itself, by halving the batch."""
     without_any = _again(metric, batch.part(0, 0), problem)
     if without_any is not None and without_any.text == problem.text:
         return problem

@@ -14,42 +14,38 @@ from evalkit.base.wording import count_of
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.aggregates import aggregate_scores
-from evalkit.scoring.answer_outcomes import (
+from evalkit.scoring.evidence import Evidence
+from evalkit.scoring.group_intervals import GroupIntervals
+from evalkit.scoring.label_pairs import SharedPairs
+from evalkit.scoring.outcomes import (
     FAILED,
     LOST,
     NOT_SCORED,
+    NOTHING_SCORED,
     OUTCOME,
     REASON,
     SILENT,
     UNANSWERED,
     UNSCORED,
+    checked_value,
+    failure_text,
+    most_left,
+    reasons_of,
+    silence_of,
 )
-from evalkit.scoring.calls import checked_value
-from evalkit.scoring.evidence import Evidence
-from evalkit.scoring.group_intervals import GroupIntervals
-from evalkit.scoring.label_pairs import SharedPairs
-from evalkit.scoring.outcomes import most_left
 from evalkit.scoring.records import (
+    NO_VALUE,
     Advance,
     GroupScore,
     MetricScores,
     ScoringSettings,
-    score_flag,
-)
-from evalkit.scoring.refusals import (
-    NO_VALUE,
     failed_scores,
     null_scores,
+    score_flag,
     why_unanswered,
     without_too_few,
 )
 from evalkit.scoring.tally import Tallies, Tally
-from evalkit.scoring.unscored import (
-    NOTHING_SCORED,
-    failure_text,
-    reasons_of,
-    silence_of,
-)
 from evalkit.statistics.clusters import Floats
 
 _LARGE = 1e100
@@ -90,12 +86,11 @@ def finalize_metric(
         return Evidence(metric, context, *parts)
 
     evidence = count(own.tally)
-    evidence.shared = shared
     try:
         if refusal := _refusal(evidence):
             return null_scores(metric, groups, refusal)
         _refuse_failures(evidence)
-        intervals = GroupIntervals(evidence, advance)
+        intervals = GroupIntervals(evidence, advance, shared or SharedPairs())
         bounds = None
         if own.as_wrong is not None and own.as_right is not None:
             filled = () if own.is_unbounded else (own.as_wrong, own.as_right)
@@ -125,11 +120,7 @@ def _refusal(counts: Evidence) -> str | None:
 
 
 def _refuse_failures(counts: Evidence) -> None:
-    """Refuse the scores of a metric that failed for too many answers, or for all.
-
-    Raises:
-        MetricError: It did. It is the first failure in alphabetical order.
-    """
+    """Refuse the scores of a metric that failed for too many answers, or for all."""
     failed = int(counts.per_group(counts.tally.patterns.answers([FAILED]))[0])
     most = most_left(counts.metric, int(counts.given[0]))
     if failed > most or (failed and not counts.n[0]):
@@ -188,7 +179,7 @@ def _value_rows(counts: Evidence) -> list[dict[str, Any]]:
     if counts.n.any():
         rows = counts.finalizer(counts.sums).to_dicts()
     known = {row["group"] for row in rows}
-    for group in range(len(counts.groups.tags)):
+    for group in range(len(counts.tags)):
         if group not in known:
             rows.append(dict.fromkeys(_VALUE_COLUMNS))
             rows[-1].update(group=group, score="", reason=_why_no_value(counts, group))
@@ -198,16 +189,7 @@ def _value_rows(counts: Evidence) -> list[dict[str, Any]]:
 def score_group(
     evidence: Evidence, intervals: GroupIntervals, row: Mapping[str, Any]
 ) -> GroupScore:
-    """Score a group, with interval, spread and flags.
-
-    Args:
-        evidence: What the scores are computed from.
-        intervals: Their intervals.
-        row: What the finalizer returned for a score of the group.
-
-    Returns:
-        The score.
-    """
+    """Score a group, with interval, spread and flags."""
     metric, group, score = evidence.metric, row["group"], row["score"]
     value, reason = checked_value(metric.score_of(score), row["value"])
     column = metric.example_column
@@ -241,8 +223,8 @@ def _spread(values: Floats, counts: Floats) -> tuple[float, float, float, float]
     """Return mean, population standard deviation, least and greatest value."""
     least, greatest = float(values.min()), float(values.max())
     largest = max(-least, greatest)
-    # squares of larger values are no floats
-    scale = largest if largest > _LARGE else 1.0
+    # squares of larger values are no floats, those of smaller ones are 0
+    scale = 1.0 if 1 / _LARGE < largest < _LARGE else largest or 1.0
     values, n = values / scale, math.fsum(counts)
     mean = math.fsum(values * counts) / n
     deviation = math.sqrt(math.fsum(counts * (values - mean) ** 2) / n)
@@ -251,7 +233,7 @@ def _spread(values: Floats, counts: Floats) -> tuple[float, float, float, float]
 
 def _stddevs_within(counts: Evidence) -> list[float | None]:
     """Return the pooled standard deviation over the answers to an example."""
-    column, groups = counts.metric.example_column, len(counts.groups.tags)
+    column, groups = counts.metric.example_column, len(counts.tags)
     if not counts.averages or column is None:
         return [None] * groups
     patterns = counts.tally.patterns
@@ -277,7 +259,7 @@ def _stddevs_within(counts: Evidence) -> list[float | None]:
 
 def _stddevs_of_replications(counts: Evidence) -> list[float | None]:
     """Return the standard deviation of the mean score over the replications."""
-    column, groups = counts.metric.example_column, len(counts.groups.tags)
+    column, groups = counts.metric.example_column, len(counts.tags)
     if not counts.averages or column not in counts.tally.patterns.columns:
         return [None] * groups
     means = counts.means_of_replications(str(column))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Iterator, Mapping
+from numbers import Real
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from evalkit.base.terms import MetricContext
+from evalkit.base.terms import MetricContext, NotScored
+from evalkit.base.violations import shorten
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
-from evalkit.scoring import calls
-from evalkit.scoring.drawn_counts import DrawnCounts, counts_table
-from evalkit.scoring.patterns import REPLICATION
+from evalkit.scoring.bootstrap import DrawnCounts
+from evalkit.scoring.outcomes import reason_of_group
+from evalkit.scoring.tally import REPLICATION
 from evalkit.statistics.clusters import Floats
 
 EXAMPLES = "__examples"
@@ -28,14 +30,7 @@ _VALUE_BYTES = 64
 
 
 class Finalizer:
-    """Makes scores of sums; of those of several replications, their mean.
-
-    Args:
-        metric: A metric that is not a function of lists.
-        context: Its context.
-        replications: How many replications the sums tell apart by `REPLICATION`;
-            1 where they do not.
-    """
+    """Makes scores of sums; of those of several replications, their mean."""
 
     def __init__(
         self, metric: BoundMetric, context: MetricContext, replications: int = 1
@@ -56,32 +51,11 @@ class Finalizer:
         return self._replications == 1 and self.metric.finalizes_counts
 
     def of_counts(self, counts: Floats, cells: pl.DataFrame) -> Mapping[str, Floats]:
-        """Finalize the counts of many samples; only where it takes counts.
-
-        Args:
-            counts: The counts, of shape (samples, cells).
-            cells: The metric's keys, one row a cell.
-
-        Returns:
-            By score the values of the samples, nan where undefined.
-
-        Raises:
-            MetricError: The metric failed.
-        """
-        return calls.finalize_counts(self.metric, counts, cells, self._context)
+        """Finalize the counts of many samples; only where it takes counts."""
+        return finalize_counts(self.metric, counts, cells, self._context)
 
     def __call__(self, sums: pl.DataFrame) -> pl.DataFrame:
-        """Finalize.
-
-        Args:
-            sums: `group`, the keys and the merged columns.
-
-        Returns:
-            `group`, `score`, `value`, `reason`, `flag` and `stddev_replications`.
-
-        Raises:
-            MetricError: The metric failed.
-        """
+        """Finalize."""
         if self._replications == 1:
             scores = finalize(self.metric, sums, self._context)
             return scores.with_columns(
@@ -113,7 +87,7 @@ def finalize(
         MetricError: The metric failed or returned something else.
     """
     if metric.example_hook is None:
-        return calls.call_finalize(metric, sums, context)
+        return call_finalize(metric, sums, context)
     nothing = pl.lit(None, dtype=pl.String)
     return sums.select(
         pl.col("group").cast(pl.Int64),
@@ -144,7 +118,7 @@ def _mean_of_replications(scores: pl.DataFrame, replications: int) -> pl.DataFra
 
 
 class FinalizedReplicates(NamedTuple):
-    """Values of a group's bootstrap replicates."""
+    """Values of a group's replicates."""
 
     values: Mapping[str, Floats]
     """The values of all replicates, nan where undefined, by score."""
@@ -157,183 +131,172 @@ class FinalizedReplicates(NamedTuple):
         return self.values.get(score, np.full(self.replicates, np.nan))
 
 
-Part = TypeVar("Part", bound=Hashable)
-
 Sums: TypeAlias = pl.DataFrame | DrawnCounts
 """Sums by `replicate`, from 0, and by the metric's keys; or an array of counts."""
 
 
-class _Piece(NamedTuple):
-    """Some replicates of a part."""
-
-    place: tuple[Any, int]
-    """The part, and the number of the first of the replicates."""
-    replicates: int
-    sums: Sums
-
-
 def finalize_replicates(
-    finalizer: Finalizer, parts: Iterable[tuple[Part, int, Sums]]
-) -> dict[Part, FinalizedReplicates]:
-    """Finalize the replicates of many groups, as many at a time as fit.
-
-    Args:
-        finalizer: Makes scores of sums.
-        parts: What the replicates are of, such as the number of a group; how many
-            there are, and their sums.
-
-    Returns:
-        The values of each part; the reason where the metric failed.
-    """
-    found: dict[tuple[Part, int], FinalizedReplicates] = {}
-    waiting: dict[Hashable, list[_Piece]] = {}
-    rows = 0
-    for part, count, sums in parts:
-        cells = None
-        if finalizer.takes_counts and isinstance(sums, DrawnCounts):
-            cells = tuple(sums.cells)
-        for first, replicates, piece in _pieces(count, sums):
-            waiting.setdefault(cells, []).append(
-                _Piece((part, first), replicates, piece)
-            )
-            rows += _rows(piece)
-            if rows >= MOST_ROWS:
-                found |= _finalize_waiting(finalizer, waiting)
-                waiting, rows = {}, 0
-    return _joined(found | _finalize_waiting(finalizer, waiting))
-
-
-def _pieces(count: int, sums: Sums) -> Iterator[tuple[int, int, Sums]]:
-    """Cut replicates of many rows: of each piece the first, how many, and the sums."""
-    pieces = min(count, -(-_rows(sums) // MOST_ROWS))
-    if pieces <= 1:
-        yield 0, count, sums
-        return
-    size = -(-count // pieces)
-    for first in range(0, count, size):
-        piece: Sums
-        if isinstance(sums, DrawnCounts):
-            piece = sums._replace(counts=sums.counts[first : first + size])
-        else:
-            number = pl.col("replicate") - first
-            piece = sums.filter((number >= 0) & (number < size)).with_columns(number)
-        yield first, min(size, count - first), piece
-
-
-def _joined(
-    pieces: Mapping[tuple[Part, int], FinalizedReplicates],
-) -> dict[Part, FinalizedReplicates]:
-    """Put the pieces of each part together, which are in their order."""
-    of_parts: dict[Part, list[FinalizedReplicates]] = {}
-    for (part, _), piece in pieces.items():
-        of_parts.setdefault(part, []).append(piece)
-    return {
-        part: found[0] if len(found) == 1 else _concatenated(found)
-        for part, found in of_parts.items()
-    }
-
-
-def _concatenated(pieces: Sequence[FinalizedReplicates]) -> FinalizedReplicates:
-    reason = next((each.reason for each in pieces if each.reason), None)
-    count = sum(each.replicates for each in pieces)
-    if reason is not None:
-        return FinalizedReplicates({}, count, reason)
-    names = dict.fromkeys(name for each in pieces for name in each.values)
-    values = {
-        name: np.concatenate([each.values_of(name) for each in pieces])
-        for name in names
-    }
-    return FinalizedReplicates(values, count)
-
-
-def _rows(sums: Sums) -> int:
-    """Return the rows of sums, or of numbers that take as much memory."""
+    finalizer: Finalizer, replicates: int, sums: Sums
+) -> FinalizedReplicates:
+    """Finalize the replicates of a group, as many at a time as fit."""
     if isinstance(sums, DrawnCounts):
-        return int(sums.counts.size)
-    return max(sums.height, int(sums.estimated_size() // _VALUE_BYTES))
-
-
-def _finalize_waiting(
-    finalizer: Finalizer, waiting: Mapping[Hashable, list[_Piece]]
-) -> dict[tuple[Any, int], FinalizedReplicates]:
-    """Finalize what waits: by the cells of counts that are taken as an array."""
-    found: dict[tuple[Any, int], FinalizedReplicates] = {}
-    for cells, pieces in waiting.items():
-        values = _values_of_tables if cells is None else _values_of_counts
-        found |= _finalize_together(finalizer, pieces, values)
-    return found
-
-
-_Values: TypeAlias = Iterator[tuple[str, Sequence[Floats]]]
-"""By score the values of each piece, of which some are not finite or left out."""
-
-
-def _finalize_together(
-    finalizer: Finalizer,
-    pieces: Sequence[_Piece],
-    values_of: Callable[[Finalizer, Sequence[_Piece]], _Values],
-) -> dict[tuple[Any, int], FinalizedReplicates]:
-    found: dict[tuple[Any, int], dict[str, Floats]] = {
-        piece.place: {} for piece in pieces
-    }
+        rows = int(sums.counts.size)
+    else:  # values that are kept take more memory than a row
+        rows = max(sums.height, int(sums.estimated_size() // _VALUE_BYTES))
+    pieces = min(replicates, -(-rows // MOST_ROWS))
+    size = -(-replicates // max(1, pieces))
+    values: dict[str, Floats] = {}
     try:
-        for score, numbers in values_of(finalizer, pieces):
-            for piece, values in zip(pieces, numbers, strict=True):
-                if np.isfinite(values).any():
-                    found[piece.place][score] = values
+        for first in range(0, replicates, size):
+            count = min(size, replicates - first)
+            for score, part in _values_of(finalizer, first, count, sums):
+                whole = values.setdefault(score, np.full(replicates, np.nan))
+                whole[first : first + count] = part
     except MetricError as error:
-        if len(pieces) == 1:
-            reason = f"the bootstrap failed: {error}"
-            count = pieces[0].replicates
-            return {pieces[0].place: FinalizedReplicates({}, count, reason)}
-        apart = (_finalize_together(finalizer, [piece], values_of) for piece in pieces)
-        return {place: values for one in apart for place, values in one.items()}
-    return {
-        piece.place: FinalizedReplicates(found[piece.place], piece.replicates)
-        for piece in pieces
-    }
+        reason = f"the bootstrap failed: {error}"
+        return FinalizedReplicates({}, replicates, reason)
+    return FinalizedReplicates(values, replicates)
 
 
-def _values_of_tables(finalizer: Finalizer, pieces: Sequence[_Piece]) -> _Values:
-    firsts = _firsts(pieces)
-    values = finalizer(_numbered([piece.sums for piece in pieces], firsts))
-    count = sum(piece.replicates for piece in pieces)
-    defined = values.drop_nulls("value")
-    by_score = defined.partition_by("score", as_dict=True, maintain_order=True)
+def _values_of(
+    finalizer: Finalizer, first: int, count: int, sums: Sums
+) -> Iterator[tuple[str, Floats]]:
+    """Return by score the values of some replicates."""
+    if isinstance(sums, DrawnCounts):
+        sums = sums._replace(counts=sums.counts[first : first + count])
+        if finalizer.takes_counts:
+            counts = sums.counts.astype(np.float64, copy=False)
+            yield from finalizer.of_counts(counts, sums.cells).items()
+            return
+        table = sums.table()
+    else:
+        number = pl.col("replicate") - first
+        is_chosen = (number >= 0) & (number < count)
+        table = sums.filter(is_chosen).with_columns(number)
+    values = finalizer(table.rename({"replicate": "group"})).drop_nulls("value")
+    by_score = values.partition_by("score", as_dict=True, maintain_order=True)
     for (score,), frame in by_score.items():
         numbers = np.full(count, np.nan)
         numbers[frame["group"].to_numpy()] = frame["value"].to_numpy()
-        yield str(score), np.split(numbers, firsts[1:])
+        yield str(score), numbers
 
 
-def _values_of_counts(finalizer: Finalizer, pieces: Sequence[_Piece]) -> _Values:
-    drawn = [piece.sums for piece in pieces if isinstance(piece.sums, DrawnCounts)]
-    [first, *others] = [each.counts for each in drawn]
-    counts = np.concatenate([first, *others]) if others else first
-    cells = drawn[0].cell_table()
-    by_score = finalizer.of_counts(counts.astype(np.float64, copy=False), cells)
-    for score, values in by_score.items():
-        yield score, np.split(values, _firsts(pieces)[1:])
+def call_finalize(
+    metric: BoundMetric, sums: pl.DataFrame, context: MetricContext
+) -> pl.DataFrame:
+    """Turn sums into scores."""
+    where = f"{metric.component.origin}: finalize"
+    if metric.has("example_statistics"):
+        return _finalize_each(metric, sums, context, where)
+    returned = metric.call("finalize", sums=sums, context=context)
+    if not isinstance(returned, pl.DataFrame):
+        raise MetricError(
+            f"{where} must return a polars DataFrame, returned "
+            f"{type(returned).__name__}"
+        )
+    scores = _check_scores(returned, where)
+    if not scores["group"].is_in(sums["group"].unique().implode()).all():
+        raise MetricError(f"{where}: 'group' must be one of the groups it was given")
+    return scores
 
 
-def _firsts(pieces: Sequence[_Piece]) -> list[int]:
-    """Return the number of the first replicate of each piece among all."""
-    return [0, *np.cumsum([piece.replicates for piece in pieces])[:-1].tolist()]
+def finalize_counts(
+    metric: BoundMetric, counts: Floats, cells: pl.DataFrame, context: MetricContext
+) -> Mapping[str, Floats]:
+    """Turn the counts of many samples into values.
+
+    Args:
+        metric: A metric that implements `finalize_counts`.
+        counts: The counts, of shape (samples, cells).
+        cells: The metric's keys, one row a cell.
+        context: The metric's context.
+
+    Returns:
+        By score the values of the samples, nan where undefined.
+
+    Raises:
+        MetricError: The metric failed or returned something else.
+    """
+    kept = counts.view()
+    kept.flags.writeable = False
+    returned = metric.call("finalize_counts", counts=kept, cells=cells, context=context)
+    where = f"{metric.component.origin}: finalize_counts"
+    if not isinstance(returned, Mapping):
+        raise MetricError(
+            f"{where} must return a mapping from score to array, returned "
+            f"{type(returned).__name__}"
+        )
+    wanted = (len(counts),)
+    found: dict[str, Floats] = {}
+    for score, values in returned.items():
+        is_array = isinstance(values, np.ndarray) and values.dtype == np.float64
+        if not isinstance(score, str) or not is_array or values.shape != wanted:
+            raise MetricError(
+                f"{where}: the value of {shorten(score)} must be a numpy array of "
+                f"floats of shape {wanted}"
+            )
+        found[score] = values
+    return found
 
 
-def _numbered(parts: Sequence[Sums], firsts: Sequence[int]) -> pl.DataFrame:
-    """Put sums into one table, in which `group` is another one for each replicate."""
-    counted = [
-        (sums, first)
-        for sums, first in zip(parts, firsts, strict=True)
-        if isinstance(sums, DrawnCounts)
-    ]
-    tables = [
-        sums.with_columns(pl.col("replicate") + first)
-        for sums, first in zip(parts, firsts, strict=True)
-        if isinstance(sums, pl.DataFrame)
-    ]
-    if counted:
-        groups, starts = zip(*counted, strict=True)
-        tables.append(counts_table(groups, starts))
-    return pl.concat(tables).rename({"replicate": "group"})
+def _finalize_each(
+    metric: BoundMetric, sums: pl.DataFrame, context: MetricContext, where: str
+) -> pl.DataFrame:
+    """Call a `finalize` that takes the sums of one group, for each of them."""
+    rows: list[tuple[int, str, float | None, str | None]] = []
+    groups = sums["group"].to_list()
+    for group, numbers in zip(
+        groups, sums.drop("group").iter_rows(named=True), strict=True
+    ):
+        returned = metric.call("finalize", sums=numbers, context=context)
+        parts = returned if isinstance(returned, Mapping) else {"": returned}
+        for part, value in parts.items():
+            number = reason = None
+            if isinstance(value, NotScored):
+                reason = reason_of_group(metric, value)
+            elif isinstance(value, Real):
+                number = float(value)
+            elif value is not None:
+                raise MetricError(
+                    f"{where}: its value must be a number, is {shorten(value)}"
+                )
+            rows.append((group, str(part), number, reason))
+    schema = {
+        "group": pl.Int64,
+        "score": pl.String,
+        "value": pl.Float64,
+        "reason": pl.String,
+    }
+    return _check_scores(pl.DataFrame(rows, schema=schema, orient="row"), where)
+
+
+def _check_scores(returned: pl.DataFrame, where: str) -> pl.DataFrame:
+    for name in ("group", "value"):
+        if name not in returned.columns:
+            raise MetricError(f"{where}: the column {name!r} is missing")
+    value = returned["value"].dtype
+    if not (value.is_numeric() or value in (pl.Boolean, pl.Null)):
+        raise MetricError(f"{where}: the column 'value' must hold numbers")
+    if not returned["group"].dtype.is_integer() or returned["group"].null_count():
+        raise MetricError(f"{where}: the column 'group' must hold integers")
+    texts = [name for name in ("score", "reason", "flag") if name in returned.columns]
+    for name in texts:
+        if returned[name].dtype not in (pl.String, pl.Null):
+            raise MetricError(f"{where}: the column {name!r} must hold texts")
+    defaults: dict[str, pl.Expr] = {
+        "score": pl.lit("").alias("score"),
+        "reason": pl.lit(None, dtype=pl.String).alias("reason"),
+        "flag": pl.lit(None, dtype=pl.String).alias("flag"),
+    }
+    scores = returned.with_columns(
+        [expr for name, expr in defaults.items() if name not in returned.columns]
+    ).select(
+        pl.col("group").cast(pl.Int64),
+        pl.col("score").cast(pl.String).fill_null(""),
+        pl.col("value").cast(pl.Float64),
+        pl.col("reason").cast(pl.String),
+        pl.col("flag").cast(pl.String),
+    )
+    if scores.select("group", "score").is_duplicated().any():
+        raise MetricError(f"{where}: it gives a score of a group more than once")
+    return scores

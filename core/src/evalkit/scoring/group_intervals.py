@@ -1,22 +1,37 @@
 """The confidence interval of each score of each group, by the kind the metric declares.
 
-In groups of more than `MOST_RESAMPLED` rows, where drawing takes long and adds nothing,
-the delta method takes the place of resampling; for label pairs only where no label is
-rare.
+Replicates of counts of label pairs of independent examples are drawn from a smoothed
+multinomial; other sums are drawn by unit. In groups of more than `MOST_RESAMPLED` rows,
+where drawing takes long and adds nothing, the delta method takes the place of
+resampling; for label pairs only where no label is rare.
 """
 
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 
+from evalkit.scoring.bootstrap import (
+    Draw,
+    UnitDraws,
+    replicate_cells,
+    replicate_merged,
+    replicate_sums,
+)
 from evalkit.scoring.evidence import Evidence
-from evalkit.scoring.group_replicates import MOST_KEPT, GroupReplicates
+from evalkit.scoring.finalization import (
+    FinalizedReplicates,
+    Sums,
+    finalize_replicates,
+)
+from evalkit.scoring.influence import MOST_ENTRIES
+from evalkit.scoring.label_pairs import LabelPairs, SharedPairs
 from evalkit.scoring.records import Advance, bootstrap_method
+from evalkit.statistics import draw_counts
 from evalkit.statistics.intervals import (
-    FEW_POSITIVES,
     N_IS_1,
     ONE_CLUSTER,
     Interval,
@@ -26,12 +41,24 @@ from evalkit.statistics.intervals import (
     clustered_share_interval,
     delta_interval,
     few_examples,
+    few_of_class,
     mean_interval,
     share_interval,
     without_interval,
 )
 from evalkit.statistics.label_pairs import absent_labels, label_interval
 from evalkit.statistics.resampling import percentile_interval
+
+REPLICATES = draw_counts.DRAWS_OF_SUMS
+
+MOST_RESAMPLED = 20_000
+"""Rows of a group beyond which the delta method takes the place of resampling."""
+
+MOST_KEPT = 10_000
+"""Rows of a group beyond which values that are kept are not resampled."""
+
+LEAST_OF_EACH = 100
+"""Hits, misses and false alarms that each label of a large group must have."""
 
 NO_INTERVAL = "the metric declares no interval"
 NO_SUM = "the metric's statistics do not merge by sum or moments"
@@ -55,31 +82,20 @@ _SCALES: dict[str, Scale] = {
 
 
 class GroupIntervals:
-    """Computes the intervals of one metric.
+    """Computes the intervals of one metric."""
 
-    Args:
-        evidence: What its scores were computed from.
-        advance: Progress callback.
-    """
-
-    def __init__(self, evidence: Evidence, advance: Advance) -> None:
+    def __init__(
+        self, evidence: Evidence, advance: Advance, shared: SharedPairs
+    ) -> None:
         self._evidence = evidence
+        self._shared = shared
+        self._advance = advance
         self._kind = evidence.metric.interval_kind
         self._column = evidence.metric.example_column
-        self._replicates = GroupReplicates(evidence, advance)
+        self._drawn: dict[int, FinalizedReplicates] = {}
 
     def of(self, group: int, score: str, value: float, confidence: float) -> Interval:
-        """Compute the interval of a score.
-
-        Args:
-            group: The group.
-            score: Name of the score within the metric.
-            value: Its value.
-            confidence: Probability of the interval.
-
-        Returns:
-            The interval, or none with the reason.
-        """
+        """Compute the interval of a score; without one it says why."""
         if self._kind == "none":
             return without_interval(NO_INTERVAL)
         if self._evidence.n[group] < 2:
@@ -88,19 +104,14 @@ class GroupIntervals:
             return self._of_mean(group, confidence)
         if self._kind in _SCALES and self._evidence.has_gradients:
             return self._by_influence(group, score, value, confidence)
-        if self._kind == "auroc":
+        if self._kind == "auroc" and self._evidence.is_simple:
             classes = self._class_sizes(group)
             if classes is not None:
                 return auroc_interval(value, *classes, confidence)
         return self._resampled(group, score, value, confidence)
 
     def is_mean(self, group: int, value: float) -> bool:
-        """Tell whether a main score is the mean of per-example scores.
-
-        Args:
-            group: The group.
-            value: Its score.
-        """
+        """Tell whether a main score is the mean of per-example scores."""
         if self._column is None or self._kind not in ("wilson", "t"):
             return False
         mean = self._evidence.mean_of(group, self._column)
@@ -141,10 +152,10 @@ class GroupIntervals:
         )
 
     def _class_sizes(self, group: int) -> tuple[int, int] | None:
-        """Count both classes of independent examples; None for several classes."""
+        """Count both classes that are ranked; None for several classes."""
         rows = self._evidence.rows
         flags = [key for key in rows.keys if rows.distinct[key].dtype == pl.Boolean]
-        if not self._evidence.is_simple or len(flags) != 1:
+        if len(flags) != 1:
             return None
         codes, counts = self._evidence.cells_of(group)
         is_positive = rows.distinct[flags[0]].to_numpy()[codes]
@@ -153,34 +164,92 @@ class GroupIntervals:
     def _resampled(
         self, group: int, score: str, value: float, confidence: float
     ) -> Interval:
-        evidence, replicates = self._evidence, self._replicates
+        evidence = self._evidence
         if evidence.merges_by_extremes:
             return without_interval(EXTREMES)
         if evidence.clustered and (evidence.n_clusters(group) or 0) < 2:
             return without_interval(ONE_CLUSTER)
-        drawn = replicates.of(group)
-        if drawn is None and not evidence.has_gradients:
-            return without_interval(MANY_VALUES)
-        if drawn is None:
+        if not self._is_drawn(group):
+            if not evidence.has_gradients:
+                return without_interval(MANY_VALUES)
             return self._by_influence(group, score, value, confidence)
+        drawn = self._replicates(group)
         if drawn.reason:
             return without_interval(drawn.reason)
         values = drawn.values_of(score)
-        if replicates.draws_counts(group):
+        if self._draws_pairs(group):
             # a metric of chosen labels says itself what they lack
             chosen = "labels" in evidence.metric.changed_parameters
-            flags = () if chosen else absent_labels(replicates.pairs_of(group))
-            centre = replicates.centre(group, score)
-            return label_interval(values, centre, value, confidence, flags)
+            absent = () if chosen else absent_labels(self._pairs.of(group))
+            return label_interval(
+                values[:-1], float(values[-1]), value, confidence, absent
+            )
         method = bootstrap_method(evidence.clustered)
         interval = percentile_interval(values, confidence, method)
-        units = len(evidence.unit_sizes(group))
-        flags = few_examples(units) + self._few_positives(group)
+        few = few_examples(evidence.n_clusters(group) or int(evidence.n[group]))
+        classes = self._class_sizes(group) if evidence.is_simple else None
+        flags = (*few, *(few_of_class(*classes) if classes else ()))
         return interval if interval.low is None else interval._replace(flags=flags)
 
-    def _few_positives(self, group: int) -> tuple[str, ...]:
-        """Flag a ranking of few examples of a class; only where two are ranked."""
-        classes = self._class_sizes(group)
-        if classes is None or min(classes) >= FEW_POSITIVES:
-            return ()
-        return (f"fewer than {FEW_POSITIVES} examples of a class",)
+    def _is_drawn(self, group: int) -> bool:
+        """Whether replicates are drawn of a group; large ones have none."""
+        evidence = self._evidence
+        rows = int(evidence.cells_of(group)[1].sum())
+        if not evidence.merges_by_sum:
+            return rows <= MOST_KEPT
+        if rows <= MOST_RESAMPLED:
+            return True
+        if not self._draws_pairs(group):
+            return False
+        pairs = self._pairs.of(group)
+        return len(pairs.counts) > MOST_ENTRIES or pairs.rarest < LEAST_OF_EACH
+
+    def _draws_pairs(self, group: int) -> bool:
+        """Whether replicates are counts of label pairs, each example being a unit."""
+        pairs = self._pairs
+        return self._are_pairs and pairs.are_alone and pairs.are_few(group)
+
+    @cached_property
+    def _pairs(self) -> LabelPairs:
+        return self._shared.pairs_of(self._evidence)
+
+    @cached_property
+    def _are_pairs(self) -> bool:
+        """Whether each answer to an example counts as one pair of labels."""
+        rows = self._evidence.rows
+        names = self._evidence.metric.keys
+        return (
+            self._kind == "multinomial"
+            and rows.is_single
+            and len(names) == 2
+            and all(rows.distinct[key].dtype == pl.String for key in names)
+            and len(rows.columns) == 1
+            and bool((rows.distinct[rows.columns[0]] == 1).all())
+        )
+
+    def _replicates(self, group: int) -> FinalizedReplicates:
+        """Return a group's replicates; of label pairs the last is their centre."""
+        evidence = self._evidence
+        if group not in self._drawn:
+            tag = evidence.tags[group] or "all"
+            self._advance(f"{evidence.metric.name}: {tag}")
+            finalizer, count = evidence.finalizer, REPLICATES
+            if self._draws_pairs(group):
+                pairs = self._pairs.drawn(group, count)
+                drawn = finalize_replicates(finalizer, count + 1, pairs)
+            else:
+                sums = draw_units(evidence, group)
+                drawn = finalize_replicates(finalizer, count, sums)
+            self._drawn[group] = drawn
+        return self._drawn[group]
+
+
+def draw_units(evidence: Evidence, group: int, draw: Draw | None = None) -> Sums:
+    """Draw replicates of the sums of a group that do not merge by min or max."""
+    rows, members = evidence.rows, evidence.members_of(group)
+    units = evidence.units.codes[members.position]
+    draws = UnitDraws(rows, members, units, draw or evidence.draw, REPLICATES)
+    if not evidence.merges_by_sum:
+        return replicate_merged(draws, evidence.metric.merges)
+    is_count = evidence.finalizer.takes_counts and len(rows.columns) == 1
+    return replicate_cells(draws) if is_count and rows.keys else replicate_sums(draws)

@@ -1,16 +1,29 @@
-"""Groups of examples: the whole set, every tag and every crossing are groups alike."""
+"""Groups of examples: the whole set, tags, and crossings of facets and columns.
+
+An example has a set of tags, and sets are numbered: what belongs to a group follows
+from the numbers of its sets.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from evalkit.base.names import facet_of
+from evalkit.scoring.numbering import (
+    Codes,
+    Ragged,
+    expanded,
+    joined,
+    number_rows,
+    number_sequences,
+)
 
 WHOLE = 0
 """Number of the group that holds every example."""
@@ -19,6 +32,25 @@ UNTAGGED = "(untagged)"
 """Tag of the group of examples without a tag, where others have one."""
 
 Positions = NDArray[np.uint32]
+
+
+TAGS = ""
+"""What tags are grouped by, as `--by` names crossings."""
+
+_SCHEMA = {"by": pl.String, "tag": pl.String}
+
+
+class Group(NamedTuple):
+    """Name of a group."""
+
+    by: str | None = None
+    """`TAGS` or the name of a crossing; None for the whole set."""
+    tag: str | None = None
+    """The tag; None for the whole set, and for the examples without a tag."""
+
+
+_WHOLE = Group()
+_UNTAGGED = Group(TAGS)
 
 
 @dataclass(frozen=True)
@@ -67,55 +99,6 @@ class Groups:
         return positions[start : ends[group]]
 
 
-def group_by_tag(
-    tags: pl.Series, crossings: Mapping[str, pl.Series] | None = None
-) -> Groups:
-    """Make the groups of a set of examples.
-
-    Args:
-        tags: One list of texts for each example, each text once.
-        crossings: Further lists of texts, by the name of what they cross.
-
-    Returns:
-        The whole set as group 0, then one group for each tag, sorted by text, then
-        that of the examples without a tag, then the groups of each crossing.
-    """
-    count = len(tags)
-    everyone = np.arange(count, dtype=np.uint32)
-    names: list[str | None] = [None]
-    position = [everyone]
-    group = [np.full(count, WHOLE, dtype=np.uint32)]
-    facets: dict[str, list[int]] = {}
-    tag_names, tag_position, tag_code = _exploded(tags)
-    for number, tag in enumerate(tag_names, start=1):
-        faceted = facet_of(tag)
-        if faceted is not None:
-            facets.setdefault(faceted[0], []).append(number)
-    names += tag_names
-    position.append(tag_position)
-    group.append(tag_code + np.uint32(1))
-    is_tagged = np.zeros(count, dtype=bool)
-    is_tagged[tag_position] = True
-    untagged = everyone[~is_tagged]
-    if tag_names and len(untagged):
-        position.append(untagged)
-        group.append(np.full(len(untagged), len(names), dtype=np.uint32))
-        names.append(unused_name(UNTAGGED, tag_names))
-    for crossing, lists in (crossings or {}).items():
-        crossed, crossed_position, code = _exploded(lists)
-        facets[crossing] = list(range(len(names), len(names) + len(crossed)))
-        position.append(crossed_position)
-        group.append(code + np.uint32(len(names)))
-        taken = {*names}
-        names += [unused_name(name, taken) for name in crossed]
-    return Groups(
-        tuple(names),
-        np.concatenate(position),
-        np.concatenate(group),
-        {facet: tuple(numbers) for facet, numbers in facets.items()},
-    )
-
-
 def unused_name(name: str, taken: Container[str | None]) -> str:
     """Put a name in as many parentheses as it takes to differ from all others."""
     while name in taken:
@@ -123,26 +106,184 @@ def unused_name(name: str, taken: Container[str | None]) -> str:
     return name
 
 
-def _exploded(lists: pl.Series) -> tuple[Sequence[str], Positions, Positions]:
-    """Return the texts, sorted, and position and number of the text of each item."""
-    lengths = lists.list.len().fill_null(0).to_numpy()
-    position = np.repeat(np.arange(len(lists), dtype=np.uint32), lengths)
-    items = lists.filter(lists.list.len() > 0).explode().cast(pl.String)
-    if items.null_count():
-        position = position[items.is_not_null().to_numpy()]
-        items = items.drop_nulls()
-    codes = items.cast(pl.Categorical).to_physical().to_numpy()
-    used, first = _used(codes)
-    texts = items.gather(first).to_list()
-    order = sorted(range(len(texts)), key=texts.__getitem__)
-    numbers = np.zeros(int(used.max()) + 1 if len(used) else 1, dtype=np.uint32)
-    numbers[used[order]] = np.arange(len(order), dtype=np.uint32)
-    return [texts[index] for index in order], position, numbers[codes]
+@dataclass(frozen=True)
+class TagSets:
+    """The distinct sets of tags of examples, sorted by content."""
+
+    items: pl.DataFrame
+    """The distinct tags, sorted: `by` and `tag`."""
+    sequences: Ragged
+    """The numbers of the tags of each set, sorted."""
+
+    def __len__(self) -> int:
+        """Return the number of sets."""
+        return len(self.sequences.lengths)
+
+    @cached_property
+    def names(self) -> list[Group]:
+        """The groups: the whole set, tags, examples without a tag, crossings."""
+        groups = [Group(*row) for row in self.items.iter_rows()]
+        tags = [group for group in groups if group.by == TAGS]
+        untagged = [_UNTAGGED] if tags and not self._has_tag.all() else []
+        return [_WHOLE, *tags, *untagged, *groups[len(tags) :]]
+
+    @cached_property
+    def _has_tag(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        is_tag = (self.items["by"] == TAGS).to_numpy()
+        owners = self.sequences.owners()[is_tag[self.sequences.items]]
+        has_tag = np.zeros(len(self), dtype=bool)
+        has_tag[owners] = True
+        return has_tag
+
+    @cached_property
+    def groups(self) -> Ragged:
+        """The numbers of the groups of each set."""
+        tags = int((self.items["by"] == TAGS).sum())
+        items, lengths = self.sequences
+        is_untagged = ~self._has_tag & (_UNTAGGED in self.names)
+        # tags come before crossings, and the group of the untagged stands between them
+        before = 1 + is_untagged.astype(np.int64)
+        starts = np.cumsum(lengths + before) - (lengths + before)
+        groups = np.zeros(len(items) + int(before.sum()), dtype=np.int64)
+        groups[starts[is_untagged] + 1] = tags + 1
+        shift = (items >= tags) & (_UNTAGGED in self.names)
+        groups[expanded(starts + before, lengths)] = items + 1 + shift
+        return Ragged(groups, lengths + before)
+
+    @cached_property
+    def whole(self) -> TagSets:
+        """The same sets without tags, so that the whole set is the only group."""
+        nothing = np.zeros(len(self), dtype=np.int64)
+        return TagSets(pl.DataFrame(schema=_SCHEMA), Ragged(nothing[:0], nothing))
+
+    @cached_property
+    def texts(self) -> tuple[str | None, ...]:
+        """The groups as they are shown, each by another text."""
+        texts: dict[str | None, None] = {}
+        for group in self.names:
+            text = UNTAGGED if group == _UNTAGGED else group.tag
+            texts[unused_name(text, texts) if text else text] = None
+        return tuple(texts)
+
+    @cached_property
+    def facets(self) -> dict[str, tuple[int, ...]]:
+        """The numbers of the groups of each facet and crossing."""
+        facets: dict[str, list[int]] = {}
+        for number, group in enumerate(self.names):
+            name = group.by
+            if group.by == TAGS and group.tag is not None:
+                name = (facet_of(group.tag) or (None,))[0]
+            if name:
+                facets.setdefault(name, []).append(number)
+        return {name: tuple(numbers) for name, numbers in facets.items()}
 
 
-def _used(codes: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the codes that occur, and where; without sorting them all."""
-    first = np.full(int(codes.max(initial=0)) + 1, -1, dtype=np.int64)
-    first[codes] = np.arange(len(codes))
-    used = np.flatnonzero(first >= 0)
-    return used, first[used]
+def number_tag_sets(
+    tags: pl.Series, crossings: Mapping[str, pl.Series] | None = None
+) -> tuple[TagSets, Codes]:
+    """Number the sets of tags of examples."""
+    owners, codes, frames = [], [], [pl.DataFrame(schema=_SCHEMA)]
+    count = 0
+    for by, lists in sorted({TAGS: tags, **(crossings or {})}.items()):
+        lengths = lists.list.len().fill_null(0).to_numpy()
+        texts = lists.filter(lists.list.len() > 0).explode().cast(pl.String)
+        owner = np.repeat(np.arange(len(lists)), lengths)
+        if texts.null_count():
+            owner = owner[texts.is_not_null().to_numpy()]
+        own, distinct = number_rows(texts.drop_nulls().alias("tag").to_frame())
+        owners.append(owner)
+        codes.append(own + count)
+        count += distinct.height
+        frames.append(distinct.select(pl.lit(by).alias("by"), "tag"))
+    items = pl.concat(frames)
+    sequences, numbers = _number_sets(
+        np.concatenate(owners), np.concatenate(codes), len(items), len(tags)
+    )
+    return TagSets(items, sequences), numbers
+
+
+def group_by_tag(
+    tags: pl.Series, crossings: Mapping[str, pl.Series] | None = None
+) -> Groups:
+    """Make the groups of a set of examples.
+
+    Args:
+        tags: One list of texts for each example.
+        crossings: Further lists of texts, by the name of what they cross.
+
+    Returns:
+        The whole set as group 0, then one group for each tag, sorted by text, then
+        that of the examples without a tag, then the groups of each crossing.
+    """
+    sets, numbers = number_tag_sets(tags, crossings)
+    lengths = sets.groups.lengths[numbers]
+    group = sets.groups.items[expanded(sets.groups.starts[numbers], lengths)]
+    position = np.repeat(np.arange(len(tags), dtype=np.uint32), lengths)
+    return Groups(sets.texts, position, group.astype(np.uint32), sets.facets)
+
+
+def _number_sets(
+    owner: Codes, code: Codes, count: int, examples: int
+) -> tuple[Ragged, Codes]:
+    """Number the sets that some numbers below `count` make of each example."""
+    keys = owner * max(1, count)
+    keys += code
+    if (keys[1:] <= keys[:-1]).any():
+        # sorted but for the order within a row, which takes a stable sort no time
+        keys.sort(kind="stable")
+        keys = keys[np.diff(keys, prepend=-1) > 0]
+    owner, code = np.divmod(keys, max(1, count))
+    lengths = np.bincount(owner, minlength=examples).astype(np.int64)
+    sequences = Ragged(code, lengths)
+    numbers, places = number_sequences(sequences)
+    return sequences.take(places), numbers
+
+
+@dataclass(frozen=True)
+class GroupSets(TagSets):
+    """The distinct sets of groups of examples."""
+
+    known: Groups
+
+    @cached_property
+    def groups(self) -> Ragged:
+        """The numbers of the groups of each set."""
+        return self.sequences
+
+    @cached_property
+    def texts(self) -> tuple[str | None, ...]:
+        """The groups as they are shown."""
+        return self.known.tags
+
+    @cached_property
+    def facets(self) -> dict[str, tuple[int, ...]]:
+        """The numbers of the groups of each facet and crossing."""
+        return dict(self.known.facets)
+
+
+def number_groups(
+    groups: Groups, answers: int, repeats: int
+) -> tuple[GroupSets, Codes]:
+    """Number the sets of groups of examples."""
+    position, group = groups.position.astype(np.int64), groups.group.astype(np.int64)
+    if repeats > 1:
+        is_first = position % repeats == 0
+        position, group = position[is_first] // repeats, group[is_first]
+    count = len(groups.tags), answers // repeats
+    sequences, numbers = _number_sets(position, group, *count)
+    return GroupSets(pl.DataFrame(schema=_SCHEMA), sequences, groups), numbers
+
+
+def merge_tag_sets(parts: Sequence[TagSets]) -> tuple[TagSets, list[Codes]]:
+    """Number the sets of several parts together."""
+    codes, items = number_rows(pl.concat([part.items for part in parts]))
+    shifts = np.cumsum([0, *(part.items.height for part in parts)])
+    sequences = joined(
+        [
+            part.sequences._replace(items=codes[part.sequences.items + shift])
+            for part, shift in zip(parts, shifts.tolist(), strict=False)
+        ]
+    )
+    numbers, first = number_sequences(sequences)
+    ends = np.cumsum([len(part) for part in parts])[:-1]
+    return TagSets(items, sequences.take(first)), list(np.split(numbers, ends))

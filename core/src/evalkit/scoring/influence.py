@@ -9,7 +9,6 @@ the variance of the score by the delta method, the infinitesimal jackknife of Ja
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -20,9 +19,8 @@ from evalkit.base.columns import all_named
 from evalkit.base.terms import MergeKind
 from evalkit.errors import MetricError
 from evalkit.scoring.finalization import MOST_ROWS, Finalizer
-from evalkit.scoring.moments import added_by_rows
-from evalkit.scoring.statistics_rows import Codes, StatisticsRows
-from evalkit.statistics.clusters import Floats
+from evalkit.scoring.statistics_rows import Codes, StatisticsRows, pairs_of_moments
+from evalkit.statistics.clusters import Floats, Integers
 
 _STEP = 1e-4
 """Step of the differences, as a share of the sum that is changed."""
@@ -30,23 +28,12 @@ _STEP = 1e-4
 _ROUNDING = 1e-7
 """Share of what an influence is summed of up to which it is the differences' error."""
 
-_GROWTH = 8
-"""How many times as many groups are computed at each call as before."""
-
 MOST_ENTRIES = 500
 """Sums of a group beyond which it gets no gradient."""
 
 
 class RowInfluences:
-    """What rows of statistics add to one score of one group; computed when asked for.
-
-    Args:
-        rows: The statistics.
-        merges: How each column merges, where not by `sum`.
-        cells: The group's sums, with their keys.
-        cell_of_key: The number of the cell of each distinct key; -1 for none.
-        gradient: Change of the score by each sum, of shape (cells, columns).
-    """
+    """What rows of statistics add to one score of one group, computed when needed."""
 
     def __init__(
         self,
@@ -63,11 +50,7 @@ class RowInfluences:
     def __getitem__(self, codes: Codes) -> Floats:
         """Return the gradient times what some distinct rows add to the sums.
 
-        Args:
-            codes: Numbers of the distinct rows, of shape (n,).
-
-        Returns:
-            Their influences, of shape (n,); nan for rows that the group does not have.
+        It is nan for rows that the group does not have.
         """
         _, key_of_code = self._rows.numbered_keys
         cells = self._cell_of_key[key_of_code[codes]]
@@ -88,79 +71,44 @@ class RowInfluences:
 class Influences:
     """What a row of statistics adds to each score of each group.
 
-    Calls of `finalize` cost most of the time. So with a group that is asked for, those
-    after it are computed too, ever more of them: of one group alone only its own.
-
-    Args:
-        finalizer: Makes scores of sums.
-        rows: The statistics; all columns merge by sum or moments.
-        sums: The sums of the groups.
+    All columns of the statistics merge by sum or moments. The groups are computed
+    together, because calls of `finalize` cost most of the time.
     """
 
     def __init__(
         self, finalizer: Finalizer, rows: StatisticsRows, sums: pl.DataFrame
     ) -> None:
         self._finalizer, self._rows, self._sums = finalizer, rows, sums
-        self._found: dict[int, Mapping[str, RowInfluences]] = {}
-        self._size = 1
 
     def of(self, group: int) -> Mapping[str, RowInfluences]:
-        """Return the influences on each score of a group that has a gradient.
+        """Return the influences on each score of a group that has a gradient."""
+        return self._of_groups.get(group, {})
 
-        Args:
-            group: The group.
-        """
-        if group not in self._found:
-            self._find(group)
-        return self._found[group]
-
-    def _find(self, group: int) -> None:
-        rows = self._rows
-        numbers = [number for number in self._later(group) if number not in self._found]
-        chosen = numbers[: self._size]
-        self._size *= _GROWTH
-        self._found |= {number: {} for number in (group, *chosen)}
-        sums = self._sums.filter(pl.col("group").is_in(chosen))
-        merged = [name for name in sums.columns if name not in ("group", *rows.keys)]
-        merges = self._finalizer.metric.merges
-        takes_counts = self._finalizer.takes_counts and rows.keys and len(merged) == 1
-        for batch in _batches(sums, len(merged)):
-            found = (
-                self._gradients_of_counts(batch, merged[0])
-                if takes_counts
-                else _known_gradients(self._finalizer, batch, merged)
-            )
-            for number, by_score in found.items():
-                cells, places = batch[number], self._cell_of_key(number)
-                self._found[number] = {
-                    score: RowInfluences(rows, merges, cells, places, gradient)
-                    for score, gradient in by_score.items()
-                }
-
-    def _gradients_of_counts(
-        self, groups: Mapping[int, pl.DataFrame], column: str
-    ) -> Mapping[int, Mapping[str, Floats]]:
-        by_keys: dict[bytes, dict[int, pl.DataFrame]] = {}
-        for group, part in groups.items():
-            by_keys.setdefault(self._keys_of(group).tobytes(), {})[group] = part
-        found: dict[int, Mapping[str, Floats]] = {}
-        for same in by_keys.values():
-            found |= _gradients_of_counts(self._finalizer, same, column)
-        return found
+    @cached_property
+    def _of_groups(self) -> Mapping[int, Mapping[str, RowInfluences]]:
+        rows, merges = self._rows, self._finalizer.metric.merges
+        names = self._sums.columns
+        merged = [name for name in names if name not in ("group", *rows.keys)]
+        return {
+            group: {
+                score: RowInfluences(
+                    rows, merges, batch[group], self._cell_of_key(group), gradient
+                )
+                for score, gradient in by_score.items()
+            }
+            for batch in _batches(self._sums, len(merged))
+            for group, by_score in _known_gradients(
+                self._finalizer, batch, merged
+            ).items()
+        }
 
     def _cell_of_key(self, group: int) -> Codes:
         """Return the number of a group's cell of each distinct key; -1 for none."""
-        keys, _ = self._key_of_sum
-        own = self._keys_of(group)
-        cell_of_key = np.full(max(1, keys), -1, dtype=np.int64)
-        cell_of_key[own] = np.arange(len(own))
-        return cell_of_key
-
-    def _keys_of(self, group: int) -> Codes:
-        """Return the numbers of the distinct keys of a group's sums."""
+        keys, key_of_sum = self._key_of_sum
         start, end = np.searchsorted(self._sums["group"].to_numpy(), [group, group + 1])
-        _, keys = self._key_of_sum
-        return keys[start:end]
+        cell_of_key = np.full(max(1, keys), -1, dtype=np.int64)
+        cell_of_key[key_of_sum[start:end]] = np.arange(end - start)
+        return cell_of_key
 
     @cached_property
     def _key_of_sum(self) -> tuple[int, Codes]:
@@ -176,50 +124,6 @@ class Influences:
             maintain_order="left",
         )
         return keys.height, found["__key"].to_numpy().astype(np.int64)
-
-    def _later(self, group: int) -> list[int]:
-        return self._numbers[bisect_left(self._numbers, group) :]
-
-    @cached_property
-    def _numbers(self) -> list[int]:
-        return self._sums["group"].unique().sort().to_list()
-
-
-def _gradients_of_counts(
-    finalizer: Finalizer, groups: Mapping[int, pl.DataFrame], column: str
-) -> Mapping[int, Mapping[str, Floats]]:
-    """Return the same for a metric that makes scores of arrays of counts.
-
-    Args:
-        finalizer: Makes scores of sums.
-        groups: The sums of groups of the same keys.
-        column: Name of the sums.
-    """
-    bases = [part[column].to_numpy() for part in groups.values()]
-    steps = [_STEP * np.where(base == 0, 1.0, np.abs(base)) for base in bases]
-    counts = [
-        base + np.concatenate([np.diag(step), -np.diag(step)])
-        for base, step in zip(bases, steps, strict=True)
-    ]
-    cells = next(iter(groups.values())).select(all_named(finalizer.metric.keys))
-    try:
-        by_score = finalizer.of_counts(np.concatenate(counts), cells)
-    except MetricError:
-        if len(groups) == 1:
-            return {}
-        apart = (
-            _gradients_of_counts(finalizer, {group: part}, column)
-            for group, part in groups.items()
-        )
-        return {group: scores for one in apart for group, scores in one.items()}
-    found: dict[int, dict[str, Floats]] = {group: {} for group in groups}
-    for score, values in by_score.items():
-        parts = values.reshape(len(groups), 2, -1)
-        for group, step, (up, down) in zip(groups, steps, parts, strict=True):
-            change = (up - down) / (2 * step)
-            if np.isfinite(change).all():
-                found[group][score] = change[:, None]
-    return found
 
 
 def _known_gradients(
@@ -303,3 +207,37 @@ def _changed(part: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, 
     )
     group = pl.DataFrame({"group": number})
     return pl.concat([group, *cells, sums], how="horizontal"), step
+
+
+def added_by_rows(
+    values: Mapping[str, Floats],
+    merges: Mapping[str, MergeKind],
+    cells: pl.DataFrame,
+    cell_of_row: Integers,
+) -> Floats:
+    """Return what each row adds to the merged columns of its cell.
+
+    That is how these change by a row's weight: a sum by the row's number, a mean by its
+    distance from it, shared by all rows, and a moment by the product of distances.
+    """
+    columns: list[Floats] = []
+    distances: dict[str, Floats] = {}
+    for name, own in values.items():
+        if merges.get(name) != "moments":
+            columns.append(own)
+            continue
+        mean, count = (
+            cells[f"{name}_{part}"].to_numpy()[cell_of_row]
+            for part in ("mean", "count")
+        )
+        distances[name] = own - mean
+        columns += [
+            np.ones(len(own)),
+            distances[name] / count,
+            distances[name] ** 2,
+        ]
+    columns += [
+        distances[one] * distances[other]
+        for one, other in pairs_of_moments([*values], merges)
+    ]
+    return np.column_stack(columns)

@@ -8,13 +8,13 @@ each has the interval that it has by itself.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 
 from evalkit.base.columns import all_named
-from evalkit.scoring.counted_tally import CountedTally
-from evalkit.scoring.drawn_counts import DrawnCounts, as_replicate
+from evalkit.scoring.bootstrap import DrawnCounts
+from evalkit.scoring.evidence import Evidence
 from evalkit.statistics.label_pairs import (
     Pair,
     PairCounts,
@@ -31,26 +31,14 @@ MOST_KEPT = 4_000_000
 """Counts of replicates that are kept for further metrics; more are drawn again."""
 
 
-class DrawnPart(NamedTuple):
-    """Replicates of a group, or the counts that they were drawn from."""
-
-    kind: str
-    replicates: int
-    counts: DrawnCounts
-
-
 class LabelPairs:
-    """Counts the label pairs of each group, and draws replicates of them.
+    """Counts the label pairs of each group, and draws replicates of them."""
 
-    Args:
-        counted: Statistics that are counts of pairs of labels.
-    """
-
-    def __init__(self, counted: CountedTally) -> None:
+    def __init__(self, counted: Evidence) -> None:
         self._counted = counted
         self._pairs_of: dict[int, PairCounts] = {}
         self._few_pairs: dict[int, bool] = {}
-        self._drawn: dict[tuple[int, int], list[DrawnPart]] = {}
+        self._drawn: dict[int, DrawnCounts] = {}
         self._kept = 0
 
     @cached_property
@@ -59,14 +47,7 @@ class LabelPairs:
         return not self._counted.clustered and self._counted.repeats == 1
 
     def of(self, group: int) -> PairCounts:
-        """Count the pairs of labels of a group.
-
-        Args:
-            group: The group.
-
-        Returns:
-            The counts.
-        """
+        """Count the pairs of labels of a group."""
         if group not in self._pairs_of:
             codes, counts = self._counted.cells_of(group)
             # where there are very many pairs, equal rows of statistics are not one
@@ -100,44 +81,38 @@ class LabelPairs:
         pairs = self.of(group)
         return len(pairs.golds) * len(pairs.labels) <= MOST_PAIRS
 
-    def drawn(self, group: int, count: int) -> list[DrawnPart]:
-        """Draw replicates of smoothed counts of a group.
+    def drawn(self, group: int, count: int) -> DrawnCounts:
+        """Draw replicates of smoothed counts of a group with few pairs.
 
-        Args:
-            group: A group with few pairs, of independent examples.
-            count: How many.
-
-        Returns:
-            Replicates of kind `drawn` and the counts they were drawn from, of kind
-            `centre`.
+        The last row are the counts that they were drawn from.
         """
-        if (group, count) in self._drawn:
-            return self._drawn[group, count]
-        names = (*self._counted.rows.keys, *self._counted.rows.columns)
-        pairs = self.of(group)
+        if group in self._drawn:
+            return self._drawn[group]
+        rows, pairs = self._counted.rows, self.of(group)
         smoothed = smoothed_counts(pairs)
         # by content, so that a tag draws what a file of its examples alone draws
         content = repr([(*pair, times) for pair, times in pairs.counts.items()])
         random = generator(self._counted.settings.seed, "label pairs", content)
         counts = draw_pairs(smoothed, count, random)
-        parts = [
-            DrawnPart("drawn", count, DrawnCounts(names, list(smoothed), counts)),
-            DrawnPart("centre", 1, as_replicate(smoothed, names)),
-        ]
-        size = sum(np.size(part.counts.counts) for part in parts)
-        if self._kept + size <= MOST_KEPT:
-            self._kept += size
-            self._drawn[group, count] = parts
-        return parts
+        schema = dict.fromkeys(rows.keys, pl.String)
+        drawn = DrawnCounts(
+            pl.DataFrame(list(smoothed), schema, orient="row"),
+            rows.columns[0],
+            np.vstack([counts, [*smoothed.values()]]),
+        )
+        if self._kept + drawn.counts.size <= MOST_KEPT:
+            self._kept += drawn.counts.size
+            self._drawn[group] = drawn
+        return drawn
 
 
 class SharedPairs:
     """Keeps the label pairs that were counted and drawn last."""
 
     def __init__(self) -> None:
-        self._kept: list[tuple[CountedTally, LabelPairs]] = []
+        self._kept: list[tuple[Evidence, LabelPairs]] = []
 
-    def pairs_of(self, counts: CountedTally) -> LabelPairs:
+    def pairs_of(self, counts: Evidence) -> LabelPairs:
         """Return the label pairs of a tally, those of an equal one where it is kept."""
         for known, pairs in self._kept:
             if known.is_same(counts):

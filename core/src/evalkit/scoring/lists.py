@@ -14,21 +14,21 @@ from evalkit.base.terms import MetricContext, NotScored
 from evalkit.base.violations import shorten
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
-from evalkit.scoring.calls import checked_value
 from evalkit.scoring.grouping import Groups, Positions
-from evalkit.scoring.outcomes import reason_of_group
+from evalkit.scoring.outcomes import NOTHING_SCORED, checked_value, reason_of_group
 from evalkit.scoring.records import (
+    NO_VALUE,
     Advance,
     GroupScore,
     MetricScores,
     ScoringSettings,
     bootstrap_method,
     score_flag,
+    why_failed,
+    without_too_few,
 )
-from evalkit.scoring.refusals import NO_VALUE, why_failed, without_too_few
 from evalkit.scoring.statistics_rows import Codes
 from evalkit.scoring.table import ScoringTable, columns_for
-from evalkit.scoring.unscored import NOTHING_SCORED
 from evalkit.statistics import draw_counts
 from evalkit.statistics.clusters import ClusterSizes, describe_sizes
 from evalkit.statistics.intervals import (
@@ -57,21 +57,7 @@ def score_lists(
     settings: ScoringSettings,
     advance: Advance,
 ) -> MetricScores:
-    """Compute a function of lists for every group.
-
-    Args:
-        metric: A metric that implements `compute`.
-        table: What is scored.
-        groups: The groups.
-        settings: How intervals are computed.
-        advance: Told about progress.
-
-    Returns:
-        Its scores.
-
-    Raises:
-        MetricError: The metric failed.
-    """
+    """Compute a function of lists for every group."""
     lists = _Lists(metric, table, settings)
     scores = []
     for group, tag in enumerate(groups.tags):
@@ -96,19 +82,7 @@ def score_lists(
 def list_values(
     metric: BoundMetric, table: ScoringTable, groups: Groups
 ) -> Mapping[tuple[int, str], float | None]:
-    """Compute the values of all groups and nothing else.
-
-    Args:
-        metric: A metric that implements `compute`.
-        table: What is scored.
-        groups: The groups.
-
-    Returns:
-        The values by group and score.
-
-    Raises:
-        MetricError: The metric failed.
-    """
+    """Compute the values of all groups and nothing else."""
     lists = _Lists(metric, table, ScoringSettings())
     return {
         (group, ""): lists.value(lists.counted(groups.positions_of(group)))[0]
@@ -220,9 +194,7 @@ class _Lists:
         if len(present) < 2:
             return without_interval(ONE_CLUSTER if self._units.clustered else N_IS_1)
         order = np.argsort(self._rank[positions], kind="stable")
-        weights = unit_weights(
-            self._units.keys[present], 0, LIST_REPLICATES, LIST_REPLICATES
-        )
+        weights = unit_weights(self._units.keys[present], 0, LIST_REPLICATES)
         replicates = np.full(LIST_REPLICATES, np.nan)
         for number in range(LIST_REPLICATES):
             drawn = np.repeat(positions[order], weights[units[order], number])
@@ -246,36 +218,12 @@ def list_columns(metric: BoundMetric, frame: pl.DataFrame) -> list[pl.Expr]:
 def compute(
     metric: BoundMetric, rows: list[Row], context: MetricContext
 ) -> tuple[float | None, str | None]:
-    """Call a function of lists.
-
-    Args:
-        metric: A metric that implements `compute`.
-        rows: What `list_columns` names of each example; at least one.
-        context: What else the metric knows.
-
-    Returns:
-        The value, and why it is None.
-
-    Raises:
-        MetricError: The metric failed.
-    """
+    """Call a function of lists."""
     return picked_value(metric, call(metric, rows, context))
 
 
 def call(metric: BoundMetric, rows: list[Row], context: MetricContext) -> Any:
-    """Call a function of lists.
-
-    Args:
-        metric: As for `compute`, like the other arguments.
-        rows: What `list_columns` names of each example; at least one.
-        context: What else the metric knows.
-
-    Returns:
-        What it returned, unchecked.
-
-    Raises:
-        MetricError: The metric failed.
-    """
+    """Call a function of lists."""
     predictions, targets, *columns = map(list, zip(*rows, strict=True))
     return metric.call(
         "compute",
@@ -287,18 +235,7 @@ def call(metric: BoundMetric, rows: list[Row], context: MetricContext) -> Any:
 
 
 def picked_value(metric: BoundMetric, value: Any) -> tuple[float | None, str | None]:
-    """Check what a function of lists returned.
-
-    Args:
-        metric: The metric, or one of its scores.
-        value: What `call` returned.
-
-    Returns:
-        The value, and why it is None.
-
-    Raises:
-        MetricError: It is no value.
-    """
+    """Check what a function of lists returned."""
     origin = metric.component.origin
     if isinstance(value, NotScored):
         return None, reason_of_group(metric, value)

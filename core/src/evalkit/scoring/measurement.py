@@ -19,16 +19,17 @@ from evalkit.base.progress import Progress
 from evalkit.errors import MetricError
 from evalkit.parallel.workers import Workers
 from evalkit.plugins.bound import BoundMetric
-from evalkit.scoring.answer_outcomes import MISSING
 from evalkit.scoring.evidence import Evidence
 from evalkit.scoring.final_scores import finalize_metric
-from evalkit.scoring.grouping import Groups
+from evalkit.scoring.grouping import Groups, number_groups
 from evalkit.scoring.label_pairs import SharedPairs
 from evalkit.scoring.lists import list_values, score_lists
-from evalkit.scoring.outcomes import Outcomes, no_outcomes
+from evalkit.scoring.outcomes import MISSING, Outcomes, no_outcomes
 from evalkit.scoring.passes import metric_outcomes
-from evalkit.scoring.records import Advance, MetricScores, ScoringSettings
-from evalkit.scoring.refusals import (
+from evalkit.scoring.records import (
+    Advance,
+    MetricScores,
+    ScoringSettings,
     failed_scores,
     null_scores,
     refuse_absent_fields,
@@ -36,7 +37,6 @@ from evalkit.scoring.refusals import (
     why_not,
 )
 from evalkit.scoring.table import ScoringTable
-from evalkit.scoring.tag_sets import number_groups
 from evalkit.scoring.tally import ClusterKeys, Tallies, number_clusters
 from evalkit.scoring.tallying import (
     Labeled,
@@ -160,17 +160,7 @@ def score_statistics(
 def evidence_of(
     metric: BoundMetric, statistics: pl.DataFrame, table: ScoringTable, groups: Groups
 ) -> Evidence:
-    """Count the statistics of the examples of a table.
-
-    Args:
-        metric: The metric.
-        statistics: What it made of the examples.
-        table: The examples.
-        groups: The groups.
-
-    Returns:
-        What its scores follow from.
-    """
+    """Count the statistics of the examples of a table."""
     return _Tallied(table, table, groups, ScoringSettings()).evidence(
         metric, statistics
     )
@@ -194,14 +184,7 @@ def merge_statistics(
 
 
 class _Tallied:
-    """Scores a table by tallies.
-
-    Args:
-        everything: All answers.
-        table: Those that count.
-        groups: The groups of all answers.
-        settings: How intervals are computed.
-    """
+    """Scores a table by tallies."""
 
     def __init__(
         self,
@@ -364,18 +347,7 @@ def _advance(progress: Progress, share: float, text: str) -> None:
 
 
 def prepared(metric: BoundMetric, everything: ScoringTable) -> BoundMetric:
-    """Return a metric that has seen all answers, where it wants to.
-
-    Args:
-        metric: The metric.
-        everything: All examples.
-
-    Returns:
-        The metric.
-
-    Raises:
-        MetricError: It failed.
-    """
+    """Return a metric that has seen all answers, where it wants to."""
     if not metric.has("prepare"):
         return metric
     table = everything

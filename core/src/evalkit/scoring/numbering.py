@@ -61,15 +61,7 @@ def expanded(starts: Codes, lengths: Codes) -> Codes:
 
 
 def dense(values: Codes, size: int) -> tuple[Codes, Codes]:
-    """Renumber integers without gaps, in their order.
-
-    Args:
-        values: Integers from 0 to below `size`.
-        size: The size of their range.
-
-    Returns:
-        The new number of each value, and the distinct values.
-    """
+    """Renumber integers without gaps, in their order."""
     if size <= _MOST_FLAGS * (len(values) + 1_000):
         is_present = np.zeros(size, dtype=bool)
         is_present[values] = True
@@ -80,16 +72,7 @@ def dense(values: Codes, size: int) -> tuple[Codes, Codes]:
 
 
 def summed(keys: Codes, size: int, times: Codes) -> tuple[Codes, Codes]:
-    """Add counts of equal keys.
-
-    Args:
-        keys: Integers from 0 to below `size`.
-        size: The size of their range.
-        times: The count of each.
-
-    Returns:
-        The distinct keys, sorted, and the sum of their counts.
-    """
+    """Add counts of equal keys."""
     if (keys[1:] > keys[:-1]).all():
         return keys, times
     if size <= _MOST_FLAGS * (len(keys) + 1_000):
@@ -108,50 +91,21 @@ def places_of(codes: Codes, count: int) -> Codes:
 
 
 def number_column(column: pl.Series) -> tuple[Codes, int]:
-    """Number the distinct values of a column in sorted order, null last.
-
-    Args:
-        column: Texts, numbers, or another type that polars sorts.
-
-    Returns:
-        The number of each value, and how many there are.
-    """
+    """Number the distinct values of a column in sorted order, null last."""
     column = column.alias("")  # polars would take a name such as ^a$ for a pattern
-    raw, size = _raw_codes(column)
-    if column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Enum, pl.Null):
-        codes, distinct = dense(raw, size)
-        return codes, len(distinct)
-    places = np.full(size, -1, dtype=np.int64)
-    places[raw] = np.arange(len(raw))
-    present = np.flatnonzero(places >= 0)
-    values = column.gather(places[present])
-    rank = np.zeros(size, dtype=np.int64)
-    order = values.arg_sort(nulls_last=True).to_numpy()
-    rank[present[order]] = np.arange(len(order))
-    return rank[raw], len(order)
-
-
-def _raw_codes(column: pl.Series) -> tuple[Codes, int]:
-    """Give equal values equal numbers; in sorted order for numbers."""
     if column.null_count() == len(column):
         return np.zeros(len(column), dtype=np.int64), 1
-    if isinstance(column.dtype, pl.Enum):
-        return _number_codes(column.to_physical())
-    if column.dtype == pl.String:
-        physical = column.cast(pl.Categorical).to_physical()
-        null = int(str(physical.max())) + 1
-        codes = physical.fill_null(null) if physical.null_count() else physical
-        return codes.to_numpy(), null + 1
-    if column.dtype == pl.Boolean:
-        return _number_codes(column.cast(pl.UInt8))
+    if column.dtype in (pl.Enum, pl.Boolean):
+        column = column.to_physical().cast(pl.UInt32)
     if column.dtype.is_integer() or column.dtype.is_float():
-        return _number_codes(column)
-    unique = column.unique(maintain_order=True)
-    numbers = pl.DataFrame({"value": unique}).with_row_index("number")
+        codes, distinct = dense(*_number_codes(column))
+        return codes, len(distinct)
+    values = column.unique().sort(nulls_last=True)
+    numbers = pl.DataFrame({"value": values}).with_row_index("number")
     matched = pl.DataFrame({"value": column}).join(
         numbers, on="value", nulls_equal=True, how="left", maintain_order="left"
     )
-    return matched["number"].to_numpy().astype(np.int64), len(unique)
+    return matched["number"].to_numpy().astype(np.int64), len(values)
 
 
 def _number_codes(column: pl.Series) -> tuple[Codes, int]:
@@ -175,14 +129,7 @@ def _number_codes(column: pl.Series) -> tuple[Codes, int]:
 
 
 def number_rows(frame: pl.DataFrame) -> tuple[Codes, pl.DataFrame]:
-    """Number the distinct rows of a frame, sorted by its columns.
-
-    Args:
-        frame: The rows.
-
-    Returns:
-        The number of each row, and the distinct rows.
-    """
+    """Number the distinct rows of a frame, sorted by its columns."""
     codes, count = np.zeros(frame.height, dtype=np.int64), 1
     for column in frame.get_columns():
         own, size = number_column(column)
@@ -199,12 +146,6 @@ def number_sequences(sequences: Ragged) -> tuple[Codes, Codes]:
 
     As many neighbors as fit are packed into one number, and the numbers are numbered,
     until one is left. That takes time in proportion to the items.
-
-    Args:
-        sequences: Sequences of numbers from 0.
-
-    Returns:
-        The number of each sequence, and a place of each number.
     """
     items, lengths = sequences
     longest = int(lengths.max(initial=0))

@@ -1,36 +1,59 @@
 """What a metric made of single examples: a score, or why there is none.
 
 A batch is one table, so that it can come from another process: rows with a score, and
-rows in whose column `UNSCORED` stands why there is none.
+rows in whose column `REASON` stands why there is none.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from evalkit.base.columns import all_named
+from evalkit.base.failures import hook_failures
 from evalkit.base.terms import NotScored
+from evalkit.base.violations import shorten
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.table import LACKING
 
-UNSCORED = "__unscored"
-"""Column with the reason why an example has no score."""
+OUTCOME = "__outcome"
+"""Column that is empty for a row of statistics, and else says why there is none."""
 
-FAILED = "__failed"
-"""Column that tells whether the metric failed, and did not say so on purpose."""
+REASON = "__reason"
+"""Column of the reason that a metric gives."""
+
+SCORED = ""
+MISSING = "missing"
+INVALID = "invalid"
+UNANSWERED = "no prediction"
+"""Outcome of an answer without a prediction that the metric cannot take."""
+NOT_SCORED = "not scored"
+FAILED = "failed"
+LOST = "no column"
+"""Outcome of an answer for which a column that the metric reads was not computed."""
+SILENT = "no row"
+"""Outcome of an answer for which the metric gave neither a row nor a reason."""
+
+OUTCOMES = pl.Enum(
+    [SCORED, MISSING, INVALID, UNANSWERED, NOT_SCORED, FAILED, LOST, SILENT]
+)
+"""Type of the column of outcomes."""
+
+LEFT_OUT = (MISSING, INVALID)
+"""Outcomes of answers that no metric was given."""
+
+UNSCORED = (NOT_SCORED, FAILED, LOST)
+"""Outcomes of answers that a metric was given and says why it did not score."""
 
 PART = "__part"
 """Column with the name of the score, of a metric that gives several."""
 
-
-EXTRA = frozenset({UNSCORED, FAILED, PART})
-"""Columns that are no statistics."""
+IS_FAILED = "__failed"
+"""Column that tells whether the metric failed, and did not say so on purpose."""
 
 
 class Left(NamedTuple):
@@ -53,11 +76,9 @@ class Outcomes(NamedTuple):
     position; without those to which it says that it does not apply."""
 
 
-_LEFT: dict[str, pl.DataType] = {
-    UNSCORED: pl.String(),
-    FAILED: pl.Boolean(),
-    PART: pl.String(),
-}
+_LEFT = {REASON: pl.String(), IS_FAILED: pl.Boolean(), PART: pl.String()}
+EXTRA = frozenset(_LEFT)
+"""Columns of a batch that are no statistics."""
 
 
 def reason_of_group(metric: BoundMetric, outcome: NotScored) -> str:
@@ -71,63 +92,39 @@ def no_outcomes() -> pl.DataFrame:
 
 
 def with_left(scored: pl.DataFrame, left: Sequence[Left]) -> pl.DataFrame:
-    """Add the examples without a score to those of a batch.
-
-    Args:
-        scored: `position` and what the metric gave.
-        left: The others.
-
-    Returns:
-        One table.
-    """
+    """Add the examples without a score to those of a batch."""
+    scored = scored.with_columns(
+        pl.lit(None, dtype=kind).alias(name)
+        for name, kind in _LEFT.items()
+        if name not in scored.columns
+    )
     if not left:
         return scored
-    kinds = [scored.schema["position"], *_LEFT.values()]
-    schema = dict(zip(("position", *_LEFT), kinds, strict=True))
+    schema = {"position": scored.schema["position"], **_LEFT}
     frame = pl.DataFrame(left, schema=schema, orient="row")
-    return pl.concat([_with_room(scored), frame], how="diagonal")
-
-
-def join_batches(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Join the tables of all batches, of which only some may have examples left out."""
-    if any(UNSCORED in part.columns for part in parts):
-        parts = [
-            part if UNSCORED in part.columns else _with_room(part) for part in parts
-        ]
-    return pl.concat(parts)
+    return pl.concat([scored, frame], how="diagonal")
 
 
 def join_numbers(
     metric: BoundMetric, parts: Sequence[pl.DataFrame], limit: FailureLimit
 ) -> pl.DataFrame:
-    """Join batches, and leave out those whose numbers are not those of most examples.
-
-    Args:
-        metric: The metric.
-        parts: The tables of the batches.
-        limit: Told of the examples that are left out.
-
-    Returns:
-        One table.
-    """
+    """Join batches, and leave out examples whose numbers are not those of most."""
     names = [frozenset(part.columns) - EXTRA - {"position"} for part in parts]
     rows: Counter[frozenset[str]] = Counter()
-    for found, part in zip(names, parts, strict=True):
-        has_left = UNSCORED in part.columns
-        scored = part[UNSCORED].null_count() if has_left else part.height
-        rows[found] += scored if found else 0
+    for columns, part in zip(names, parts, strict=True):
+        rows[columns] += part[REASON].null_count() if columns else 0
     common = max(rows, key=rows.__getitem__, default=frozenset())
     why = (
         f"{metric.component.origin}: example_statistics must return a dict of the same "
         f"numbers for each example; of most they are {', '.join(sorted(common))}"
     )
     joined = []
-    for found, part in zip(names, parts, strict=True):
-        if found and found != common:
-            part = _with_room(part).select(
+    for columns, part in zip(names, parts, strict=True):
+        if columns and columns != common:
+            part = part.select(
                 "position",
-                pl.col(UNSCORED).fill_null(why),
-                pl.col(FAILED).fill_null(True),
+                pl.col(REASON).fill_null(why),
+                pl.col(IS_FAILED).fill_null(True),
                 PART,
             )
             limit.add(part)
@@ -135,40 +132,18 @@ def join_numbers(
     return pl.concat(joined, how="diagonal")
 
 
-def _with_room(part: pl.DataFrame) -> pl.DataFrame:
-    """Add the columns of examples without a score, of which it has none."""
-    return part.with_columns(
-        pl.lit(None, dtype=kind).alias(name)
-        for name, kind in _LEFT.items()
-        if name not in part.columns
-    )
-
-
 def split_outcomes(frame: pl.DataFrame, part: str | None = None) -> Outcomes:
-    """Tell the examples with a score from those without.
-
-    Args:
-        frame: What `join_batches` returned.
-        part: The score that is meant, of a metric that gives several in one pass.
-
-    Returns:
-        Both.
-    """
-    extra = [name for name in frame.columns if name in EXTRA]
-    if part is not None and PART in extra:
+    """Tell the examples with a score from those without, for one score of several."""
+    if part is not None:
         is_of_all = pl.col(PART).is_null()
         frame = frame.filter((pl.col(PART) == part) | is_of_all)
-    if UNSCORED not in extra:
-        return Outcomes(frame.drop(all_named(extra)), no_outcomes())
-    is_scored = pl.col(UNSCORED).is_null()
+    is_scored = frame[REASON].is_null()
     unscored = frame.filter(~is_scored).select(
-        pl.col("position").cast(pl.UInt32),
-        reason=pl.col(UNSCORED),
-        failed=pl.col(FAILED),
+        pl.col("position").cast(pl.UInt32), reason=REASON, failed=IS_FAILED
     )
-    return Outcomes(
-        frame.filter(is_scored).drop(all_named(extra)), unscored.sort("position")
-    )
+    if unscored.height:
+        frame = frame.filter(is_scored)
+    return Outcomes(frame.drop(*EXTRA), unscored.sort("position"))
 
 
 def keep_cause(metric: BoundMetric, error: BaseException | None) -> None:
@@ -178,12 +153,7 @@ def keep_cause(metric: BoundMetric, error: BaseException | None) -> None:
 
 
 class FailureLimit:
-    """Ends the scoring of a metric that fails for too many examples.
-
-    Args:
-        metric: The metric.
-        rows: How many examples it is given; infinite for no limit.
-    """
+    """Ends the scoring of a metric that fails for too many examples."""
 
     def __init__(self, metric: BoundMetric, rows: float) -> None:
         self._metric = metric
@@ -192,35 +162,19 @@ class FailureLimit:
         self._first = ""
 
     def add(self, part: pl.DataFrame) -> None:
-        """Count the failures of a batch.
-
-        Args:
-            part: What `with_left` returned for the batch.
-
-        Raises:
-            MetricError: They are too many; it is the first one.
-        """
-        if FAILED not in part.columns:
-            return
-        failed = part.filter(pl.col(FAILED))
+        """Count the failures of a batch."""
+        failed = part.filter(pl.col(IS_FAILED))
         if failed.is_empty():
             return
-        self._first = self._first or str(failed.sort("position")[UNSCORED][0])
+        self._first = self._first or str(failed.sort("position")[REASON][0])
         self._failed += failed["position"].n_unique()
         if self._failed > self._most:
             self._raise()
 
     def refuse_nothing(self, joined: pl.DataFrame) -> None:
-        """Refuse that nothing was scored because of failures.
-
-        Args:
-            joined: What `join_batches` returned.
-
-        Raises:
-            MetricError: No example has a score, and the metric failed for one.
-        """
+        """Refuse that nothing was scored because of failures."""
         is_limited = self._most < math.inf
-        if is_limited and self._failed and joined[UNSCORED].null_count() == 0:
+        if is_limited and self._failed and joined[REASON].null_count() == 0:
             self._raise()
 
     def _raise(self) -> None:
@@ -229,29 +183,84 @@ class FailureLimit:
 
 
 def most_left(metric: BoundMetric, rows: float) -> float:
-    """Return of how many examples at most a metric may have scored none.
-
-    Args:
-        metric: The metric.
-        rows: How many examples there are; infinite of a part of a set.
-
-    Returns:
-        Its share of them, and at least 1.
-    """
+    """Return of how many examples at most a metric may have scored none."""
     if rows == math.inf:
         return rows
     return max(1.0, metric.most_not_scored * rows)
 
 
 def count_incomplete(examples: pl.DataFrame, repeats: int) -> int:
-    """Count the examples with fewer valid answers than there are replications.
-
-    Args:
-        examples: The columns `id` and `status`, a row for each answer.
-        repeats: How many replications there are.
-
-    Returns:
-        How many examples lack an answer.
-    """
+    """Count the examples with fewer valid answers than there are replications."""
     valid = examples.group_by("id").agg((pl.col("status") == "scored").sum())
     return int((valid["status"] < repeats).sum())
+
+
+def outcome_rows(position: pl.Series, outcome: pl.Series | str) -> pl.DataFrame:
+    """Return `position`, `OUTCOME` and `REASON` of answers."""
+    frame = pl.DataFrame({"position": position.cast(pl.UInt32)})
+    return frame.with_columns(
+        pl.lit(outcome).cast(OUTCOMES).alias(OUTCOME),
+        pl.lit(None, pl.String).alias(REASON),
+    )
+
+
+NOTHING_SCORED = "no example was scored"
+
+_SHOWN_REASONS = 3
+
+
+def failure_text(metric: BoundMetric, failed: int, given: str, first: str) -> str:
+    """Say for how many examples a metric failed that has scores of others."""
+    origin = metric.component.origin
+    own = first.removeprefix(f"{origin}: ")
+    # the reason of a computed column names what computed it
+    why = f", as it failed: {own}" if own != first else f": {first}"
+    return f"{origin}: {failed} of {given} left out{why}"
+
+
+def reasons_of(times: Mapping[str, int]) -> str:
+    """List the most frequent reasons."""
+    ranked = sorted(times.items(), key=lambda each: (-each[1], each[0]))
+    shown = [f"{shorten(why, 60)}: {count}" for why, count in ranked[:_SHOWN_REASONS]]
+    more = len(ranked) - _SHOWN_REASONS
+    return ", ".join([*shown, *([f"{more} more reasons"] if more > 0 else [])])
+
+
+def silence_of(metric: BoundMetric) -> str:
+    """Say how a metric left out an example without a reason."""
+    if metric.has("statistics"):
+        return "statistics gave no row"
+    return f"{metric.example_hook or 'example_statistics'} returned None"
+
+
+BOUNDS_SLACK = 1e-9
+"""How far beyond its bounds rounding may put a value."""
+
+
+def checked_value(
+    metric: BoundMetric, value: Any, step: str = ""
+) -> tuple[float | None, str | None]:
+    """Check a value that a metric gave."""
+    where = f"{metric.component.origin}: " + (f"{step}: " if step else "")
+    if value is None:
+        return None, f"{where}it is not defined for these examples"
+    try:
+        if isinstance(value, str | bytes):
+            raise TypeError("a text is not taken for a number")
+        number = float(value)
+    except hook_failures() as error:  # an object's own __float__ may raise anything
+        raise MetricError(
+            f"{where}its value must be a number, is {shorten(value)}"
+        ) from error
+    if not math.isfinite(number):
+        is_of_one = " for the example " in step
+        hint = "; return evalkit.NotScored(reason) where there is no score"
+        return None, f"{where}it returned {number}{hint if is_of_one else ''}"
+    low, high = metric.bounds or (None, None)
+    if (low is not None and number < low - BOUNDS_SLACK) or (
+        high is not None and number > high + BOUNDS_SLACK
+    ):
+        raise MetricError(
+            f"{where}its value {number} is outside of its bounds {low} to {high}"
+        )
+    return number, None

@@ -21,118 +21,28 @@ from evalkit.base.failures import hook_failures
 from evalkit.base.terms import NotScored
 from evalkit.base.violations import entries_of, shorten
 from evalkit.errors import MetricError
-from evalkit.parallel.workers import Workers
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.bound_metrics import Failed
-from evalkit.scoring.batches import (
-    AdvanceRows,
-    BatchSizes,
-    FixedSizes,
-    TimedSizes,
-    compute_batches,
-)
-from evalkit.scoring.calls import BOUNDS_SLACK, RESERVED, checked_value
+from evalkit.scoring.batch_statistics import RESERVED
 from evalkit.scoring.outcomes import (
+    BOUNDS_SLACK,
     EXTRA,
     PART,
-    FailureLimit,
     Left,
-    Outcomes,
-    join_batches,
-    join_numbers,
+    checked_value,
     keep_cause,
-    split_outcomes,
     with_left,
 )
-from evalkit.scoring.table import Batch, ScoringTable
+from evalkit.scoring.table import Batch
 
 Floats = npt.NDArray[np.float64]
-
-MODEL_ROWS = 256
-"""Examples that `score_batch` gets at once, unless the metric says how many."""
-
-_SCHEMA = {"position": pl.UInt32, "score": pl.Float64}
 
 _PLAIN = (float, int, bool)
 _PLAIN_NUMPY = (np.integer, np.floating, np.bool_)
 
 
-def score_examples(
-    metric: BoundMetric,
-    table: ScoringTable,
-    workers: Workers | None = None,
-    advance: AdvanceRows | None = None,
-) -> Outcomes:
-    """Score every example of a table by itself.
-
-    Args:
-        metric: A metric that implements `score_example`, `score_batch` or
-            `example_statistics`.
-        table: What is scored. An example whose prediction is null gets the metric's
-            `worst_value`, unless the metric takes such examples itself.
-        workers: Processes that help where that pays; the result is the same.
-        advance: Told after every batch how many rows it had.
-
-    Returns:
-        Columns `position` and `score` (`PART` too for a metric that gives several
-        scores in one pass; the numbers of `example_statistics` by name), in the order
-        of the table, without the examples whose score is None; and those that it did
-        not score.
-
-    Raises:
-        MetricError: The function failed for too many examples, or returned something
-            that is no list of scores; it names the first such example.
-    """
-    return split_outcomes(score_batches(metric, table, workers, advance))
-
-
-def score_batches(
-    metric: BoundMetric,
-    table: ScoringTable,
-    workers: Workers | None = None,
-    advance: AdvanceRows | None = None,
-) -> pl.DataFrame:
-    """Do what `score_examples` does, and return one table of both.
-
-    Args:
-        metric: As for `score_examples`, like the other arguments.
-        table: What is scored.
-        workers: Processes that help where that pays.
-        advance: Told after every batch how many rows it had.
-
-    Returns:
-        What `split_outcomes` splits.
-
-    Raises:
-        MetricError: See `score_examples`.
-    """
-    sizes: BatchSizes = TimedSizes()
-    if metric.has("score_batch"):
-        sizes = FixedSizes(metric.batch_rows or MODEL_ROWS)
-    limit = FailureLimit(metric, table.size)
-    parts = compute_batches(
-        metric, table, batch_scores, sizes, workers, advance, limit.add
-    )
-    joined = (
-        join_numbers(metric, parts, limit) if parts else pl.DataFrame(schema=_SCHEMA)
-    )
-    limit.refuse_nothing(joined)
-    return joined
-
-
 def batch_scores(metric: BoundMetric, batch: Batch) -> pl.DataFrame:
-    """Score the examples of one batch.
-
-    Args:
-        metric: The metric.
-        batch: The batch.
-
-    Returns:
-        What `score_examples` returns, as one table.
-
-    Raises:
-        MetricError: See `score_examples`.
-    """
+    """Score the examples of one batch."""
     has_prediction = batch.frame["prediction"].is_not_null()
     if metric.accepts_no_prediction or has_prediction.all():
         return _Rows(metric, batch).scored(_called(metric, batch))
@@ -146,7 +56,7 @@ def batch_scores(metric: BoundMetric, batch: Batch) -> pl.DataFrame:
         _Rows(metric, silent).scored([worst] * silent.rows),
     ]
     order = batch.frame.select("position")
-    return order.join(join_batches(scored), on="position", maintain_order="left")
+    return order.join(pl.concat(scored), on="position", maintain_order="left")
 
 
 def _called(metric: BoundMetric, batch: Batch) -> list[Any]:

@@ -8,10 +8,10 @@ memberships that only counts is all that depends on the number of examples.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from evalkit.base.columns import all_named
 from evalkit.base.terms import MergeKind
-from evalkit.scoring.moments import pairs_of_moments
 from evalkit.statistics.clusters import Floats
 
 Codes = NDArray[np.int64]
@@ -88,14 +87,6 @@ def merge_cells(
     """Merge the statistics of each group.
 
     Sums are exact before they are rounded once, so they do not depend on any order.
-
-    Args:
-        rows: The statistics.
-        cells: How often each distinct row occurs in each group.
-        merges: How each column merges, where not by `sum`.
-
-    Returns:
-        `group`, the keys, and the merged columns, sorted by group and keys.
     """
     key_frame, key_of_code = rows.numbered_keys
     together = cells.group * max(1, key_frame.height) + key_of_code[cells.code]
@@ -167,17 +158,16 @@ def _moments(
     ]
 
 
+def pairs_of_moments(
+    columns: Sequence[str], merges: Mapping[str, MergeKind]
+) -> list[tuple[str, str]]:
+    """Return the pairs of columns that have a co-moment."""
+    moments = sorted(name for name in columns if merges.get(name) == "moments")
+    return list(combinations(moments, 2))
+
+
 def weighted_sums(values: Floats, counts: Codes | Floats, starts: Codes) -> Floats:
-    """Sum parts of an array, each value as often as it is counted.
-
-    Args:
-        values: The values, of shape (n,).
-        counts: How often each counts, of shape (n,).
-        starts: Where each part starts.
-
-    Returns:
-        One sum for each part, rounded once; infinite where it is too large.
-    """
+    """Sum parts of an array, each value as often as it is counted."""
     if not len(starts):
         return np.empty(0)
     if (values == np.rint(values)).all() and (

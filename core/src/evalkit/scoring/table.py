@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from evalkit.base.columns import encode, join_parts, list_column, named, to_series
 from evalkit.base.ids import REPLICATION_KEY, RESPONSES_KEY
@@ -21,7 +24,7 @@ from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric, BoundTask
 from evalkit.reading.field_types import holds_more_than_plain, model_types
 from evalkit.reading.typed_values import typed_series
-from evalkit.scoring.units import Units
+from evalkit.statistics.resampling import Keys, unit_keys
 
 LACKING = {"position": pl.UInt32, "reason": pl.String, "failed": pl.Boolean}
 """Columns of the tables of rows that lack something, and why."""
@@ -178,15 +181,7 @@ def _plain_pair(
 
 
 def columns_for(metric: BoundMetric, frame: pl.DataFrame) -> list[pl.Expr]:
-    """Return what a metric asks for beside prediction and target.
-
-    Args:
-        metric: The metric.
-        frame: What is scored.
-
-    Returns:
-        Its columns; null where it can do without one that is lacking.
-    """
+    """Return what a metric asks for beside prediction and target."""
     return [
         named(name) if name in frame.columns else pl.lit(None).alias(name)
         for name in dict.fromkeys(metric.columns)
@@ -197,19 +192,7 @@ def columns_for(metric: BoundMetric, frame: pl.DataFrame) -> list[pl.Expr]:
 def joined_replications(
     table: ScoringTable, columns: Sequence[str] = ()
 ) -> ScoringTable:
-    """Put the answers to each example into one row.
-
-    Args:
-        table: What is scored.
-        columns: Columns that the metric asks for.
-
-    Returns:
-        The table with a row for each example, at the position of its first answer, and
-        the predictions in `responses`; the same where examples have one answer each.
-
-    Raises:
-        MetricError: The metric would need the alternatives of each answer too.
-    """
+    """Put the answers to each example into one row."""
     if table.repeats == 1:
         return table
     is_asked = RESPONSES_KEY in columns and RESPONSES_KEY in table.frame.columns
@@ -271,16 +254,7 @@ BatchFunction = Callable[[BoundMetric, Batch], pl.DataFrame]
 
 
 def comparable(frame: pl.DataFrame, kind: AnswerKind) -> pl.DataFrame:
-    """Write predictions and answers as texts where their types cannot be compared.
-
-    Args:
-        frame: Columns `prediction` and `target`, and others.
-        kind: Shape of the answers; only single ones are written as texts.
-
-    Returns:
-        The frame, with the two columns as texts where one of them holds texts or lists
-        and the other one does not; a text stays, another value is written as JSON.
-    """
+    """Write predictions and answers as texts where their types cannot be compared."""
     target = frame.schema["target"]
     single: Any = target
     is_any_of = kind == "any-of" and isinstance(target, pl.List)
@@ -317,17 +291,7 @@ def list_notices(
     ids: Sequence[str] | pl.Series,
     show: bool = True,
 ) -> Iterator[str]:
-    """Say that lists were predicted where answers are single values.
-
-    Args:
-        predictions: The predictions as they were given.
-        kind: Shape of the answers.
-        ids: The id of each prediction's example.
-        show: Whether a prediction may be quoted.
-
-    Yields:
-        A sentence; none where no list is compared as its JSON text.
-    """
+    """Say that lists were predicted where answers are single values."""
     if kind not in ("one", "any-of") or not isinstance(predictions.dtype, pl.List):
         return
     given = predictions.is_not_null()
@@ -340,3 +304,50 @@ def list_notices(
         f"{count_of(int(given.sum()), 'prediction')} given as a list where answers are "
         f"single values: each is compared as its JSON text, such as {example}"
     )
+
+
+class Units:
+    """The units that a sample is made of: examples, or clusters of examples.
+
+    Clusters are the units where there are any. Else the units are the examples; the
+    replications of an example are one unit.
+
+    Args:
+        ids: The name of each row's example; replications follow each other.
+        clusters: The cluster of each row, of shape (rows,); None for independent
+            examples.
+        seed: Seed of the resampling.
+        repeats: How many rows each example has.
+
+    Attributes:
+        codes: Number of the unit of each row, from 0.
+        count: How many units there are.
+        clustered: Whether examples are grouped into clusters.
+    """
+
+    def __init__(
+        self,
+        ids: Sequence[str],
+        clusters: NDArray[Any] | None,
+        seed: int,
+        repeats: int = 1,
+    ) -> None:
+        self._names: Sequence[Any] = ids[::repeats]
+        self._seed = seed
+        self.clustered = clusters is not None
+        self.codes: NDArray[np.int64] = np.arange(len(ids), dtype=np.int64) // repeats
+        if clusters is not None:
+            distinct, codes = np.unique(clusters, return_inverse=True)
+            self._names = distinct.tolist()
+            self.codes = codes.astype(np.int64)
+        self.count = len(self._names)
+
+    @cached_property
+    def keys(self) -> Keys:
+        """What decides how often each unit is drawn, by number of the unit."""
+        return unit_keys(map(str, self._names), self._seed)
+
+    def sizes_of(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Count those of some rows that each unit has, of units that have any."""
+        sizes = np.bincount(self.codes[rows], minlength=self.count)
+        return sizes[sizes > 0].astype(np.float64)

@@ -12,7 +12,9 @@ import polars as pl
 
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
-from evalkit.scoring.answer_outcomes import (
+from evalkit.scoring.grouping import TagSets, number_tag_sets
+from evalkit.scoring.numbering import Codes
+from evalkit.scoring.outcomes import (
     FAILED,
     LOST,
     NOT_SCORED,
@@ -22,20 +24,18 @@ from evalkit.scoring.answer_outcomes import (
     SCORED,
     SILENT,
     UNANSWERED,
+    Outcomes,
     outcome_rows,
 )
-from evalkit.scoring.numbering import Codes
-from evalkit.scoring.outcomes import Outcomes
 from evalkit.scoring.passes import metric_outcomes
-from evalkit.scoring.patterns import REPLICATION, number_patterns
-from evalkit.scoring.refusals import (
+from evalkit.scoring.records import (
     refuse_absent_fields,
     takes_no_prediction,
     why_not_applicable,
 )
 from evalkit.scoring.table import ScoringTable, joined_replications
-from evalkit.scoring.tag_sets import TagSets, number_tag_sets
 from evalkit.scoring.tally import (
+    REPLICATION,
     AnswerTally,
     ClusterKeys,
     MetricTally,
@@ -44,6 +44,7 @@ from evalkit.scoring.tally import (
     count_answers,
     count_examples,
     number_clusters,
+    number_patterns,
 )
 
 
@@ -94,17 +95,7 @@ def label(
     tags: pl.Series,
     crossings: Mapping[str, pl.Series] | None = None,
 ) -> tuple[TagSets, Labeled, ClusterKeys | None]:
-    """Number the tag sets and clusters of the examples of a table.
-
-    Args:
-        table: All answers, counted or not.
-        left_out: As for `tally_table`, like the other arguments.
-        tags: The list of tags of each answer.
-        crossings: Further lists of texts of each answer, by what they cross.
-
-    Returns:
-        The tag sets, the labeled table, and the keys of the clusters.
-    """
+    """Number the tag sets and clusters of the examples of a table."""
     repeats = table.repeats
     of_examples = {
         by: lists.gather_every(repeats) for by, lists in (crossings or {}).items()
@@ -153,16 +144,7 @@ def tally_table(
 def tally_metric(
     metric: BoundMetric, labeled: Labeled
 ) -> tuple[MetricTally, Codes | None]:
-    """Score a table with one metric.
-
-    Args:
-        metric: The metric, or one of the scores that it gives in one pass.
-        labeled: The table.
-
-    Returns:
-        The tally and the number of each example's pattern; no numbers where the metric
-        failed or does not apply.
-    """
+    """Score a table with one metric."""
     refusal = why_not_applicable(metric, labeled.table.context)
     if refusal is not None:
         return MetricTally(None, refusal), None
@@ -176,16 +158,7 @@ def tally_metric(
 def tally_rows(
     metric: BoundMetric, labeled: Labeled, rows: pl.DataFrame
 ) -> tuple[MetricTally, Codes]:
-    """Count the patterns of the answers that a metric was given, and of the others.
-
-    Args:
-        metric: The metric.
-        labeled: The table.
-        rows: What `rows_of` returned for those that count.
-
-    Returns:
-        The tally and the number of each example's pattern.
-    """
+    """Count the patterns of the answers that a metric was given, and of the others."""
     tally, pattern = count_rows(metric, labeled, [rows, left_out_rows(metric, labeled)])
     try:
         filled = [
@@ -202,16 +175,7 @@ def tally_rows(
 def count_rows(
     metric: BoundMetric, labeled: Labeled, parts: Sequence[pl.DataFrame]
 ) -> tuple[Tally, Codes]:
-    """Count the patterns that the rows of all answers make.
-
-    Args:
-        metric: The metric.
-        labeled: The table.
-        parts: Rows by `position`.
-
-    Returns:
-        The tally and the number of each example's pattern.
-    """
+    """Count the patterns that the rows of all answers make."""
     present = [part for part in parts if part.height] or [parts[0]]
     rows = present[0] if len(present) == 1 else pl.concat(present, how="diagonal")
     position = rows["position"].to_numpy().astype(np.int64)
@@ -233,11 +197,7 @@ def joins_answers(metric: BoundMetric, repeats: int) -> bool:
 
 
 def _rows(metric: BoundMetric, table: ScoringTable) -> pl.DataFrame:
-    """Return the rows of the answers that a metric is given.
-
-    Raises:
-        MetricError: The metric failed.
-    """
+    """Return the rows of the answers that a metric is given."""
     position, is_null = table.frame["position"], table.frame["prediction"].is_null()
     without = outcome_rows(position.filter(is_null), UNANSWERED)
     if takes_no_prediction(metric):
@@ -254,16 +214,7 @@ def _rows(metric: BoundMetric, table: ScoringTable) -> pl.DataFrame:
 
 
 def rows_of(metric: BoundMetric, table: ScoringTable, found: Outcomes) -> pl.DataFrame:
-    """Return the rows of answers.
-
-    Args:
-        metric: The metric.
-        table: The answers.
-        found: What the metric made of them.
-
-    Returns:
-        `position`, `OUTCOME`, `REASON`, the keys and the numbers.
-    """
+    """Return the rows of answers."""
     lost = table.lacking_for(metric)["position"].implode()
     failed = pl.when(pl.col("position").is_in(lost)).then(pl.lit(LOST))
     outcome = pl.when("failed").then(failed.otherwise(pl.lit(FAILED)))
@@ -307,9 +258,6 @@ def _bound_rows(
     """Return the rows if all left-out answers were wrong, and if they were right.
 
     Nothing where there are no bounds.
-
-    Raises:
-        MetricError: The metric failed.
     """
     for frame in filled_frames(metric, labeled):
         if joins_answers(metric, labeled.table.repeats):
@@ -320,15 +268,7 @@ def _bound_rows(
 
 
 def filled_frames(metric: BoundMetric, labeled: Labeled) -> list[pl.DataFrame]:
-    """Return the left-out answers without a prediction, and with one that is right.
-
-    Args:
-        metric: The metric.
-        labeled: The table.
-
-    Returns:
-        Both; nothing where the metric has no bounds of what was left out.
-    """
+    """Return the left-out answers without a prediction, and with one that is right."""
     left_out, kind = labeled.uncounted, labeled.table.context.answer_kind
     is_bounded = metric.has_possible_range and not metric.is_costly and kind != "none"
     if left_out.frame.is_empty() or not is_bounded:
@@ -338,15 +278,7 @@ def filled_frames(metric: BoundMetric, labeled: Labeled) -> list[pl.DataFrame]:
 
 
 def all_right(table: ScoringTable, left_out: pl.Series) -> ScoringTable:
-    """Fill in an answer that is right where one was left out.
-
-    Args:
-        table: The answers.
-        left_out: Whether each was left out.
-
-    Returns:
-        The table.
-    """
+    """Fill in an answer that is right where one was left out."""
     target = pl.col("target")
     if table.context.answer_kind == "any-of":
         target = target.list.first()

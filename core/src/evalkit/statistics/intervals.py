@@ -352,9 +352,7 @@ def auroc_interval(
             inner, outer = (middle, outer) if is_inside else (inner, middle)
         return inner
 
-    flags: tuple[str, ...] = ()
-    if min(positives, negatives) < FEW_POSITIVES:
-        flags = (f"fewer than {FEW_POSITIVES} examples of a class",)
+    flags = few_of_class(positives, negatives)
     low = 0.0 if value == 0 else bound(0.0)
     high = 1.0 if value == 1 else bound(1.0)
     return Interval(low, high, error(value), "newcombe", flags=flags)
@@ -396,6 +394,12 @@ def few_examples(n: float) -> tuple[str, ...]:
         n: Number of examples.
     """
     return (f"fewer than {FEW_UNITS} examples",) if n < FEW_UNITS else ()
+
+
+def few_of_class(*sizes: int) -> tuple[str, ...]:
+    """Flag a ranking of few examples of a class."""
+    text = f"fewer than {FEW_POSITIVES} examples of a class"
+    return (text,) if min(sizes) < FEW_POSITIVES else ()
 
 
 def _flagged(interval: Interval, flags: tuple[str, ...]) -> Interval:

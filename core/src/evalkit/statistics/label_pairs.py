@@ -119,7 +119,7 @@ def draw_pairs(
 
 def label_interval(
     replicates: Floats,
-    centre: float | None,
+    centre: float,
     value: float,
     confidence: float,
     flags: tuple[str, ...] = (),
@@ -133,7 +133,7 @@ def label_interval(
 
     Args:
         replicates: Scores of the drawn counts, nan where undefined.
-        centre: Score of the smoothed counts; None where it is undefined.
+        centre: Score of the smoothed counts; nan where it is undefined.
         value: The score.
         confidence: Probability of the interval, such as 0.95.
         flags: Flags of the interval.
@@ -145,7 +145,7 @@ def label_interval(
     low, high = found.low, found.high
     if low is None or high is None:
         return found
-    if centre is not None:
+    if math.isfinite(centre):
         defined = replicates[np.isfinite(replicates)]
         corrected = corrected_bounds(defined, centre, confidence)
         low, high = min(low, corrected[0]), max(high, corrected[1])

@@ -56,58 +56,20 @@ def unit_keys(names: Iterable[str], seed: int) -> Keys:
     return np.frombuffer(bytes(digests), dtype="<u8").astype(np.uint64)
 
 
-MOST_KEPT_WEIGHTS = 4_000_000
-"""Weights that are kept for further groups and metrics, a byte each."""
-
-
-class UnitWeights:
-    """Draws how often units of a sample are in replicates of their group.
-
-    Args:
-        keys: Keys of all units, by number.
-    """
-
-    def __init__(self, keys: Keys) -> None:
-        self._keys = keys
-        self._kept: dict[int, Weights] = {}
-
-    def of(
-        self, units: NDArray[np.int64], first: int, count: int, replicates: int
-    ) -> Weights:
-        """Draw how often each unit of a group is in some of its replicates.
-
-        Args:
-            units: Numbers of the group's units.
-            first: Number of the first replicate.
-            count: How many are wanted.
-            replicates: How many there are in all.
-
-        Returns:
-            What `unit_weights` draws.
-        """
-        are_many = len(self._keys) * replicates > MOST_KEPT_WEIGHTS
-        if are_many or len(units) < FEWEST_POISSON_UNITS:
-            return unit_weights(self._keys[units], first, count, replicates)
-        if replicates not in self._kept:
-            self._kept[replicates] = poisson_weights(self._keys, 0, replicates)
-        return self._kept[replicates][units, first : first + count]
-
-
-def unit_weights(keys: Keys, first: int, count: int, replicates: int) -> Weights:
+def unit_weights(keys: Keys, first: int, count: int) -> Weights:
     """Draw how often each unit of a group is in some of its replicates.
 
     Args:
         keys: Keys of the group's units, of shape (units,).
         first: Number of the first replicate.
         count: How many are wanted.
-        replicates: How many there are in all.
 
     Returns:
         Weights of shape (units, count): n units out of n where there are few, else
         Poisson(1) draws.
     """
     if len(keys) < FEWEST_POISSON_UNITS:
-        return exact_weights(keys, replicates)[:, first : first + count]
+        return exact_weights(keys, first + count)[:, first:]
     return poisson_weights(keys, first, count)
 
 

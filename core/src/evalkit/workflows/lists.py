@@ -18,7 +18,7 @@ from evalkit.examples.scored_values import UnscorableError, scored_value, value_
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.predictions.jobs import given_job
+from evalkit.predictions.beside import given_job
 from evalkit.runs import recorded
 from evalkit.runs.record import RunRecord
 from evalkit.runs.recording import add_scores

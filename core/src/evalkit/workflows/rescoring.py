@@ -26,8 +26,7 @@ from evalkit.runs.stored import examples_of
 from evalkit.runs.tables import settings_of
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.measurement import measure
-from evalkit.scoring.records import MetricScores
-from evalkit.scoring.refusals import failed_scores
+from evalkit.scoring.records import MetricScores, failed_scores
 from evalkit.statistics.intervals import INTERVAL_RULES
 from evalkit.workflows.announcing import announce, write
 
@@ -167,6 +166,7 @@ def _extended(
     before = parent.record
     record = before.changed(
         files={},
+        headline_score=None,
         notices=(*before.notices, *_mixed_rules(parent, bound)),
         parent=parent.fingerprint,
         components=(*before.components, *map(recorded_component, bound)),

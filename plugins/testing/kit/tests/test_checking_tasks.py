@@ -9,7 +9,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
-import polars as pl
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -67,21 +66,6 @@ class Greedy(Mood):
     Output = Anything
 
 
-class Hasty(Mood):
-    """Accepts as columns what it refuses as rows."""
-
-    class Output(BaseModel):
-        id: str
-        mood: Literal["glad", "sad"]
-        sure: bool = True
-
-    def verify_response(self, response: Mapping[str, Any]) -> Any:
-        assert response.get("sure", True), "must be sure"
-
-    def verify_columns(self, responses: pl.DataFrame) -> Any:
-        return pl.repeat(True, len(responses), eager=True)
-
-
 class Unmeasured(Mood):
     """Names a metric that there is not."""
 
@@ -107,7 +91,6 @@ class Wordy(Mood):
     [
         (Strict, "responses", "'sad'"),
         (Greedy, "labels", "it takes the response"),
-        (Hasty, "columns", "verify_columns accepts the response"),
         (Unmeasured, "metrics", "acuracy-of-moods"),
         (Misfit, "metrics", "span-f1"),
         (Wordy, "damaged-examples", "it takes {'uid': '1', 'text': {'strange'"),
@@ -235,6 +218,7 @@ def test_rows_are_drawn_from_nested_fields() -> None:
     assert drawn_rows(Chat, 10) == examples
 
 
+@pytest.mark.slow
 def test_a_hook_that_fails_for_what_is_taken_is_told() -> None:
     class Last(Marks):
         """Looks at the first mark, which there may not be."""
@@ -263,6 +247,7 @@ class Bounded(BaseModel):
     named: str = Field(default="x", alias="called")
 
 
+@pytest.mark.slow
 def test_every_sort_of_field_is_drawn() -> None:
     rows = drawn_rows(Bounded, 20)
     assert len(rows) == 20

@@ -107,7 +107,7 @@ def _draws(
     if len(units) < 2:
         return N_IS_1 if pair.clusters is None else ONE_CLUSTER
     keys = pair.units.keys[units]
-    weights = unit_weights(keys, 0, LIST_REPLICATES, LIST_REPLICATES)
+    weights = unit_weights(keys, 0, LIST_REPLICATES)
     draws = np.full(LIST_REPLICATES, np.nan)
     for replicate in range(LIST_REPLICATES):
         drawn = examples.repeat(weights[membership, replicate])

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from evalkit.base.columns import all_named
-from evalkit.scoring.units import Units
+from evalkit.scoring.table import Units
 from evalkit.statistics.clusters import Floats, describe_sizes
 from evalkit.statistics.resampling import Keys, unit_weights
 from evalkit_analysis_compare.paired_tests import seeded_by
@@ -84,7 +84,7 @@ class UnitSums:
         step = max(1, _MOST_WEIGHTS // len(self.keys))
         for start in range(0, replicates, step):
             count = min(step, replicates - start)
-            weights = unit_weights(self.keys, start, count, replicates)
+            weights = unit_weights(self.keys, start, count)
             drawn = weights.T.astype(np.float64)
             sums[0, start : start + count] = drawn @ first
             sums[1, start : start + count] = drawn @ second

@@ -20,7 +20,7 @@ from evalkit.reporting import count_of
 from evalkit.runs import DATA_FIELDS, Difference, find_differences
 from evalkit.scoring import Groups, group_by_tag
 from evalkit.scoring.grouping import WHOLE
-from evalkit.scoring.units import Units
+from evalkit.scoring.table import Units
 from evalkit.statistics.clusters import Floats, Integers
 
 _SHOWN = 3

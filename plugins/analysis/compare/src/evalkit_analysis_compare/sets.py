@@ -12,8 +12,9 @@ from evalkit.base.columns import all_named
 from evalkit.catalog import BoundMetric
 from evalkit.errors import MetricError
 from evalkit.scoring import merge_statistics, metric_statistics, why_not
-from evalkit.scoring.calls import call_finalize, value_columns
+from evalkit.scoring.finalization import call_finalize
 from evalkit.scoring.group_intervals import NO_INTERVAL
+from evalkit.scoring.passes import value_columns
 from evalkit.statistics.clusters import Floats
 from evalkit_analysis_compare.differences import Difference, without_difference
 from evalkit_analysis_compare.joint_counts import JointCounts, Labels

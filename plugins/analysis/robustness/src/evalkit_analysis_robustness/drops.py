@@ -26,9 +26,10 @@ from evalkit.catalog import BoundMetric
 from evalkit.errors import MetricError
 from evalkit.runs.score_columns import plain_number
 from evalkit.scoring import GroupScore
-from evalkit.scoring.calls import call_finalize, value_columns
+from evalkit.scoring.finalization import call_finalize
 from evalkit.scoring.grouping import WHOLE
-from evalkit.scoring.units import Units
+from evalkit.scoring.passes import value_columns
+from evalkit.scoring.table import Units
 from evalkit.statistics.clusters import Floats
 from evalkit.statistics.intervals import without_interval
 from evalkit_analysis_compare.differences import Difference

@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evalkit.scoring import group_by_tag
-from evalkit.scoring.units import Units
+from evalkit.scoring.table import Units
 from evalkit.statistics.clusters import Floats, Integers
 from evalkit_analysis_robustness.examples import Perturbed
 

@@ -14,7 +14,7 @@ from evalkit.parallel.workers import Workers
 from evalkit.runs.scores import Shown, shown_as
 from evalkit.scoring import GroupScore, ScoringSettings, group_by_tag
 from evalkit.scoring.grouping import WHOLE
-from evalkit.scoring.units import Units
+from evalkit.scoring.table import Units
 from evalkit.statistics.clusters import Floats
 from evalkit.statistics.intervals import without_interval
 from evalkit_analysis_robustness.drops import TestedDrops, mean_drops

@@ -18,10 +18,10 @@ from evalkit.catalog import BoundMetric
 from evalkit.errors import MetricError
 from evalkit.runs.scores import shown_as
 from evalkit.scoring import GroupScore, Outcomes, ScoringTable, score_statistics
-from evalkit.scoring.calls import value_columns
 from evalkit.scoring.group_intervals import NO_INTERVAL, NO_SUM
 from evalkit.scoring.lists import score_lists
 from evalkit.scoring.outcomes import no_outcomes
+from evalkit.scoring.passes import value_columns
 from evalkit.statistics.clusters import Floats, Integers
 from evalkit.statistics.intervals import without_interval
 from evalkit.statistics.resampling import unit_keys

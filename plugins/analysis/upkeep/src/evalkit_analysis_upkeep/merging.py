@@ -38,7 +38,7 @@ from evalkit.runs.tables import KEPT, measured_run, settings_of
 from evalkit.runs.unscored import unscored_answers
 from evalkit.scoring.baselines import compute_baselines
 from evalkit.scoring.measurement import measure
-from evalkit.scoring.unscored import NOTHING_SCORED
+from evalkit.scoring.outcomes import NOTHING_SCORED
 
 OF_PARTS = ("dataset", "data", "data-adapters", "selection")
 """Fields in which comparable runs of parts may differ."""
@@ -289,6 +289,7 @@ def _merged_record(
             "core": recorded_core(),
             "environment": environment(),
             "files": {},
+            "headline_score": None,
         }
     )
     return record.changed(fingerprint=fingerprint_of(record))

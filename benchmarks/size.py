@@ -11,6 +11,7 @@ With a revision of git, the sizes of that revision stand beside today's.
 from __future__ import annotations
 
 import ast
+import functools
 import io
 import subprocess
 import sys
@@ -43,6 +44,7 @@ class Size(NamedTuple):
         return Size(*(one + two for one, two in zip(self, other, strict=True)))
 
 
+@functools.cache
 def size_of(path: Path) -> Size:
     """Measure a module."""
     text = path.read_text(encoding="utf-8")

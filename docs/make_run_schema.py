@@ -81,7 +81,7 @@ RULES_OF_SCORES = [
 OPTIONAL = {
     "Counts": {"unselected", "replications"},
     "Predictions": {"job", "system"},
-    "RunRecord": {"files"},
+    "RunRecord": {"files", "headline_score"},
     "Installation": {"source", "sha256", "differing", "missing", "unnamed"},
     "InstallationSource": {"commit", "hash"},
 }
@@ -104,8 +104,9 @@ def run_schema() -> dict[str, Any]:
         "properties": {name: TEXT for name in ENVIRONMENT},
     }
     scores = {"type": "array", "items": {"$ref": "#/$defs/score"}}
-    schema["properties"]["scores"] = scores
-    schema["required"].append("scores")
+    printed = "Only in what `evalkit eval --json` prints: the rows of `scores.parquet`."
+    schema["properties"]["scores"] = {**scores, "description": printed}
+    schema["properties"]["headline_score"] |= {"anyOf": [scores["items"], NULL]}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **_tidy({**schema, "title": "run.json", "allOf": RULES}),

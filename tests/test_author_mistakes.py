@@ -29,16 +29,12 @@ MISTAKES = maker.read_mistakes()
 PAGE = maker.PAGE.read_text(encoding="utf-8")
 
 PARAMETERS = [
-    pytest.param(
-        place,
-        id=f"{mistake.kind}-{mistake.title}",
-        # the import is watched in a process of its own
-        marks=[pytest.mark.slow] if mistake.law else [],
-    )
+    pytest.param(place, id=f"{mistake.kind}-{mistake.title}")
     for place, mistake in enumerate(MISTAKES)
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PARAMETERS)
 def test_a_mistake_is_told_with_who_what_where_and_the_mend(place: int) -> None:
     mistake: Any = MISTAKES[place]

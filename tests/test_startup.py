@@ -140,6 +140,7 @@ def test_starting_imports_nothing_heavy_and_no_plugin(
     }
 
 
+@pytest.mark.slow
 def test_a_command_of_a_distribution_is_imported_alone(
     tmp_path: Path, fakes: Path
 ) -> None:
@@ -150,6 +151,7 @@ def test_a_command_of_a_distribution_is_imported_alone(
     assert not [m for m in outcome.modules if m.partition(".")[0] in others]
 
 
+@pytest.mark.slow
 def test_the_help_of_the_report_imports_nothing_heavy(tmp_path: Path) -> None:
     outcome = start(tmp_path, "report", "--help")
     assert "evalkit_commands_report.report" in outcome.modules
@@ -174,6 +176,7 @@ def test_so_also_with_300_distributions(
     assert outcome.errors == ""
 
 
+@pytest.mark.slow
 def test_an_evaluation_imports_only_what_it_names(tmp_path: Path, fakes: Path) -> None:
     rows = [f'{{"id": "sent-{n:03}", "label": "positive"}}\n' for n in range(1, 136)]
     (tmp_path / "said.jsonl").write_text("".join(rows))
@@ -185,6 +188,7 @@ def test_an_evaluation_imports_only_what_it_names(tmp_path: Path, fakes: Path) -
     assert not list(fakes.glob("*.imported"))
 
 
+@pytest.mark.slow
 def test_all_300_are_listed_with_distribution_and_version(
     tmp_path: Path, fakes: Path
 ) -> None:
@@ -201,6 +205,7 @@ def test_all_300_are_listed_with_distribution_and_version(
     assert sorted(listed) == sorted(expected)
 
 
+@pytest.mark.slow
 def test_plugins_are_listed_by_kind_and_then_name(tmp_path: Path, fakes: Path) -> None:
     lines = start(tmp_path, "list", path=fakes).output.splitlines()
     ids = [tuple(line.split()[0].split("/")) for line in lines if line]
@@ -211,6 +216,7 @@ def test_plugins_are_listed_by_kind_and_then_name(tmp_path: Path, fakes: Path) -
     assert ids == sorted(ids, key=lambda found: (kinds.index(found[0]), found[1]))
 
 
+@pytest.mark.slow
 def test_json_holds_the_same_plugins_as_the_list(tmp_path: Path, fakes: Path) -> None:
     lines = start(tmp_path, "list", path=fakes).output.splitlines()
     report = json.loads(start(tmp_path, "list", "--json", path=fakes).output)
@@ -220,6 +226,7 @@ def test_json_holds_the_same_plugins_as_the_list(tmp_path: Path, fakes: Path) ->
     assert report["problems"] == []
 
 
+@pytest.mark.slow
 def test_shell_completion_imports_nothing_heavy_and_no_plugin(
     tmp_path: Path, fakes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,8 @@ from click.testing import Result
 from evalkit import Component
 from evalkit_cli.commands.checking import SLOW, Outcome, check_components
 
+pytestmark = pytest.mark.slow  # each starts processes
+
 Invoke = Callable[..., Result]
 Make = Callable[..., Any]
 
@@ -35,7 +37,6 @@ def install(make: Make, code: str) -> Any:
     return make(code, {"evalkit.observers": {"it": "P"}}, name="checked")
 
 
-@pytest.mark.slow
 def test_healthy_and_broken_plugins_are_told_apart(
     invoke: Invoke, fake_distribution: Make
 ) -> None:
@@ -50,7 +51,6 @@ def test_healthy_and_broken_plugins_are_told_apart(
     assert re.fullmatch(expected, broken)
 
 
-@pytest.mark.slow
 def test_what_is_broken_comes_last(invoke: Invoke, fake_distribution: Make) -> None:
     broken = {"evalkit.observers": {"a": "P", "b": "P"}}
     fake_distribution("1 / 0", broken, name="bad")
@@ -118,7 +118,6 @@ def test_a_process_that_dies_at_import_is_broken(
     assert check(fake) == expected
 
 
-@pytest.mark.slow
 def test_a_plugin_that_sleeps_is_cut_short(fake_distribution: Make) -> None:
     fake = install(fake_distribution, "import time; time.sleep(60)")
     problem = check(fake, timeout=0.5)
@@ -177,7 +176,7 @@ for descriptor in range(100):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.parametrize(
     "code",
-    ["", pytest.param("time.sleep(60)", marks=pytest.mark.slow), "os._exit(3)"],
+    ["", "time.sleep(60)", "os._exit(3)"],
 )
 def test_what_a_plugin_started_ends_with_it(
     fake_distribution: Make, tmp_path: Path, code: str
@@ -303,7 +302,6 @@ def test_with_a_file_its_plugins_alone_are_checked(
     assert line.startswith("broken  metrics/own (given as a file of Python)")
 
 
-@pytest.mark.slow
 def test_the_broken_ones_of_many_are_named_last(
     invoke: Invoke, fake_distribution: Make
 ) -> None:

@@ -262,7 +262,7 @@ def test_a_run_that_cannot_be_used_says_why(invoke: Invoke, evaluate: Evaluate) 
     text = refusal(invoke, *asked, "gpt-4.1")
     assert "gpt-4.1: file not found. As a run: gpt-4.1: none of the 1 runs" in text
     [path] = Path("runs/film").glob("*/run.json")
-    path.write_text(path.read_text("utf-8").replace('"format": 4', '"format": 3'))
+    path.write_text(path.read_text("utf-8").replace('"format": 5', '"format": 4'))
     text = refusal(invoke, *asked, "gpt-4.1")
     assert "run of an older evalkit, expected format" in text
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -353,3 +354,20 @@ def test_a_score_that_a_metric_may_name_later_is_not_refused_before(
     assert done.exit_code == 2
     assert "accuracy" in done.stdout
     assert "of which there is no score; there are: accuracy" in done.stderr
+
+
+@pytest.mark.known_result
+def test_the_mean_over_a_facet_is_shown_and_gated(
+    invoke: Invoke, cases: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = ["eval", "--task", "multiple-choice", "--by", "subject"]
+    arguments += ["--data", str(cases / "19-data.jsonl")]
+    arguments += ["-p", str(cases / "19-pred.jsonl"), "--fail-under"]
+    done = invoke(*arguments, "accuracy@macro:subject=0.54")
+    assert done.exit_code == 3
+    assert "accuracy (mean over subject)   53 %  [41, 65]  60" in done.stdout
+    said = "accuracy on macro:subject is 0.533333, under 0.54"
+    assert done.stderr.endswith(f"evalkit: not met: 19-data: {said}\n")
+    assert invoke(*arguments, "accuracy@macro:subject=0.53").exit_code == 0
+    assert invoke(*arguments, "accuracy=0.52").exit_code == 3

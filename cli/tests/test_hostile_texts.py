@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from edited_runs import write_record
+from edited_runs import read_everything, write_record
 
 from evalkit_cli.main import main
 from evalkit_cli.printing import progress_bar
@@ -255,12 +255,13 @@ def test_run_folders_that_somebody_edited(
     assert command("eval", *data, "-p", files["a"]).code == 0
     assert command("eval", *data, "-p", files["b"]).code == 0
     for path in Path("runs").glob("*/*/run.json"):
-        record = json.loads(path.read_text("utf-8"))
+        record = read_everything(path.parent)
         for name in ("notices", "warnings"):
             record[name] = [f"edited {HOSTILE}"]
         record["dataset"] = record["task"] = record["split"] = f"edited{HOSTILE}"
         for score in record["scores"]:
             score["unit"] = score["flag"] = score["reason"] = HOSTILE
+        record["headline_score"] = record["scores"][0]
         write_record(path.parent, record)
     for way in ways:
         assert command("runs", *way).code == 0

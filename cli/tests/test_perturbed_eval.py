@@ -126,6 +126,7 @@ def test_the_effects_stand_in_one_table_with_a_sentence_each(run: Run) -> None:
     assert "no effects by topic,answer: copies are grouped by their tags" in by_topic
 
 
+@pytest.mark.slow
 def test_a_table_of_tags_for_each_perturbation_is_verbose(run: Run) -> None:
     done = run("--by", "topic")
     assert done.exit_code == 0, done.stderr
@@ -154,6 +155,7 @@ def test_a_table_of_tags_for_each_perturbation_is_verbose(run: Run) -> None:
     assert "holds by itself" not in report
 
 
+@pytest.mark.slow
 def test_what_is_uncertain_comes_last_under_a_heading_that_says_so(run: Run) -> None:
     report = run("-v").stdout
     heading = "Under shuffle, after which the answers may not hold (uncertain)"
@@ -171,6 +173,7 @@ def test_what_is_uncertain_comes_last_under_a_heading_that_says_so(run: Run) -> 
     assert worst in report
 
 
+@pytest.mark.slow
 def test_a_contrast_set_has_expected_changes_and_consistency(run: Run) -> None:
     report = run("-v").stdout
     table = report[report.index("contrast: accuracy") :].splitlines()
@@ -181,6 +184,7 @@ def test_a_contrast_set_has_expected_changes_and_consistency(run: Run) -> None:
     assert "consistent: share of the originals that are right with all" in report
 
 
+@pytest.mark.slow
 def test_a_headline_of_whole_sets_has_one_of_examples_beside_it(run: Run) -> None:
     report = run(metrics=()).stdout
     assert "macro-f1 under perturbation, largest drop first, in %:" in report
@@ -237,11 +241,13 @@ def test_other_formats_have_the_tables_alone(
     assert quiet.stderr == ""
 
 
+@pytest.mark.slow
 def test_csv_has_a_row_for_each_score(run: Run) -> None:
     lines = run("--format", "csv").stdout.splitlines()
     assert any(",lower,right-to-wrong," in line for line in lines)
 
 
+@pytest.mark.slow
 def test_small_tags_are_not_shown(run: Run) -> None:
     report = run("--min-n", "2", "-v").stdout
     part = report[report.index("Under lower,") : report.index("Under the ")]
@@ -251,6 +257,7 @@ def test_small_tags_are_not_shown(run: Run) -> None:
     assert "not shown: 1 tag with fewer than 2 originals (--min-n)" in part
 
 
+@pytest.mark.slow
 def test_many_tags_are_cut(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evalkit_cli.printing.perturbation_tables.MOST_ROWS", 1)
     report = run("--by", "topic").stdout
@@ -259,6 +266,7 @@ def test_many_tags_are_cut(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "lower: not shown: 1 more tag (-v)" in part
 
 
+@pytest.mark.slow
 def test_coverage_and_other_sizes_are_shown_where_answers_are_missing(
     run: Run, write_rows: Callable[..., str]
 ) -> None:
@@ -269,6 +277,7 @@ def test_coverage_and_other_sizes_are_shown_where_answers_are_missing(
     assert table[1].split()[-6:] == ["3", "/", "1", "/", "1", "33.3%"]
 
 
+@pytest.mark.slow
 def test_refused_predictions_for_copies_are_named(
     run: Run, write_rows: Callable[..., str]
 ) -> None:
@@ -293,6 +302,7 @@ def test_a_run_is_shown_as_it_was_printed(run: Run, invoke: Run) -> None:
     assert "not computed again" not in checked.stdout
 
 
+@pytest.mark.slow
 def test_many_perturbations_are_one_table_with_the_largest_drop_first(
     run: Run, invoke: Run, write_rows: Callable[..., str]
 ) -> None:
@@ -335,6 +345,7 @@ def test_files_are_paired_and_of_one_model(run: Run, invoke: Run) -> None:
     assert "of one model on one data set" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_metric_of_which_lower_is_better_has_the_least_drop_first(
     invoke: Run, run: Run, write_rows: Callable[..., str], fake_distribution: Any
 ) -> None:
@@ -358,6 +369,7 @@ class Wrong(evalkit.Metric):
     assert "flips" not in report
 
 
+@pytest.mark.slow
 def test_a_family_of_one_has_no_table_of_its_own(
     run: Run, write_rows: Callable[..., str]
 ) -> None:
@@ -368,6 +380,7 @@ def test_a_family_of_one_has_no_table_of_its_own(
     assert "family:robustness" not in report
 
 
+@pytest.mark.slow
 def test_a_family_has_no_row_for_a_tag_that_no_copy_has(
     run: Run, write_rows: Callable[..., str]
 ) -> None:
@@ -412,6 +425,7 @@ def test_what_is_neither_a_file_nor_a_run_is_named(invoke: Run, run: Run) -> Non
     assert "and not the standard input (-)" in done.stderr
 
 
+@pytest.mark.slow
 class TestFlips:
     @pytest.fixture(autouse=True)
     def made(self, run: Run) -> None:
@@ -444,7 +458,6 @@ class TestFlips:
         done = invoke("show", "latest", "--flips", "-n", "1")
         assert done.stdout.splitlines()[0].endswith("; the first 1")
 
-    @pytest.mark.slow
     def test_an_answer_that_changes_is_shown_twice(
         self, invoke: Run, run: Run, write_rows: Callable[..., str]
     ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from click.testing import Result
 from share_intervals import share_interval
 
+import evalkit
 from evalkit_cli.printing.narrow_tables import fit_columns
 from evalkit_cli.printing.score_cells import show_share
 from evalkit_cli.printing.tables import draw_with_notes
@@ -69,7 +69,7 @@ def test_csv_holds_every_score_as_stored(
     assert rows[0]["value"] == "0.75"
     assert float(rows[0]["ci_low"]) == pytest.approx(low, abs=1e-12)
     [path] = tmp_path.glob("runs/tiny/*/run.json")
-    stored = json.loads(path.read_text("utf-8"))["scores"]
+    stored = [score._asdict() for score in evalkit.read_run(path.parent).scores]
     for row, score in zip(rows, stored, strict=True):
         expected = {
             key: "" if value is None else str(value) for key, value in score.items()

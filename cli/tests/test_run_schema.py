@@ -74,7 +74,8 @@ def test_every_object_forbids_unknown_keys_and_requires_all_known_ones() -> None
             counts = "unselected" in schema["properties"]
             optional = {"unselected", "replications"} if counts else set()
             if "fingerprint" in schema["properties"]:  # what is only in the file
-                optional |= {"files"}
+                optional |= {"files", "headline_score"}
+                optional |= {"scores"}  # what is only printed
             if "unnamed" in schema["properties"]:  # what only an installed one has
                 optional |= {"source", "sha256", "differing", "missing", "unnamed"}
             if "commit" in schema["properties"]:

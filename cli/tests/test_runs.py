@@ -14,6 +14,7 @@ import pytest
 from click.testing import Result
 from edited_runs import write_record
 
+import evalkit
 from evalkit import Score
 
 Invoke = Callable[..., Result]
@@ -90,7 +91,7 @@ def test_json_holds_the_main_score_in_full(
     }
     assert tuple(headline) == Score._fields
     assert (headline["value"], headline["n"]) == (0.75, 4)
-    assert headline == json.loads((path / "run.json").read_text())["scores"][0]
+    assert headline == evalkit.read_run(path).scores[0]._asdict()
 
 
 def test_every_interval_has_its_level(

@@ -127,6 +127,7 @@ def test_a_binary_file_comes_whole_through_a_pipe(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["counts"]["scored"] == 4
 
 
+@pytest.mark.slow
 def test_a_closed_or_absent_standard_input_is_wrong_usage(tmp_path: Path) -> None:
     script = Path(sys.executable).with_name("evalkit")
     done = subprocess.run(

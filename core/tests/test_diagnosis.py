@@ -186,6 +186,7 @@ except evalkit.AlignmentError:
 """
 
 
+@pytest.mark.slow
 def test_only_a_refusal_imports_the_diagnosis(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", EVALUATES],

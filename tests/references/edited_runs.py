@@ -10,7 +10,16 @@ from typing import Any
 import evalkit
 from evalkit.runs.identity import fingerprint_of
 from evalkit.runs.recorded import FileDigest
+from evalkit.runs.score_columns import scores_frame
 from evalkit.runs.storage import write_parquet
+
+
+def read_everything(folder: Path) -> dict[str, Any]:
+    """Return the record of a run, with its scores."""
+    everything: dict[str, Any] = json.loads(
+        json.dumps(evalkit.read_run(folder).to_dict())
+    )
+    return everything
 
 
 def write_record(folder: Path, record: Mapping[str, Any]) -> None:
@@ -18,8 +27,13 @@ def write_record(folder: Path, record: Mapping[str, Any]) -> None:
 
     Args:
         folder: The run folder.
-        record: What it holds.
+        record: What it holds; with `scores`, `scores.parquet` holds those.
     """
+    record = dict(record)
+    if scores := record.pop("scores", None):
+        (folder / "scores.parquet").unlink()
+        rows = [evalkit.Score(**score) for score in scores]
+        write_parquet(scores_frame(rows), folder / "scores.parquet")
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     files = {
         path.relative_to(folder).as_posix(): FileDigest.of(path.read_bytes()).to_dict()
@@ -36,9 +50,6 @@ def seal_again(folder: Path) -> None:
 
 
 def forge(folder: Path) -> None:
-    """Make the id and `scores.parquet` of an evaluation those of its record."""
-    result = evalkit.read_run(folder)
-    (folder / "scores.parquet").unlink()
-    write_parquet(result.frame, folder / "scores.parquet")
-    fingerprint = fingerprint_of(result.record)
-    write_record(folder, {**result.to_dict(), "fingerprint": fingerprint})
+    """Make the id of an evaluation that of its record."""
+    record = evalkit.read_run(folder).record
+    write_record(folder, {**record.to_dict(), "fingerprint": fingerprint_of(record)})

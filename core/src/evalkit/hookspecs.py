@@ -872,8 +872,8 @@ class ObserverSpec:
         """Called when all is known, before anything is written.
 
         Args:
-            record: What `run.json` holds: status, counts, scores, failures of metrics
-                (`errors`), plugins and their versions, and so on
+            record: What `eval --json` prints: status, counts, scores, failures of
+                metrics (`errors`), plugins and their versions, and so on
                 (`docs/schema/run.schema.json`).
         """
 

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import enum
-import json
-import math
 from typing import Any
 
 import numpy as np
@@ -22,83 +20,6 @@ from evalkit.base.columns import (
     unnamed,
 )
 
-TEXTS = st.text()
-INT64 = st.integers(-(2**63), 2**63 - 1)
-NULL = st.none()
-LISTS = st.lists(TEXTS, max_size=3)
-
-
-def _lists_of(values: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
-    return st.lists(values, min_size=1, max_size=5)
-
-
-@pytest.mark.parametrize(
-    ("strategy", "dtype"),
-    [
-        (TEXTS, pl.String),
-        (st.booleans(), pl.Boolean),
-        (INT64, pl.Int64),
-        (st.floats(allow_nan=False), pl.Float64),
-        (LISTS, pl.List(pl.String)),
-    ],
-)
-@given(data=st.data())
-def test_values_of_one_type_become_a_column_of_that_type(
-    strategy: st.SearchStrategy[Any], dtype: Any, data: st.DataObject
-) -> None:
-    values = data.draw(_lists_of(strategy | NULL).filter(any_value))
-    series = to_series("x", values)
-    assert series.name == "x"
-    assert series.dtype == dtype
-    assert series.to_list() == values
-
-
-def any_value(values: list[Any]) -> bool:
-    return any(value is not None for value in values)
-
-
-@pytest.mark.parametrize("values", [[], [None], [None, None]])
-def test_no_values_become_a_column_of_nulls(values: list[None]) -> None:
-    series = to_series("x", values)
-    assert series.dtype == pl.String
-    assert series.to_list() == values
-
-
-@given(_lists_of(st.integers(-(10**300), 10**300) | st.floats(-1e6, 1e6)))
-def test_integers_among_floats_become_floats(values: list[Any]) -> None:
-    series = to_series("x", [*values, 0.5])
-    assert series.dtype == pl.Float64
-    assert series.to_list() == [*map(float, values), 0.5]
-
-
-def test_nan_stays_nan() -> None:
-    found = to_series("x", [math.nan, None, math.inf]).to_list()
-    assert math.isnan(found[0])
-    assert found[1:] == [None, math.inf]
-
-
-JSON = st.recursive(
-    NULL | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
-    lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner),
-    max_leaves=6,
-)
-
-
-@given(_lists_of(JSON), TEXTS)
-def test_among_values_of_several_types_texts_stay_and_others_become_json(
-    values: list[Any], text: str
-) -> None:
-    series = to_series("x", [*values, text, {"k": text}])
-    assert series.dtype == pl.String
-    found = series.to_list()
-    assert found[-2] == text
-    assert json.loads(found[-1]) == {"k": text}
-    for value, stored in zip(values, found, strict=False):
-        if value is None or isinstance(value, str):
-            assert stored == value
-        else:
-            assert json.loads(stored) == value
-
 
 @pytest.mark.parametrize(
     ("value", "stored"),
@@ -115,10 +36,6 @@ def test_a_value_of_no_column_type_becomes_canonical_json(
     value: Any, stored: str
 ) -> None:
     assert to_series("x", [value, None]).to_list() == [stored, None]
-
-
-def test_an_integer_too_large_for_a_float_makes_the_column_text() -> None:
-    assert to_series("x", [10**400, 0.5]).to_list() == [str(10**400), "0.5"]
 
 
 class Colour(str, enum.Enum):  # noqa: UP042 - the older spelling is what authors have

@@ -296,7 +296,7 @@ def test_a_file_without_examples_is_told_why(
 @pytest.mark.parametrize(
     ("name", "data", "problem"),
     [
-        ("set.csv", b"", "is empty; wanted is a header"),
+        ("set.csv", b"", "file is empty, expected a header row"),
         ("set.csv", b"uid,statement,label\n", "split 'all' has no examples"),
         ("set.csv", b"statement,label\nx,y\n", "no example has an id ('uid' or 'id')"),
         ("set.txt", b"a\nb\n", "examples cannot be read from plain lines"),

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit.errors import DataError
-from evalkit.predictions.cells import Cells, place
-from evalkit.predictions.matching import NOWHERE
+from evalkit.predictions.matching import NOWHERE, Cells, place
 
 
 def placed(rows: list[tuple[int, str | None]], count: int, last: bool = False) -> Cells:

@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from evalkit import DataError
-from evalkit.predictions.jobs import given_job, job_file_name, read_job
+from evalkit.predictions.beside import given_job, job_file_name, read_job
 
 DOCS = Path(__file__).parents[3] / "docs"
 SCHEMA = json.loads((DOCS / "schema" / "job.schema.json").read_text(encoding="utf-8"))

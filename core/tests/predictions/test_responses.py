@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import polars as pl
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 import evalkit
 from evalkit import Violation
@@ -263,20 +263,6 @@ class TestVerify:
             "which the data does not have"
         )
 
-    def test_its_violations_join_those_of_other_fields(self) -> None:
-        def verify(self: Any, response: Mapping[str, Any]) -> list[Violation]:
-            return [
-                Violation("conf", "must be sure", response["conf"]),
-                Violation("answer.length", "must be short", 9),
-                Violation("prob", "must sum to 1", 3),
-            ]
-
-        assert violations(verifying(verify), {"answer": "", "conf": 2}) == [
-            ("answer", "String should have at least 1 character", ""),
-            ("conf", "must be less than or equal to 1", 2),
-            ("prob", "must sum to 1", 3),
-        ]
-
     def test_an_assertion_is_quoted_with_its_message(self) -> None:
         def verify(self: Any, response: Mapping[str, Any]) -> None:
             if response["answer"] == "x":
@@ -285,18 +271,6 @@ class TestVerify:
         found = violations(verifying(verify), {"answer": "x"})
         rule = '`raise AssertionError("never x")` must hold (never x)'
         assert found == [("(response)", rule, None)]
-
-    def test_it_is_not_asked_about_a_row_that_breaks_a_rule_about_the_row(self) -> None:
-        class Paired(Answer):
-            @model_validator(mode="after")
-            def refuse(self) -> Paired:
-                raise ValueError("must be a pair")
-
-        called: list[Any] = []
-        reader = verifying(lambda self, response: called.append(1), Output=Paired)
-        ((field, rule, _),) = violations(reader, {"answer": "x"})
-        assert (field, rule) == ("(row)", "must be a pair")
-        assert called == []
 
     @pytest.mark.parametrize(
         "error", [AssertionError("x"), KeyError("x"), SystemExit("x")]

@@ -17,13 +17,12 @@ from evalkit.reading.files import read_rows
 from evalkit.reading.formats import Format
 from evalkit.reading.rows import Row
 
-KEYS = ("id", "uid")
 TEXTS = {"id", "uid", "label"}
 
 
 def _read(path: Path, content: bytes, kind: Format = Format.CSV) -> list[Row]:
     path.write_bytes(content)
-    return list(read_rows(path, kind, TEXTS, KEYS))
+    return list(read_rows(path, kind, TEXTS))
 
 
 def _values(path: Path, content: bytes, kind: Format = Format.CSV) -> list[Any]:
@@ -139,14 +138,12 @@ def test_an_open_quote_is_one_broken_row_that_begins_where_the_quote_is(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "is empty; wanted is a header with 'id'"),
-        (b"\n\n", "is empty; wanted is a header with 'id'"),
+        (b"", "file is empty, expected a header row"),
+        (b"\n\n", "file is empty, expected a header row"),
         (b"id,label,id\n", "its header names the column 'id' twice"),
-        (b"a,b\n1,2\n", "its header has the columns a, b, and no 'id'"),
         (b"id,\xff\n", "its header must be text in UTF-8"),
         (b"id,\0\x01\x02\n", "its header must be text in UTF-8"),
         (b'id,"label\n', "its header must close every quote"),
-        (b'{"id": "1"}\n', "its header"),
     ],
 )
 def test_a_file_without_a_sound_header_is_refused(
@@ -207,7 +204,7 @@ def test_what_pythons_writer_quotes_is_read_back(
         writer.writerows(cells)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(byte_streams, "BLOCK_BYTES", block_bytes)
-        found = list(read_rows(path, kind, TEXTS, KEYS))
+        found = list(read_rows(path, kind, TEXTS))
     assert [row.values for row in found] == [
         {"id": uid, "label": label} for uid, label in cells
     ]
@@ -233,7 +230,7 @@ def test_blank_lines_before_the_header_are_not_held(tmp_path: Path) -> None:
     path.write_bytes(b"\n" * 1_000_000 + b"id,label\n1,a\n")
     tracemalloc.start()
     try:
-        (row,) = read_rows(path, Format.CSV, TEXTS, KEYS)
+        (row,) = read_rows(path, Format.CSV, TEXTS)
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -244,9 +241,9 @@ def test_blank_lines_before_the_header_are_not_held(tmp_path: Path) -> None:
 def test_the_limit_that_all_readers_share_is_never_lowered(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text(f"id,label\n1,{'x' * 200_000}\n2,y\n")
-    first = read_rows(path, Format.CSV, {"id", "label"}, ("id",))
+    first = read_rows(path, Format.CSV, {"id", "label"})
     next(first)
-    second = read_rows(path, Format.CSV, {"id", "label"}, ("id",))
+    second = read_rows(path, Format.CSV, {"id", "label"})
     assert [len(str((row.values or {})["label"])) for row in second] == [200_000, 1]
     # a reader that ends must not take the long cells from one that goes on
     assert [(row.values or {})["label"] for row in first] == ["y"]

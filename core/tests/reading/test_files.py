@@ -23,4 +23,4 @@ def test_every_format_is_read_in_one_way() -> None:
 )
 def test_a_format_that_nothing_reads_is_refused(kind: Format, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=f"cannot be read from {kind.value}"):
-        list(read_rows(tmp_path / "file", kind, (), ("id",)))
+        list(read_rows(tmp_path / "file", kind, ()))

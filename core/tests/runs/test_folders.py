@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from evalkit import Score, StorageError
+from evalkit import StorageError
 from evalkit.base.violations import Violation
 from evalkit.predictions.problems import Problem
 from evalkit.runs.folders import (
@@ -28,13 +28,7 @@ RECORD = {
     "status": "complete",
     "dataset": "mini",
     "counts": {},
-    "scores": [],
     "files": {"problems.jsonl": {"size": 0, "sha256": "0" * 64}},
-}
-SCORE = {
-    **dict.fromkeys(Score._fields),
-    **{"metric": "m", "split": "test", "computed_on": "all", "ci_method": "none"},
-    **{"n": 3, "unit": "%", "scale": 100.0},
 }
 
 
@@ -46,8 +40,7 @@ def write(folder: Path, value: Any) -> Path:
 
 def test_a_record_is_read_as_it_is(tmp_path: Path) -> None:
     newer = {**RECORD, "something": ["else"], "counts": {"odd": 1}}
-    record, scores = read_record(write(tmp_path, newer))
-    assert record.with_scores(scores) == newer
+    assert read_record(write(tmp_path, newer)).to_dict() == newer
 
 
 @pytest.mark.parametrize(
@@ -59,11 +52,11 @@ def test_a_record_is_read_as_it_is(tmp_path: Path) -> None:
         ("[]", "is no record of a run: it holds no object"),
         ("{}", "is no record of a run: 'format' is None"),
         ({**RECORD, "format": "1"}, "is no record of a run: 'format' is '1'"),
-        ({**RECORD, "scores": {}}, "is no record of a run: 'scores' is {}"),
         ({**RECORD, "counts": []}, "is no record of a run: 'counts' is []"),
         *(
             ({**RECORD, key: value}, f"is no record of a run: {key!r} is ")
             for key, value in [
+                ("headline_score", {"metric": "m"}),
                 ("interval_rules", "x"),
                 ("interval_rules", None),
                 ("interval_rules", True),
@@ -91,7 +84,7 @@ def test_a_record_is_read_as_it_is(tmp_path: Path) -> None:
                 f"run of an older evalkit, expected format {FORMAT_VERSION}, got "
                 f"{older}. Evaluate the predictions again",
             )
-            for older in (1, 2, 3)
+            for older in (1, 4)
         ),
     ],
 )
@@ -110,22 +103,6 @@ def test_a_record_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
 def test_a_record_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"run.json: No such file or directory"):
         read_record(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("row", "place"),
-    [
-        ({**SCORE, "n": "many"}, "scores.0.n: "),
-        ({**SCORE, "metric": None}, "scores.0.metric: "),
-        ({k: v for k, v in SCORE.items() if k != "unit"}, "scores.0.unit: "),
-        (5, "scores.0: "),
-    ],
-)
-def test_a_broken_score_is_named(tmp_path: Path, row: Any, place: str) -> None:
-    with pytest.raises(StorageError) as caught:
-        read_record(write(tmp_path, {**RECORD, "scores": [row]}))
-    path = tmp_path / "run.json"
-    assert str(caught.value).startswith(f"{path}: is no record of a run: {place}")
 
 
 def parquet(tmp_path: Path, frame: pl.DataFrame) -> bytes:

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("mini")
 
 ROWS = [{"id": uid, "label": "yes"} for uid in "123"]
 RECORD: dict[str, Any] = {
-    **{"format": 4, "fingerprint": "0" * 16, "status": "complete", "dataset": "mini"},
+    **{"format": 5, "fingerprint": "0" * 16, "status": "complete", "dataset": "mini"},
     "counts": {"examples": 3, "scored": 3},
     "components": [{"id": "metrics/f1", "parameters": {"label": "a"}, "version": "1"}],
 }
@@ -28,10 +28,15 @@ def test_an_evaluation_records_every_field_in_their_order(tmp_path: Path) -> Non
     result = evalkit.evaluate("mini", ROWS, out=tmp_path)
     assert result.path is not None
     written = json.loads((result.path / "run.json").read_text("utf-8"))
-    assert list(written) == [*RunRecord.model_fields, "scores"]
-    record, scores = read_record(result.path)
+    assert list(written) == [*RunRecord.model_fields]
+    record = read_record(result.path)
     assert record == result.record
-    assert record.with_scores(scores) == result.to_dict() == written
+    assert record.headline_score == result.headline
+    assert record.to_dict() == written
+    assert result.to_dict() == {
+        **written,
+        "scores": [s._asdict() for s in result.scores],
+    }
 
 
 def test_a_record_cannot_be_changed_and_its_copy_is_another_one() -> None:

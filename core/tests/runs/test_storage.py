@@ -17,13 +17,15 @@ from evalkit.base.violations import Violation
 from evalkit.errors import EvalkitError, StorageError
 from evalkit.predictions.alignment import Problem
 from evalkit.runs.listing import list_runs
+from evalkit.runs.record import FORMAT_VERSION
 from evalkit.runs.results import Result
 
 FINGERPRINT = "0123456789abcdef"
 STARTED = "2026-11-28T10:15:00.123456+00:00"
 NAME = "20261128T101500.123Z-m-01234567"
 RECORD = {
-    **{"format": 4, "fingerprint": FINGERPRINT, "status": "complete", "model": "m"},
+    **{"format": FORMAT_VERSION, "fingerprint": FINGERPRINT},
+    **{"status": "complete", "model": "m"},
     **{"dataset": "mini", "timings": {"started": STARTED, "seconds": 1.0}},
     "counts": {},
 }

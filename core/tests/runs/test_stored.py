@@ -207,9 +207,8 @@ def test_a_summary_holds_what_the_record_says(
     result = saved(split="other", model="m")
     [run] = list_runs(tmp_path / "runs")
     started = datetime.fromisoformat(result.to_dict()["timings"]["started"])
-    assert run == (
-        *(result.path, result.run_id, None, result.record, result.headline, started),
-    )
+    assert run == (result.path, result.run_id, None, result.record, started)
+    assert run.headline == result.headline
     assert run.is_named
     assert run.record.bounds == {"hits": (0.0, 1.0)}
     assert run.headline is not None
@@ -279,7 +278,7 @@ def test_a_run_is_read_as_it_was_saved(
     assert read.path == result.path
     assert read.to_dict() == result.to_dict()
     written = json.loads((path_of(result) / "run.json").read_text())
-    assert read.to_dict() == written
+    assert read.record.to_dict() == written
     assert read.scores == result.scores
     assert read.headline == result.headline
     assert read.problems == result.problems

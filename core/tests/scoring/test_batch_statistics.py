@@ -182,14 +182,6 @@ def test_other_failures_of_fewer_rows_are_not_taken_for_it() -> None:
     assert message == f"{WHERE} failed with ValueError: bad"
 
 
-def test_an_interrupt_is_no_failure_of_the_metric() -> None:
-    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        metric_outcomes(bind(statistics), table_of(["good"]))
-
-
 @pytest.mark.parametrize(
     ("value", "attributes", "rule"),
     [
@@ -216,13 +208,6 @@ def test_the_first_example_is_named_in_whatever_order_rows_are_given() -> None:
 
     message = error_of(bind(statistics), table_of(["good", "odd", "good", "odd"]))
     assert message == f"{WHERE}: the column 'x' must not hold NaN (the example 'id-2')"
-
-
-def test_infinities_may_be_statistics() -> None:
-    metric = bind(by_row(lambda _: math.inf), merges={"x": "max"})
-    assert metric_outcomes(metric, table_of(["a"])).statistics["x"].to_list() == [
-        math.inf
-    ]
 
 
 def test_an_example_with_several_rows_and_one_score_is_named() -> None:
@@ -279,68 +264,11 @@ def test_a_column_that_the_data_do_not_have_is_named() -> None:
     assert "asks for the column 'colour'" in message
 
 
-@pytest.mark.parametrize(
-    ("ask", "text"),
-    [
-        (lambda _: {}["x"], "failed with KeyError: 'x'"),
-        (lambda _: {}[("x",)], "failed with KeyError: ('x',)"),
-        (lambda batch: {}["target"], "failed with KeyError: 'target'"),
-        (
-            lambda batch: pl.DataFrame({"y": [1]}).select("target"),
-            "failed with ColumnNotFoundError: unable to find column",
-        ),
-    ],
-)
-def test_other_missing_keys_are_no_columns(
-    ask: Callable[[pl.DataFrame], Any], text: str
-) -> None:
-    assert error_of(bind(ask), table_of(["a"])).startswith(f"{WHERE} {text}")
-
-
-def test_an_error_about_columns_in_other_words_is_quoted() -> None:
-    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
-        raise pl.exceptions.ColumnNotFoundError("where is it?")
-
-    message = error_of(bind(statistics), table_of(["a"]))
-    assert message == f"{WHERE} failed with ColumnNotFoundError: where is it?"
-
-
 def test_a_key_that_is_missing_for_one_example_names_it() -> None:
     values = {"good": 1.0}
     metric = bind(by_row(lambda text: values[text]))
     message = error_of(metric, table_of(["good", "good", "odd", "odd"]))
     assert message == f"{WHERE} failed for the example 'id-3' with KeyError: 'odd'"
-
-
-def test_positions_stand_for_the_rows_of_all_batches(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(passes, "BATCH_ROWS", 3)
-    told: list[int] = []
-    metric = bind(by_row(lambda text: float(len(text))), columns=("sure",))
-    table = table_of(["a"] * 10, sure=[0.5] * 10)
-    found = metric_outcomes(metric, table, advance=told.append).statistics
-    assert found["position"].to_list() == list(range(1, 11))
-    assert found.columns == ["position", "x"]
-    assert told == [3, 3, 3, 1]
-
-
-@pytest.mark.parametrize("kind", [pl.UInt8, pl.Int16, pl.UInt64, pl.Int64])
-def test_rows_may_be_integers_of_any_kind(kind: type[pl.DataType]) -> None:
-    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
-        return pl.DataFrame({"row": pl.Series([9, 3], dtype=kind), "x": [1, 2]})
-
-    found = metric_outcomes(bind(statistics), table_of(["a"] * 64)).statistics
-    assert found["position"].to_list() == [10, 4]
-    assert found.schema == {"position": pl.UInt32, "x": pl.Float64}
-
-
-def test_a_row_beyond_all_integers_is_refused() -> None:
-    def statistics(batch: pl.DataFrame) -> pl.DataFrame:
-        return pl.DataFrame({"row": pl.Series([2**64 - 1], dtype=pl.UInt64), "x": [1]})
-
-    message = error_of(bind(statistics), table_of(["a"]))
-    assert message == f"{WHERE}: 'row' must be a position in the batch"
 
 
 @pytest.mark.parametrize("batch_rows", [None, 16, 400])

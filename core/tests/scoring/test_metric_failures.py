@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+import evalkit
 from evalkit import Metric, Result, evaluate
 
 CODE = """
@@ -171,7 +172,8 @@ def test_a_metric_that_fails_is_null_and_the_others_survive(
     assert result.path is not None
     written = json.loads((result.path / "run.json").read_text(encoding="utf-8"))
     assert written["status"] == "partial"
-    assert [s["value"] for s in written["scores"] if s["metric"] == "hit"] == [0.5] * 4
+    stored = evalkit.read_run(result.path).scores
+    assert [s.value for s in stored if s.metric == "hit"] == [0.5] * 4
 
 
 def test_a_value_that_is_not_finite_is_null_but_no_failure(

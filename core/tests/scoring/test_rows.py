@@ -20,7 +20,6 @@ from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.scoring.finalization import EXAMPLES
 from evalkit.scoring.passes import metric_outcomes
-from evalkit.scoring.rows import batch_scores
 from evalkit.scoring.table import ScoringTable
 
 ORIGIN = "metrics/probe (given as an object)"
@@ -161,28 +160,6 @@ def test_lists_and_structs_arrive_as_python_values() -> None:
     table = table_of([{"x": 1}], [["a", "b"]], prob=[{"a": 0.5}])
     scores_of(bind(score_example, columns=("prob",)), table)
     assert seen == [({"x": 1}, ["a", "b"], {"prob": {"a": 0.5}})]
-
-
-def test_every_example_is_scored_once_and_in_order() -> None:
-    seen: list[int] = []
-    n = 100_000
-
-    def score_example(target: int) -> float:
-        seen.append(target)
-        return float(target)
-
-    told: list[int] = []
-    table = table_of([""] * n, list(range(n)))
-    found = metric_outcomes(bind(score_example), table, advance=told.append)
-    assert seen == list(range(n))
-    assert found.statistics["score"].to_list() == seen
-    assert found.statistics["position"].to_list() == [3 * row + 1 for row in range(n)]
-    assert sum(told) == n
-    assert len(told) > 1
-
-
-def test_no_example_gives_no_score() -> None:
-    assert scores_of(bind(lambda: 1.0), table_of([], [])) == []
 
 
 @pytest.mark.parametrize(
@@ -341,57 +318,3 @@ def test_a_batch_needs_an_entry_for_each_example(wrong: Any) -> None:
 def bind_batch(function: Callable[..., Any], **attributes: Any) -> Any:
     members = {"score_batch": staticmethod(function), **attributes}
     return Resolver(Registry()).metric(type("Probe", (Metric,), members))
-
-
-def test_the_cause_of_a_failure_is_kept() -> None:
-    def score_example() -> float:
-        raise LookupError("gone")
-
-    with pytest.raises(MetricError) as caught:
-        metric_outcomes(bind(score_example), table_of([""], [""]))
-    assert isinstance(caught.value.__cause__, LookupError)
-
-
-def test_an_interrupt_is_no_failure_of_the_metric() -> None:
-    def score_example() -> float:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        metric_outcomes(bind(score_example), table_of([""], [""]))
-
-
-def test_a_function_without_arguments_may_not_stop_the_loop() -> None:
-    def score_example() -> float:
-        raise StopIteration
-
-    message = error_of(bind(score_example), table_of([""], [""]))
-    assert "score_example failed for the example 'id-1' with" in message
-
-
-@pytest.mark.parametrize(
-    ("worst", "accepts", "expected"),
-    [
-        (0.0, False, [(1, 1.0), (4, 0.0), (7, 1.0)]),
-        (None, False, [(1, 1.0), (7, 1.0)]),
-        (0.0, True, [(1, 1.0), (4, 9.0), (7, 1.0)]),
-    ],
-)
-def test_an_example_without_a_prediction_gets_the_worst_value(
-    worst: float | None, accepts: bool, expected: list[tuple[int, float]]
-) -> None:
-    metric = bind(
-        lambda prediction: 9.0 if prediction is None else 1.0,
-        worst_value=worst,
-        accepts_no_prediction=accepts,
-    )
-    assert scores_of(metric, table_of(["a", None, "b"], ["", "", ""])) == expected
-
-
-def test_a_batch_is_a_table_of_its_own() -> None:
-    from evalkit.scoring.table import Batch
-
-    table = table_of(["a", None, "ccc"], ["", "", ""])
-    batch = Batch(table.frame, table.ids, table.context, ("prediction",))
-    metric = bind(lambda prediction: len(prediction), worst_value=0)
-    found = batch_scores(metric, batch.part(1, 3)).select("position", "score")
-    assert found.rows() == [(4, 0.0), (7, 3.0)]

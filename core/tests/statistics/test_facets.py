@@ -62,10 +62,10 @@ def test_scores_of_several_tags_are_permuted() -> None:
         between_tags,
         vectorized=True,
         alternative="greater",
-        n_resamples=20_000,
+        n_resamples=2_000,
         rng=np.random.default_rng(2),
     )
-    assert p_of(values, tags) == pytest.approx(float(found.pvalue), abs=0.012)
+    assert p_of(values, tags) == pytest.approx(float(found.pvalue), abs=0.03)
 
 
 def test_many_rows_have_the_f_test(monkeypatch: pytest.MonkeyPatch) -> None:

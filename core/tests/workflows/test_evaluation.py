@@ -336,7 +336,7 @@ def test_a_run_can_be_saved_later_and_reads_back(tmp_path: Path) -> None:
     assert path.parent == tmp_path / "mini"
     assert path.name.endswith(f"-model-{result.run_id}")
     written = json.loads((path / "run.json").read_text("utf-8"))
-    assert written == json.loads(json.dumps(result.to_dict()))
+    assert written == json.loads(json.dumps(result.record.to_dict()))
     examples = pl.read_parquet(path / "examples.parquet")
     assert examples.drop("cluster").to_dicts() == [
         {

@@ -200,7 +200,7 @@ def test_spans_are_dicts_with_the_keys_of_all_of_them() -> None:
     assert found["found"].value == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize("spans", [["a"], [{1: 2}]])
+@pytest.mark.parametrize("spans", [["a", 1], [{1: 2}]])
 def test_spans_of_something_else_are_refused(spans: list[Any]) -> None:
     with pytest.raises(DataError, match=r"targets: .*spans must be"):
         score(Found, [[]], [spans], answer_kind="spans")

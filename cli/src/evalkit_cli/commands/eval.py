@@ -160,7 +160,8 @@ if TYPE_CHECKING:
     envvar="EVALKIT_FAIL_UNDER",
     help="Exit with 3 where this score is less (more, where lower is better): "
     "accuracy=0.8, or accuracy=80%. accuracy=0.8@lower asks it of the lower bound of "
-    "the interval, @upper of the upper one; accuracy@TAG=0.7 of a tag, and "
+    "the interval, @upper of the upper one; accuracy@TAG=0.7 of a tag, "
+    "accuracy@macro:FACET=0.7 of the mean over a facet or --by, and "
     "DATASET:accuracy=0.7 of one data set only; repeatable.",
 )
 @observer_option

@@ -207,8 +207,8 @@ def unmet(results: Sequence[Result], thresholds: Sequence[Threshold]) -> list[st
             _refuse_impossible(threshold, score)
             why = _why_not_met(score, threshold)
             if why is not None:
-                name = score.metric if score.tag is None else f"{score.metric} on "
-                name += score.tag or ""
+                group = score.aggregate or score.tag
+                name = score.metric if group is None else f"{score.metric} on {group}"
                 lines.append(f"{_whose(result, results)}{name} {why}")
     return lines
 
@@ -245,10 +245,8 @@ def _score(result: Result, reading: Reading) -> Score | None:
     if reading.tag is None:
         return result[reading.metric]
     for score in result.scores:
-        if score.aggregate is None and (score.metric, score.tag) == (
-            reading.metric,
-            reading.tag,
-        ):
+        group = score.aggregate or score.tag
+        if (score.metric, group) == (reading.metric, reading.tag):
             return score
     return None
 

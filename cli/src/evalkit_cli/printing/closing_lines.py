@@ -50,9 +50,10 @@ def _flags(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
     }
     lines = [f"* {'; '.join(sorted(flags))}"] if flags else []
     of_means = [
-        f"{score_label(each.headline)}: {each.headline.flag}"
+        f"{score_label(score)}: {score.flag}"
         for each in results
-        if each.headline is not None and each.headline.aggregate and each.headline.flag
+        for score in each.summary
+        if score.aggregate and score.flag
     ]
     return [*lines, *dict.fromkeys(of_means)]
 

@@ -45,9 +45,7 @@ def interval_lines(results: Sequence[PrintedResult], *, verbose: bool) -> list[s
 def _methods(result: PrintedResult) -> str:
     """Name the methods of the scores at the top of the report."""
     by_method: dict[str, list[str]] = {}
-    headline = result.headline
-    mean = [headline] if headline is not None and headline.aggregate else []
-    scores = [score for score in [*mean, *result.whole] if score.value is not None]
+    scores = [score for score in result.summary if score.value is not None]
     for score in scores:
         method = f"none, {score.reason}" if score.ci is None else score.ci_method
         by_method.setdefault(method, []).append(score_label(score))

@@ -42,6 +42,18 @@ class PrintedResult:
         return [score for score in self.result.scores if score.is_whole]
 
     @cached_property
+    def summary(self) -> list[Score]:
+        """The scores of the whole set, and means over facets.
+
+        Those are the main score, which comes first, and what the user grouped by.
+        """
+        headline = self.headline
+        first = [headline] if headline is not None and headline.aggregate else []
+        asked = {f"macro:{crossing}" for crossing in self.crossings}
+        means = [score for score in self.result.scores if score.aggregate in asked]
+        return [*first, *self.whole, *(score for score in means if score not in first)]
+
+    @cached_property
     def groups(self) -> dict[tuple[str, str | None], Score]:
         """The scores of all groups, by metric and tag."""
         return {

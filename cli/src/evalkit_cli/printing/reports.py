@@ -217,9 +217,7 @@ def _summary(results: Sequence[PrintedResult]) -> Rows:
         header.insert(0, "model")
     rows = [header]
     for each in results:
-        headline = each.headline
-        mean = [headline] if headline is not None and headline.aggregate else []
-        for score in [*mean, *each.whole]:
+        for score in each.summary:
             row = _summary_row(each, score)
             rows.append([str(each.result.model), *row] if names else row)
     return without_empty_columns(rows)

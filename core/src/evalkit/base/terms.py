@@ -66,6 +66,11 @@ order that is the same in all columns, and on which no score may depend.
 """
 
 
+_WITHOUT_BLANKS = frozenset(
+    ("bo", "cmn", "dz", "ja", "km", "lo", "my", "th", "wuu", "yue", "zh")
+)
+
+
 class MetricContext(NamedTuple):
     """What a metric knows beside its batch; fixed before the first one."""
 
@@ -79,6 +84,14 @@ class MetricContext(NamedTuple):
     """The job that made the predictions: `file`, the name of the file that tells of it,
     and `figures`, what the job took (None where there is no such file). None where the
     predictions are not of one file."""
+    languages: tuple[str, ...] = ()
+    """BCP 47 codes of the languages of the data set's texts."""
+
+    @property
+    def lacks_blanks(self) -> bool:
+        """Whether the data set's languages write no blanks between words."""
+        primary = {code.partition("-")[0].lower() for code in self.languages}
+        return bool(primary) and primary <= _WITHOUT_BLANKS
 
     @property
     def other_label(self) -> str | None:

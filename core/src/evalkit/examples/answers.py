@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, get_origin
 
@@ -13,6 +14,7 @@ from evalkit.base.columns import encode, to_series
 from evalkit.base.terms import AnswerKind
 from evalkit.base.violations import describe, few, from_pydantic, shorten
 from evalkit.errors import SchemaError
+from evalkit.examples.checking import has_text_cells
 from evalkit.examples.conversion import (
     LABEL_CONVERTER,
     prediction_type,
@@ -254,6 +256,7 @@ def answer_column(
     kind, column = _column(reporter, task, answers, type_of_them)
     if choices is not None:
         _refuse_other_answers(reporter, column, choices)
+        _refuse_unclear_places(reporter, task.answer_field or "", choices)
     return kind, column
 
 
@@ -328,6 +331,31 @@ def _refuse_other_answers(
 
     pairs = zip(answers.to_list(), choices.to_list(), strict=True)
     reporter.refuse(pairs, broken)
+
+
+def _refuse_unclear_places(reporter: Reporter, field: str, choices: pl.Series) -> None:
+    """Refuse a number in a file of texts that is a choice and the place of another."""
+    frame = reporter.loaded.frame
+    if field not in frame.columns or not has_text_cells(
+        reporter.dataset, reporter.loaded
+    ):
+        return
+
+    def broken(pair: tuple[Any, Any]) -> str | None:
+        answer, options = pair
+        is_unclear = (
+            answer in options
+            and re.fullmatch("[0-9]{1,3}", answer)
+            and options[int(answer) : int(answer) + 1] not in ([], [answer])
+        )
+        if not is_unclear:
+            return None
+        return (
+            f"{answer} is a choice, and the place of the choice {options[int(answer)]}:"
+            " write its letter (A is the first choice)"
+        )
+
+    reporter.refuse(zip(frame[field], choices.to_list(), strict=True), broken)
 
 
 def _acceptable(

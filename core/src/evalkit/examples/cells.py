@@ -46,7 +46,7 @@ def read_cells(
         others.add(answer)
     renamed = {} if dataset.pipeline is None else dataset.pipeline.renamed
     declared |= {name for name, fields in renamed.items() if fields & declared}
-    for row in read_rows(path, kind, _Texts(others, renamed), ()):
+    for row in read_rows(path, kind, _Texts(others, renamed)):
         if row.values is None or kind not in OF_TEXTS:
             yield row
             continue

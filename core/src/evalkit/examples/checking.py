@@ -132,7 +132,7 @@ def _cast(
     return frame.with_columns(cast) if cast else frame
 
 
-def _is_of_texts(dataset: BoundDataset, loaded: ExampleRows) -> bool:
+def has_text_cells(dataset: BoundDataset, loaded: ExampleRows) -> bool:
     """Tell whether rows are cells of a file, which cannot say null."""
     if loaded.path is None:
         return False
@@ -156,8 +156,7 @@ def _validated(
     lacking: Counter[str] = Counter()
     is_table = loaded.rows is None and loaded.lines is None
     nullable = [n for n in task.Input.model_fields if holds_null(task.Input, n)]
-    is_of_texts = _is_of_texts(dataset, loaded)
-    nulls = dict.fromkeys(nullable if is_of_texts else ())
+    nulls = dict.fromkeys(nullable if has_text_cells(dataset, loaded) else ())
     for position, row in enumerate(loaded.named()):
         if accepted is not None and accepted[position]:
             continue

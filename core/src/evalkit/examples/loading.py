@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -17,7 +17,6 @@ from evalkit.base.violations import FirstProblems, Violation, few, shorten
 from evalkit.errors import DataError, SchemaError
 from evalkit.examples.cells import read_cells
 from evalkit.examples.lacking import lacking_error
-from evalkit.examples.requests import Asked
 from evalkit.examples.rows import ExampleRows, Rows
 from evalkit.examples.scored_values import unscorable_kind
 from evalkit.plugins.bound import BoundDataset, BoundTask
@@ -389,3 +388,33 @@ def _repeated(loaded: ExampleRows, ids: Sequence[object]) -> Iterator[str]:
                 f"{loaded.where(position)}: uid {uid!r} was given before, at "
                 f"{loaded.where(earlier)}; each example needs an id of its own"
             )
+
+
+class Asked(NamedTuple):
+    """What is wanted of a data set, which may look at it or not."""
+
+    columns: Collection[str] | None = None
+    """The columns that will be read; None for all."""
+    always: Collection[str] | None = None
+    """Those of them that are read whatever is computed; None for all."""
+    limit: int | None = None
+    """How many examples, the first ones; None for all."""
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What `load` is offered beside the split."""
+        names = None if self.columns is None else sorted(self.columns)
+        return {"columns": names, "limit": self.limit}
+
+    def looked_at(
+        self, dataset: BoundDataset
+    ) -> tuple[frozenset[str] | None, int | None]:
+        """Return the columns that its rows have always, and how many rows it was told.
+
+        Returns:
+            None for all columns, and None for all rows.
+        """
+        arguments = dataset.arguments_of("load")
+        looks = "columns" in arguments and self.always is not None
+        columns = frozenset(self.always or ()) if looks else None
+        return columns, self.limit if "limit" in arguments else None

@@ -28,11 +28,9 @@ from evalkit.examples.conversion import (
 )
 from evalkit.examples.fingerprints import DataIdentity, fingerprint
 from evalkit.examples.kept import names_to_keep
-from evalkit.examples.label_conversion import convert_labels
-from evalkit.examples.loading import load_rows
-from evalkit.examples.requests import Asked
+from evalkit.examples.label_conversion import convert_labels, tag_column, tag_notices
+from evalkit.examples.loading import Asked, load_rows
 from evalkit.examples.rows import ExampleRows
-from evalkit.examples.tags import tag_column, tag_notices
 from evalkit.plugins.bound import BoundDataset, BoundTask
 
 
@@ -59,6 +57,8 @@ class Examples(NamedTuple):
     """Lists of the options that each example has, where the task names such a field."""
     kept: tuple[str, ...] = ()
     """The columns of the data that a run keeps."""
+    languages: tuple[str, ...] = ()
+    """BCP 47 codes of the languages of the texts."""
 
     def where(self, selected: pl.Series) -> Examples:
         """Return some of the examples.
@@ -193,6 +193,7 @@ def convert_examples(
         data_columns=tuple(loaded.columns),
         choices=choices,
         kept=kept,
+        languages=tuple(dataset.languages),
     )
 
 

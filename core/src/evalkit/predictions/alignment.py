@@ -12,8 +12,8 @@ each example is one cell.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 from evalkit.base.ids import REPLICATION_KEY
 from evalkit.base.violations import Violation
 from evalkit.base.wording import count_of
-from evalkit.predictions.cells import Cells, place
-from evalkit.predictions.computed_columns import ComputedColumns
+from evalkit.plugins.bound import Bound
 from evalkit.predictions.judging import JudgedRows
-from evalkit.predictions.matching import NOWHERE, Places
+from evalkit.predictions.matching import NOWHERE, Cells, Places, place
 from evalkit.predictions.policies import OnDuplicate as OnDuplicate
 from evalkit.predictions.policies import OnProblem as OnProblem
 from evalkit.predictions.policies import Policies as Policies
@@ -316,3 +315,30 @@ def _report_missing(
         if cells.replications:
             replication = cells.replications[cell % cells.width]
         problems.add(Problem("missing", None, uid, (violation,), replication))
+
+
+class ComputedColumns(Protocol):
+    """Columns that one component computed."""
+
+    @property
+    def component(self) -> Bound:
+        """The component, which the run records."""
+
+    @property
+    def columns(self) -> Mapping[str, pl.Series]:
+        """The columns by name, null where there is no value."""
+
+    @property
+    def details(self) -> pl.DataFrame:
+        """`position`, `reason` (null where there is a value), `failed`, and more."""
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What went wrong without changing a score."""
+
+    def record(self, details: pl.DataFrame) -> Mapping[str, Any]:
+        """Return a JSON object for `run.json`.
+
+        Args:
+            details: The details that the run keeps.
+        """

@@ -25,11 +25,14 @@ from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import rows_hash
 from evalkit.predictions.alignment import Alignment, OnDuplicate, align
 from evalkit.predictions.answer_readers import AnswerReader
-from evalkit.predictions.changed import ChangedPredictions, file_of
+from evalkit.predictions.beside import (
+    ChangedPredictions,
+    file_of,
+    read_job,
+    read_system,
+)
 from evalkit.predictions.input_rows import fields_read
-from evalkit.predictions.jobs import read_job
 from evalkit.predictions.responses import ResponseReader
-from evalkit.predictions.systems import read_system
 from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format, is_data_set, model_name
 from evalkit.reading.given_rows import local_path
@@ -253,7 +256,7 @@ def _read_file(path: Path, reader: ResponseReader, ids: pl.Series) -> Iterator[B
             path, found, reader.plan, reader.nullable, reader.output
         )
     if found is not Format.PLAIN:
-        rows = read_rows(path, found, reader.text_fields, ())
+        rows = read_rows(path, found, reader.text_fields)
         return row_blocks(_with_nulls(rows, reader.nullable), reader.plan)
     if reader.answer_field is None:
         raise DataError(

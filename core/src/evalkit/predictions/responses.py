@@ -16,7 +16,7 @@ from evalkit.base.ids import (
 )
 from evalkit.base.terms import Unparsed
 from evalkit.base.violations import Violation, from_assertion, from_pydantic, shorten
-from evalkit.errors import PluginContractError, PluginError
+from evalkit.errors import PluginContractError
 from evalkit.examples.conversion import (
     PRED_CONVERTER,
     find_converter,
@@ -247,8 +247,8 @@ class ResponseReader:
         if unparsed is not None:
             return self._read_unparsed(response, unparsed)
         shaped, violations = self._shape(response)
-        if all(violation.field != "(row)" for violation in violations):
-            violations += self._verify_violations(response, uid, position, violations)
+        if not violations and self._verifies:
+            violations = self._verify_violations(response, uid, position)
         if violations:
             return None, {}, tuple(violations)
         # before the converter is called, which might change the response
@@ -309,18 +309,12 @@ class ResponseReader:
         return {**response, **values}, [Violation(n, rule, values[n]) for n in large]
 
     def _verify_violations(
-        self,
-        response: Mapping[str, Any],
-        uid: str,
-        position: int,
-        found: Sequence[Violation],
+        self, response: Mapping[str, Any], uid: str, position: int
     ) -> list[Violation]:
-        """Ask the task's own check; after a broken shape only what it adds counts."""
-        if not self._verifies:
-            return []
+        """Return what the task's own check finds wrong."""
         example = self._examples[position] if self._examples else {"uid": uid}
         try:
-            result = self._task.call(
+            violations = self._task.call(
                 "verify_response",
                 ("response", uid),
                 response=dict(response),
@@ -329,17 +323,8 @@ class ResponseReader:
                 labels=self._labels,
             )
         except AssertionError as error:
-            return [] if found else [from_assertion(error)]
-        except PluginError:
-            if found:
-                return []
-            raise
-        named = {violation.field.partition(".")[0] for violation in found}
-        return [
-            violation
-            for violation in _checked_violations(result, self.origin)
-            if violation.field.partition(".")[0] not in named
-        ]
+            return [from_assertion(error)]
+        return [*_checked_violations(violations, self.origin)]
 
 
 def _fields_asked_for(

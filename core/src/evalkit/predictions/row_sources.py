@@ -16,7 +16,7 @@ from evalkit.plugins.importing import find_owner
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.answer_readers import AnswerReader
-from evalkit.predictions.systems import System, read_system, system_file
+from evalkit.predictions.beside import System, read_system, system_file
 
 if TYPE_CHECKING:
     from evalkit.diagnosis import Diagnosis

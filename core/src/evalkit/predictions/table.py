@@ -31,7 +31,9 @@ def scoring_table(
         taken.add(name)
     columns += [c for c in examples.inputs.get_columns() if c.name not in taken]
     frame = comparable(frame_of(columns), examples.answer_kind)
-    context = MetricContext(examples.labels, examples.answer_kind, job=job)
+    context = MetricContext(
+        examples.labels, examples.answer_kind, job=job, languages=examples.languages
+    )
     clusters = examples.frame["cluster"] if examples.clustered else None
     ids = examples.frame["id"].to_list()
     names, choices = alignment.replications, examples.choices

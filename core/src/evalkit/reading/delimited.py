@@ -22,18 +22,17 @@ _ESCAPED = re.compile("[\udc80-\udcff]")
 
 
 def read_delimited_rows(
-    path: Path, text_fields: Container[str], id_keys: Sequence[str], delimiter: str
+    path: Path, text_fields: Container[str], delimiter: str
 ) -> Iterator[Row]:
     """Read CSV or TSV, compressed or not, row by row.
 
     Cells of `text_fields` are taken as they are; others are read as JSON where they can
-    be, and are texts where not. The header must name one of `id_keys`, if there are
-    any. The line of a row is the one that it begins in.
+    be, and are texts where not. The line of a row is the one that it begins in.
     """
     lines = _Lines(path)
     _allow_long_cells()
     records = csv.reader(lines, delimiter=delimiter, strict=True)
-    header = _read_header(path, lines, records, id_keys)
+    header = _read_header(path, lines, records)
     _refuse_other_delimiter(path, header, delimiter)
     while True:
         lines.begin_record()
@@ -91,9 +90,7 @@ class _Lines:
                 yield last
 
 
-def _read_header(
-    path: Path, lines: _Lines, records: Iterator[list[str]], id_keys: Sequence[str]
-) -> list[str]:
+def _read_header(path: Path, lines: _Lines, records: Iterator[list[str]]) -> list[str]:
     header: list[str] = []
     try:
         for header in records:
@@ -103,8 +100,7 @@ def _read_header(
     except csv.Error as error:
         raise DataError(f"{path}: its header {_explain(error)}") from error
     if not header:
-        wanted = f" with {id_keys[0]!r}" if id_keys else ""
-        raise DataError(f"{path}: is empty; wanted is a header{wanted}")
+        raise DataError(f"{path}: file is empty, expected a header row")
     if any(_ESCAPED.search(name) or "\0" in name for name in header):
         is_wide = any("\0" in name for name in header)
         cause = UTF16 if is_wide else HOW_TO_CONVERT
@@ -112,11 +108,6 @@ def _read_header(
     twice = next((name for name in header if header.count(name) > 1), None)
     if twice is not None:
         raise DataError(f"{path}: its header names the column {twice!r} twice")
-    if id_keys and not set(id_keys) & set(header):
-        raise DataError(
-            f"{path}: its header has the columns {', '.join(header)}, and no "
-            f"{id_keys[0]!r}"
-        )
     return header
 
 

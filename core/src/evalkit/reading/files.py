@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -14,13 +14,12 @@ from evalkit.reading.json_lines import read_json_rows
 from evalkit.reading.rows import Row
 from evalkit.reading.sharded import ShardedPath
 
-RowReader = Callable[[Path, Container[str], Sequence[str]], Iterator[Row]]
-"""Reads a file row by row: its path, the columns whose cells are texts, and the columns
-of which one must be there as the id."""
+RowReader = Callable[[Path, Container[str]], Iterator[Row]]
+"""Reads a file row by row: its path, and the columns whose cells are texts."""
 
 ROW_READERS: Mapping[Format, RowReader] = {
-    Format.JSON_LINES: lambda path, texts, ids: read_json_rows(path),
-    Format.JSON_ARRAY: lambda path, texts, ids: read_json_array(path),
+    Format.JSON_LINES: lambda path, texts: read_json_rows(path),
+    Format.JSON_ARRAY: lambda path, texts: read_json_array(path),
     Format.CSV: partial(read_delimited_rows, delimiter=","),
     Format.TSV: partial(read_delimited_rows, delimiter="\t"),
 }
@@ -33,25 +32,22 @@ TABLES = frozenset({Format.PARQUET, Format.ARROW, Format.DATA_SET})
 """Formats of typed tables."""
 
 
-def read_rows(
-    path: Path, kind: Format, texts: Container[str], id_keys: Sequence[str]
-) -> Iterator[Row]:
+def read_rows(path: Path, kind: Format, texts: Container[str]) -> Iterator[Row]:
     """Read a file, compressed or not, row by row; rows of shards are numbered through.
 
-    In a format without types, cells of the columns `texts` are texts; in one with a
-    header, it must name one of `id_keys`, if there are any.
+    In a format without types, cells of the columns `texts` are texts.
     """
     reader = ROW_READERS.get(kind)
     if reader is None:
         raise DataError(f"{path}: rows with names cannot be read from {kind.value}")
     if not isinstance(path, ShardedPath):
-        yield from reader(path, texts, id_keys)
+        yield from reader(path, texts)
         return
     last = 0
     for index, shard in enumerate(path.shards):
         path.begin(index, last + 1)
         before = last
-        for row in reader(shard, texts, id_keys):
+        for row in reader(shard, texts):
             last = before + row.line
             yield row._replace(line=last)
     path.begin(len(path.shards), last + 1)

@@ -10,7 +10,7 @@ import polars as pl
 
 from evalkit.base.columns import frame_of
 from evalkit.plugins.provenance import rows_hash
-from evalkit.predictions.computed_columns import ComputedColumns
+from evalkit.predictions.alignment import ComputedColumns
 from evalkit.runs import recorded
 from evalkit.runs.withholding import WITHHELD
 

@@ -16,7 +16,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +25,9 @@ from evalkit.errors import StorageError
 from evalkit.predictions.problems import FAILED, NOT_SCORED, STATUSES, Problem, Problems
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.recorded import FileDigest
-from evalkit.runs.score_columns import Score
 
 if TYPE_CHECKING:
     import polars as pl
-    from pydantic import TypeAdapter
 
 
 RUN_FILE = "run.json"
@@ -47,7 +44,6 @@ _REQUIRED: Mapping[str, type] = {
     "status": str,
     "dataset": str,
     "counts": dict,
-    "scores": list,
 }
 """Keys that every run.json has, and the type of their values."""
 
@@ -136,8 +132,8 @@ def statistics_file(metric: str) -> str:
     return f"{folder_name(metric)}.parquet"
 
 
-def read_record(folder: Path) -> tuple[RunRecord, list[Score]]:
-    """Read the `run.json` of a run folder: what it records, and the scores.
+def read_record(folder: Path) -> RunRecord:
+    """Read the `run.json` of a run folder.
 
     Raises:
         StorageError: It cannot be read, is no record of a run, or is of another format.
@@ -146,26 +142,11 @@ def read_record(folder: Path) -> tuple[RunRecord, list[Score]]:
 
     path = folder / RUN_FILE
     found = _read_object(path)
-    rows = found.pop("scores")
     try:
-        record = RunRecord.model_validate(found)
+        return RunRecord.model_validate(found)
     except ValidationError as error:
         key = str(error.errors(include_url=False)[0]["loc"][0])
         raise _foreign(path, f"{key!r} is {shorten(found.get(key))}") from error
-    try:
-        return record, _score_list().validate_python(rows)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise _foreign(path, f"scores.{place}: {first['msg']}") from error
-
-
-@cache
-def _score_list() -> TypeAdapter[list[Score]]:
-    """Return what checks scores: made once, as it takes longer than a record."""
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(list[Score])
 
 
 def _read_object(path: Path) -> dict[str, Any]:
@@ -303,7 +284,7 @@ def find_damage(folder: Path) -> list[str]:
         What is wrong, a sentence for each file; empty where all is as it was written.
     """
     try:
-        record, _ = read_record(folder)
+        record = read_record(folder)
     except StorageError as error:
         return [str(error)]
     found = []

@@ -7,7 +7,7 @@ from typing import Any
 
 from evalkit.base.jobs import Job as KnownJob
 from evalkit.base.wording import count_of
-from evalkit.predictions.jobs import job_file_name
+from evalkit.predictions.beside import job_file_name
 from evalkit.runs.recorded import Job
 
 OF_PARTS = "the job of all parts"

@@ -12,7 +12,6 @@ from evalkit.runs.folders import RUN_FILE, id_of, is_run, read_record, run_folde
 from evalkit.runs.record import RunRecord
 from evalkit.runs.remote import runs_root
 from evalkit.runs.score_columns import Score
-from evalkit.runs.stored import StoredResult
 
 
 class RunSummary(NamedTuple):
@@ -26,11 +25,14 @@ class RunSummary(NamedTuple):
     """Why the run cannot be read; None where it can. Then only `path` and `run_id`
     are known."""
     record: RunRecord = RunRecord(status="refused")
-    """All that `run.json` holds besides the scores."""
-    headline: Score | None = None
-    """The main score; None where there is none."""
+    """All that `run.json` holds."""
     started: datetime | None = None
     """When the evaluation began, with a time zone; None where it was not recorded."""
+
+    @property
+    def headline(self) -> Score | None:
+        """The main score; None where there is none."""
+        return self.record.headline_score
 
     @property
     def is_named(self) -> bool:
@@ -81,11 +83,10 @@ def _summarize(folder: Path) -> RunSummary:
         why = f"{folder}: not a run folder ({RUN_FILE} is missing)"
         return RunSummary(folder, id_of(folder), why)
     try:
-        record, scores = read_record(folder)
+        record = read_record(folder)
     except StorageError as error:
         return RunSummary(folder, id_of(folder), str(error))
-    headline = StoredResult(folder, record, scores).headline
-    return RunSummary(folder, record.run_id, None, record, headline, _start(record))
+    return RunSummary(folder, record.run_id, None, record, _start(record))
 
 
 def _start(record: RunRecord) -> datetime | None:

@@ -1,4 +1,4 @@
-"""What a run records of itself: all that `run.json` holds but the scores.
+"""What a run records of itself: all that `run.json` holds.
 
 Everybody who writes or reads a run's record does it through `RunRecord`. Its fields
 stand in the order in which they are written; `docs/make_run_schema.py` makes the JSON
@@ -11,10 +11,10 @@ again says no more than it did. Keys of a newer version are kept as they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import Field, WithJsonSchema
+from pydantic import Field, PlainSerializer, WithJsonSchema
 
 from evalkit.base.names import metric_of
 from evalkit.base.terms import AnswerKind
@@ -36,14 +36,20 @@ from evalkit.runs.recorded import (
 )
 from evalkit.runs.score_columns import Score
 
-FORMAT_VERSION = 4
+
+def _plain_score(score: Score | None) -> dict[str, Any] | None:
+    return score and score._asdict()
+
+
+FORMAT_VERSION = 5
 """Version of the run folder's format."""
 
 
 class RunRecord(Part):
     """What an evaluation of one model recorded.
 
-    `evalkit eval --json` prints the same object, or a list of them for several models.
+    `evalkit eval --json` prints the same object with `scores`, or a list of them for
+    several models.
     """
 
     format: Annotated[Whole, WithJsonSchema({"const": FORMAT_VERSION})] = FORMAT_VERSION
@@ -71,6 +77,9 @@ class RunRecord(Part):
     )
     """`macro:FACET` where the main score is the mean over a facet's tags; null where it
     is that of the whole set."""
+    headline_score: Annotated[Score | None, PlainSerializer(_plain_score)] = None
+    """The main score, as in `scores.parquet`, so that a list of runs reads no other
+    file; null where there is none. Only where a folder was written."""
     bounds: Mapping[Text, tuple[Number | None, Number | None]] = {}
     """Least and greatest value of each metric that has them, by its name; null for a
     side without. Printed intervals end there; stored ones do not."""
@@ -192,7 +201,3 @@ class RunRecord(Part):
     def changed(self, **changes: Any) -> Self:
         """Return the record with other values in some fields."""
         return self.model_copy(update=changes)
-
-    def with_scores(self, scores: Iterable[Score]) -> dict[str, Any]:
-        """Return what `run.json` holds of a run with these scores."""
-        return {**self.to_dict(), "scores": [score._asdict() for score in scores]}

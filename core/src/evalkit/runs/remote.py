@@ -37,7 +37,7 @@ def send_run(folder: Path, root: str, *, dry_run: bool = False) -> tuple[str, bo
             evaluation of it is there.
     """
     folder = whole_run(runs_root(folder))
-    record, _ = read_record(folder)
+    record = read_record(folder)
     refuse_offline(root)
     damage = find_damage(folder)
     if damage:

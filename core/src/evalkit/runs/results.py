@@ -39,7 +39,7 @@ class Result:
     scores of every tag.
 
     Args:
-        record: What `run.json` holds, but for the scores; of an older version too.
+        record: What `run.json` holds.
         scores: All scores.
         problems: Every row or example that was not scored.
         examples: One row for each example, as `examples.parquet` holds it.
@@ -109,7 +109,7 @@ class Result:
 
     @property
     def record(self) -> RunRecord:
-        """All that `run.json` holds but the scores."""
+        """All that `run.json` holds."""
         return self._record
 
     @property
@@ -265,8 +265,9 @@ class Result:
         self._record = self._record.changed(warnings=(*self.warnings, *new))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `run.json` holds."""
-        return self._record.with_scores(self.scores)
+        """Return what `run.json` holds, and the scores."""
+        scores = [score._asdict() for score in self.scores]
+        return {**self._record.to_dict(), "scores": scores}
 
     def save(self, folder: str | Path) -> Path:
         """Write the run folder `<folder>/<dataset>/<UTC time>-<model>-<8 hex>`.
@@ -302,6 +303,6 @@ class Result:
         ):
             tables |= {f"{below}/{statistics_file(name)}": own[name] for name in own}
         whole = {name: frame for name, frame in tables.items() if frame is not None}
-        contents = RunContents(self._record, self.scores, self.problems, whole)
+        contents = RunContents(self._record, self.headline, self.problems, whole)
         self.path, self._record = publish(contents, folder)
         return self.path

@@ -45,7 +45,7 @@ class RunContents(NamedTuple):
     """What a run folder holds."""
 
     record: RunRecord
-    scores: tuple[Score, ...]
+    headline: Score | None
     problems: Iterable[Problem]
     tables: Mapping[str, pl.DataFrame]
     """All tables, by their path in the folder."""
@@ -166,8 +166,10 @@ def _write(run: RunContents, folder: Path) -> RunRecord:
         problems = write_file(folder / PROBLEMS_FILE, map(_encoded, lines))
         files = {name: future.result() for name, future in waiting.items()}
     files[PROBLEMS_FILE] = problems
-    record = run.record.changed(files=dict(sorted(files.items())))
-    text = _json(record.with_scores(run.scores), indent=2) + "\n"
+    record = run.record.changed(
+        files=dict(sorted(files.items())), headline_score=run.headline
+    )
+    text = _json(record.to_dict(), indent=2) + "\n"
     write_file(folder / RUN_FILE, [_encoded(text)])
     for parent in dict.fromkeys((folder / name).parent for name in (*files, RUN_FILE)):
         sync_folder(parent)

@@ -36,25 +36,36 @@ from evalkit.runs.folders import (
 from evalkit.runs.record import RunRecord
 from evalkit.runs.remote import runs_root, whole_run
 from evalkit.runs.results import Result
-from evalkit.runs.score_columns import Score
+from evalkit.runs.score_columns import Score, scores_frame
 
 if TYPE_CHECKING:
     import polars as pl
 
 
 class StoredResult(Result):
-    """The result of a run folder; examples and problems are read when first asked for.
+    """The result of a run folder; its tables are read when they are first asked for.
 
     Args:
         path: The run folder.
-        record: What its `run.json` holds, but for the scores.
-        scores: All scores.
+        record: What its `run.json` holds.
     """
 
-    def __init__(self, path: Path, record: RunRecord, scores: list[Score]) -> None:
-        self._record, self.scores = record, tuple(scores)
+    def __init__(self, path: Path, record: RunRecord) -> None:
+        self._record = record
         self.path = self._folder = path
         self.perturbed = None
+
+    @cached_property
+    def scores(self) -> tuple[Score, ...]:  # type: ignore[override]
+        """All scores."""
+        from evalkit.base.columns import all_named
+
+        types = {name: str(kind) for name, kind in scores_frame(()).schema.items()}
+        path, expected = self._folder / SCORES_FILE, self.record.files.get(SCORES_FILE)
+        if expected is None:
+            raise StorageError(f"{path}: the run holds no digest of it")
+        frame = read_table(path, types, expected)
+        return tuple(map(Score._make, frame.select(all_named(types)).iter_rows()))
 
     @cached_property
     def statistics(self) -> dict[str, pl.DataFrame]:  # type: ignore[override]
@@ -130,8 +141,8 @@ def read_run(path: str | Path) -> Result:
         path: The run folder; `find_run` finds it by its id.
 
     Returns:
-        The result as it was saved. Its examples and problems are read when they are
-        first asked for, and raise `StorageError` where their file is broken.
+        The result as it was saved. Its scores, examples and problems are read when
+        they are first asked for, and raise `StorageError` where their file is broken.
 
     Raises:
         StorageError: There is no run, or its `run.json` is broken or of a newer format.
@@ -139,7 +150,7 @@ def read_run(path: str | Path) -> Result:
     folder = whole_run(runs_root(path))
     if not is_run(folder):
         raise StorageError(explain_no_run(folder))
-    return StoredResult(folder, *read_record(folder))
+    return StoredResult(folder, read_record(folder))
 
 
 def examples_of(result: Result) -> pl.DataFrame:

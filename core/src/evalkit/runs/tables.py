@@ -65,7 +65,7 @@ def measured_run(result: Result) -> Measured:
         comparable(frame, kind),
         examples["id"].to_list(),
         clusters if clusters.null_count() < examples.height else None,
-        MetricContext(record.labels, kind, job=job),
+        MetricContext(record.labels, kind, job=job, languages=record.data.languages),
         record.replications,
         examples[CHOICES] if CHOICES in examples.columns else None,
         lacking=dict(lacking),

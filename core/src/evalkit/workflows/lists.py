@@ -18,7 +18,7 @@ from evalkit.examples.scored_values import UnscorableError, scored_value, value_
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.predictions.jobs import given_job
+from evalkit.predictions.beside import given_job
 from evalkit.runs import recorded
 from evalkit.runs.record import RunRecord
 from evalkit.runs.recording import add_scores
@@ -199,10 +199,12 @@ def _frame_of_spans(predictions: Sequence[Any], targets: Sequence[Any]) -> pl.Da
 
 
 def _span_column(name: str, values: Sequence[Any]) -> pl.Series:
-    """Make a column of lists of dicts, each with all keys that one of them has."""
+    """Make a column of lists of tags, or of dicts with the keys of all of them."""
     spans = [span for each in values for span in each or ()]
+    if spans and all(isinstance(span, str) for span in spans):
+        return pl.Series(name, values, dtype=pl.List(pl.String))
     if not all(isinstance(span, Mapping) for span in spans):
-        raise DataError(f"{name}s: spans must be lists of dicts")
+        raise DataError(f"{name}s: spans must be lists of dicts, or of tags of tokens")
     keys = sorted({key for span in spans for key in span})
     types = {key: to_series(key, [s.get(key) for s in spans]).dtype for key in keys}
     rows = [

@@ -166,6 +166,7 @@ def _extended(
     before = parent.record
     record = before.changed(
         files={},
+        headline_score=None,
         notices=(*before.notices, *_mixed_rules(parent, bound)),
         parent=parent.fingerprint,
         components=(*before.components, *map(recorded_component, bound)),

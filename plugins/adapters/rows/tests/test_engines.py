@@ -272,6 +272,7 @@ def test_a_configuration_is_not_changed() -> None:
     assert json.dumps(stage) == before
 
 
+@pytest.mark.slow
 def test_five_hundred_stages() -> None:
     stage = {"kind": "Drop", "configuration": {"fields": ["x"]}}
     assert list(pipeline([stage] * 500)([{"x": 1, "y": 2}])) == [{"y": 2}]

@@ -596,6 +596,7 @@ def named(metric: type[Metric], name: str) -> Metric:
         (named(DoubledMacroF1, "doubled-macro-f1"), "paired-bootstrap"),
     ],
 )
+@pytest.mark.slow
 def test_metrics_of_sums_are_drawn_and_swapped_together(
     metric: Metric, method: str
 ) -> None:

@@ -105,6 +105,7 @@ def clustered(
     return first + lead, second
 
 
+@pytest.mark.slow
 def test_clusters_that_are_planned_give_the_power() -> None:
     rng = np.random.default_rng(4)
     size, detect = 5, 0.15
@@ -133,6 +134,7 @@ def test_clusters_that_are_planned_give_the_power() -> None:
 
 
 @pytest.mark.parametrize("sizes", [[4] * 200, [2, 6] * 100, [1] * 150 + [30] * 10])
+@pytest.mark.slow
 def test_variance_is_split_between_and_within_clusters(sizes: list[int]) -> None:
     rng = np.random.default_rng(8)
     splits = []

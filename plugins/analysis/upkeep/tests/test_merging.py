@@ -101,10 +101,9 @@ def test_what_a_metric_left_out_is_counted_once_for_the_whole(run: Run) -> None:
     assert [text for text in later.notices if "returned None" in text] == [notice]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dataset", ["posts", "clustered"])
-@pytest.mark.parametrize(
-    "number", [2, pytest.param(10, marks=pytest.mark.slow)], ids=["two", "ten"]
-)
+@pytest.mark.parametrize("number", [2, 10], ids=["two", "ten"])
 def test_disjoint_parts_equal_the_whole(run: Run, dataset: str, number: int) -> None:
     crossings = ["functionality,target", "answer"] if number == 10 else []
     options: dict[str, Any] = {"dataset": dataset, "by": crossings}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from edited_runs import forge, write_record
+from edited_runs import forge, read_everything, write_record
 from engine_runs import CODE, ENTRY_POINTS, EVERY_KIND, install, predictions
 
 import evalkit
@@ -39,8 +39,8 @@ def run(fake_distribution: Callable[..., Any], tmp_path: Path) -> Callable[..., 
 
 
 def change(path: Path, edit: Callable[[dict[str, Any]], None]) -> None:
-    """Edit the `run.json` of a run, and what follows from it."""
-    record = json.loads((path / "run.json").read_text("utf-8"))
+    """Edit record and scores of a run, and what follows from them."""
+    record = read_everything(path)
     edit(record)
     write_record(path, record)
     forge(path)

@@ -231,6 +231,11 @@ def test_a_metric_and_a_tag_can_be_chosen(invoke: Invoke) -> None:
         "on the examples with the tag half:1"
         in invoke("leaderboard", "--tag", "half:1", "--no-ranks").stdout
     )
+    mean = board(invoke, "--tag", "macro:half")
+    value = by_model(mean)["poor"]["scores"][0]["value"]
+    halves = [by_model(board(invoke, "--tag", f"half:{i}"))["poor"] for i in (0, 1)]
+    expected = [each["scores"][0]["value"] for each in halves]
+    assert value == pytest.approx(sum(expected) / 2)
     done = invoke("leaderboard", "--tag", "half:2")
     assert (done.exit_code, done.stdout) == (1, "")
     assert "no complete run in runs has such a score" in done.stderr

@@ -21,6 +21,7 @@ Invoke = Callable[..., Done]
 
 
 @pytest.mark.parametrize("plot", PLOTS)
+@pytest.mark.slow
 def test_each_plot_is_drawn_as_svg(
     invoke: Invoke, runs: Path, tmp_path: Path, plot: str
 ) -> None:

@@ -221,6 +221,6 @@ def test_a_keyword_rules_standard_error_is_twice_that_of_independent_rows(
     assert ratio == f"{clustered / plain:.2f}"
     [file] = tmp_path.glob("runs/hatecheck/*/run.json")
     record = json.loads(file.read_text("utf-8"))
-    score = record["scores"][0]
-    assert (score["ci_method"], record["cluster"]) == ("wilson-clustered", ["templ_id"])
-    assert score["se"] == pytest.approx(clustered, abs=1e-12)
+    score = evalkit.read_run(file.parent).scores[0]
+    assert (score.ci_method, record["cluster"]) == ("wilson-clustered", ["templ_id"])
+    assert score.se == pytest.approx(clustered, abs=1e-12)

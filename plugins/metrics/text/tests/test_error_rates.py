@@ -150,3 +150,34 @@ def test_the_interval_is_that_of_a_ratio() -> None:
 def test_it_is_a_percentage_without_an_upper_bound(name: str) -> None:
     found = evalkit.score(name, ["a"], ["a"])[name]
     assert (found.unit, found.scale, found.higher_is_better) == ("%", 100.0, False)
+
+
+@pytest.mark.parametrize(
+    ("languages", "expected"), [(("zh-CN", "ja"), 0.2), ((), 1.0), (("en", "zh"), 1.0)]
+)
+def test_the_dataset_language_says_what_words_are(
+    languages: tuple[str, ...], expected: float
+) -> None:
+    spoken = languages
+
+    class Weather(evalkit.Dataset):
+        name = "weather"
+        task = "math-qa"
+        languages = spoken
+
+        def load(self, split: str) -> list[dict[str, str]]:
+            return [
+                {"uid": "1", "question": "?", "answer": "今天天气很好我们去公园"},
+                {"uid": "2", "question": "?", "answer": "他是学生"},
+            ]
+
+    said = [
+        {"id": "1", "answer": "今天天气很好我们去学校"},
+        {"id": "2", "answer": "她是学生"},
+    ]
+    names = ["wer", "wer:tokens=words", "wer:tokens=characters", "token-f1"]
+    found = evalkit.evaluate(Weather, said, metrics=names)
+    assert found["wer"].value == expected
+    assert found["wer:tokens=words"].value == 1
+    assert found["wer:tokens=characters"].value == 0.2
+    assert (found["token-f1"].value == 0) is (expected == 1)

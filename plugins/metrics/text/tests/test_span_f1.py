@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -194,3 +194,54 @@ def test_a_task_says_what_spans_are() -> None:
     result = evalkit.evaluate(data, rows, task=Recognition, on_missing="wrong")
     assert result[NAME].value == pytest.approx(2 / 3)
     assert result[f"{NAME}#person"].value == 1.0
+
+
+tagged = st.lists(
+    st.sampled_from(["O", "B-A", "I-A", "B-B", "I-B", "E-A", "S-B", "B", "I"]),
+    min_size=1,
+    max_size=6,
+)
+
+
+@given(pairs=st.lists(st.tuples(tagged, tagged), min_size=1, max_size=4))
+@pytest.mark.filterwarnings("ignore:.*seems not to be NE tag", "ignore:.*ill-defined")
+def test_tags_are_read_as_seqeval_reads_them(
+    pairs: list[tuple[list[str], list[str]]],
+) -> None:
+    from seqeval.metrics import f1_score, precision_score
+
+    said = [one[: len(other)] for one, other in pairs]
+    gold = [other[: len(one)] for one, other in pairs]
+    found = evalkit.score(NAME, said, gold, answer_kind="spans")
+    if found[NAME].flag is None:  # without any span seqeval gives 0
+        assert found[NAME].value == pytest.approx(f1_score(gold, said))
+    if (precision := found[f"{NAME}#precision"].value) is not None:
+        assert precision == pytest.approx(precision_score(gold, said))
+
+
+def test_a_task_may_answer_with_tags() -> None:
+    class Text(BaseModel):
+        uid: str
+
+    class Tags(BaseModel):
+        id: str
+        tags: list[str]
+
+    class Tagging(evalkit.TaskIO):
+        Input = Text
+        Output = Tags
+        answer_field = "tags"
+        answer_kind = "spans"
+        perf_metric = NAME
+        example: ClassVar[Mapping[str, Any]] = {"uid": "1"}
+
+    data = [
+        {"uid": "1", "tags": ["B-A", "I-A", "O", "B-B"]},
+        {"uid": "2", "tags": ["O"]},
+    ]
+    said = [{"id": "1", "tags": ["I-A", "I-A", "O", "B-A"]}, {"id": "2", "tags": ["O"]}]
+    found = evalkit.evaluate(data=data, predictions=said, task=Tagging)
+    assert found[NAME].value == 0.5
+    said[1]["tags"] = ["PER"]
+    broken = evalkit.evaluate(data=data, predictions=said, task=Tagging)
+    assert "expected a tag such as B-PER, I-PER or O, got 'PER'" in broken.errors[0]

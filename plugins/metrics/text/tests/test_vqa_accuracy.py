@@ -38,6 +38,7 @@ def test_it_is_the_definition_with_few_people(rows: Any) -> None:
         max_size=8,
     )
 )
+@pytest.mark.slow
 def test_it_is_the_definition_with_ten_people(rows: Any) -> None:
     check_mean(NAME, rows, agreement)
 

@@ -40,7 +40,10 @@ def moto() -> Iterator[str]:
 
 @pytest.fixture(
     scope="session",
-    params=["moto", pytest.param("seaweedfs", marks=SLOW)],
+    params=[
+        pytest.param("moto", marks=pytest.mark.slow),
+        pytest.param("seaweedfs", marks=SLOW),
+    ],
 )
 def endpoint(request: pytest.FixtureRequest) -> str:
     if request.param == "moto":

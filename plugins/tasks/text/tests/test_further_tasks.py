@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ def choose(
     )
 
 
-@pytest.mark.parametrize("answer", ["York", "B", "b", 1, ["D", "B"], [1, 3]])
+@pytest.mark.parametrize("answer", ["York", "B", "b", 1, "1", ["D", "B"], [1, 3]])
 @pytest.mark.parametrize("said", ["York", "Answer: (B) because of York", "b."])
 def test_choices_are_named_by_text_letter_or_place(answer: Any, said: str) -> None:
     assert choose(answer, said)["accuracy"].value == 1.0
@@ -43,6 +44,42 @@ def test_a_choice_that_is_a_letter_is_the_text() -> None:
     assert choose(0, "A", choices)["accuracy"].value == 0.0
 
 
+@pytest.mark.parametrize("form", ["jsonl", "parquet", "csv"])
+@pytest.mark.parametrize(
+    ("labels", "answer", "right"), [("ABCD", "B", "York"), ("1234", "3", "Oslo")]
+)
+def test_choices_have_labels_of_their_own_as_in_arc(
+    form: str, labels: str, answer: str, right: str, tmp_path: Path
+) -> None:
+    choices = {"text": TOWNS, "label": list(labels)}
+    row = {"uid": "1", "question": "Where?", "choices": choices, "answer": answer}
+    path = tmp_path / f"arc.{form}"
+    if form == "parquet":
+        pl.DataFrame([row]).write_parquet(path)
+    elif form == "csv":
+        row["choices"] = json.dumps(choices)
+        pl.DataFrame([row]).write_csv(path)
+    else:
+        path.write_text(json.dumps(row))
+    said = [{"id": "1", "answer": right}]
+    found = evalkit.evaluate(data=path, predictions=said, task="multiple-choice")
+    assert found["accuracy"].value == 1.0
+
+
+def test_a_number_that_is_a_choice_and_a_place_is_refused_in_csv(
+    tmp_path: Path,
+) -> None:
+    numbers = ["1", "2", "3", "4"]
+    assert choose(2, "3", numbers)["accuracy"].value == 1.0
+    assert choose("2", "2", numbers)["accuracy"].value == 1.0
+    path = tmp_path / "numbers.csv"
+    row = {"uid": "1", "question": "?", "choices": json.dumps(numbers), "answer": 2}
+    pl.DataFrame([row]).write_csv(path)
+    said = [{"id": "1", "answer": "3"}]
+    with pytest.raises(evalkit.SchemaError, match="2 is a choice, and the place of"):
+        evalkit.evaluate(data=path, predictions=said, task="multiple-choice")
+
+
 def test_where_no_choice_is_named_the_answer_is_unparsed() -> None:
     found = choose("B", "I cannot tell.")
     assert found["accuracy"].value == 0.0
@@ -53,7 +90,7 @@ def test_where_no_choice_is_named_the_answer_is_unparsed() -> None:
     assert cue["accuracy"].value == 1.0
 
 
-@pytest.mark.parametrize("answer", ["E", "Z", 4, -1, True, "1", "Berlin", ["A", "E"]])
+@pytest.mark.parametrize("answer", ["E", "Z", 4, -1, True, "4", "Berlin", ["A", "E"]])
 def test_an_answer_that_is_no_choice_is_refused(answer: Any) -> None:
     with pytest.raises(evalkit.SchemaError, match="one of the example's choices"):
         choose(answer, "York")

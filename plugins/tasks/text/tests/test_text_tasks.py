@@ -393,17 +393,6 @@ def test_all_violations_of_one_response_are_reported(label: Any) -> None:
     )
 
 
-def test_all_violations_of_a_qa_response_are_reported() -> None:
-    assert sorted(violations("qa", {"answer": "bird", "conf": -1})) == [
-        ("answer", "must be a part of the context", "bird"),
-        ("conf", "must be greater than or equal to 0", -1),
-    ]
-    assert {field for field, _, _ in violations("qa", {"conf": "1"})} == {
-        "answer",
-        "conf",
-    }
-
-
 Weird = st.one_of(
     st.floats(),
     st.integers(-1, 2),

@@ -261,6 +261,7 @@ TWO = {"evalkit.metrics": {"ends": "Ends", "share": "Share"}}
         ),
     ],
 )
+@pytest.mark.slow
 def test_what_ends_the_process_is_named_and_the_next_one_is_surveyed(
     act: str,
     text: str,
@@ -300,6 +301,7 @@ def test_all_that_has_a_module_that_ends_the_process_is_told_of_at_once(
     assert len(found) == 2
 
 
+@pytest.mark.slow
 def test_examples_that_end_the_process_do_not_end_this_one(
     evalkit_distribution: Callable[..., Any],
 ) -> None:

@@ -845,34 +845,6 @@ def drawn_with(
     return iter(seen)
 
 
-@pytest.mark.slow
-def test_ties_single_classes_odd_texts_and_nulls_are_drawn() -> None:
-    sets = list(drawn_with(Share, max_examples=100))
-    predictions = [text for given, _ in sets for text in given]
-    targets = [text for _, given in sets for text in given]
-    assert None in predictions
-    assert None not in targets
-    assert "" in targets
-    assert any(not text.isascii() for text in targets)
-    assert any(len(given) > 2 and len(set(given)) == 1 for _, given in sets)
-    assert any(len(set(given)) > 2 for _, given in sets)
-    assert sum(len(given) > len(set(given)) for _, given in sets) > len(sets) / 2
-
-
-def test_a_metric_that_takes_no_null_gets_none() -> None:
-    class Strict(Share):
-        accepts_no_prediction = False
-
-    sets = drawn_with(Strict, max_examples=FEW)
-    assert all(None not in predictions for predictions, _ in sets)
-
-
-def test_texts_are_drawn_from_the_labels() -> None:
-    sets = drawn_with(Share, labels=["yes", "no"], max_examples=FEW)
-    drawn = {text for given in sets for part in given for text in part}
-    assert drawn <= {"yes", "no", None}
-
-
 def test_answers_of_which_several_are_right_may_be_empty() -> None:
     class Several(Share):
         answer_kinds = ("any-of",)
@@ -892,12 +864,6 @@ def test_answers_of_which_several_are_right_may_be_empty() -> None:
     assert sizes >= {0, 1, 2}
 
 
-def test_the_same_data_are_drawn_each_time() -> None:
-    assert list(drawn_with(Share, max_examples=3)) == list(
-        drawn_with(Share, max_examples=3)
-    )
-
-
 # options --------------------------------------------------------------------------
 
 
@@ -909,11 +875,6 @@ def test_only_the_laws_that_are_named_are_checked() -> None:
         EvalkitError, match="'speed' is no law; there are values, counts, rep"
     ):
         check_metric(Share, laws=["speed"])
-
-
-def test_the_laws_have_names_and_statements() -> None:
-    assert len({law.name for law in LAWS}) == len(LAWS) == 19
-    assert all(law.statement and law.check.__doc__ for law in LAWS)
 
 
 @pytest.mark.parametrize("off", [None, False])
@@ -1138,8 +1099,3 @@ def test_each_score_has_the_bounds_that_it_says() -> None:
     check_metric(HasTwoBounds, laws=["values"])
     with pytest.raises(MetricLawError, match=r"'below'.* outside of the bounds"):
         check_metric(HasOneOfTwo, laws=["values"])
-
-
-@pytest.mark.parametrize("name", ["auroc", "top-k-accuracy"])
-def test_columns_that_all_tasks_share_are_drawn(name: str) -> None:
-    check_metric(name, laws=["values"], max_examples=2, allows_errors=True)

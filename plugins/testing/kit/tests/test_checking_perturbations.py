@@ -410,6 +410,7 @@ def tell(monkeypatch: pytest.MonkeyPatch, edits: Mapping[str, Any]) -> None:
         ([[0, 99_999, "y"]], "outside of its"),
     ],
 )
+@pytest.mark.slow
 def test_edits_that_do_not_make_the_copy_are_found(
     edits: Any, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -419,6 +420,7 @@ def test_edits_that_do_not_make_the_copy_are_found(
     assert caught.value.law == "edits"
 
 
+@pytest.mark.slow
 def test_a_change_without_an_edit_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     tell(monkeypatch, {})
     with pytest.raises(PerturbationLawError, match=r"its edits \[\] give"):
@@ -526,6 +528,7 @@ class Strong(Stars):
         return [[Edit(0, 0, "x")] for _ in texts]
 
 
+@pytest.mark.slow
 def test_full_strength_is_checked_as_well() -> None:
     with pytest.raises(PerturbationLawError, match="too hard") as caught:
         check_perturbation(Strong, max_examples=FEW)
@@ -575,6 +578,7 @@ class OnMondays(Shout):
         return {"text": example["text"].replace("Monday", "Tuesday"), "label": "b"}
 
 
+@pytest.mark.slow
 def test_examples_in_which_it_changes_something_are_needed() -> None:
     with pytest.raises(PerturbationLawError, match=r"changed no example .* give exa"):
         check_perturbation(OnMondays, max_examples=FEW)
@@ -626,6 +630,7 @@ def test_an_answer_may_become_a_list_and_a_text_may_be_empty() -> None:
     check_perturbation(Listed, examples=[empty, FIVE_WORDS], max_examples=FEW)
 
 
+@pytest.mark.slow
 def test_the_first_broken_law_of_the_table_is_told() -> None:
     class Both(NumbersAsTags):
         version = ""
@@ -662,12 +667,14 @@ class Fickle(Shout):
         return text.upper()
 
 
+@pytest.mark.slow
 def test_what_does_not_happen_again_is_told_as_such() -> None:
     with pytest.raises(PerturbationLawError, match="not so each time") as caught:
         check_perturbation(Fickle, examples=[FIVE_WORDS], laws=["works"])
     assert "once" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_shrinking_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checking, "MOST_SHRINKS", 0)
     with pytest.raises(PerturbationLawError, match="UnicodeEncodeError"):
@@ -718,6 +725,7 @@ def test_labels_of_the_task_are_drawn_and_predicted() -> None:
     assert {prediction for _, prediction in seen} >= {"a", "b", "c", None}
 
 
+@pytest.mark.slow
 def test_texts_are_drawn_for_paths() -> None:
     class Message(BaseModel):
         role: str = "user"

@@ -218,6 +218,7 @@ def test_rows_are_drawn_from_nested_fields() -> None:
     assert drawn_rows(Chat, 10) == examples
 
 
+@pytest.mark.slow
 def test_a_hook_that_fails_for_what_is_taken_is_told() -> None:
     class Last(Marks):
         """Looks at the first mark, which there may not be."""
@@ -246,6 +247,7 @@ class Bounded(BaseModel):
     named: str = Field(default="x", alias="called")
 
 
+@pytest.mark.slow
 def test_every_sort_of_field_is_drawn() -> None:
     rows = drawn_rows(Bounded, 20)
     assert len(rows) == 20

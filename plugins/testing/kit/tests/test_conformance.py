@@ -252,6 +252,7 @@ def test_laws_of_which_nothing_was_tried_are_told_beside_what_passed(
     assert 'name="evalkit-not-tried"' in report.read_text()
 
 
+@pytest.mark.slow
 def test_no_examples_are_no_check(tmp_path: Path) -> None:
     done = run_pytest(tmp_path, "--evalkit-conformance", "x", "--evalkit-examples", "0")
     assert "--evalkit-examples must be 1 or more" in done.stderr
@@ -286,6 +287,7 @@ def test_a_distribution_that_is_not_installed_is_an_error(tmp_path: Path) -> Non
     assert done.returncode == 2
 
 
+@pytest.mark.slow
 def test_pytest_without_the_option_imports_nothing_of_evalkit(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(
         "import sys\n\n\ndef test_it():\n"

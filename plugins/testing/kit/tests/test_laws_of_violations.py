@@ -271,6 +271,7 @@ class Longest(evalkit.Metric):
         return float(len(str(prediction)))
 
 
+@pytest.mark.slow
 def test_a_missing_prediction_is_not_taken_for_a_text() -> None:
     class OfNone(Longest):
         """The same, of nothing too."""
@@ -290,6 +291,7 @@ def test_a_missing_prediction_is_not_taken_for_a_text() -> None:
     check_metric(OfNothing, laws=["null"], max_examples=FEW)
 
 
+@pytest.mark.slow
 def test_an_empty_prediction_is_not_left_out_without_a_word() -> None:
     class OfSome(Longest):
         """The same, of what is not empty."""
@@ -310,6 +312,7 @@ def test_an_empty_prediction_is_not_left_out_without_a_word() -> None:
     check_metric(Longest, laws=["left-out"], max_examples=FEW)
 
 
+@pytest.mark.slow
 def test_which_acceptable_answer_is_given_changes_nothing() -> None:
     class AsText(FirstAnswer):
         """Share of the answers' words that the prediction has."""

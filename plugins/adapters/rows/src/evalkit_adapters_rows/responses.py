@@ -66,7 +66,7 @@ def _blocks_of_file(
         )
     # the adapters may make the id of any column
     texts = names_texts(reader.text_fields, pipeline.renamed)
-    rows = read_rows(path, kind, texts, ())
+    rows = read_rows(path, kind, texts)
     yield Block(rows=adapted_rows(rows, pipeline))
 
 

@@ -18,8 +18,8 @@ from evalkit.errors import (
 )
 from evalkit.examples.table import Examples
 from evalkit.predictions.alignment import Alignment
+from evalkit.predictions.beside import System
 from evalkit.predictions.row_sources import BoundRows
-from evalkit.predictions.systems import System
 from evalkit_adapters_rows.extractors import ChosenBy, Extraction, as_extraction
 from evalkit_adapters_rows.files import as_pipeline, check_adapters, with_map
 from evalkit_adapters_rows.mapping import mapped_facets

@@ -40,7 +40,7 @@ def file_rows(path: str | Path) -> Iterator[Row]:
     path = Path(path)
     frames = file_frames(path)
     if frames is None:
-        yield from read_rows(path, detect_format(path), (), ())
+        yield from read_rows(path, detect_format(path), ())
         return
     for number, values in _numbered(path, frames):
         yield Row(number, values)
@@ -163,7 +163,7 @@ def _rows_for(
 ) -> Iterator[Row]:
     """Read a file of rows, with cells of CSV as the model takes them."""
     texts = _text_keys(model)
-    for row in read_rows(path, detect_format(path), texts, ()):
+    for row in read_rows(path, detect_format(path), texts):
         if keys is not None:
             keys.update(row.values or ())
         yield row

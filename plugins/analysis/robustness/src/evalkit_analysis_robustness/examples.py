@@ -22,7 +22,7 @@ from evalkit.examples.copy_columns import (
 )
 from evalkit.examples.table import Examples, load_examples
 from evalkit.predictions.alignment import Alignment, settle
-from evalkit.predictions.changed import ChangedPredictions
+from evalkit.predictions.beside import ChangedPredictions, read_system
 from evalkit.predictions.input_rows import fields_read
 from evalkit.predictions.judging import JudgedRows
 from evalkit.predictions.matching import NOWHERE, IdIndex
@@ -33,7 +33,6 @@ from evalkit.predictions.preparation import (
     watched_file,
 )
 from evalkit.predictions.responses import ResponseReader
-from evalkit.predictions.systems import read_system
 from evalkit.runs.recording import Asked
 from evalkit.statistics.clusters import Integers
 from evalkit_analysis_robustness.sources import FileSource, Source

@@ -289,6 +289,7 @@ def _merged_record(
             "core": recorded_core(),
             "environment": environment(),
             "files": {},
+            "headline_score": None,
         }
     )
     return record.changed(fingerprint=fingerprint_of(record))

@@ -55,7 +55,11 @@ FORMATS = ("table", "md", "csv", "latex", "json", "html")
     shell_complete=complete_names("metrics"),
     help="The score that is shown; default: the main one of each data set.",
 )
-@click.option("--tag", help="Scores of the examples with this tag only.")
+@click.option(
+    "--tag",
+    help="Scores of the examples with this tag only, or macro:FACET for the mean over "
+    "the tags of a facet.",
+)
 @click.option(
     "--sort",
     metavar="mean|win-rate|model|DATASET",
@@ -113,7 +117,11 @@ def leaderboard_command(
     """  # noqa: D301 - click reads the backspace
     from evalkit.errors import DataError
     from evalkit_commands_report.leaderboard_board import make_board
-    from evalkit_commands_report.leaderboard_runs import choose_runs, columns_of
+    from evalkit_commands_report.leaderboard_runs import (
+        choose_runs,
+        columns_of,
+        is_mean,
+    )
 
     source = click.get_current_context().get_parameter_source("folders")
     if named and source is not ParameterSource.COMMANDLINE:
@@ -128,7 +136,9 @@ def leaderboard_command(
             why = f": {said}" if said else ""
             raise DataError(f"no complete run in {shown} has such a score{why}")
         _check_order(sort, [name for each in columns for name in each.data.names])
-        board = make_board(columns, tag, ranks=ranks, progress=progress)
+        board = make_board(
+            columns, None if is_mean(tag) else tag, ranks=ranks, progress=progress
+        )
     board.notices[:0] = [*chosen.notices, *lacking]
     if sort is not None:
         _sort(board, sort)

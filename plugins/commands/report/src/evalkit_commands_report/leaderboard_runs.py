@@ -170,14 +170,15 @@ def _partly_scored(newest: dict[DataSet, dict[str, RunSummary]]) -> list[str]:
 
 
 def columns_of(
-    chosen: Chosen, metric: str | None, tag: str | None
+    chosen: Chosen, metric: str | None, group: str | None
 ) -> tuple[list[Column], list[str]]:
     """Take the score of each run that the leaderboard shows.
 
     Args:
         chosen: The runs.
         metric: The metric; None for the main score of the newest run of each data set.
-        tag: The tag whose examples count; None for the whole set.
+        group: The tag whose examples count, or `macro:FACET` for the mean over a
+            facet; None for the whole set.
 
     Returns:
         A column for each data set in which a model has a score, and notices about
@@ -186,28 +187,34 @@ def columns_of(
     columns: list[Column] = []
     notices: list[str] = []
     for data, runs in chosen.runs.items():
-        name, aggregate = metric, None
+        name, aggregate = metric, group if is_mean(group) else None
         headlines = [run.headline for run in runs.values() if run.headline is not None]
         if name is None and headlines:
             name = headlines[0].metric
-            aggregate = None if tag is not None else headlines[0].aggregate
+            aggregate = headlines[0].aggregate if group is None else aggregate
+        tag = None if is_mean(group) else group
         entries = {}
         for model, run in runs.items():
             score = None if name is None else _score(run, name, aggregate, tag)
             if score is not None:
                 entries[model] = Entry(run, score)
         lacking = [model for model in runs if model not in entries]
-        what = f"{name or 'main score'}{f' on {tag}' if tag else ''}"
+        what = f"{name or 'main score'}{f' on {group}' if group else ''}"
         if lacking:
             notices.append(
                 f"{data.name}: no score {what} in the runs of {', '.join(lacking)}"
             )
         shown = str(name)  # without a metric there are no entries
-        for number, group in enumerate(_comparable(entries, shown), start=1):
+        for number, beside in enumerate(_comparable(entries, shown), start=1):
             label = data.name if number == 1 else f"{data.name} [{number}]"
-            columns.append(Column(data._replace(name=label), shown, aggregate, group))
+            columns.append(Column(data._replace(name=label), shown, aggregate, beside))
             notices += _apart(columns[-number], columns[-1])
     return columns, notices
+
+
+def is_mean(group: str | None) -> bool:
+    """Tell whether a group is the mean over a facet, and not a tag."""
+    return group is not None and group.startswith("macro:")
 
 
 def _comparable(entries: dict[str, Entry], metric: str) -> list[dict[str, Entry]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from evalkit import Metric, NotScored, Parameters
+from evalkit import Metric, MetricContext, NotScored, Parameters
 from evalkit_metrics_generation.references import NO_REFERENCE, reference_list
 from evalkit_metrics_generation.words import WORDS, Cutter, Words
 
@@ -26,10 +26,11 @@ class RougeParameters(Parameters):
     """Which measure of each score."""
     stemmer: bool = False
     """Whether English endings are taken off, by Porter's stemmer."""
-    words: Words = "ascii"
+    words: Words | None = None
     """What a word is: `ascii` for runs of a to z and digits, as in rouge-score,
     `unicode` for runs of letters and digits of any script, `characters` for each of
-    these by itself, where words are not written apart."""
+    these by itself, where words are not written apart. Default: `characters` if the
+    dataset's languages write no blanks between words, else `ascii`."""
 
 
 class Rouge(Metric):
@@ -43,7 +44,8 @@ class Rouge(Metric):
 
     Of several references the one with the best F counts, for each score by itself. An
     empty text scores 0, and so does ROUGE-2 of texts of one word, as in rouge-score. A
-    missing prediction that counts is 0. Words are ASCII letters and digits; a reference
+    missing prediction that counts is 0. Words are ASCII letters and digits, and
+    characters in datasets of languages without blanks between words; a reference
     that has none but is not empty (other scripts) is not scored, instead of a 0 that
     says nothing: see `words`. Range 0 to 1, in %, higher is better; Student's interval.
 
@@ -73,17 +75,23 @@ class Rouge(Metric):
         assert isinstance(given, RougeParameters)
         return given
 
+    @cached_property
+    def _words(self) -> Words:
+        return self._given.words or "ascii"
+
     def score_example(
-        self, prediction: Any, target: Any
+        self, prediction: Any, target: Any, context: MetricContext
     ) -> dict[str, float] | NotScored:
         """Score one text by the best of its references."""
         references = reference_list(target)
         if not references:
             return NotScored(NO_REFERENCE)
+        if self._given.words is None and context.lacks_blanks:
+            self._words = "characters"
         if not self._can_be_read(references):
             return NotScored(
                 "its reference has no word that words="
-                f"{self._given.words} knows; words=unicode knows all scripts"
+                f"{self._words} knows; words=unicode knows all scripts"
             )
         text = str(prediction)
         found = self._whole.score_multi(references, text)
@@ -104,7 +112,7 @@ class Rouge(Metric):
 
     @cached_property
     def _cutter(self) -> Cutter:
-        return WORDS[self._given.words](self._given.stemmer)
+        return WORDS[self._words](self._given.stemmer)
 
     @cached_property
     def _whole(self) -> RougeScorer:

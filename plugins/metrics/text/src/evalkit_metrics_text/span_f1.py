@@ -11,13 +11,15 @@ import polars.selectors as cs
 
 from evalkit import Metric, MetricError, Parameters
 from evalkit_metrics_text.pairing import Place, count_overlapping
+from evalkit_metrics_text.tag_spans import spans_of_tags
 
 NO_TYPE = ""
 """Type of spans that have none."""
 
 OWN_SCORES = ("precision", "recall", "partial")
 
-Spans = Sequence[Mapping[str, Any]]
+Spans = Sequence[Any]
+"""Mappings, or the tags of a text's tokens."""
 
 
 class SpanParameters(Parameters):
@@ -50,7 +52,8 @@ class SpanF1(Metric):
     `span-f1#precision` and `span-f1#recall`, `span-f1#partial` counts one half for a
     span that overlaps a gold one of its type, where neither has a better partner, and
     `span-f1#TYPE` is the F1 of a type. The fields of a span are called `start`, `end`
-    (the place after it) and `label` unless parameters say otherwise. A text without
+    (the place after it) and `label` unless parameters say otherwise. A list of tags of
+    tokens (`B-PER`, `I-PER`, `O`) stands for the spans that it marks. A text without
     spans, of which none was predicted, is right: a group of only such scores 1, and the
     score says so. A missing prediction finds nothing; where the answer has no span it
     counts as a wrong one. Precision is null where nothing was predicted, recall where
@@ -124,6 +127,10 @@ class SpanF1(Metric):
     def _by_type(self, spans: Spans) -> dict[str, list[Place]]:
         fields = self._fields
         found: dict[str, list[Place]] = {}
+        if spans and isinstance(spans[0], str):
+            for start, end, label in spans_of_tags(spans):
+                found.setdefault(label or NO_TYPE, []).append((start, end))
+            return found
         for span in spans:
             if not isinstance(span, Mapping) or not {fields.start, fields.end} <= {
                 *span

@@ -5,7 +5,9 @@ from __future__ import annotations
 import unicodedata
 from typing import Literal
 
-from evalkit import Parameters
+import polars as pl
+
+from evalkit import MetricContext, Parameters
 from evalkit_metrics_text.comparison import ComparisonMetric
 from evalkit_metrics_text.overlap import Tokens, token_f1
 from evalkit_metrics_text.words import words_of
@@ -14,9 +16,10 @@ from evalkit_metrics_text.words import words_of
 class TokenParameters(Parameters):
     """What tokens are."""
 
-    tokens: Literal["words", "characters", "blanks"] = "words"
+    tokens: Literal["words", "characters", "blanks"] | None = None
     """`words` (runs of letters, marks and digits), their `characters`, or what stands
-    between `blanks`."""
+    between `blanks`. Default: `characters` if the dataset's languages write no blanks
+    between words, such as Chinese and Thai, else `words`."""
     lowercase: bool = True
     """Whether capitals count as small letters."""
 
@@ -29,7 +32,8 @@ class TokenF1(ComparisonMetric[Tokens]):
     articles. Both texts are first put into Unicode's form NFC, and into lower case but
     for `lowercase=false`. `tokens=words`, the default, takes runs of letters, marks,
     digits and underscores; `tokens=characters` each character of them, for scripts
-    without blanks between words; `tokens=blanks` what stands between blanks, with its
+    without blanks between words and the default of datasets in such languages;
+    `tokens=blanks` what stands between blanks, with its
     punctuation. Of several acceptable answers the best counts. Where either has no
     tokens it is 1 if neither has any, else 0; a missing prediction that counts is 0.
     Range 0 to 1, in %, higher is better; Student's interval.
@@ -50,6 +54,12 @@ class TokenF1(ComparisonMetric[Tokens]):
         super().__init__(parameters)
         given = parameters or TokenParameters()
         self._tokens, self._lowercase = given.tokens, given.lowercase
+
+    def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
+        """Return the score of every example, or why it has none."""
+        if self._tokens is None and context.lacks_blanks:
+            self._tokens = "characters"
+        return super().statistics(batch, context)
 
     def form_of(self, text: str) -> Tokens:
         """Return the tokens of a text."""

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Literal
 
-from evalkit_metrics_text.error_rate import ErrorRate
+import polars as pl
+
+from evalkit import MetricContext
+from evalkit_metrics_text.error_rate import ErrorRate, ErrorRateParameters
+
+
+class WordParameters(ErrorRateParameters):
+    """What words are, and what is not counted as an error."""
+
+    tokens: Literal["words", "characters"] | None = None
+    """`words` between blanks, or `characters` without blanks. Default: `characters` if
+    the dataset's languages write no blanks between words, such as Chinese and Thai."""
 
 
 class WordErrorRate(ErrorRate):
@@ -16,10 +28,11 @@ class WordErrorRate(ErrorRate):
     are divided, so that a long text counts more than a short one. Above 1 where more
     words are wrong or added than the answers have. Words stand between spaces or two
     blanks of any kind, and are compared as they are: `lowercase=true` ignores capitals,
-    `punctuation=false` deletes punctuation. Of several acceptable answers the one with
-    the lowest rate counts. A missing prediction that counts has all words of the
-    longest answer deleted. Null where the answers have no words. Range 0 to infinity,
-    in %, lower is better; the delta method's interval of the logarithm.
+    `punctuation=false` deletes punctuation. In datasets of languages without blanks
+    between words each character is a word (`tokens=characters`). Of several acceptable
+    answers the one with the lowest rate counts. A missing prediction that counts has
+    all words of the longest answer deleted. Null where the answers have no words. Range
+    0 to infinity, in %, lower is better; the delta method's interval of the logarithm.
 
     Source: Woodard and Nelson, An Information Theoretic Measure of Speech Recognition
     Performance, 1982; jiwer's `wer`.
@@ -31,9 +44,23 @@ class WordErrorRate(ErrorRate):
         0.25
     """
 
+    Parameters = WordParameters
     parts = "words"
+
+    def __init__(self, parameters: WordParameters | None = None) -> None:
+        super().__init__(parameters)
+        self._tokens = (parameters or WordParameters()).tokens
+        self._by_character = self._tokens == "characters"
+
+    def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
+        """Return errors and length of the closest answer for every example."""
+        by_language = self._tokens is None and context.lacks_blanks
+        self._by_character = by_language or self._tokens == "characters"
+        return super().statistics(batch, context)
 
     def parts_of(self, text: str) -> Sequence[str]:
         """Return the words, as jiwer splits them: one tab is part of a word."""
+        if self._by_character:
+            return "".join(text.split())
         spaced = re.sub(r"\s\s+", " ", text).strip()
         return [word for word in spaced.split(" ") if word]

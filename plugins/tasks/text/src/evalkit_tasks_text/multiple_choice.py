@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
+
+from pydantic import model_validator
 
 from evalkit import TaskIO
 from evalkit_tasks_text.math_qa import FreeTextOutput
@@ -17,14 +20,28 @@ class MultipleChoiceInput(InputRow):
 
     question: str
     choices: list[str]
+    choice_labels: list[str] | None = None
+    """What the data calls the choices, such as A to D or 1 to 4."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split(cls, row: Any) -> Any:
+        """Take texts and labels apart, which ARC has as `{text: […], label: […]}`."""
+        choices = row.get("choices")
+        if not isinstance(choices, Mapping):
+            return row
+        labels = choices.get("label")
+        return {**row, "choices": choices.get("text"), "choice_labels": labels}
 
 
 class MultipleChoice(TaskIO):
     """Which of the question's own choices is the answer?
 
     The right answer of a row of data is the text of a choice, its letter (`B`), or its
-    place as an integer, from 0; several are a list. A text that is a choice is never
-    taken for a letter, and an integer never for a text. Responses are texts, of which
+    place from 0, as an integer or text; several are a list. A text that is a choice is
+    never taken for a letter or place, and an integer never for a text. Choices may have
+    labels of their own, `{text: […], label: […]}`, which then name the answer, as in
+    ARC. Responses are texts, of which
     `--extract choice` takes the answer unless something else is named; what is scored
     is the text of the choice.
     """
@@ -58,19 +75,26 @@ class MultipleChoice(TaskIO):
     def label_field_converter(self, example: Mapping[str, Any]) -> dict[str, Any]:
         """Name the right choice by its text."""
         answer, choices = example.get("answer"), example["choices"]
+        labels = example.get("choice_labels") or ()
         if isinstance(answer, list):
-            answer = [_text(each, choices) for each in answer]
+            answer = [_text(each, choices, labels) for each in answer]
         else:
-            answer = _text(answer, choices)
+            answer = _text(answer, choices, labels)
         return {"id": example["uid"], "answer": answer, "tags": example.get("tags")}
 
 
-def _text(answer: Any, choices: list[str]) -> Any:
+def _text(answer: Any, choices: Sequence[str], labels: Sequence[str]) -> Any:
     """Return the choice that an answer means; what means none as it is."""
-    if isinstance(answer, str) and answer not in choices and len(answer) == 1:
-        place = _LETTERS.find(answer.upper())
-    elif isinstance(answer, int) and not isinstance(answer, bool):
+    if labels and str(answer) in labels:
+        place = labels.index(str(answer))
+    elif isinstance(answer, bool) or answer in choices:
+        return answer
+    elif isinstance(answer, int):
         place = answer
+    elif isinstance(answer, str) and re.fullmatch("[0-9]+", answer):
+        place = int(answer)
+    elif isinstance(answer, str) and len(answer) == 1:
+        place = _LETTERS.find(answer.upper())
     else:
         return answer
     return choices[place] if 0 <= place < len(choices) else answer

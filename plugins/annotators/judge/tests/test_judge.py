@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import shutil
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -156,8 +155,6 @@ def test_a_run_is_repeated_from_the_cache(
         first = judged(said, out=runs)
         asked = len(server.got)
         assert asked == len(ROWS)
-        # also where nothing but replies is kept
-        shutil.rmtree(tmp_path / "cache" / "annotations")
         again = judged(said, out=runs)
         other = judged({**said, "rubric": "Is it rude?"}, out=runs)
         assert len(server.got) == 2 * asked
@@ -165,7 +162,6 @@ def test_a_run_is_repeated_from_the_cache(
         third = judged({**said, **warmer}, out=runs)
         assert len(server.got) == 3 * asked
     monkeypatch.setenv("EVALKIT_OFFLINE", "1")
-    shutil.rmtree(tmp_path / "cache" / "annotations")
     offline = judged(said, out=runs)
     patient = judged({**said, "asking": {"timeout": 5}, "prices": None}, out=runs)
     same = {each.run_id for each in (first, again, offline, patient)}

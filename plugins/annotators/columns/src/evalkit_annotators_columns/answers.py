@@ -43,9 +43,9 @@ class Answer(NamedTuple):
     failed: bool = False
     """Whether the annotator failed, and did not say so on purpose."""
     is_final: bool = True
-    """Whether the same would be said if it were asked again, so that it is kept."""
-    is_kept: bool = False
-    """Whether it was said before, and read from the cache."""
+    """Whether it is a value, or the annotator says on purpose that there is none."""
+    is_repeated: bool = False
+    """Whether it is the answer to an equal row."""
 
 
 def without_value(reason: str, failed: bool = False, final: bool = False) -> Answer:
@@ -88,7 +88,7 @@ def _read(annotator: BoundAnnotator, entry: Any, seconds: float) -> Answer:
         return without_value(f"{origin}: {annotator.hook}: {problem}", failed=True)
     text = None if said.text is None else storable(str.__str__(said.text))
     cost = None if cost is None else float(cost)
-    return Answer(values, text, cost, seconds, is_final=bool(said.is_final))
+    return Answer(values, text, cost, seconds)
 
 
 def _values(columns: Sequence[str], value: Any) -> tuple[dict[str, Any], str | None]:

@@ -24,7 +24,7 @@ from tenacity import (
 )
 
 from evalkit_models_base.bound import BoundModel
-from evalkit_models_base.cache import ReplyCache, reply_key
+from evalkit_models_base.cache import Keys, ReplyCache
 from evalkit_models_base.calling import Broken, Caller, Running
 from evalkit_models_base.limits import (
     Again,
@@ -34,8 +34,8 @@ from evalkit_models_base.limits import (
 )
 from evalkit_models_base.limits import AskingEnded as AskingEnded
 from evalkit_models_base.models import close as close
-from evalkit_models_base.models import names_of, places_of, refuse_offline
-from evalkit_models_base.prices import Price, price_of, refuse_unknown_cost
+from evalkit_models_base.models import places_of, refuse_offline
+from evalkit_models_base.prices import Price, refuse_unknown_cost
 from evalkit_models_base.questions import Answer as Answer
 from evalkit_models_base.questions import Batch, batches
 from evalkit_models_base.questions import Question as Question
@@ -66,12 +66,11 @@ class Asker:
 
     Args:
         model: The model.
-        identity: What tells it from others, for the cache.
         asked: The limits.
         cache: Where replies are kept; None for nowhere.
         requests: How many questions there will be.
         responses: Makes replies of what `predict` returns, for a model that has it.
-        price: What its tokens cost, where that was looked up already.
+        price: What its tokens cost; None where nobody says it.
 
     Raises:
         EvalkitError: There is a limit of cost, and no price.
@@ -80,20 +79,17 @@ class Asker:
     def __init__(
         self,
         model: BoundModel,
-        identity: Mapping[str, Any],
         asked: Asked,
         cache: ReplyCache | None,
         requests: int,
         responses: Responses | None = None,
         price: Price | None = None,
     ) -> None:
-        self._model, self._identity, self._asked = model, identity, asked
-        self._cache = cache
+        self._model, self._asked, self._cache = model, asked, cache
+        self._keys = None if cache is None else Keys(model)
         self._caller = Caller(model, asked.seconds, responses)
-        names = names_of(model, None, identity)
-        self.price = price or price_of(asked.price, names)
-        refuse_unknown_cost(model.component.id, asked.cost_limit, self.price)
-        self.budget = Budget(model.component.id, asked, requests, self.price)
+        refuse_unknown_cost(model.component.id, asked.cost_limit, price)
+        self.budget = Budget(model.component.id, asked, requests, price)
         self._coming: dict[str, tuple[asyncio.Future[list[Reply]], int]] = {}
         self._count = places_of(model, asked)
         self._slots = asyncio.Semaphore(self._count)
@@ -169,15 +165,13 @@ class Asker:
             raise self._ended_by
 
     async def _answer(self, batch: Sequence[Question]) -> list[Answer]:
-        if self._cache is None:  # what is asked anew is asked for each example
+        if self._keys is None:  # what is asked anew is asked for each example
             replies = await self._ask(batch, None)
             return [
                 Answer(question, reply, None, False)
                 for question, reply in zip(batch, replies, strict=True)
             ]
-        keys = [
-            reply_key(self._identity, each.request, each.replication) for each in batch
-        ]
+        keys = [*map(self._keys.key, batch)]
         asked = dict(zip(keys, (each.request for each in batch), strict=True))
         known = {
             key: reply
@@ -229,6 +223,12 @@ class Asker:
             asking.cancel()
             with suppress(BaseException):  # it is told by who waits for it
                 asking.exception()
+
+    def kept_reply(self, question: Question) -> Reply | None:
+        """Return the reply to a question that the cache holds."""
+        if self._keys is None:
+            return None
+        return next(iter(self._kept([self._keys.key(question)]).values()), None)
 
     def _kept(self, keys: Sequence[str]) -> dict[str, Reply]:
         """Return the replies that are there, but for those that cannot be read."""

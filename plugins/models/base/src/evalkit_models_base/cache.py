@@ -1,4 +1,8 @@
-"""Keeps replies, so that nothing is asked twice, also by other processes."""
+"""Keeps replies, so that nothing is asked twice, also by other processes.
+
+A key holds all that a request says. What a program, a function or other code on this
+machine answers depends on more, so that it is never kept.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +18,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from evalkit.catalog import describe_component
 from evalkit.errors import StorageError
 from evalkit.places import cache_folder
-from evalkit_models_base.requests import Request
+from evalkit.plugins.provenance import names_file
+from evalkit.plugins.sources import sha256_of
+from evalkit_models_base.bound import BoundModel
+from evalkit_models_base.questions import Question
 
 FILE = "replies.sqlite"
 
@@ -37,23 +45,35 @@ _USED_SECONDS = 3600.0
 _CHECKS, _MOST_UNCHECKED = 20, 16 * 2**20
 
 
-def reply_key(
-    model: Mapping[str, Any], request: Request | Mapping[str, Any], replication: str
-) -> str:
-    """Return what a reply is kept by.
+class Keys:
+    """What replies of a model are kept by."""
 
-    Args:
-        model: What tells the model from others, without credentials.
-        request: What it is asked: a request, or the input of a task.
-        replication: Name of the repetition; "" where there is one only.
-    """
-    asked = (
-        request.model_dump(mode="json")
-        if isinstance(request, Request)
-        else {"input": request}
-    )
-    said = json.dumps([model, asked, replication], sort_keys=True, default=str)
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+    def __init__(self, model: BoundModel) -> None:
+        self._model = model
+        self._code = [describe_component(model), model.version]
+
+    def key(self, question: Question) -> str:
+        """Return the key of a question.
+
+        It holds the request as the service gets it, the files that the row names, the
+        repetition, and the code that reads the reply.
+        """
+        request = self._model.describe_request(question.request)
+        row = question.request if question.row is None else question.row
+        files = _file_hashes(row) if isinstance(row, Mapping) else []
+        parts = [self._code, request, files, question.replication]
+        text = json.dumps(parts, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _file_hashes(row: Mapping[str, Any]) -> list[str]:
+    """Hash the files whose paths are values of a row."""
+    return [
+        sha256_of(Path(text))
+        for value in row.values()
+        for text in (value if isinstance(value, list) else [value])
+        if isinstance(text, str) and text.startswith(os.sep) and names_file(text)
+    ]
 
 
 class ReplyCache:
@@ -115,7 +135,7 @@ class ReplyCache:
         """Return what is kept; None where nothing is.
 
         Args:
-            key: As `reply_key` makes it.
+            key: As `Keys` makes it.
 
         Raises:
             StorageError: The cache cannot be read.
@@ -126,7 +146,7 @@ class ReplyCache:
         """Return what is kept.
 
         Args:
-            keys: As `reply_key` makes them.
+            keys: As `Keys` makes them.
 
         Returns:
             The replies that are there, by their keys.
@@ -158,7 +178,7 @@ class ReplyCache:
         """Keep replies: all of them, or none.
 
         Args:
-            replies: The replies, as JSON, by keys as `reply_key` makes them.
+            replies: The replies, as JSON, by keys as `Keys` makes them.
 
         Raises:
             StorageError: They cannot be written.

@@ -85,21 +85,8 @@ def _is_function(given: Any) -> bool:
     return callable(given) and not isinstance(given, type) and not has_hooks
 
 
-def has_cache(model: BoundModel) -> bool:
-    """Tell whether replies of a model are cached.
-
-    Only those of a model on another machine are, as a request says all that they depend
-    on. An object that a caller made says what it is by `describe` alone.
-
-    Args:
-        model: The model.
-    """
-    is_known = model.loaded_with is not None or model.has("describe")
-    return model.uses_network and is_known
-
-
 def identity_of(model: BoundModel, given: Any) -> dict[str, Any]:
-    """Return what tells a model from others: what its replies are kept by.
+    """Return what tells a model from others in records.
 
     Args:
         model: The model.

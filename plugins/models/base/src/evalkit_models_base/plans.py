@@ -153,7 +153,7 @@ class Plan:
                         _Open(row["uid"], name, len(asked.requests), asked.read)
                     )
                     for request in asked.requests:
-                        yield Question(row["uid"], request, key)
+                        yield Question(row["uid"], request, key, row)
 
     def _compare(self, uid: str, requests: tuple[Request, ...]) -> None:
         """Count what an earlier trial asked, as it may where shots were left out."""

@@ -17,6 +17,8 @@ class Question(NamedTuple):
     request: Request | Mapping[str, Any]
     """A request; or the input itself, of a model that answers inputs."""
     replication: str = ""
+    row: Mapping[str, Any] | None = None
+    """The input that a request is made of."""
 
 
 class Answer(NamedTuple):

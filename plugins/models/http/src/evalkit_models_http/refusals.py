@@ -48,6 +48,10 @@ def status_refusal(
     is_later = status in _LATER or (status >= 500 and status not in _NEVER)
     told = f": {said}" if said and status != 401 else ""
     advice = {
+        **dict.fromkeys(
+            (301, 302, 303, 307, 308),
+            "; it is a redirect, which is not followed: let url be its target",
+        ),
         401: "; put the right credentials where headers_variable says",
         403: "; see headers_variable",
         404: "; see url",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from evalkit_models_base import Reply, Request
-from evalkit_models_base.services import Cleaner
+from evalkit_models_base.services import Cleaner, public_access
 from evalkit_models_openai.calls import Settings, chat_call, echo_call, text_call
 from evalkit_models_openai.credentials import endpoint, is_hosted
 from evalkit_models_openai.parameters import ServerParameters
@@ -32,6 +33,21 @@ def call_of(request: Request, given: ServerParameters) -> dict[str, Any]:
         raise Unusable("api=completions continues a prompt", is_fatal=True)
     makes = echo_call if request.continuations else text_call
     return makes(request, settings)
+
+
+def sent_to(url: str) -> dict[str, Any]:
+    """Return the address, and the headers that choose what answers there."""
+    names = ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID") if is_hosted(url) else ()
+    return public_access(url, {name: os.environ.get(name, "") for name in names})
+
+
+def described_request(request: Request, given: ServerParameters) -> dict[str, Any]:
+    """Return what a server gets for a request."""
+    sent = {**sent_to(endpoint(given.base_url)), "api": given.api}
+    try:
+        return {**sent, "body": call_of(request, given)}
+    except Unusable as error:
+        return {**sent, "unusable": error.reason}
 
 
 def read_reply(content: bytes, request: Request, clean: Cleaner) -> Reply:

@@ -62,7 +62,7 @@ def key_of(lines: Sequence[Line], url: str) -> str:
 
     Args:
         lines: The lines.
-        url: The address, without credentials.
+        url: Where they go, without credentials.
     """
     whole = hashlib.sha256(url.encode())
     for line in lines:

@@ -45,22 +45,29 @@ class Access(NamedTuple):
     redacts: Redacts
 
     def client(
-        self, kind: Callable[..., Client], seconds: float | None = None
+        self,
+        kind: Callable[..., Client],
+        http_client: Callable[..., Any],
+        seconds: float | None = None,
     ) -> Client:
         """Make a client.
 
         Args:
             kind: Its class.
+            http_client: Makes what it sends requests with.
             seconds: How long each answer is waited for; None where that is the
                 user's to say.
         """
-        from httpx2 import Timeout
+        from httpx2 import Limits, Timeout
 
+        timeout = Timeout(seconds, connect=_CONNECT_SECONDS)
+        limits = Limits(max_connections=1000, max_keepalive_connections=100)
         made: Any = kind(
             api_key=self.key,
             base_url=self.url,
             max_retries=0,
-            timeout=Timeout(seconds, connect=_CONNECT_SECONDS),
+            timeout=timeout,
+            http_client=http_client(timeout=timeout, limits=limits),
         )
         if not is_hosted(self.url):  # the environment's are for OpenAI, too
             made.organization = made.project = None

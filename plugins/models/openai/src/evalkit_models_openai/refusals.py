@@ -98,6 +98,11 @@ def status_reply(failure: Failure, asked: Asked) -> Reply:
             else f"{url} does not take the key (status 401): put the right one into "
             f"{key_from}, or name another variable with api_key_variable"
         )
+    if 300 <= status < 400:
+        return _fatal(
+            f"{url} redirects elsewhere (status {status}), which is not followed: let "
+            "base_url be the target"
+        )
     if status == 402:
         return _fatal(f"{url} wants to be paid first: {said}")
     if status == 403 and not (has_answered or is_of_content(failure.body)):
@@ -133,6 +138,10 @@ def connection_reply(
         url: Where to, without credentials.
         clean: Takes secrets out of a text.
     """
+    from evalkit_models_base.clients import AnswerTooLarge
+
+    if isinstance(error.__cause__, AnswerTooLarge):
+        return Reply(error=str(error.__cause__))
     reason = clean(error.__cause__ or error.message) or type(error.__cause__).__name__
     return Reply(error=f"no connection to {url}: {reason}", is_retriable=True)
 

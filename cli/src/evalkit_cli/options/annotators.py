@@ -143,7 +143,7 @@ def _read(path: Path) -> dict[str, Any]:
     """Read an object from a file."""
     import tomllib
 
-    from evalkit.catalog import local_file
+    from evalkit.catalog import local_file, refuse_unnamed_code
     from evalkit.errors import DataError
     from evalkit_adapters_rows import read_stages
 
@@ -153,8 +153,9 @@ def _read(path: Path) -> dict[str, Any]:
             found: Any = tomllib.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
             raise DataError(f"{path}: {error.strerror or error}") from error
-        except ValueError as error:  # also bytes that are no UTF-8
-            raise DataError(f"{path}: it is no TOML: {error}") from error
+        except (ValueError, RecursionError) as error:  # also bytes that are no UTF-8
+            raise DataError(f"{path}: invalid TOML: {error}") from error
+        refuse_unnamed_code(path, found)
     else:
         found = read_stages(path)
     if not isinstance(found, dict):

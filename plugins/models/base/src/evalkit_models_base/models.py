@@ -11,6 +11,7 @@ from typing import Any
 
 from evalkit import Registry
 from evalkit.catalog import Resolver, object_in_file, parse_reference
+from evalkit.errors import PluginContractError
 from evalkit.places import is_offline
 from evalkit.plugins.sources import sha256_of
 from evalkit_models_base.bound import BoundModel
@@ -127,8 +128,13 @@ def run_name(model: BoundModel, identity: Mapping[str, Any]) -> str:
         model: The model.
         identity: What tells it from others.
     """
-    said = str(identity["describes"].get("name") or model.component.name)
-    return re.sub("[:=@]+", "-", re.sub(r"^[a-z]+://", "", said))
+    name = str(identity["describes"].get("name") or model.component.name)
+    if not any(map(str.isalnum, name)):
+        raise PluginContractError(
+            f"{model.component.origin}: describe: the name {name!r} has no letter or "
+            "digit"
+        )
+    return re.sub("[:=@]+", "-", re.sub(r"^[a-z]+://", "", name))
 
 
 def name_in_runs(given: Any, registry: Registry | None = None) -> str:

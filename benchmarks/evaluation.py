@@ -1,19 +1,18 @@
 """Measures a whole evaluation against a floor and a peer, in alternating runs.
 
-The work: N examples with 50 tags as JSON lines, predictions in another order; accuracy
-and macro-F1 for the whole set and every tag, validation, intervals, and the run folder.
+The work: N examples with two tags each as JSON lines, predictions in another order;
+accuracy and macro-F1 for the whole set and every tag, validation, intervals, and the
+run folder. The workloads are tasks: `sentiment`; `numeric`, the same with predictions
+whose ids are numbers and which have an undeclared key; `text-classification`, whose
+labels only the answers name; and `nli-probabilities`, with probabilities of labels.
 
-- the floor is a process that only scans, with polars, every column that the two schemas
-  name;
-- the peer is a plain-Python loop as Dynabench's server runs it: parse, match by id, and
-  compute both metrics again for every tag with scikit-learn;
-- `numeric` is evalkit again, with predictions whose ids are numbers and which have one
-  key more that no task declares: files that must stay on the fast path.
+- The floor only scans, with polars, every column that the two schemas name.
+- The peer is a plain-Python loop as Dynabench's server runs it: parse, match by id, and
+  compute both metrics again for every tag with scikit-learn.
 
-Run it as `python benchmarks/evaluation.py [--examples N …] [--runs R] [--plot FILE]`.
-Each figure is the median over R alternating runs, each in a process of its own with
-compiled modules at hand. The loop is left out beyond `--loop-up-to` examples. The plot
-needs matplotlib.
+Run it as `python benchmarks/evaluation.py [--workload W …] [--examples N …]`. Each
+figure is the median over `--runs` alternating runs, each in a process of its own with
+compiled modules at hand. The loop is left out beyond `--loop-up-to` examples.
 """
 
 from __future__ import annotations
@@ -23,23 +22,23 @@ import json
 import os
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
-
-LABELS = ("positive", "negative", "neutral")
+from typing import Any, NamedTuple
 
 FLOOR = """
 import sys, polars as pl
 folder = sys.argv[1]
-text, texts = pl.String, pl.List(pl.String)
-data = {"uid": text, "statement": text, "label": text, "tags": texts}
+text = pl.String
+data = dict.fromkeys(["uid", INPUTS, "label"], text) | {"tags": pl.List(text)}
 pl.scan_ndjson(f"{folder}/data.jsonl", schema=data).collect()
-said = {"id": text, "label": text}
-pl.scan_ndjson(f"{folder}/predictions.jsonl", schema=said).collect()
+predictions = {"id": text, "label": text}
+if PROBABILITIES:
+    predictions["prob"] = pl.Struct(dict.fromkeys(LABELS, pl.Float64))
+pl.scan_ndjson(f"{folder}/predictions.jsonl", schema=predictions).collect()
 """
 
 EVALKIT = """
@@ -47,10 +46,10 @@ import sys, evalkit
 folder = sys.argv[1]
 class Big(evalkit.Dataset):
     name = "big"
-    task = "sentiment"
+    task = TASK
     def load(self, split):
         return f"{folder}/data.jsonl"
-evalkit.evaluate(Big, f"{folder}/PREDICTIONS", out=sys.argv[2])
+evalkit.evaluate(Big, f"{folder}/predictions.jsonl", out=f"{folder}/runs")
 """
 
 LOOP = """
@@ -61,7 +60,7 @@ folder = sys.argv[1]
 with open(f"{folder}/data.jsonl") as lines:
     gold = {row["uid"]: row for row in map(json.loads, lines)}
 with open(f"{folder}/predictions.jsonl") as lines:
-    said = {row["id"]: row["label"] for row in map(json.loads, lines)}
+    said = {str(row["id"]): row["label"] for row in map(json.loads, lines)}
 groups = defaultdict(list)
 for uid, row in gold.items():
     pair = (said[uid], row["label"])
@@ -74,141 +73,134 @@ for pairs in groups.values():
 """
 
 
-def write_data(folder: Path, examples: int) -> None:
-    """Write the data and the shuffled predictions; about 300 bytes an example."""
-    draw = random.Random(0)
-    words = " ".join(f"word{number}" for number in range(25))
-    with (folder / "data.jsonl").open("w") as stream:
-        for number in range(examples):
-            row = {
+class Workload(NamedTuple):
+    """What is evaluated."""
+
+    task: str
+    inputs: tuple[str, ...] = ("statement",)
+    labels: tuple[str, ...] = ("positive", "negative", "neutral")
+    has_probabilities: bool = False
+    has_numbers: bool = False
+    """Whether ids are numbers, beside an undeclared key."""
+
+    def code(self, program: str) -> str:
+        """Return a program for this workload."""
+        return (
+            program.replace("TASK", repr(self.task))
+            .replace("INPUTS", repr(self.inputs)[1:-1].rstrip(","))
+            .replace("LABELS", repr(self.labels))
+            .replace("PROBABILITIES", repr(self.has_probabilities))
+        )
+
+    def examples(self, numbers: int, tags: int) -> Iterator[dict[str, Any]]:
+        """Yield examples of about 280 bytes of JSON."""
+        draw = random.Random(0)
+        words = " ".join(f"word{number}" for number in range(25 // len(self.inputs)))
+        for number in range(numbers):
+            yield {
                 "uid": str(number),
-                "statement": f"{words} {number}",
-                "label": draw.choice(LABELS),
-                "tags": [f"a:{draw.randrange(25)}", f"b:{draw.randrange(25)}"],
+                **dict.fromkeys(self.inputs, f"{words} {number}"),
+                "label": draw.choice(self.labels),
+                "tags": [f"{facet}:{draw.randrange(tags // 2)}" for facet in "ab"],
             }
-            stream.write(json.dumps(row) + "\n")
-    order = list(range(examples))
-    draw.shuffle(order)
-    with (
-        (folder / "predictions.jsonl").open("w") as stream,
-        (folder / "numeric.jsonl").open("w") as numeric,
-    ):
-        for number in order:
-            row = {"id": str(number), "label": draw.choice(LABELS)}
-            stream.write(json.dumps(row) + "\n")
-            row = {**row, "id": number, "seconds": draw.random()}
-            numeric.write(json.dumps(row) + "\n")
+
+    def predictions(self, numbers: int) -> Iterator[dict[str, Any]]:
+        """Yield predictions, in another order."""
+        draw = random.Random(1)
+        for number in draw.sample(range(numbers), numbers):
+            row: dict[str, Any] = {"id": str(number), "label": draw.choice(self.labels)}
+            if self.has_numbers:
+                row |= {"id": number, "seconds": draw.random()}
+            if self.has_probabilities:
+                first, second = sorted((draw.random(), draw.random()))
+                parts = first, second - first, 1 - second
+                row["prob"] = dict(zip(self.labels, parts, strict=True))
+            yield row
 
 
-def measure(code: str, folder: Path) -> tuple[float, float]:
-    """Give seconds and peak memory in GB of one process."""
-    with tempfile.TemporaryDirectory() as out:
-        wrapped = (
-            f"{code}\nimport resource\n"
-            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
-        )
-        started = time.perf_counter()
-        done = subprocess.run(
-            [sys.executable, "-c", wrapped, str(folder), out],
-            env=os.environ | {"PYTHONDONTWRITEBYTECODE": ""},
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        seconds = time.perf_counter() - started
-    return seconds, int(done.stdout.split()[-1]) / 1e6
+WORKLOADS = {
+    "sentiment": Workload("sentiment"),
+    "numeric": Workload("sentiment", has_numbers=True),
+    "text-classification": Workload("text-classification"),
+    "nli-probabilities": Workload(
+        "nli",
+        ("context", "hypothesis"),
+        ("entailed", "neutral", "contradictory"),
+        has_probabilities=True,
+    ),
+}
 
 
 class Figure(NamedTuple):
-    """What one program took at one size."""
+    """What one process took."""
 
     seconds: float
-    """Median over the runs."""
+    cpu: float
+    """User and system, in seconds."""
     memory: float
-    """Greatest peak in GB."""
+    """Peak in GB."""
 
 
-Figures = dict[str, Figure]
+def measure(code: str, folder: str) -> Figure:
+    """Run a program and measure its process."""
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": ""}
+    started = time.perf_counter()
+    arguments = [sys.executable, "-c", code, folder]
+    process = os.posix_spawn(sys.executable, arguments, environment)
+    _, status, used = os.wait4(process, 0)
+    seconds = time.perf_counter() - started
+    if status:
+        raise SystemExit(f"failed: {code}")
+    return Figure(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1e6)
 
 
-def measure_all(examples: int, runs: int, with_loop: bool) -> Figures:
-    """Run every program alternately, and give its figures."""
-    programs = {
-        "floor": FLOOR,
-        "evalkit": EVALKIT.replace("PREDICTIONS", "predictions.jsonl"),
-        "numeric": EVALKIT.replace("PREDICTIONS", "numeric.jsonl"),
-        **({"loop": LOOP} if with_loop else {}),
-    }
-    found: dict[str, list[tuple[float, float]]] = {key: [] for key in programs}
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_data(folder, examples)
-        for code in programs.values():
-            measure(code, folder)  # compiles the modules, and warms the files
-        for _ in range(runs):
-            for key, code in programs.items():
-                found[key].append(measure(code, folder))
-    return {
-        key: Figure(
-            statistics.median(seconds for seconds, _ in measured),
-            max(peak for _, peak in measured),
+def print_figures(
+    name: str, examples: int, tags: int, runs: int, *, has_loop: bool
+) -> None:
+    """Run every program of a workload alternately, and print its medians."""
+    workload = WORKLOADS[name]
+    programs = {"floor": FLOOR, "evalkit": EVALKIT}
+    if has_loop:
+        programs["loop"] = LOOP
+    figures: dict[str, list[Figure]] = {key: [] for key in programs}
+    with tempfile.TemporaryDirectory() as folder:
+        files = {
+            "data": workload.examples(examples, tags),
+            "predictions": workload.predictions(examples),
+        }
+        for file, rows in files.items():
+            with Path(folder, f"{file}.jsonl").open("w") as stream:
+                stream.writelines(json.dumps(row) + "\n" for row in rows)
+        for number in range(runs + 1):
+            for key, program in programs.items():
+                figure = measure(workload.code(program), folder)
+                if number:  # the first compiles the modules, and warms the files
+                    figures[key].append(figure)
+    print(f"{name}, {examples:,} examples, {tags} tags")
+    floor = statistics.median(figure.seconds for figure in figures["floor"])
+    for key, measured in figures.items():
+        seconds, cpu, memory = map(statistics.median, zip(*measured, strict=True))
+        print(
+            f"  {key:8} {seconds:7.2f} s  {seconds / floor:6.2f} x floor  "
+            f"{cpu:7.2f} s CPU  {memory:5.2f} GB",
+            flush=True,
         )
-        for key, measured in found.items()
-    }
-
-
-def print_figures(examples: int, figures: Figures) -> None:
-    """Print one line for each program, and the budgets."""
-    print(f"{examples:,} examples".replace(",", " "))
-    for key, (seconds, memory) in figures.items():
-        ratio = seconds / figures["floor"].seconds
-        print(f"  {key:8} {seconds:7.2f} s  {ratio:6.1f} x floor  {memory:5.2f} GB")
-    evalkit = figures["evalkit"].seconds
-    budgets = [f"{evalkit / figures['floor'].seconds:.1f} x the floor (at most 3)"]
-    if "loop" in figures:
-        times = figures["loop"].seconds / evalkit
-        budgets.append(f"{times:.1f} times as fast as the loop (at least 10)")
-    share = figures["numeric"].seconds / evalkit
-    budgets.append(f"numeric ids {share:.2f} x (at most 1.3)")
-    print(f"  {'; '.join(budgets)}")
-
-
-def plot(by_size: dict[int, Figures], path: Path) -> None:
-    """Draw time and memory over the number of examples."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    from matplotlib import pyplot
-
-    figure, (times, memories) = pyplot.subplots(1, 2, figsize=(9, 3.6))
-    for key in ("floor", "evalkit", "loop"):
-        sizes = [size for size, figures in by_size.items() if key in figures]
-        for axis, field in ((times, 0), (memories, 1)):
-            values = [by_size[size][key][field] for size in sizes]
-            axis.plot(sizes, values, marker="o", label=key)
-    for axis, title in ((times, "seconds"), (memories, "peak memory, GB")):
-        axis.set(xscale="log", yscale="log", xlabel="examples", title=title)
-        axis.legend()
-        axis.grid(visible=True, alpha=0.3)
-    figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None})
 
 
 def main() -> None:
     """Run the benchmark and print a table."""
     parser = argparse.ArgumentParser()
+    parser.add_argument("--workload", nargs="+", default=[*WORKLOADS])
     parser.add_argument("--examples", type=int, nargs="+", default=[1_000_000])
+    parser.add_argument("--tags", type=int, default=50)
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--loop-up-to", type=int, default=1_000_000)
-    parser.add_argument("--plot", type=Path)
+    parser.add_argument("--loop-up-to", type=int, default=0)
     chosen = parser.parse_args()
-    by_size = {}
-    for examples in chosen.examples:
-        with_loop = examples <= chosen.loop_up_to
-        by_size[examples] = measure_all(examples, chosen.runs, with_loop)
-        print_figures(examples, by_size[examples])
-    if chosen.plot is not None:
-        plot(by_size, chosen.plot)
+    for name in chosen.workload:
+        for examples in chosen.examples:
+            has_loop = examples <= chosen.loop_up_to
+            parts = name, examples, chosen.tags, chosen.runs
+            print_figures(*parts, has_loop=has_loop)
 
 
 if __name__ == "__main__":

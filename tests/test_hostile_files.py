@@ -360,9 +360,9 @@ def test_ten_million_blank_lines_hide_no_row() -> None:
 def test_two_gigabytes_in_a_small_file_are_read_in_bounded_memory(
     name: str, byte: bytes
 ) -> None:
-    member = gzip.compress(byte * (1 << 26), compresslevel=9)
-    times = 32 if byte == b"\0" else 2
-    Path(name).write_bytes(member * times)
+    # each blank line takes its time, which long lines do not
+    size, times = (1 << 26, 32) if byte == b"\0" else (1 << 24, 1)
+    Path(name).write_bytes(gzip.compress(byte * size, compresslevel=9) * times)
     assert Path(name).stat().st_size < 3 << 20
     assert_refused(evaluate(name))
 
@@ -382,7 +382,7 @@ def test_a_million_brackets_or_not_numbers_take_no_longer_than_their_bytes() -> 
 def test_many_bad_rows_are_all_listed_in_order_and_in_bounded_memory(
     kind: str,
 ) -> None:
-    count = 400_000
+    count = 100_000
     row = {
         "unknown": '{"id": "x%d", "label": "positive"}\n',
         "unreadable": '{"id": "%d", "label": "positive"\n',
@@ -394,8 +394,8 @@ def test_many_bad_rows_are_all_listed_in_order_and_in_bounded_memory(
     examples = count if kind == "invalid" else 3
     done = evaluate("p.jsonl", EXAMPLES=str(examples))
     # that many examples of their own take their part
-    assert_refused(done._replace(megabytes=done.megabytes - 320 * (kind == "invalid")))
-    assert done.megabytes < 1000
+    assert_refused(done._replace(megabytes=done.megabytes - 80 * (kind == "invalid")))
+    assert done.megabytes < 350
     expected = count - (kind == "duplicate")
     assert counts()[kind] == expected
     assert counts()["predictions"] == count

@@ -11,8 +11,7 @@ from metric_options import LABELS, OPTIONS, VARIANTS
 from evalkit import find_components
 from evalkit_testing import check_metric
 
-QUICK = 2
-THOROUGH = 10
+SETS = 4
 
 NEED_A_MODEL = ("bertscore", "comet", "sp-bleu")
 """Those of which a user names the model, which their own tests make."""
@@ -31,10 +30,6 @@ CASES: Mapping[str, Mapping[str, Any]] = {
     **VARIANTS,
 }
 
-every_metric = pytest.mark.parametrize(
-    ("name", "options"), CASES.items(), ids=CASES.keys()
-)
-
 
 def test_metrics_are_found_and_every_variant_is_of_one() -> None:
     assert len(METRICS) >= 13
@@ -42,22 +37,10 @@ def test_metrics_are_found_and_every_variant_is_of_one() -> None:
     assert named <= {*METRICS, *OF_JUDGES}
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [(name, options) for name, options in CASES.items() if name not in VARIANTS],
-    ids=[name for name in CASES if name not in VARIANTS],
-)
+@pytest.mark.parametrize(("name", "options"), CASES.items(), ids=CASES.keys())
 @pytest.mark.slow
 def test_a_metric_keeps_the_laws(name: str, options: Mapping[str, Any]) -> None:
-    check_metric(name, max_examples=QUICK, **options)
-
-
-@every_metric
-@pytest.mark.slow
-def test_a_metric_keeps_the_laws_with_many_data(
-    name: str, options: Mapping[str, Any]
-) -> None:
-    check_metric(name, max_examples=THOROUGH, **options)
+    check_metric(name, max_examples=SETS, **options)
 
 
 # a variant that has its own labels is checked with them above
@@ -73,4 +56,4 @@ def test_a_metric_keeps_the_laws_with_many_data(
 def test_a_metric_keeps_the_laws_with_declared_labels(
     name: str, options: Mapping[str, Any]
 ) -> None:
-    check_metric(name, max_examples=THOROUGH // 2, labels=LABELS, **options)
+    check_metric(name, max_examples=SETS // 2, labels=LABELS, **options)

@@ -178,15 +178,10 @@ def home_of_evalkit(environment: Environment) -> Path:
 
 
 # what a repository has is copied to a folder and built there, as a folder is
-@pytest.mark.parametrize("how", ["-e .", "git+file"])
-def test_plain_pip_installs_a_checkout(
-    how: str, checkout: Path, environment: Environment
+def test_plain_pip_installs_a_repository(
+    checkout: Path, environment: Environment
 ) -> None:
-    arguments = {
-        "-e .": ("--editable", checkout),
-        "git+file": (f"git+{checkout.as_uri()}",),
-    }
-    environment.install(*arguments[how])
+    environment.install(f"git+{checkout.as_uri()}")
     assert_works(environment)
     assert home_of_evalkit(environment).is_relative_to(environment.bin.parent)
     assert run("git", "status", "--porcelain", cwd=checkout) == ""

@@ -269,7 +269,7 @@ def subjects(name: Any, options: Mapping[str, Any]) -> list[tuple[Subject, Any]]
 
 def check_subject(subject: Subject, source: Any) -> None:
     @settings(
-        max_examples=8,
+        max_examples=4,
         deadline=None,
         database=None,
         derandomize=True,

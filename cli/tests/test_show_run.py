@@ -247,33 +247,6 @@ def test_a_run_without_examples_says_so(
 TWO = ("negative", "negative", "positive", "positive")
 
 
-def test_wrong_answers_are_listed(
-    invoke: Invoke, evaluate: Callable[..., Result]
-) -> None:
-    evaluate(TWO)
-    done = invoke("show", "latest", "--wrong")
-    assert (done.exit_code, done.stderr) == (0, "")
-    assert done.stdout == (
-        "2 of 4 examples are wrong by accuracy\n"
-        "\n"
-        "id  answer    prediction  accuracy  tags\n"
-        "1   positive  negative           0  topic:film\n"
-        "3   neutral   positive           0  topic:food\n"
-    )
-    done = invoke("show", "latest", "--wrong", "-n", "1", "--format", "md")
-    assert done.stderr == ("2 of 4 examples are wrong by accuracy; the first 1\n")
-    assert done.stdout == (
-        "| id | answer | prediction | accuracy | tags |\n|---|---|---|---|---|\n"
-        "| 1 | positive | negative | 0 | topic:film |\n"
-    )
-    tagged = invoke("show", "latest", "--wrong", "--tag", "topic:food")
-    assert tagged.stdout.startswith(
-        "1 of 2 examples with the tag topic:food is wrong by accuracy\n"
-    )
-    latex = invoke("show", "latest", "--wrong", "--format", "latex").stdout
-    assert latex.startswith("\\begin{tabular}{lllrl}\n")
-
-
 def test_wrong_answers_as_json_and_csv(
     invoke: Invoke, evaluate: Callable[..., Result], tmp_path: Path
 ) -> None:
@@ -302,18 +275,6 @@ def test_wrong_answers_as_json_and_csv(
         ["id", "answer", "prediction", "score", "tags", "note"],
         ["1", "positive", "negative", "0.0", '["topic:film"]', ""],
         ["3", "neutral", "positive", "0.0", '["topic:food"]', ""],
-    ]
-
-
-def test_what_has_no_answer_is_marked(
-    invoke: Invoke, evaluate: Callable[..., Result]
-) -> None:
-    evaluate(("positive", "odd"), "--on-missing", "wrong", "--on-invalid", "wrong")
-    lines = invoke("show", "latest", "--wrong").stdout.splitlines()
-    assert [line.split() for line in lines[3:]] == [
-        ["2", "negative", "–", "0", "topic:film", "invalid"],
-        ["3", "neutral", "–", "0", "topic:food", "missing"],
-        ["4", "positive", "–", "0", "topic:food", "missing"],
     ]
 
 
@@ -359,31 +320,6 @@ def test_long_answers_are_cut_in_a_table_only(
 
 
 # --confusion
-
-
-def test_the_confusion_table_follows_the_labels(
-    invoke: Invoke, evaluate: Callable[..., Result]
-) -> None:
-    evaluate(TWO)
-    done = invoke("show", "latest", "--confusion")
-    assert (done.exit_code, done.stderr) == (0, "")
-    assert done.stdout == (
-        "tiny, three: answers by predictions\n"
-        "\n"
-        "answer    positive  negative  neutral  total\n"
-        "positive         1         1        0      2\n"
-        "negative         0         1        0      1\n"
-        "neutral          1         0        0      1\n"
-        "total            2         2        0      4\n"
-    )
-    tagged = invoke("show", "latest", "--confusion", "--tag", "topic:food")
-    assert tagged.stdout.splitlines()[0].endswith(", examples with the tag topic:food")
-    assert tagged.stdout.splitlines()[-1].split() == ["total", "2", "0", "0", "2"]
-    done = invoke("show", "latest", "--confusion", "--format", "latex")
-    assert done.stdout.startswith("\\begin{tabular}{lrrrr}\n")
-    assert done.stderr == "tiny, three: answers by predictions\n"
-    markdown = invoke("show", "latest", "--confusion", "--format", "md").stdout
-    assert markdown.splitlines()[2] == "| positive | 1 | 1 | 0 | 2 |"
 
 
 def test_confusion_as_json_and_csv_with_what_has_no_answer(

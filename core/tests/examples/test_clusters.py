@@ -295,6 +295,9 @@ def test_a_row_without_one_of_the_values_is_a_cluster_of_its_own(
     rows = [{"person": each, "same": "x", "empty": missing} for each in people]
     result = run(Hit, rows, RIGHT, dataset="plain", cluster=columns)
     assert result["hit"].n_clusters == clusters
+    turned = run(Hit, rows, RIGHT, dataset="plain", cluster=columns[::-1])
+    assert turned.record.cluster == result.record.cluster
+    assert turned.scores == result.scores
     for text, start in zip(told(result), said, strict=True):
         assert text.startswith(start)
 

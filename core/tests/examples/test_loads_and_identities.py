@@ -14,10 +14,7 @@ from pydantic import BaseModel, create_model
 
 import evalkit
 from evalkit.errors import PluginContractError, SchemaError
-from evalkit.examples.table import load_examples
 from evalkit.places import access
-from evalkit.plugins.registry import Registry
-from evalkit.plugins.resolver import Resolver
 from evalkit_commands_perturb import perturb_dataset
 
 Row = dict[str, Any]
@@ -239,24 +236,6 @@ class Made(evalkit.Dataset):
     assert evalkit.verify(str(result.path)).data == "changed"
     again = evalkit.evaluate("made", said, out=tmp_path / "runs")
     assert again.run_id != result.run_id
-
-
-def test_runs_of_older_versions_are_compared_by_what_they_recorded() -> None:
-    resolver = Resolver(Registry())
-    bound = resolver.dataset(Blind)
-    examples = load_examples(bound, resolver.task(bound), "test")
-    now = evalkit.evaluate(Blind, PREDICTIONS).record.data
-    assert now.is_of(examples.identity)
-    for changes, is_same in (
-        ({"rows_sha256": None}, True),
-        ({"rows_sha256": None, "sha256": "f" * 64}, False),
-        ({"rows_sha256": "f" * 64}, False),
-        # it tells in what order the keys were
-        ({"sha256": "f" * 64}, True),
-        ({"attached_sha256": "f" * 64}, False),
-    ):
-        recorded = now.model_copy(update=changes)
-        assert recorded.is_of(examples.identity) is is_same
 
 
 class Pictures(evalkit.TaskIO):

@@ -28,6 +28,7 @@ from evalkit.plugins.provenance import (
     source_hash,
 )
 from evalkit.plugins.registry import Registry, bind
+from evalkit.plugins.resolver import Resolver
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -155,6 +156,32 @@ def test_a_component_is_described_with_its_changed_parameters(mini: Any) -> None
         "resources": {},
         "deterministic": True,
     }
+
+
+def near(most: float) -> Any:
+    def is_near(prediction: str, target: str) -> float:
+        return float(abs(len(prediction) - len(target)) <= most)
+
+    return is_near
+
+
+class Near(evalkit.Metric):
+    name = "near"
+
+    def __init__(self, most: float) -> None:
+        super().__init__()
+        self.most = most
+
+    def score_example(self, prediction: str, target: str) -> float:
+        return near(self.most)(prediction, target)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("make", [near, Near])
+def test_objects_that_one_piece_of_code_makes_differ_by_their_values(make: Any) -> None:
+    def describe(most: float) -> Any:
+        return describe_component(Resolver(Registry()).metric(make(most)))
+
+    assert describe(1) == describe(1) != describe(2)
 
 
 def test_a_function_is_described_by_the_module_it_is_in(

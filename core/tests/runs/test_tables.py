@@ -12,7 +12,7 @@ import evalkit
 from evalkit import EvalkitError, PluginError, Result, StorageError
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.runs.data_columns import load_data, with_inputs
+from evalkit.runs.data_columns import load_data, load_metrics
 from evalkit.runs.record import RunRecord
 from evalkit.runs.tables import measured_run, settings_of, stored_scoring_table
 from evalkit.scoring.records import ScoringSettings
@@ -115,10 +115,10 @@ def test_runs_without_examples_or_scores_are_refused(
 
 
 def words(result: Result) -> pl.DataFrame:
-    measured = measured_run(result)
-    found = with_inputs(measured, result, [bound("words")], Resolver(Registry()))
-    assert found.counted is measured.counted
-    return found.everything.frame
+    measured, _, errors = load_metrics(result, [bound("words")], Resolver(Registry()))
+    if errors:
+        raise errors["words"]
+    return measured.everything.frame
 
 
 def test_inputs_are_joined_by_id(run: Callable[..., Result]) -> None:
@@ -133,17 +133,16 @@ def test_nothing_is_read_where_nothing_lacks(
     run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = run()
-    measured = measured_run(result)
     monkeypatch.setattr("evalkit.runs.data_columns.load_data", lambda *_: 1 / 0)
-    resolver = Resolver(Registry())
-    assert with_inputs(measured, result, [bound("resampled")], resolver) is measured
-    assert with_inputs(measured, result, [], resolver) is measured
+    metric = bound("resampled")
+    assert load_metrics(result, [metric], Resolver(Registry()))[1:] == ([metric], {})
 
 
 def test_columns_that_the_data_lack_are_left_out(run: Callable[..., Result]) -> None:
     result = run()
     metrics = [bound("absent"), bound("words")]
-    found = with_inputs(measured_run(result), result, metrics, Resolver(Registry()))
+    found, ready, _ = load_metrics(result, metrics, Resolver(Registry()))
+    assert ready == metrics
     assert "text" in found.everything.frame.columns
     assert "colour" not in found.everything.frame.columns
 

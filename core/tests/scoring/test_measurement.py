@@ -8,10 +8,8 @@ import pytest
 from engine_runs import install, predictions, scores_of
 
 import evalkit
-from evalkit import Metric, MetricError, Result
-from evalkit.scoring import measurement
+from evalkit import Metric, Result
 from evalkit.scoring.measurement import Measured, measure
-from evalkit.scoring.passes import metric_statistics
 from evalkit.scoring.records import ScoringSettings
 
 from ..engine_tables import Mean, Share, bound, main_score, make_groups, make_table
@@ -26,16 +24,6 @@ def measured_of(
 
 def silent(_text: str, _share: float) -> None:
     pass
-
-
-def test_only_examples_that_count_are_scored() -> None:
-    everything = measured_of([1.0, 2.0, 3.0], [True, True, True])
-    assert everything.table is everything.everything
-    some = measured_of([1.0, 2.0, 9.0], [True, False, True])
-    assert some.table.frame["position"].to_list() == [0, 2]
-    assert some.table.ids == ["0", "1", "2"]
-    [found] = measure([bound(Mean)], some, ScoringSettings(), silent)
-    assert (main_score(found).value, main_score(found).n) == (5.0, 2)
 
 
 def test_bounds_are_given_only_where_examples_were_left_out() -> None:
@@ -58,47 +46,6 @@ def test_bounds_are_given_only_where_examples_were_left_out() -> None:
     assert main_score(found).bounds is None
 
 
-def test_known_statistics_are_not_computed_again() -> None:
-    class Once(Mean):
-        def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
-            raise AssertionError("it was computed")
-
-    given = measured_of([1.0, 2.0, 6.0], [True] * 3)
-    statistics = metric_statistics(bound(Mean), given.table)
-    metrics = [bound(Once), bound(Mean)]
-    known, other = measure(
-        metrics, given, ScoringSettings(), silent, {"once": statistics}
-    )
-    assert known.scores == other.scores
-    assert known.statistics is statistics
-    # also where answers and predictions are not there any more
-    empty = measured_of([None, None, None], [True] * 3)
-    [again] = measure(
-        [bound(Once)], empty, ScoringSettings(), silent, {"once": statistics}
-    )
-    assert again.scores == other.scores
-
-
-def test_known_statistics_of_a_metric_that_fails() -> None:
-    class Failing(Mean):
-        def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
-            raise ValueError("broken")
-
-    given = measured_of([1.0, 2.0], [True] * 2)
-    statistics = metric_statistics(bound(Mean), given.table)
-    failed, other = measure(
-        [bound(Failing), bound(Mean)],
-        given,
-        ScoringSettings(),
-        silent,
-        {"failing": statistics},
-    )
-    assert "broken" in str(failed.error)
-    assert isinstance(failed.failure, MetricError)
-    assert main_score(failed).value is None
-    assert main_score(other).value == 1.5
-
-
 def test_progress_says_what_and_how_far() -> None:
     told: list[tuple[str, float]] = []
     given = measured_of([1.0, 2.0], [True] * 2)
@@ -112,11 +59,6 @@ def test_progress_says_what_and_how_far() -> None:
     computing = [one for one in told if one[0].startswith("computing")]
     assert computing == [("computing mean", 0.0), ("computing share", 0.5)]
     assert [share for _, share in told] == sorted(share for _, share in told)
-
-
-def test_no_metrics_give_nothing() -> None:
-    assert measure([], measured_of([1.0], [True]), ScoringSettings(), silent) == []
-    assert measurement.measure is measure
 
 
 # metrics that fail ---------------------------------------------------------------

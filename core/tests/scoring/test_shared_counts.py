@@ -9,12 +9,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evalkit.scoring import label_pairs
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores, ScoringSettings
 from evalkit.scoring.table import ScoringTable
 
-from ..engine_tables import Share, bound, make_groups, make_table
+from ..engine_tables import bound, make_groups, make_table
 
 METRICS = (
     *("macro-f1", "accuracy", "mcc", "f1", "cohen-kappa", "macro-f1:labels=seen"),
@@ -68,43 +67,3 @@ def test_a_metric_has_the_same_numbers_alone_and_in_company(shape: str) -> None:
     assert "multinomial" in together[0][1] or "bootstrap" in together[0][1]
     assert together == [numbers([metric], measured)[0] for metric in METRICS]
     assert together[::-1] == numbers(METRICS[::-1], measured)
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_what_is_not_kept_is_drawn_again(
-    shape: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    measured = measured_of(table_of(shape))
-    kept = numbers(METRICS[:3], measured)
-    monkeypatch.setattr(label_pairs, "MOST_KEPT", 0)
-    assert numbers(METRICS[:3], measured) == kept
-
-
-def test_label_pairs_are_drawn_once_for_all_their_metrics(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    drawn = []
-    draw = label_pairs.draw_pairs
-
-    def counted(*given: Any) -> Any:
-        drawn.append(given)
-        return draw(*given)
-
-    monkeypatch.setattr(label_pairs, "draw_pairs", counted)
-    measured = measured_of(table_of("alone"))
-    numbers(["macro-f1"], measured)
-    once = len(drawn)
-    assert once == len(measured.groups.tags)
-    numbers(["macro-f1", "mcc", "f1", "cohen-kappa"], measured)
-    assert len(drawn) == 2 * once
-
-
-def test_metrics_of_other_statistics_stand_beside_each_other() -> None:
-    class Half(Share):
-        def statistics(self, batch: pl.DataFrame) -> pl.DataFrame:
-            half = pl.DataFrame({"total": [0.5] * batch.height, "n": 1.0})
-            return half.with_row_index("row")
-
-    measured = measured_of(table_of("clusters"))
-    alone = numbers([Half], measured)
-    assert numbers(["macro-f1", Half, "macro-f1:labels=seen"], measured)[1:2] == alone

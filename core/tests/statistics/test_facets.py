@@ -26,7 +26,8 @@ def between(values: Floats, tags: Integers) -> float:
 def p_of(
     values: Floats, tags: Integers, clusters: Integers | None = None, seed: int = 0
 ) -> float:
-    return equal_tags_p(values, tags, clusters, np.random.default_rng(seed))
+    once = np.ones(len(tags), dtype=np.int64)
+    return equal_tags_p(values, tags, once, clusters, np.random.default_rng(seed))
 
 
 def share_as_great(values: Floats, ways: list[Integers], tags: Integers) -> float:

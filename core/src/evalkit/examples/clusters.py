@@ -28,8 +28,9 @@ def clustered_by(dataset: BoundDataset, cluster: str | Sequence[str]) -> BoundDa
 
     Args:
         dataset: The data set.
-        cluster: One column of its rows or several, whose values together name a
-            cluster; nothing for the clusters that the data set declares itself.
+        cluster: One column of its rows or several, in any order, whose values
+            together name a cluster; nothing for the clusters that the data set
+            declares itself.
 
     Returns:
         The data set; what it declares is set aside where columns are given.
@@ -58,10 +59,11 @@ def cluster_names(dataset: BoundDataset) -> list[str]:
         dataset: The data set.
 
     Returns:
-        Their names, as a user chose them or the data set declares them; else
-        `input_id`, which the data have where they are perturbed copies.
+        Their names, sorted, as their order says nothing: those that a user chose or
+        the data set declares; else `input_id`, which the data have where they are
+        perturbed copies.
     """
-    return [*(dataset.chosen_cluster or dataset.declared_cluster or [INPUT_ID])]
+    return sorted(dataset.chosen_cluster or dataset.declared_cluster or [INPUT_ID])
 
 
 def cluster_notices(
@@ -82,7 +84,7 @@ def cluster_notices(
         return
     names = ", ".join(columns)
     declared = dataset.declared_cluster
-    if declared and declared != columns:
+    if declared and {*declared} != {*columns}:
         yield f"clusters are by {names}, not by {', '.join(declared)} as the data set's"
     without = int(_without_value(frame, columns).sum())
     if without:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,10 +21,13 @@ from evalkit.base.json_text import dumps
 from evalkit.base.violations import shorten
 from evalkit.errors import PluginError
 from evalkit.plugins.bound import Bound, BoundMetric
+from evalkit.plugins.components import AS_PYTHON, GIVEN
 from evalkit.plugins.discovery import installed_version
 from evalkit.plugins.functions import FunctionMetric
 from evalkit.plugins.local_plugins import RAN
 from evalkit.plugins.sources import sha256_of
+
+_ADDRESS = re.compile(" at 0x[0-9a-f]+")
 
 
 def run_id_of(inputs: Mapping[str, Any]) -> str:
@@ -55,7 +59,7 @@ def describe_component(bound: Bound) -> dict[str, Any]:
         "source_sha256": source_hash(str(written.__module__)),
         "resources": metric_resources(bound)
         if isinstance(bound, BoundMetric)
-        else parameter_files(bound),
+        else parameter_files(bound) | made_values(bound),
         "deterministic": not isinstance(bound, BoundMetric) or bound.deterministic,
     }
 
@@ -127,7 +131,7 @@ def metric_resources(metric: BoundMetric) -> dict[str, str]:
     named = metric.name_resources()
     if not isinstance(named, Mapping):
         raise PluginError(f"{where} must return a dict, returned {shorten(named)}")
-    resources = parameter_files(metric)
+    resources = parameter_files(metric) | made_values(metric)
     for name, value in named.items():
         try:
             resources[str(name)] = _identify(value)
@@ -169,6 +173,52 @@ def parameter_files(bound: Bound) -> dict[str, str]:
         for place, text in texts_in(f"parameter {name}", value)
         if names_file(text)
     }
+
+
+def made_values(bound: Bound) -> dict[str, str]:
+    """Hash the values that tell objects apart which one piece of code makes."""
+    component, plugin = bound.component, bound.plugin
+    if component.distribution not in (GIVEN, AS_PYTHON) or component.kind == "datasets":
+        return {}  # data is known by its rows
+    made: list[Any] = []
+    code: Any = type(plugin)
+    if isinstance(plugin, FunctionMetric):
+        code = plugin.function
+    elif own := {k: v for k, v in vars(plugin).items() if k != "parameters"}:
+        made.append(own)
+    if "<locals>" in getattr(code, "__qualname__", "<locals>"):
+        made.append(code)
+    values = _values_of(made, str(code.__module__), set())
+    return {"values": run_id_of({"values": values})} if made else {}
+
+
+def _values_of(value: Any, module: str, seen: set[int]) -> Any:
+    """Return the plain values that an object, a class or a function holds."""
+    if value is None or isinstance(value, str | int | float | Path):
+        return repr(value)
+    if id(value) in seen:
+        return None
+    seen.add(id(value))
+    parts: Mapping[Any, Any] = {}
+    if isinstance(value, Mapping):
+        parts = value
+    elif isinstance(value, list | tuple):
+        parts = dict(enumerate(value))
+    elif isinstance(value, set | frozenset):
+        return sorted(map(repr, value))
+    elif isinstance(value, partial):
+        parts = {"of": value.func, "with": [value.args, value.keywords]}
+    elif isinstance(value, type) and value.__module__ == module:
+        annotations = _ADDRESS.sub("", repr(vars(value).get("__annotations__")))
+        own = {k: v for k, v in vars(value).items() if not k.startswith("_")}
+        parts = {**own, "(annotations)": annotations}
+    elif code := getattr(value, "__code__", None):
+        cells = [each.cell_contents for each in value.__closure__ or ()]
+        parts = dict(zip(code.co_freevars, cells, strict=True))
+        parts["(defaults)"] = [value.__defaults__, value.__kwdefaults__]
+    named = getattr(value, "__qualname__", type(value).__qualname__)
+    held = {str(key): _values_of(each, module, seen) for key, each in parts.items()}
+    return [named, held] if held else named
 
 
 def texts_in(place: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 import polars as pl
@@ -15,25 +15,61 @@ from evalkit.examples.table import Examples, load_examples
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.components import AS_PYTHON, GIVEN, WITHOUT_PLUGIN
 from evalkit.plugins.resolver import Resolver
+from evalkit.runs import recorded
 from evalkit.runs.results import Result
+from evalkit.runs.stored import bound_component
+from evalkit.runs.tables import measured_run
 from evalkit.scoring.measurement import Measured
 
 
-def with_inputs(
-    measured: Measured,
+def load_metrics(
     result: Result,
-    metrics: Sequence[BoundMetric],
+    metrics: Iterable[BoundMetric | recorded.Component],
     resolver: Resolver,
+) -> tuple[Measured, list[BoundMetric], dict[str, EvalkitError]]:
+    """Load metrics of a run, with the columns of the data that they ask for.
+
+    Args:
+        result: The run.
+        metrics: Metrics, or what the run recorded of them.
+        resolver: Finds the plugins.
+
+    Returns:
+        What the metrics score, those that can be computed, and why the others cannot,
+        by name.
+
+    Raises:
+        StorageError: The run was refused or made with `--no-examples`, or its examples
+            cannot be read.
+    """
+    measured = measured_run(result)
+    ready: list[BoundMetric] = []
+    errors: dict[str, EvalkitError] = {}
+    for each in metrics:
+        try:
+            if isinstance(each, BoundMetric):
+                metric = each
+            else:
+                metric = BoundMetric.of(bound_component(each, resolver))
+            measured = _with_inputs(measured, result, metric, resolver)
+            ready.append(metric)
+        except EvalkitError as error:
+            name = each.name if isinstance(each, BoundMetric) else each.full_name
+            errors[name] = error
+    return measured, ready, errors
+
+
+def _with_inputs(
+    measured: Measured, result: Result, metric: BoundMetric, resolver: Resolver
 ) -> Measured:
-    """Add the columns of the data that metrics ask for and a run does not hold.
+    """Add the columns of the data that a metric asks for and a run does not hold.
 
     Raises:
         EvalkitError: The data is not what it was when the run was made.
         PluginError: The data set is not installed.
     """
     frame = measured.everything.frame
-    lacking = {name for metric in metrics for name in metric.columns_of_data}
-    lacking -= {*frame.columns}
+    lacking = {*metric.columns_of_data} - {*frame.columns}
     if not lacking:
         return measured
     first = min(lacking)
@@ -43,7 +79,7 @@ def with_inputs(
         raise EvalkitError(
             f"the run {result.run_id} does not hold the field {first!r}: {error}"
         ) from error
-    if not result.record.data.is_of(examples.identity):
+    if result.record.data.identity.key != examples.identity.key:
         raise EvalkitError(
             f"the data of {result.dataset} has changed since the run {result.run_id} "
             f"was made, which does not hold its field {first!r}"

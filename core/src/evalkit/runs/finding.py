@@ -206,7 +206,8 @@ def _unknown(name: str, place: _Place) -> str:
     if not place.listed:
         return (
             f"there is no run {name!r}: {place.root} holds no runs. `evalkit eval` "
-            f"writes them; -o names another folder{broken}"
+            "writes them. -o names another folder; a path names a run of any folder"
+            f"{broken}"
         )
     models = sorted({str(run.record.model) for run in place.listed})
     near = f" Models here: {', '.join(models[:5])}." if models else ""

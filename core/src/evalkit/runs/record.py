@@ -16,7 +16,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, WithJsonSchema
 
-from evalkit.base.names import metric_of, score_name
+from evalkit.base.names import metric_of
 from evalkit.base.terms import AnswerKind
 from evalkit.predictions.policies import Policies
 from evalkit.runs import recorded
@@ -174,7 +174,7 @@ class RunRecord(Part):
         Names of scores begin with them, but cannot be cut at a `#`, which a parameter
         may hold too.
         """
-        return [score_name(each.name, each.parameters) for each in self.metrics]
+        return [each.full_name for each in self.metrics]
 
     def widest_difference(self, score: str) -> float | None:
         """Return the greatest difference of two values of a score.

@@ -21,6 +21,7 @@ from pydantic import (
 
 from evalkit.base.copies import LabelEffect
 from evalkit.base.jobs import JobFigures
+from evalkit.base.names import score_name
 from evalkit.examples.fingerprints import DataIdentity
 from evalkit.predictions import policies
 from evalkit.predictions.policies import OnDuplicate, OnProblem
@@ -293,22 +294,6 @@ class Data(Part):
             self.limit,
         )
 
-    def is_of(self, identity: DataIdentity) -> bool:
-        """Tell whether data is what was recorded, as far as it was.
-
-        Args:
-            identity: That of the data now.
-        """
-        # of rows without files this hash once told in what order their keys are
-        decides = bool(self.files) or self.rows_sha256 is None
-        contents = [each.sha256 for each in self.files]  # whatever they are called
-        is_same = contents == [each["sha256"] for each in identity.files] != []
-        return (
-            (identity.sha256 == self.sha256 or is_same or not decides)
-            and self.rows_sha256 in (None, identity.rows_sha256)
-            and self.attached_sha256 == identity.attached_sha256
-        )
-
 
 class Component(Part):
     """A plugin that the run used."""
@@ -342,6 +327,11 @@ class Component(Part):
     def name(self) -> str:
         """The name of the plugin, without its kind."""
         return self.id.partition("/")[2]
+
+    @property
+    def full_name(self) -> str:
+        """The name with the parameters that are not at their default."""
+        return score_name(self.name, self.parameters)
 
     @property
     def reference(self) -> str:

@@ -110,15 +110,19 @@ def _p_value(
         return NOT_PER_EXAMPLE
     if not (facet.has_disjoint_examples and evidence.rows.is_single):
         return OVERLAPPING
-    members = [evidence.members_of(group) for group in facet.groups]
-    scores = evidence.rows.distinct[column].to_numpy()
-    units = evidence.units.codes
-    tags = np.arange(len(members)).repeat([len(each.code) for each in members])
-    positions = np.concatenate([each.position for each in members])
+    clusters = None
+    parts = [evidence.cells_of(group) for group in facet.groups]
+    if evidence.clustered:
+        members = [evidence.members_of(group) for group in facet.groups]
+        parts = [(each.code, np.ones(len(each.code), np.int64)) for each in members]
+        positions = np.concatenate([each.position for each in members])
+        clusters = evidence.units.codes[positions]
+    codes, times = map(np.concatenate, zip(*parts, strict=True))
     return equal_tags_p(
-        scores[np.concatenate([each.code for each in members])],
-        tags,
-        units[positions] if evidence.clustered else None,
+        evidence.rows.distinct[column].to_numpy()[codes],
+        np.arange(len(parts)).repeat([len(codes) for codes, _ in parts]),
+        times,
+        clusters,
         generator(evidence.settings.seed, evidence.metric.name, "gap", facet.name),
     )
 

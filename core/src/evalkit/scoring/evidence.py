@@ -133,6 +133,21 @@ class Evidence(CountedTally):
         mean = math.fsum(found.totals) / math.fsum(found.sizes)
         return found._replace(totals=found.totals - mean * found.sizes)
 
+    def distinct_influences(
+        self, group: int, score: str
+    ) -> tuple[Floats, Floats, Floats] | None:
+        """Return influences, the sizes of their units, and how many units have each."""
+        if not self.is_simple:
+            found = self.influences(group, score)
+            return found and (found.totals, found.sizes, np.ones(len(found.sizes)))
+        by_code = self._influence_of_rows(group, score)
+        if by_code is None:
+            return None
+        codes, counts = self.cells_of(group)
+        influences, times = by_code[codes], counts.astype(np.float64)
+        mean = math.fsum(influences * times) / float(times.sum())
+        return influences - mean, np.ones(len(codes)), times
+
     def _influence_of_rows(self, group: int, score: str) -> RowInfluences | None:
         if not self.has_gradients or self.metric.interval == "none":
             return None

@@ -79,12 +79,14 @@ def facet_groups(
         and main[number].value is not None
         and main[number].n >= fewest
     )
-    is_inside = np.zeros(evidence.examples, dtype=bool)
+    groups = evidence.groups
+    is_inside = np.zeros(len(groups.times), dtype=bool)
     for group in chosen:
-        is_inside[evidence.groups.positions_of(group)] = True
-    positions = np.flatnonzero(is_inside)
-    n = len(positions)
-    clusters = evidence.units.count_of(positions) if evidence.clustered else None
+        is_inside[groups.entries_of(group)] = True
+    n, clusters = int(groups.times[is_inside].sum()), None
+    if evidence.clustered:
+        positions = np.flatnonzero(np.repeat(is_inside, groups.times))
+        clusters = evidence.units.count_of(positions)
     has_disjoint_examples = int(evidence.n[list(chosen)].sum()) == n
     is_disjoint = has_disjoint_examples
     if clusters is not None:

@@ -126,16 +126,18 @@ class GroupIntervals:
     def _by_influence(
         self, group: int, score: str, value: float, confidence: float
     ) -> Interval:
-        found = self._evidence.influences(group, score)
+        found = self._evidence.distinct_influences(group, score)
         if found is None:
             return without_interval(NO_GRADIENT)
+        influences, sizes, times = found
         return delta_interval(
             value,
-            found.totals,
-            found.sizes,
+            influences,
+            sizes,
             confidence,
             clustered=self._evidence.clustered,
             scale=_SCALES.get(self._kind, "plain"),
+            times=times,
         )
 
     def _class_sizes(self, group: int) -> tuple[int, int] | None:

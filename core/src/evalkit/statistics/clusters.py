@@ -58,19 +58,22 @@ def clustered_error(residuals: Floats, sizes: Floats) -> float:
     return adjusted_root(residuals, sizes) / n
 
 
-def adjusted_root(residuals: Floats, sizes: Floats) -> float:
+def adjusted_root(
+    residuals: Floats, sizes: Floats, times: Floats | float = 1.0
+) -> float:
     """Return the root of the sum of squared residuals, by what is left of their sizes.
 
     Args:
         residuals: One of each cluster, of shape (clusters,).
         sizes: How many rows each cluster has, of shape (clusters,); two or more.
+        times: How many clusters each entry stands for.
 
     Returns:
         sqrt(sum of residual^2 / (1 - share of the rows)).
     """
-    rest = 1 - sizes / sizes.sum()
+    rest = 1 - sizes / (sizes * times).sum()
     with np.errstate(over="ignore", invalid="ignore"):
-        squares = residuals**2 / rest
+        squares = times * (residuals**2 / rest)
     if not np.isfinite(squares).all():
         return math.inf
     return math.sqrt(sum_or_infinity(squares))

@@ -35,14 +35,16 @@ _SLACK = 1e-12
 def equal_tags_p(
     values: Floats,
     tags: Integers,
+    times: Integers,
     clusters: Integers | None,
     random: np.random.Generator,
 ) -> float:
     """Test that the mean scores of disjoint tags are equal.
 
     Args:
-        values: The score of each example, of shape (n,).
+        values: The score of each entry, of shape (n,).
         tags: The tag of each, numbered from 0, of shape (n,); two or more occur.
+        times: How many examples each entry stands for, of shape (n,).
         clusters: The cluster of each, of shape (n,); None for independent examples.
         random: Where the permutations come from.
 
@@ -50,33 +52,36 @@ def equal_tags_p(
         The p-value: `(1 + hits) / (1 + permutations)`, or that of F.
     """
     order = np.lexsort((values, tags, *([] if clusters is None else [clusters])))
-    values, tags = values[order], tags[order]
+    values, tags, times = values[order], tags[order], times[order]
     # brought to -1 to 1, so that squares are neither too large nor too small
     values = values / max(float(np.abs(values).max()), 1e-300)
-    values = values - math.fsum(values) / len(values)
+    n = int(times.sum())
+    values = values - math.fsum(values * times) / n
     if np.ptp(values) <= _SLACK:
         return 1.0
     if clusters is not None:
         return _clustered(values, tags, clusters[order], random)
+    if n > MOST_PERMUTED:
+        return _anova(values, tags, times)
+    values, tags = np.repeat(values, times), np.repeat(tags, times)
     sizes = np.bincount(tags)
-    if len(values) > MOST_PERMUTED:
-        return _anova(values, tags)
     if len(np.unique(values)) == 2:
         return _hypergeometric(values, tags, random)
     return _permuted(np.sort(values), _between(values, tags), sizes, random)
 
 
-def _between(values: Floats, tags: Integers) -> float:
+def _between(values: Floats, tags: Integers, times: Integers | int = 1) -> float:
     """Return the sum of squares between tags of values that add up to 0."""
-    totals, sizes = np.bincount(tags, values), np.bincount(tags)
+    totals = np.bincount(tags, values * times)
+    sizes = np.bincount(tags, np.broadcast_to(times, len(tags)))
     known = sizes > 0
     return float((totals[known] ** 2 / sizes[known]).sum())
 
 
-def _anova(values: Floats, tags: Integers) -> float:
-    between, n = _between(values, tags), len(values)
+def _anova(values: Floats, tags: Integers, times: Integers) -> float:
+    between, n = _between(values, tags, times), int(times.sum())
     groups = len(np.unique(tags))
-    within = float((values**2).sum()) - between
+    within = float((values**2 * times).sum()) - between
     if within <= _SLACK * between:
         return 0.0
     ratio = (between / (groups - 1)) / (within / (n - groups))

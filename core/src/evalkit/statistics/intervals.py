@@ -247,6 +247,7 @@ def delta_interval(
     *,
     clustered: bool,
     scale: Scale = "plain",
+    times: Floats | None = None,
 ) -> Interval:
     """Compute the interval of a smooth function of sums by the delta method.
 
@@ -262,19 +263,21 @@ def delta_interval(
         confidence: Probability of the interval, such as 0.95.
         clustered: Whether the units are clusters.
         scale: Where the value is about normal.
+        times: How many units each entry stands for; by default one.
 
     Returns:
         The interval; none for fewer than two units, without influences, or where the
         value is infinite on its scale.
     """
-    count = len(influences)
+    times = np.ones(len(influences)) if times is None else times
+    count = int(times.sum())
     if count < 2:
         return without_interval(ONE_CLUSTER if clustered else N_IS_1)
     if scale == "log" and value <= 0:
         return _of_zero_ratio(value, count, influences, confidence)
     if scale == "fisher-z" and abs(value) >= 1 - 1e-12:
         return without_interval(EXTREME_CORRELATION)
-    error = adjusted_root(influences, sizes)
+    error = adjusted_root(influences, sizes, times)
     degrees = degrees_of_freedom(sizes) if clustered else count - 1.0
     method = _METHODS[scale] + ("-clustered" if clustered else "")
     found = _student(value, error, degrees, confidence, method)

@@ -8,21 +8,20 @@ from pathlib import Path
 import polars as pl
 
 from evalkit.base.progress import Progress
-from evalkit.errors import EvalkitError, PluginError
-from evalkit.plugins.bound import BoundMetric
+from evalkit.errors import PluginError
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.runs.data_columns import with_inputs
+from evalkit.runs.data_columns import load_metrics
 from evalkit.runs.finding import as_result
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import to_scores
-from evalkit.runs.stored import bound_component, examples_of, scored_fields
-from evalkit.runs.tables import CROSSING, KEPT, measured_run, settings_of
+from evalkit.runs.stored import examples_of, scored_fields
+from evalkit.runs.tables import CROSSING, KEPT, settings_of
 from evalkit.scoring.crossings import cross, read_crossings
 from evalkit.scoring.grouping import Groups, group_by_tag
-from evalkit.scoring.measurement import Measured, measure
+from evalkit.scoring.measurement import measure
 from evalkit.scoring.records import MetricScores
 from evalkit.statistics.intervals import INTERVAL_RULES
 
@@ -69,10 +68,15 @@ def score_crossings(
     parent = as_result(run, folder)
     crossings = read_crossings([by] if isinstance(by, str) else by)
     resolver = Resolver(registry or Registry())
-    measured = measured_run(parent)
+    measured, ready, errors = load_metrics(parent, parent.record.metrics, resolver)
     crossed = _crossed(parent, crossings)
     groups = group_by_tag(examples_of(parent)["tags"], crossed)
-    measured, ready, lost = _ready(parent, measured, resolver)
+    lost = [f"{name} was not computed by group: {errors[name]}" for name in errors]
+    if not ready:
+        raise PluginError(
+            f"no metric of the run {parent.run_id} can be computed again: "
+            f"{'; '.join(lost)}"
+        )
     scored = measure(
         ready,
         measured._replace(groups=groups),
@@ -104,28 +108,6 @@ def _crossed(
     names = ["answer", "pred", *scored_fields(examples)]
     columns |= {name: examples[name] for name in names}
     return stored | cross(others, examples["tags"], columns)
-
-
-def _ready(
-    parent: Result, measured: Measured, resolver: Resolver
-) -> tuple[Measured, list[BoundMetric], list[str]]:
-    """Load the run's metrics and the columns that they ask for."""
-    ready: list[BoundMetric] = []
-    lost: list[str] = []
-    for used in parent.record.metrics:
-        try:
-            metric = BoundMetric.of(bound_component(used, resolver))
-            measured = with_inputs(measured, parent, [metric], resolver)
-        except EvalkitError as error:
-            lost.append(f"{used.name} was not computed by group: {error}")
-        else:
-            ready.append(metric)
-    if not ready:
-        raise PluginError(
-            f"no metric of the run {parent.run_id} can be computed again: "
-            f"{'; '.join(lost)}"
-        )
-    return measured, ready, lost
 
 
 def _grouped(

@@ -15,7 +15,7 @@ from evalkit.plugins.observers import Observers
 from evalkit.plugins.provenance import environment
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.runs.data_columns import with_inputs
+from evalkit.runs.data_columns import load_metrics
 from evalkit.runs.finding import as_result
 from evalkit.runs.identity import fingerprint_of
 from evalkit.runs.recording import add_scores, recorded_component, recorded_core
@@ -23,7 +23,7 @@ from evalkit.runs.remote import check_place
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.runs.stored import examples_of
-from evalkit.runs.tables import measured_run, settings_of
+from evalkit.runs.tables import settings_of
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.measurement import measure
 from evalkit.scoring.records import MetricScores
@@ -107,21 +107,15 @@ def _rescored(
         model=parent.model,
         metrics=[metric.name for metric in bound],
     )
-    measured = measured_run(parent)
-    settings = settings_of(parent.record, jobs)
-    lacking: dict[str, MetricScores] = {}
+    measured, ready, errors = load_metrics(parent, bound, resolver)
+    if not ready:
+        raise next(iter(errors.values()))
+    scored = measure(ready, measured, settings_of(parent.record, jobs), progress)
     for metric in bound:
-        try:
-            measured = with_inputs(measured, parent, [metric], resolver)
-        except EvalkitError as error:
-            if len(bound) == 1:
-                raise
+        if error := errors.get(metric.name):
             failure = MetricError(f"{metric.component.origin}: {error}")
-            lacking[metric.name] = failed_scores(
-                metric, len(measured.groups.tags), failure
-            )
-    ready = [metric for metric in bound if metric.name not in lacking]
-    scored = [*measure(ready, measured, settings, progress), *lacking.values()]
+            groups = len(measured.groups.tags)
+            scored.append(failed_scores(metric, groups, failure))
     order = {
         part.name: at for at, metric in enumerate(bound) for part in metric.parts()
     }

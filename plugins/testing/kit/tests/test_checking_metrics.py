@@ -443,20 +443,17 @@ BROKEN = [
 ]
 
 
-broken_metrics = pytest.mark.parametrize(
-    ("metric", "law", "found"),
-    BROKEN,
-    ids=[f"{law}-{metric.__name__}" for metric, law, _ in BROKEN],
-)
-
-
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do not shrink what is found, which takes a second."""
     monkeypatch.setattr(checking, "MOST_SHRINKS", 0)
 
 
-@broken_metrics
+@pytest.mark.parametrize(
+    ("metric", "law", "found"),
+    BROKEN,
+    ids=[f"{law}-{metric.__name__}" for metric, law, _ in BROKEN],
+)
 @pytest.mark.usefixtures("hurried")
 @pytest.mark.slow
 def test_the_law_that_a_metric_breaks_is_told(
@@ -465,15 +462,6 @@ def test_the_law_that_a_metric_breaks_is_told(
     with pytest.raises(MetricLawError, match=found) as caught:
         check_metric(metric, laws=[law])
     assert f"breaks the law '{law}'" in str(caught.value)
-
-
-@broken_metrics
-@pytest.mark.slow
-@pytest.mark.usefixtures("hurried")
-def test_no_other_law_is_told_before(metric: Any, law: str, found: str) -> None:
-    with pytest.raises(MetricLawError, match=found) as caught:
-        check_metric(metric, max_examples=50)
-    assert caught.value.law == law
 
 
 @pytest.mark.parametrize("law", [law.name for law in LAWS])

@@ -21,11 +21,11 @@ from evalkit.plugins.provenance import environment
 from evalkit.predictions.preparation import identify
 from evalkit.reading.given_rows import rows_of
 from evalkit.runs import RunRecord, as_result, bound_component, find_damage, recorded
-from evalkit.runs.data_columns import load_data, with_inputs
+from evalkit.runs.data_columns import load_data, load_metrics
 from evalkit.runs.recording import recorded_component, recorded_core
 from evalkit.runs.scores import to_scores
 from evalkit.runs.stored import examples_of
-from evalkit.runs.tables import measured_run, settings_of
+from evalkit.runs.tables import settings_of
 from evalkit.runs.unscored import unscored_answers
 from evalkit.scoring.measurement import measure
 from evalkit_analysis_upkeep.comparison import Difference, find_differences
@@ -119,16 +119,8 @@ def verify(
     if result.path is not None and (damage := find_damage(result.path)):
         raise StorageError("; ".join(damage))
     resolver = Resolver(registry or Registry())
-    measured = measured_run(result)
-    unverified: dict[str, str] = {}
-    metrics: list[BoundMetric] = []
-    for name, component in zip(record.metric_names, record.metrics, strict=True):
-        try:
-            metric = BoundMetric.of(bound_component(component, resolver))
-            measured = with_inputs(measured, result, [metric], resolver)
-            metrics.append(metric)
-        except EvalkitError as error:
-            unverified[name] = str(error)
+    measured, metrics, errors = load_metrics(result, record.metrics, resolver)
+    unverified = {name: str(error) for name, error in errors.items()}
     loaded, unloaded = _load_components(record, resolver)
     kept = _kept_statistics(result, metrics)
     left = unscored_answers(examples_of(result), result.problems)
@@ -252,7 +244,8 @@ def _compare_data(result: Result, resolver: Resolver) -> str:
         examples = load_data(result, resolver, {"uid"})
     except EvalkitError as error:
         return f"not read: {error}"
-    return "same" if result.record.data.is_of(examples.identity) else "changed"
+    is_same = result.record.data.identity.key == examples.identity.key
+    return "same" if is_same else "changed"
 
 
 def _compare_predictions(record: RunRecord, predictions: Any) -> str:

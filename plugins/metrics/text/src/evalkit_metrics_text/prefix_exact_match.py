@@ -9,9 +9,9 @@ class PrefixExactMatch(ComparisonMetric[str]):
     """Share of predictions that begin with an acceptable answer, exactly.
 
     Begins so / all examples, blanks at both ends left out. Characters are compared, not
-    words: `334` begins with `33`. Only an empty prediction begins with an empty answer.
-    A missing prediction that counts is wrong. Range 0 to 1, in %, higher is better;
-    Wilson's interval.
+    words: `334` begins with `33`, and every text begins with an empty answer. A missing
+    prediction that counts is wrong. Range 0 to 1, in %, higher is better; Wilson's
+    interval.
 
     Source: Liang et al., Holistic Evaluation of Language Models, 2022; HELM's
     `prefix_exact_match`, which counts an empty prediction as wrong also where the
@@ -32,4 +32,4 @@ class PrefixExactMatch(ComparisonMetric[str]):
 
     def compare(self, prediction: str, answer: str) -> float:
         """Return 1 where the prediction begins with the answer, else 0."""
-        return float(prediction.startswith(answer) if answer else not prediction)
+        return float(prediction.startswith(answer))

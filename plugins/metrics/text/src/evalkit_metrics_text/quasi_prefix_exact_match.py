@@ -11,13 +11,13 @@ class QuasiPrefixExactMatch(PrefixExactMatch):
 
     Begins so / all examples, after both were normalised: lower case, without ASCII
     punctuation and without a, an and the, blanks as one. Characters are compared, not
-    words. With an answer of which nothing is left, such as `the`, begins only a
-    prediction of which nothing is left either. A missing prediction that counts is
-    wrong. Range 0 to 1, in %, higher is better; Wilson's interval.
+    words. Every prediction begins with an answer of which nothing is left, such as
+    `the`. A missing prediction that counts is wrong. Range 0 to 1, in %, higher is
+    better; Wilson's interval.
 
     Source: Liang et al., Holistic Evaluation of Language Models, 2022; HELM's
-    `quasi_prefix_exact_match`, where every prediction but the empty text begins with an
-    answer of which nothing is left.
+    `quasi_prefix_exact_match`, which counts an empty prediction as wrong also where the
+    answer is empty.
 
     Example:
         >>> import evalkit

@@ -63,11 +63,7 @@ class Annotated(NamedTuple):
         return reasons.select("position", "reason", "failed")
 
     def record(self, details: pl.DataFrame) -> dict[str, Any]:
-        """Return how often it was asked, the seconds, the cost, and conclusions.
-
-        Args:
-            details: The details of all rows, those of copies among them.
-        """
+        """Return how often it was asked, the seconds, the cost, and conclusions."""
         asked = details.filter(~pl.col("repeated") & pl.col("seconds").is_not_null())
         costs = asked["cost"].drop_nulls()
         return {
@@ -85,22 +81,7 @@ def annotate(
     tell: Tell,
     offered: Sequence[str] = (),
 ) -> Annotated:
-    """Annotate the rows of a table.
-
-    Args:
-        wanted: The annotator, and the columns that are asked for.
-        table: `prediction`, `target` and the columns that it reads. A row without a
-            prediction is left out, unless the annotator takes none.
-        jobs: Processes that may ask it at the same time.
-        tell: Told how far it is.
-        offered: The columns that it could read, where all are known.
-
-    Returns:
-        What it said.
-
-    Raises:
-        AnnotatorError: It cannot be asked.
-    """
+    """Annotate the rows of a table."""
     annotator = wanted.annotator
     rows, positions = _rows(annotator, table)
     lacking = [name for name in annotator.reads if name not in table.columns]
@@ -225,12 +206,7 @@ class _Asking:
             self._leave(keys, why, failed=False)
 
     def _share(self, keys: Sequence[str], rows: dict[str, Row], size: int) -> None:
-        """Ask in processes of their own.
-
-        Raises:
-            NotPortable: That cannot be.
-            PluginError: A process ended.
-        """
+        """Ask in processes of their own."""
         annotator = self._annotator
         if self._jobs == 1 or annotator.loaded_with is None or len(keys) <= size:
             raise NotPortable

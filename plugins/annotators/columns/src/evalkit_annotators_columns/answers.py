@@ -54,16 +54,7 @@ def without_value(reason: str, failed: bool = False, final: bool = False) -> Ans
 
 
 def read_answer(annotator: BoundAnnotator, entry: Any, seconds: float) -> Answer:
-    """Check what an annotator returned for a row.
-
-    Args:
-        annotator: The annotator.
-        entry: What it returned.
-        seconds: How long that took.
-
-    Returns:
-        The answer; a failed one where it returned something that is no value.
-    """
+    """Check what an annotator returned for a row."""
     try:
         return _read(annotator, entry, seconds)
     except hook_failures() as error:  # an object's own methods may raise anything
@@ -131,16 +122,7 @@ def _fits(number: int) -> bool:
 def of_one_kind(
     annotator: BoundAnnotator, answers: Sequence[Answer]
 ) -> tuple[list[Answer], dict[str, pl.Series]]:
-    """Make a column of each value that an annotator gives.
-
-    Args:
-        annotator: The annotator.
-        answers: What it said of each row.
-
-    Returns:
-        The answers, failed where a value is not of the kind of most others; and the
-        columns by their names, null where there is no value.
-    """
+    """Make a column of each value that an annotator gives."""
     checked, columns = list(answers), {}
     for name in annotator.columns or [""]:
         kinds = [kind_of(answer.values.get(name)) for answer in checked]

@@ -62,19 +62,7 @@ that a slow one holds up no others while replies are handed on in order."""
 
 
 class Asker:
-    """Asks a model, within limits.
-
-    Args:
-        model: The model.
-        asked: The limits.
-        cache: Where replies are kept; None for nowhere.
-        requests: How many questions there will be.
-        responses: Makes replies of what `predict` returns, for a model that has it.
-        price: What its tokens cost; None where nobody says it.
-
-    Raises:
-        EvalkitError: There is a limit of cost, and no price.
-    """
+    """Asks a model, within limits."""
 
     def __init__(
         self,
@@ -107,17 +95,6 @@ class Asker:
 
         When the work ends early, nothing more is asked, and what is under way is waited
         for and kept; an interrupt waits for nothing.
-
-        Args:
-            questions: The questions; taken as they are needed.
-
-        Yields:
-            An answer to each, in their order.
-
-        Raises:
-            AskingEnded: Too many failed, a limit was reached, or the model says that
-                nothing will be answered.
-            PluginError: The model failed.
         """
         size = 1 if self._model.way == "ask" else self._model.batch_requests
         ahead = max(_AHEAD * self._count, _LEAST_AHEAD // size)
@@ -198,13 +175,7 @@ class Asker:
         keys: Sequence[str],
         known: Mapping[str, Reply],
     ) -> list[Reply]:
-        """Ask questions, and wait for what others ask already.
-
-        Args:
-            own: What is asked here, by its key.
-            keys: The keys of a batch.
-            known: The replies that are there.
-        """
+        """Ask questions, and wait for what others ask already."""
         asking = asyncio.ensure_future(self._ask([*own.values()], [*own]))
         self._coming |= {key: (asking, n) for n, key in enumerate(own)}
         # at once: others are forgotten when they have come
@@ -338,12 +309,7 @@ class Asker:
             pass  # what they were answered last stands for them
 
     async def _try(self, batch: Batch) -> None:
-        """Ask for the replies that are missing, or that may come now.
-
-        Raises:
-            AskingEnded: Nothing more is asked, of what failed before either.
-            Again: Some may come later.
-        """
+        """Ask for the replies that are missing, or that may come now."""
         places = batch.open
         if self._limiter is not None:
             for _ in places:

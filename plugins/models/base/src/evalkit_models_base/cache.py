@@ -81,17 +81,10 @@ class ReplyCache:
 
     What was used longest ago is removed where all of it takes more than the limit.
 
-    Args:
-        folder: The folder. Default: that of `EVALKIT_CACHE_DIR`.
-        limit: How many bytes the replies may take; None for `EVALKIT_REPLIES_SIZE`.
-
     Attributes:
         path: The file.
         lost: How many replies were removed that were used since it was opened.
         changed: How many were not as they were kept; they are asked for anew.
-
-    Raises:
-        StorageError: It cannot be opened, or the variable is no number.
     """
 
     def __init__(self, folder: Path | None = None, limit: float | None = None) -> None:
@@ -132,28 +125,11 @@ class ReplyCache:
         return tuple(found)
 
     def get(self, key: str) -> str | None:
-        """Return what is kept; None where nothing is.
-
-        Args:
-            key: As `Keys` makes it.
-
-        Raises:
-            StorageError: The cache cannot be read.
-        """
+        """Return what is kept; None where nothing is."""
         return self.get_all([key]).get(key)
 
     def get_all(self, keys: Iterable[str]) -> dict[str, str]:
-        """Return what is kept.
-
-        Args:
-            keys: As `Keys` makes them.
-
-        Returns:
-            The replies that are there, by their keys.
-
-        Raises:
-            StorageError: The cache cannot be read.
-        """
+        """Return what is kept."""
         found = {}
         with self._lock:
             try:
@@ -175,14 +151,7 @@ class ReplyCache:
         return found
 
     def put_all(self, replies: Mapping[str, str]) -> None:
-        """Keep replies: all of them, or none.
-
-        Args:
-            replies: The replies, as JSON, by keys as `Keys` makes them.
-
-        Raises:
-            StorageError: They cannot be written.
-        """
+        """Keep replies: all of them, or none."""
         now = time.time()
         rows = [(key, _sealed(key, reply), now) for key, reply in replies.items()]
         with self._lock:
@@ -275,11 +244,7 @@ def size_limit() -> float:
 
 @contextmanager
 def closed_after(cache: ReplyCache | None) -> Iterator[None]:
-    """Close a cache; and say of an interrupt what became of the replies so far.
-
-    Args:
-        cache: The cache; None where replies are not kept.
-    """
+    """Close a cache; and say of an interrupt what became of the replies so far."""
     try:
         yield
     except KeyboardInterrupt as error:

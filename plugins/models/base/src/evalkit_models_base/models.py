@@ -109,25 +109,14 @@ def identity_of(model: BoundModel, given: Any) -> dict[str, Any]:
 
 
 def names_of(model: BoundModel, given: Any, identity: Mapping[str, Any]) -> list[str]:
-    """Return what a model is called, the most particular first.
-
-    Args:
-        model: The model.
-        given: What it was named by.
-        identity: What tells it from others.
-    """
+    """Return what a model is called, the most particular first."""
     named = [given] if isinstance(given, str) else []
     described = identity.get("describes", {}).get("name")
     return [*named, *([str(described)] if described else []), model.component.name]
 
 
 def run_name(model: BoundModel, identity: Mapping[str, Any]) -> str:
-    """Return what a model is called in runs.
-
-    Args:
-        model: The model.
-        identity: What tells it from others.
-    """
+    """Return what a model is called in runs."""
     name = str(identity["describes"].get("name") or model.component.name)
     if not any(map(str.isalnum, name)):
         raise PluginContractError(
@@ -155,26 +144,13 @@ def name_in_runs(given: Any, registry: Registry | None = None) -> str:
 
 
 def places_of(model: BoundModel, asked: Asked) -> int:
-    """Return how many calls may be under way at once.
-
-    Args:
-        model: The model; only of one with `ask` a user may want more than it says.
-        asked: What the user says.
-    """
+    """Return how many calls may be under way at once."""
     wanted = asked.concurrency or model.concurrency
     return wanted if model.way == "ask" else min(wanted, model.concurrency)
 
 
 def refuse_offline(model: BoundModel, what: str) -> None:
-    """Refuse to ask another machine where the network is forbidden.
-
-    Args:
-        model: The model.
-        what: What it would be asked about.
-
-    Raises:
-        AskingEnded: `EVALKIT_OFFLINE` is set.
-    """
+    """Refuse to ask another machine where the network is forbidden."""
     if model.uses_network and is_offline():
         raise AskingEnded(
             f"{model.component.id} cannot be asked about {what}, as EVALKIT_OFFLINE "
@@ -183,11 +159,7 @@ def refuse_offline(model: BoundModel, what: str) -> None:
 
 
 async def close(model: BoundModel) -> None:
-    """Let a model give up what it holds.
-
-    Args:
-        model: The model.
-    """
+    """Let a model give up what it holds."""
     if not model.has("close"):
         return
     with model.guard("close"):

@@ -35,10 +35,6 @@ class Answer(NamedTuple):
 class Batch:
     """What is asked in one call, and what came of it so far.
 
-    Args:
-        asked: Requests or inputs.
-        keys: What their replies are kept by; None where they are not.
-
     Attributes:
         replies: What came, by the place of what was asked.
         running: The call in a thread that is waited for.

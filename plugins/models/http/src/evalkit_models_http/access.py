@@ -44,16 +44,7 @@ def is_variable(name: str) -> bool:
 def read_access(
     url: str | None, url_variable: str | None, headers_variable: str | None
 ) -> Access:
-    """Read address and headers.
-
-    Args:
-        url: The address; None for that in the environment.
-        url_variable: Name of the variable that holds it.
-        headers_variable: Name of the variable that holds headers as an object of JSON.
-
-    Raises:
-        EvalkitError: A variable is missing, or holds something else.
-    """
+    """Read address and headers."""
     address = url or _read(url_variable or "")
     if not is_address(address):
         # it may hold a password, and is not quoted

@@ -22,13 +22,7 @@ _CONNECT_SECONDS = 30.0
 
 
 class Service:
-    """A service that takes and gives JSON.
-
-    Args:
-        access: Where it is.
-        concurrency: The most requests at once.
-        seconds: How long an answer is waited for.
-    """
+    """A service that takes and gives JSON."""
 
     def __init__(self, access: Access, concurrency: int, seconds: float) -> None:
         self._access, self._seconds = access, seconds
@@ -43,14 +37,7 @@ class Service:
         )
 
     def ask(self, body: Any) -> Any:
-        """Ask about an object, and return what the service says.
-
-        Args:
-            body: The object.
-
-        Raises:
-            Refused: It says nothing.
-        """
+        """Ask about an object, and return what the service says."""
         try:
             response = self._client.post(self._access.url, json=body)
         except httpx2.TimeoutException as error:

@@ -86,11 +86,7 @@ class Command(Model):
         return answers
 
     def close(self) -> None:
-        """End the program.
-
-        Raises:
-            PluginError: It wrote a line that answers no input.
-        """
+        """End the program."""
         self._end()
         self._refuse_surplus()
 
@@ -199,11 +195,7 @@ class Command(Model):
 
 
 def _name_of(words: Sequence[str]) -> str:
-    """Return what a command is called: by the script or module that is run, if any.
-
-    Args:
-        words: The command, taken apart.
-    """
+    """Return what a command is called: by the script or module that is run, if any."""
     program = Path(words[0])
     if program.suffix in _SCRIPTS:
         return program.stem

@@ -15,15 +15,7 @@ from evalkit_models_openai.unusable import Unusable
 
 
 def call_of(request: Request, given: ServerParameters) -> dict[str, Any]:
-    """Return the arguments of the client's call.
-
-    Args:
-        request: What is asked.
-        given: The model's parameters.
-
-    Raises:
-        Unusable: It cannot be asked so.
-    """
+    """Return the arguments of the client's call."""
     settings = _settings(request, given)
     if given.api == "chat":
         if not request.messages:
@@ -51,16 +43,7 @@ def described_request(request: Request, given: ServerParameters) -> dict[str, An
 
 
 def read_reply(content: bytes, request: Request, clean: Cleaner) -> Reply:
-    """Return the reply in what a server sent; none where it repeats a secret.
-
-    Args:
-        content: The JSON.
-        request: What was asked.
-        clean: Takes secrets out of texts, and finds them.
-
-    Raises:
-        Unusable: It does not answer the request.
-    """
+    """Return the reply in what a server sent; none where it repeats a secret."""
     reply = reply_of(read_body(content), request, clean)
     if not clean.finds(reply.model_dump(mode="json")):
         return reply

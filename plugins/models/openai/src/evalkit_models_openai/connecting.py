@@ -50,14 +50,7 @@ class Access(NamedTuple):
         http_client: Callable[..., Any],
         seconds: float | None = None,
     ) -> Client:
-        """Make a client.
-
-        Args:
-            kind: Its class.
-            http_client: Makes what it sends requests with.
-            seconds: How long each answer is waited for; None where that is the
-                user's to say.
-        """
+        """Make a client."""
         from httpx2 import Limits, Timeout
 
         timeout = Timeout(seconds, connect=_CONNECT_SECONDS)
@@ -75,15 +68,7 @@ class Access(NamedTuple):
 
 
 def connect(given: ServerParameters) -> Access:
-    """Read the key and the address.
-
-    Args:
-        given: The model's parameters.
-
-    Raises:
-        Unusable: There is no key, or none that can be sent safely.
-        EvalkitError: The address is none.
-    """
+    """Read the key and the address."""
     url = endpoint(given.base_url)
     key, origin = read_key(given.api_key_variable, url)
     clean = Cleaner(secrets_of(key, url))

@@ -80,12 +80,7 @@ def failure_of(error: APIStatusError) -> Failure:
 
 
 def status_reply(failure: Failure, asked: Asked) -> Reply:
-    """Return the reply that stands for an error of a server.
-
-    Args:
-        failure: The error.
-        asked: Who was asked.
-    """
+    """Return the reply that stands for an error of a server."""
     url, model, key_from, has_answered, clean = asked
     status, param = failure.status, failure.said("param")
     said = f"{clean(failure.body)} (status {status})"
@@ -131,13 +126,7 @@ def status_reply(failure: Failure, asked: Asked) -> Reply:
 def connection_reply(
     error: APIConnectionError, url: str, clean: Callable[[Any], str]
 ) -> Reply:
-    """Return the reply that stands for a connection that failed.
-
-    Args:
-        error: What the client raised.
-        url: Where to, without credentials.
-        clean: Takes secrets out of a text.
-    """
+    """Return the reply that stands for a connection that failed."""
     from evalkit_models_base.clients import AnswerTooLarge
 
     if isinstance(error.__cause__, AnswerTooLarge):
@@ -147,11 +136,7 @@ def connection_reply(
 
 
 def is_of_content(body: Any) -> bool:
-    """Tell whether an error is about the text that was sent, as from moderation.
-
-    Args:
-        body: What the server says.
-    """
+    """Tell whether an error is about the text that was sent, as from moderation."""
     told = str(body).lower()
     return any(word in told for word in _OF_CONTENT)
 

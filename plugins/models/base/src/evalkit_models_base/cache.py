@@ -18,10 +18,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from evalkit.catalog import describe_component
 from evalkit.errors import StorageError
 from evalkit.places import cache_folder
-from evalkit.plugins.provenance import names_file
+from evalkit.plugins.provenance import names_file, source_hash
 from evalkit.plugins.sources import sha256_of
 from evalkit_models_base.bound import BoundModel
 from evalkit_models_base.questions import Question
@@ -50,7 +49,12 @@ class Keys:
 
     def __init__(self, model: BoundModel) -> None:
         self._model = model
-        self._code = [describe_component(model), model.version]
+        component = model.component
+        self._code = [
+            *(component.id, component.distribution, component.version, model.version),
+            dict(model.changed_parameters),
+            source_hash(type(model.plugin).__module__),
+        ]
 
     def key(self, question: Question) -> str:
         """Return the key of a question.

@@ -41,6 +41,7 @@ os.environ.pop("COLUMNS", None)
 
 DATA_VARIABLE = "EVALKIT_TEST_DATA"
 ORACLES_VARIABLE = "EVALKIT_TEST_ORACLES"
+CASES_VARIABLE = "EVALKIT_TEST_CASES"
 
 
 def _external_folder(variable: str) -> Path:
@@ -62,6 +63,12 @@ def external_data() -> Path:
 def oracles() -> Path:
     """Give the folder of other systems' results; skips the test where there is none."""
     return _external_folder(ORACLES_VARIABLE)
+
+
+@pytest.fixture
+def cases() -> Path:
+    """Return the folder of small inputs; skips the test where there is none."""
+    return _external_folder(CASES_VARIABLE)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
@@ -97,14 +104,15 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if reporter is None or hasattr(config, "workerinput"):
         return
     # from the reports, as workers of their own may have run the tests
-    reasons = [f"{name} is not set" for name in (DATA_VARIABLE, ORACLES_VARIABLE)]
+    variables = (DATA_VARIABLE, ORACLES_VARIABLE, CASES_VARIABLE)
+    reasons = [f"{name} is not set" for name in variables]
     skipped = {
         report.nodeid
         for report in reporter.stats.get("skipped", ())
         if any(reason in str(report.longrepr) for reason in reasons)
     }
     count = len(skipped)
-    reason = f" ({DATA_VARIABLE} or {ORACLES_VARIABLE} is not set)" if count else ""
+    reason = f" ({' or '.join(variables)} is not set)" if count else ""
     reporter.write_line(f"known-result tests that did not run: {count}{reason}")
 
 

@@ -40,6 +40,7 @@ MEMBERS = {
     "evalkit-metrics-statistics": "plugins/metrics/statistics",
     "evalkit-metrics-compat": "plugins/metrics/compat",
     "evalkit-metrics-job": "plugins/metrics/job",
+    "evalkit-metrics-mathematics": "plugins/metrics/mathematics",
     "evalkit-metrics-text": "plugins/metrics/text",
     "evalkit-models-http": "plugins/models/http",
     "evalkit-models-local": "plugins/models/local",

@@ -5,12 +5,12 @@ Run it as
     python benchmarks/validation.py [--rows 1000000]
 
 The rows are examples of the task `nli`, checked by its `Input`, and predictions for
-them with probabilities, checked by its `Output` and `verify_columns`. Each way is
-measured in a process of its own, in CPU and wall seconds, with its peak of memory:
+them with probabilities, checked by its `Output`. Each way is measured in a process of
+its own, in CPU and wall seconds, with its peak of memory:
 
 - read: the reader gives its columns (or rows, where a form has no columns);
 - columns: the same, and they are judged;
-- rows: each row is given to pydantic, and to `verify_response`;
+- rows: each row is given to pydantic;
 - bad: as columns, but every prediction breaks a rule and is kept as a problem.
 """
 

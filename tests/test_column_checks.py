@@ -6,22 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import evalkit
+from evalkit.base.label_fields import SUM_TOLERANCE
 from evalkit.examples.table import load_examples
 from evalkit.plugins.components import Component
 from evalkit.plugins.registry import Registry, bind
 from evalkit.plugins.resolver import Resolver
 from evalkit.predictions.responses import ResponseReader
 from evalkit.reading.json_lines import read_json_blocks
-from evalkit.reading.schemas import plan_of
-from evalkit_tasks_text.labelled import LabelTask
 from evalkit_tasks_text.nli import Nli
-from evalkit_tasks_text.probabilities import SUM_TOLERANCE
 
 LABEL_TASKS = ("nli", "hs", "sentiment", "text-classification")
 
@@ -111,33 +108,6 @@ def _is_near_the_limit(prob: Any) -> bool:
     return off < 1e-8 or any(-1e-8 < p < 0 or 1 < p < 1 + 1e-8 for p in numbers)
 
 
-@given(responses=st.lists(RESPONSES, min_size=1, max_size=12))
-@pytest.mark.slow
-def test_columns_are_accepted_only_where_rows_are_and_almost_always_then(
-    tmp_path_factory: pytest.TempPathFactory, responses: list[dict[str, Any]]
-) -> None:
-    task = Nli()
-    plan = plan_of(LabelTask.Output, LABELS)
-    assert plan is not None
-    path = tmp_path_factory.getbasetemp() / "responses.jsonl"
-    for response in responses:
-        row = {"id": "1", **response}
-        # each in a block of its own, as a key too many slows down its whole block
-        path.write_text(json.dumps(row), encoding="utf-8")
-        accepted = any(
-            (plan.passes(block.frame) & task.verify_columns(block.frame, LABELS)).all()
-            for block in read_json_blocks(path, plan)
-            if block.frame.height
-        )
-        prob = response.get("prob")
-        is_shape = prob is None or isinstance(prob, dict)
-        violations = task.verify_response(row, LABELS)
-        if accepted:
-            assert violations == []
-        if not violations and is_shape and not _is_near_the_limit(prob):
-            assert accepted
-
-
 @given(responses=st.lists(RESPONSES, min_size=1, max_size=30))
 @pytest.mark.slow
 def test_a_whole_block_is_judged_like_its_rows(
@@ -151,15 +121,19 @@ def test_a_whole_block_is_judged_like_its_rows(
         encoding="utf-8",
     )
     seen = 0
+    rows = [{"id": "nli-1", **row} for row in responses]
+    results = [reader.read(row, "nli-1", 0) for row in rows]
     for block in read_json_blocks(path, reader.plan):
         seen += len(block.lines) + sum(1 for _ in block.rows)
         if not block.frame.height:
             continue
         accepted = reader.accept(block.frame)
         converted = reader.convert(block.frame.filter(accepted))
+        for line in block.lines[(~accepted).to_numpy()]:
+            prob = responses[int(line) - 1].get("prob")
+            assert results[int(line) - 1][2] or _is_near_the_limit(prob)
         for index, place in enumerate(accepted.arg_true()):
-            row = {"id": "nli-1", **responses[int(block.lines[place]) - 1]}
-            prediction, fields, violations = reader.read(row, "nli-1", 0)
+            prediction, fields, violations = results[int(block.lines[place]) - 1]
             assert violations == ()
             assert converted["prediction"][index] == prediction
             assert converted["field prob"][index] == fields["prob"]
@@ -192,9 +166,3 @@ def test_ordinary_responses_are_all_accepted(
     (block,) = read_json_blocks(path, reader.plan)
     assert list(block.rows) == []
     assert reader.accept(block.frame).all()
-
-
-def test_without_labels_probabilities_of_all_columns_are_accepted() -> None:
-    struct = pl.Series("prob", [{"a": 1.0, "b": 0.0}, None, {"a": 1.0, "b": None}])
-    frame = pl.DataFrame({"label": ["a", "b", "a"], "prob": struct})
-    assert LabelTask().verify_columns(frame, None).to_list() == [True, True, None]

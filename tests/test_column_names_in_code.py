@@ -54,9 +54,6 @@ NO_PATTERNS = {
     "core/src/evalkit/reading/tables.py": (
         "is asked only for structs that `evalkit.reading.schemas` planned"
     ),
-    "plugins/tasks/text/src/evalkit_tasks_text/probabilities.py": (
-        "is asked only for structs that `evalkit.reading.schemas` planned"
-    ),
 }
 """Modules that may call `struct.field`, for which polars knows no literal names."""
 

@@ -74,11 +74,6 @@ class Plain(evalkit.TaskIO):
         return act("tasks", "verify_response", None)
 
 
-class ByColumns(Plain):
-    def verify_columns(self, responses):
-        return act("tasks", "verify_columns", pl.Series([True] * responses.height))
-
-
 class Converting(Plain):
     def label_field_converter(self, example):
         usual = {"id": example["uid"], "answer": example["label"], "tags": ["t"]}
@@ -100,10 +95,6 @@ class Rows(evalkit.Dataset):
 
     def load(self, split):
         return act("datasets", "load", ROWS)
-
-
-class RowsByColumns(Rows):
-    task = "by-columns"
 
 
 class RowsConverted(Rows):
@@ -359,12 +350,10 @@ class Watcher:
 ENTRY_POINTS = {
     "evalkit.tasks": {
         "plain": "Plain",
-        "by-columns": "ByColumns",
         "converting": "Converting",
     },
     "evalkit.datasets": {
         "rows": "Rows",
-        "rows-by-columns": "RowsByColumns",
         "rows-converted": "RowsConverted",
         "hooks": "Hooks",
     },
@@ -425,7 +414,6 @@ WRONG_VALUES: dict[tuple[str, str], list[Any]] = {
         ["text"],
         [Violation._make([None, "rule", 1])],
     ],
-    ("tasks", "verify_columns"): [None, True, pl.Series([1.0] * 6), pl.Series([True])],
     ("tasks", "label_field_converter"): [
         None,
         "text",
@@ -518,7 +506,6 @@ HOOKS = [
 
 PLACES = {
     ("tasks", "verify_response"): "tasks/plain",
-    ("tasks", "verify_columns"): "tasks/by-columns",
     ("tasks", "label_field_converter"): "tasks/converting",
     ("tasks", "pred_field_converter"): "tasks/converting",
     ("tasks", "adapt_response"): "tasks/converting",
@@ -619,9 +606,8 @@ def run(kind: str, hook: str, out: Any, policy: str) -> Result | None:
     metric = name if kind == "metrics" else "right"
     if kind == "annotators":
         metric = f"of-{name}"
-    dataset = {"tasks/by-columns": "rows-by-columns"}.get(place_of(kind, hook), "rows")
-    if place_of(kind, hook) == "tasks/converting":
-        dataset = "rows-converted"
+    is_converting = place_of(kind, hook) == "tasks/converting"
+    dataset = "rows-converted" if is_converting else "rows"
     if kind == "datasets":
         dataset = name
     options: dict[str, Any] = {"metrics": [metric], "out": out, "on_invalid": policy}

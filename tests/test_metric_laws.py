@@ -16,13 +16,16 @@ SETS = 4
 NEED_A_MODEL = ("bertscore", "comet", "sp-bleu")
 """Those of which a user names the model, which their own tests make."""
 
-OF_JUDGES = ("judge-agreement", "judge-mean", "judge-order", "judge-rate")
-"""Those that need the name of a judge."""
+OF_COLUMNS = (
+    *("column-mean", "column-rate"),
+    *("judge-agreement", "judge-mean", "judge-order", "judge-rate"),
+)
+"""Those that need the name of a column or judge."""
 
 METRICS = sorted(
     component.name
     for component in find_components().components
-    if component.kind == "metrics" and component.name not in NEED_A_MODEL + OF_JUDGES
+    if component.kind == "metrics" and component.name not in NEED_A_MODEL + OF_COLUMNS
 )
 
 CASES: Mapping[str, Mapping[str, Any]] = {
@@ -34,7 +37,7 @@ CASES: Mapping[str, Mapping[str, Any]] = {
 def test_metrics_are_found_and_every_variant_is_of_one() -> None:
     assert len(METRICS) >= 13
     named = {name.partition(":")[0] for name in (*OPTIONS, *VARIANTS)}
-    assert named <= {*METRICS, *OF_JUDGES}
+    assert named <= {*METRICS, *OF_COLUMNS}
 
 
 @pytest.mark.parametrize(("name", "options"), CASES.items(), ids=CASES.keys())

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from evalkit_commands_authoring.templates import template_kinds
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_each_template_is_installed_tested_listed_and_typed(
-    tmp_path: Path, checkout: Path
+    tmp_path: Path,
 ) -> None:
     environment = tmp_path / "venv"
     python = environment / "bin" / "python"
@@ -37,11 +39,18 @@ def test_each_template_is_installed_tested_listed_and_typed(
         return done.stdout
 
     def install(*parts: str) -> None:
-        to = ("--python", str(python))
-        run("uv", "pip", "install", "--quiet", *to, *parts, by=Path(sys.executable))
+        how = ("--quiet", "--no-deps", "--no-build-isolation", "--python", str(python))
+        run("uv", "pip", "install", *how, *parts, by=Path(sys.executable))
 
     run("uv", "venv", "--quiet", str(environment), by=Path(sys.executable))
-    install(str(checkout), "pytest", "mypy", "ruff")
+    # beside what is installed here, which others install anew
+    here, there = (
+        Path(sysconfig.get_path("purelib", vars={"base": str(base)}))
+        for base in (sys.prefix, environment)
+    )
+    for path in here.glob("*evalkit*.pth"):
+        shutil.copy(path, there)
+    (there / "here.pth").write_text(f"{here}\n", encoding="utf-8")
     kinds = template_kinds()
     for kind in kinds:
         run("evalkit", "new", kind, f"own-{kind}", "--author", "Nobody")

@@ -100,6 +100,7 @@ class Environment:
         self.bin = folder / "venv" / "bin"
         self.work = folder / "work"
         self.work.mkdir()
+        self.has_suite = False
         run(sys.executable, "-m", "venv", folder / "venv", cwd=folder)
 
     def pip(self, *arguments: str | Path) -> str:
@@ -147,15 +148,26 @@ def shared_environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
 
 
 @pytest.fixture
-def environment(shared_environment: Environment) -> Iterator[Environment]:
+def environment(shared_environment: Environment) -> Environment:
     """An environment in which nothing of evalkit is installed."""
-    yield shared_environment
     shared_environment.uninstall_ours()
+    shared_environment.has_suite = False
+    return shared_environment
 
 
 def install_wheel(environment: Environment, wheels: Path, name: str) -> None:
     environment.install(*third_party(wheels))
     environment.install("--no-index", "--find-links", wheels, name)
+
+
+@pytest.fixture
+def suite(shared_environment: Environment, wheels: Path) -> Environment:
+    """An environment with the wheels of the suite."""
+    if not shared_environment.has_suite:
+        shared_environment.uninstall_ours()
+        install_wheel(shared_environment, wheels, "evalkit-suite")
+        shared_environment.has_suite = True
+    return shared_environment
 
 
 def assert_works(environment: Environment) -> None:
@@ -185,13 +197,6 @@ def test_plain_pip_installs_a_repository(
     assert_works(environment)
     assert home_of_evalkit(environment).is_relative_to(environment.bin.parent)
     assert run("git", "status", "--porcelain", cwd=checkout) == ""
-
-
-def test_plain_pip_installs_wheels_without_an_index(
-    wheels: Path, checkout: Path, environment: Environment
-) -> None:
-    install_wheel(environment, wheels, "evalkit-suite")
-    assert_works(environment)
 
 
 def test_core_alone_is_a_library_without_a_command(
@@ -251,7 +256,11 @@ def test_uv_syncs_all_packages(checkout: Path, tmp_path: Path) -> None:
     assert run("git", "status", "--porcelain", cwd=clone) == ""
 
 
-# a stranger's package
+# the suite, and a stranger's package beside it
+
+
+def test_plain_pip_installs_wheels_without_an_index(suite: Environment) -> None:
+    assert_works(suite)
 
 
 class Pair(NamedTuple):
@@ -286,12 +295,12 @@ def expected_scores() -> dict[str, float]:
 
 
 @pytest.fixture
-def with_example(wheels: Path, environment: Environment, tmp_path: Path) -> Environment:
+def with_example(suite: Environment, tmp_path: Path) -> Iterator[Environment]:
     """The example installed from outside of the repository, beside our wheels."""
-    install_wheel(environment, wheels, "evalkit-suite")
     package = shutil.copytree(ROOT / EXAMPLE, tmp_path / "package")
-    environment.install(package)
-    return environment
+    suite.install(package)
+    yield suite
+    suite.pip("uninstall", "--yes", "--quiet", "evalkit-metrics-example")
 
 
 def test_a_strangers_package_is_listed_and_scores(with_example: Environment) -> None:

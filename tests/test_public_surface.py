@@ -68,7 +68,7 @@ CLASSES = {
     "Validation",
     "Violation",
 }
-MARKERS = {"FilePath", "hookimpl"}
+MARKERS = {"FilePath", "Label", "Probabilities", "hookimpl"}
 PUBLIC = {*ERRORS, *FUNCTIONS, *CLASSES, *MARKERS}
 HEAVY = {"pydantic", "polars", "pyarrow", "numpy", "pandas", "pluggy", "pooch"}
 
@@ -200,6 +200,8 @@ def test_every_public_name_is_the_same_before_and_after_all_submodules(
         homes = {
             "hookimpl": ("pluggy.",),
             "FilePath": ("builtins", "typing"),
+            "Label": ("builtins", "typing"),
+            "Probabilities": ("builtins", "typing"),
         }
         assert module.startswith(homes.get(name, ("evalkit.",))), name
     assert {n for n, (kind, *_) in after.items() if kind == "function"} == FUNCTIONS

@@ -76,6 +76,8 @@ FIELDS: list[tuple[Any, list[Any]]] = [
     (float, [0.5, 1, -0.0]),
     (Annotated[float, Field(gt=0, le=1)], [0.5, 1, 5e-324]),
     (bool, [True, False]),
+    (evalkit.Label, ["x", "y"]),
+    (evalkit.Probabilities, [{"x": 0.5, "y": 0.5}, {"y": 1, "x": 0}]),
     (Literal["a", "b"], ["a"]),
     (Literal[1, 2], [1]),
     (Choice, ["a", "b"]),
@@ -103,6 +105,7 @@ WRONG: list[Any] = [
     *({}, {"a": -1}, {"a": "1"}, {"a": 1, "b": "x"}, {"a": 1, "z": 0}, {"a": None}),
     *({"words": ["a"], "z": 1}, {"inner": {"a": 1.5}}, {"k": [math.inf]}, [{"a": 1}]),
     *(DAY, NOON, [{"key": "k", "value": 1}], [{"a": -1}], {"words": None}),
+    *({"x": 0.5, "y": 0.6}, {"x": 2, "y": -1}, {"x": 1}, {"x": 1, "y": 0, "z": 0}),
 ]
 
 
@@ -209,13 +212,15 @@ def _as_cells(
     return path, [{**nulls, **row} for row in expected]
 
 
-def _verdict(model: type[BaseModel], row: Row) -> Row | None:
+def _verdict(
+    model: type[BaseModel], row: Row, labels: tuple[str, ...] | None = None
+) -> Row | None:
     """Return what pydantic makes of a row, in columns; None where it refuses it."""
     try:
-        values = validated(model, row).model_dump()
+        values = validated(model, row, labels).model_dump()
     except ValidationError:
         return None
-    types = model_types(model, LABELS)
+    types = model_types(model)
     if large_integers(values, types):
         return None
     return {name: typed_series(name, [values[name]], types[name])[0] for name in types}
@@ -287,9 +292,10 @@ def _check_predictions(case: Case, folder: Path) -> None:
         found = judged.rows()
         fields = judged.fields(found["source"].cast(pl.Int64))
         for place, row in enumerate(expected_rows):
-            expected = _verdict(reader.output, row)
+            expected = _verdict(reader.output, row, LABELS)
             if expected is None:  # a response may give a map as a table holds it
-                expected = _verdict(reader.output, _mapped(reader.output, row))
+                mapped = _mapped(reader.output, row)
+                expected = _verdict(reader.output, mapped, LABELS)
             (index,) = (found["id"] == str(place)).arg_true()
             assert found["is_valid"][index] == (expected is not None), (form, row)
             for name in case.fields:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
+import pickle
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ from hypothesis import strategies as st
 from metric_options import OPTIONS, VARIANTS
 
 import evalkit
-from evalkit import MetricContext, find_components
+from evalkit import MetricContext, Score, find_components
 from evalkit.catalog import BoundMetric, BoundTask, Registry, Resolver
 from evalkit.scoring.crossings import cross
 from evalkit.scoring.final_scores import finalize_metric
@@ -30,29 +29,25 @@ from evalkit.scoring.tag_sets import TAGS, UNTAGGED, WHOLE, Group
 from evalkit.scoring.tally import Tallies, merge_tallies
 from evalkit.scoring.tallying import tally_table
 from evalkit.statistics.intervals import Interval
-from evalkit.workflows import evaluation
-from evalkit.workflows import evaluation_steps as steps
-from evalkit.workflows.partitions import Plan, finalize, partition_tallies
 from evalkit_testing.metrics.checking import _kinds, _source
 from evalkit_testing.metrics.samples import Row
 from evalkit_testing.metrics.subjects import Subject
 
 NEED_A_MODEL = ("bertscore", "comet", "sp-bleu")
-OF_JUDGES = ("judge-agreement", "judge-mean", "judge-order", "judge-rate")
+OF_COLUMNS = (
+    *("column-mean", "column-rate"),
+    *("judge-agreement", "judge-mean", "judge-order", "judge-rate"),
+)
 
 NAMES = sorted(
     component.name
     for component in find_components().components
-    if component.kind == "metrics" and component.name not in NEED_A_MODEL + OF_JUDGES
+    if component.kind == "metrics" and component.name not in NEED_A_MODEL + OF_COLUMNS
 )
 CASES: Mapping[str, Mapping[str, Any]] = {
     **{name: OPTIONS.get(name, {}) for name in NAMES},
     **VARIANTS,
 }
-
-SAMPLES = Path(__file__).parents[1] / (
-    "plugins/datasets/samples/src/evalkit_datasets_samples/predictions"
-)
 
 TAG_LISTS: Sequence[list[str]] = (
     [],
@@ -305,70 +300,88 @@ def test_tallies_give_the_scores_of_scoring(
             check_subject(subject, source)
 
 
-def evaluated(monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[Any, Any]:
-    """Evaluate, and return the result and what was scored."""
-    scored = []
+SUMMED = [
+    name
+    for name in NAMES
+    if not (bound := Resolver(Registry()).metric(name)).has("compute")
+]
+"""The built-in metrics that declare sums."""
 
-    def keep(parts: Any, *rest: Any) -> Any:
-        scored.append(parts)
-        return steps.score(parts, *rest)
-
-    monkeypatch.setattr(evaluation, "score", keep)
-    return evalkit.evaluate(**options), scored[0]
+WORDS = ("red", "green", "blue", "small", "round", "not")
 
 
-def part_of(parts: Any, is_inside: pl.Series) -> tuple[Any, Any]:
-    alignment = parts.prepared.alignment
-    fields = {
-        name: column.filter(is_inside) for name, column in alignment.fields.items()
-    }
-    chosen = alignment._replace(
-        statuses=alignment.statuses.filter(is_inside),
-        predictions=alignment.predictions.filter(is_inside),
-        fields=fields,
-    )
-    return parts.prepared.examples.where(is_inside), chosen
+def label_row(random: Random) -> tuple[dict[str, Any], dict[str, Any]]:
+    label, prediction = random.choice("aab"), random.choice("abc")
+    rest = (1 - (share := random.randint(3, 9) / 10)) / 2
+    prob = {name: share if name == prediction else rest for name in "abc"}
+    return {"statement": "x", "label": label}, {"label": prediction, "prob": prob}
 
 
-def test_partitions_of_an_evaluation_give_its_values(
-    monkeypatch: pytest.MonkeyPatch,
+def text_row(random: Random) -> tuple[dict[str, Any], dict[str, Any]]:
+    texts = [" ".join(random.choices(WORDS, k=random.randint(1, 6))) for _ in range(3)]
+    given = texts[: random.choice([1, 2])]
+    spoken = texts[0] if random.random() < 0.3 else texts[2]
+    return {"source": "x", "text": given}, {"text": spoken}
+
+
+def number_row(random: Random) -> tuple[dict[str, Any], dict[str, Any]]:
+    value = random.gauss(0, 3)
+    return {"text": "x", "value": value}, {"value": value + random.gauss(0, 1)}
+
+
+def ranking_row(random: Random) -> tuple[dict[str, Any], dict[str, Any]]:
+    right = random.sample(WORDS, random.randint(1, 3))
+    return {"query": "x", "items": right}, {"items": random.sample(WORDS, 4)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("task", "draw", "policy", "least"),
+    [
+        ("text-classification", label_row, "wrong", 40),
+        ("text-classification", label_row, "skip", 40),
+        ("text-generation", text_row, "wrong", 15),
+        ("regression", number_row, "skip", 6),
+        ("ranking", ranking_row, "wrong", 4),
+    ],
+)
+def test_partitions_give_the_scores_of_the_whole(
+    task: str, draw: Any, policy: Any, least: int
 ) -> None:
-    lines = (SAMPLES / "sample-nli/rules.jsonl").read_text().splitlines()
-    responses = [json.loads(line) for n, line in enumerate(lines) if n % 7]
-    result, parts = evaluated(
-        monkeypatch,
-        dataset="sample-nli",
-        predictions=responses,
-        on_missing="skip",
-        extra_metrics=["mcc", "cohen-kappa"],
+    random = Random(7)
+    examples, responses = [], []
+    for number in range(90):
+        example, response = draw(random)
+        given = {"tags": random.choice(TAG_LISTS), "doc": random.randint(0, 20)}
+        level = random.choice(["low", "high"])
+        examples.append({"uid": str(number), **example, **given, "level": level})
+        if random.random() < 0.95:
+            responses.append({"id": str(number), **response})
+    options = evalkit.EvaluationOptions(
+        metrics=SUMMED, on_missing=policy, cluster=["doc"], by=["level"]
     )
-    examples = parts.prepared.examples
-    context = MetricContext(examples.labels, examples.answer_kind)
-    plan = Plan(parts.asked.metrics, context)
-    number = pl.Series(range(examples.frame.height))
-    tallies = [
-        partition_tallies(plan, *part_of(parts, number % 3 == rest))
-        for rest in (2, 0, 1)
-    ]
-    scores = finalize(plan, merge_tallies(tallies))
-    whole = partition_tallies(plan, examples, parts.prepared.alignment)
-    assert_same_bits(merge_tallies(tallies), whole)
-    names = whole.tag_sets.texts
-    found = {
-        (metric.name + (f"#{one.score}" if one.score else ""), names[one.group]): one
-        for metric in scores
-        for one in metric.scores
-    }
-    known = {
-        (score.metric, score.tag): score
-        for score in result.scores
-        if score.aggregate is None
-    }
-    assert found.keys() == known.keys()
-    assert len(known) > 40
-    for key, score in known.items():
-        assert is_close(found[key].value, score.value), key
-        assert (found[key].n, found[key].coverage) == (score.n, score.coverage)
+    plan = evalkit.plan_partitions(data=examples, task=task, options=options)
+    plan = pickle.loads(pickle.dumps(plan))
+    tallies = []
+    for part in (2, 0, 1):
+        chosen = [row for row in examples if int(row["uid"]) % 3 == part]
+        rows = [row for row in responses if int(row["id"]) % 3 == part]
+        tallies.append(evalkit.partition_tallies(plan, chosen, pl.DataFrame(rows)))
+    found = evalkit.finalize(plan, evalkit.merge_tallies(tallies))
+    whole = evalkit.evaluate_with(pl.DataFrame(examples), responses, options, task=task)
+    assert len(found.scores) == len(whole.scores)
+    valued = set()
+    for score, known in zip(found.scores, whole.scores, strict=True):
+        for name in Score._fields:
+            one, other = getattr(score, name), getattr(known, name)
+            if isinstance(other, float):
+                assert is_close(one, other), (known.metric, known.tag, name)
+            elif name != "reason" or known.value is not None:
+                assert one == other, (known.metric, known.tag, name)
+        if known.value is not None:
+            valued.add(known.metric)
+    assert len(valued) >= least, valued
+    assert found.by_tag.height == whole.by_tag.height
 
 
 def test_groups_have_names_that_cannot_collide() -> None:

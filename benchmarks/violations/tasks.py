@@ -30,43 +30,23 @@ VIOLATIONS = (
         (change("regression.py", 'perf_metric = "mae"', 'perf_metric = "mean-error"'),),
     ),
     Violation(
-        "tasks-03",
-        "tasks/sentiment",
-        "`verify_columns` accepts only what `verify_response` has nothing to say of",
-        f"{TASK_HOOKS}.verify_columns",
-        (
-            change(
-                "probabilities.py",
-                "within & ((total - 1).abs() <= SUM_TOLERANCE - _BOUND_TOLERANCE)",
-                "within & (total <= 1 + SUM_TOLERANCE)",
-            ),
-        ),
-    ),
-    Violation(
         "tasks-04",
-        "tasks/sentiment",
+        "tasks/qa",
         "`verify_response` only looks: it changes no response",
         f"{TASK_HOOKS}.verify_response",
-        (
-            change(
-                "labelled.py",
-                'violations += probability_violations(response.get("prob"), labels)',
-                "violations += probability_violations("
-                'response.pop("prob", None), labels)',
-            ),
-        ),
+        (change("qa.py", 'response.get("answer")', 'response.pop("answer", None)'),),
     ),
     Violation(
         "tasks-05",
-        "tasks/hs",
+        "tasks/qa",
         "what `verify_response` raises beside an assertion ends the evaluation: a "
         "response may lack what `Output` does not require",
         f"{TASK_HOOKS}.verify_response",
         (
             change(
-                "labelled.py",
-                'violations += probability_violations(response.get("prob"), labels)',
-                'violations += probability_violations(response["prob"], labels)',
+                "qa.py",
+                'answer = response.get("answer")',
+                'answer = response["conf"] and response.get("answer")',
             ),
         ),
     ),

@@ -354,57 +354,6 @@ def test_a_distribution_must_require_evalkit_core(
     assert bool(told) == bool(done.stderr)
 
 
-TASK = """
-import evalkit
-import polars as pl
-from pydantic import BaseModel
-
-class Row(BaseModel):
-    uid: str
-
-class Said(BaseModel):
-    id: str
-    label: str
-    sure: float | None = None
-
-class P(evalkit.TaskIO):
-    Input, Output, example = Row, Said, {"uid": "1"}
-    labels = ("yes", "no")
-    answer_field, perf_metric = "label", "accuracy"
-
-    def verify_response(self, response, labels):
-        if response["label"] not in labels:
-            return [evalkit.Violation("label", "must be known", response["label"])]
-        assert response.get("sure", 0) <= 1
-
-    def verify_columns(self, responses, labels):
-        known = pl.col("label").is_in(labels)
-        return responses.select(x=RULE).to_series()
-"""
-
-
-@pytest.mark.parametrize(
-    ("rule", "said"),
-    [
-        ('known & ~(pl.col("sure") > 1).fill_null(False)', ""),
-        ("known & False", ""),
-        ("known", "for which verify_response says: (response): `assert response.get("),
-        ('~(pl.col("sure") > 1)', "for which verify_response says: label: must be kn"),
-        ("known.cast(int)", "verify_columns must return a polars Series of one bool"),
-    ],
-)
-def test_columns_that_accept_what_rows_refuse_are_found(
-    invoke: Invoke, fake_distribution: Make, rule: str, said: str
-) -> None:
-    code = TASK.replace("RULE", rule)
-    fake_distribution(code, {"evalkit.tasks": {"it": "P"}}, name="columns")
-    done = invoke("list", "tasks", "--check", EVALKIT_ALLOW_PLUGINS="columns")
-    assert done.exit_code == bool(said)
-    if said:
-        assert "broken  tasks/it (columns 1.2.3): verify_columns " in done.stdout
-        assert said in done.stdout
-
-
 def test_a_data_set_without_its_task_is_broken(
     invoke: Invoke, fake_distribution: Make
 ) -> None:

@@ -13,6 +13,8 @@ from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from evalkit.base.copies import Edit as Edit
+    from evalkit.base.label_fields import Label as Label
+    from evalkit.base.label_fields import Probabilities as Probabilities
     from evalkit.base.terms import Annotation as Annotation
     from evalkit.base.terms import FilePath as FilePath
     from evalkit.base.terms import MetricContext as MetricContext
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from evalkit.errors import AdapterError as AdapterError
     from evalkit.errors import AlignmentError as AlignmentError
     from evalkit.errors import AnnotatorError as AnnotatorError
+    from evalkit.errors import CancelledError as CancelledError
     from evalkit.errors import DataError as DataError
     from evalkit.errors import EvalkitError as EvalkitError
     from evalkit.errors import MetricError as MetricError
@@ -50,9 +53,15 @@ if TYPE_CHECKING:
     from evalkit.runs.results import Result as Result
     from evalkit.runs.score_columns import Score as Score
     from evalkit.runs.stored import read_run as read_run
+    from evalkit.scoring.tally import Tallies as Tallies
+    from evalkit.scoring.tally import merge_tallies as merge_tallies
     from evalkit.workflows.evaluation import evaluate as evaluate
     from evalkit.workflows.evaluation import evaluate_with as evaluate_with
     from evalkit.workflows.lists import score as score
+    from evalkit.workflows.partitions import PartitionPlan as PartitionPlan
+    from evalkit.workflows.partitions import finalize as finalize
+    from evalkit.workflows.partitions import partition_tallies as partition_tallies
+    from evalkit.workflows.partitions import plan_partitions as plan_partitions
     from evalkit.workflows.rescoring import rescore as rescore
     from evalkit.workflows.validation import Validation as Validation
     from evalkit.workflows.validation import validate as validate

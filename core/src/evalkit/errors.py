@@ -13,6 +13,7 @@ EvalkitError                    printed without a traceback, exit code 1
 │   ├── AdapterError            an adapter cannot use its configuration, or a row
 │   └── AlignmentError          predictions and examples do not match
 ├── MetricError                 a metric failed while computing
+├── CancelledError              the caller cancelled the evaluation
 └── StorageError                a run or data set could not be read or written
     ├── ObjectExistsError       something is there that is not replaced
     ├── ObjectChangedError      an object is another one than it was
@@ -32,6 +33,7 @@ __all__ = [
     "AdapterError",
     "AlignmentError",
     "AnnotatorError",
+    "CancelledError",
     "DataError",
     "EvalkitError",
     "MetricError",
@@ -154,6 +156,10 @@ class AlignmentError(DataError):
 
 class MetricError(EvalkitError):
     """A metric failed, or returned something that is not a score."""
+
+
+class CancelledError(EvalkitError):
+    """The caller cancelled the evaluation; nothing was written."""
 
 
 class StorageError(EvalkitError):

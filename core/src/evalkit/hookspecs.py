@@ -148,25 +148,6 @@ class TaskIOSpec:
         """
 
     @hookspec(firstresult=True)
-    def verify_columns(
-        self, responses: pl.DataFrame, labels: Sequence[str] | None
-    ) -> pl.Series:
-        """Tell, at column speed, which responses `verify_response` would accept.
-
-        Called for blocks of responses that have the shape of `Output`. May be left
-        out; then `verify_response` is called for each response.
-
-        Args:
-            responses: The fields of `Output` but for the id; a field that maps every
-                label to a number is a struct of them, null where it is not given.
-            labels: The data set's labels, or the task's; None where it has none.
-
-        Returns:
-            Booleans, one for each row: True where `verify_response` has nothing to
-            say. The others are given to it one by one.
-        """
-
-    @hookspec(firstresult=True)
     def label_field_converter(self, example: Mapping[str, Any]) -> Mapping[str, Any]:
         """Turn an example into what is scored, where the data set does not.
 

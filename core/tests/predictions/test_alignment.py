@@ -36,7 +36,7 @@ class Statement(BaseModel):
     uid: str
 
 
-class Label(BaseModel):
+class Answer(BaseModel):
     model_config = ConfigDict(strict=True)
 
     id: str
@@ -48,7 +48,7 @@ class LabelTask(evalkit.TaskIO):
     """Judges responses one by one."""
 
     Input = Statement
-    Output = Label
+    Output: type[BaseModel] = Answer
     answer_field = "label"
     perf_metric = "share"
     scored_fields = ("prob",)
@@ -64,14 +64,15 @@ class LabelTask(evalkit.TaskIO):
         return [Violation("label", "must be a label", label)]
 
 
+class LabelAnswer(Answer):
+    label: evalkit.Label | None = None
+
+
 class ColumnTask(LabelTask):
     """The same, judged as columns."""
 
-    def verify_columns(
-        self, responses: pl.DataFrame, labels: Sequence[str]
-    ) -> pl.Series:
-        label = responses["label"]
-        return label.is_null() | label.is_in(list(labels))
+    Output = LabelAnswer
+    verify_response = None
 
 
 class Share(evalkit.Metric):

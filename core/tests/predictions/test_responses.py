@@ -336,32 +336,12 @@ class TestVerify:
         )
 
 
-def by_columns(verify_columns: Any, **attributes: Any) -> ResponseReader:
-    """Make a reader of a task that verifies rows, and columns as given."""
-    members = {
-        "verify_response": lambda self, response: [],
-        "verify_columns": verify_columns,
-    }
-    return make_reader({**members, **attributes})
-
-
 FRAME = pl.DataFrame(
     {"id": ["1", "b", "b"], "answer": ["x", "", "z"], "conf": [None, 0.5, 1.0]}
 )
 
 
 class TestColumns:
-    def test_what_fields_and_task_accept_is_accepted(self) -> None:
-        seen = []
-
-        def verify(self: Any, responses: pl.DataFrame, labels: Any) -> pl.Series:
-            seen.append((responses.columns, labels))
-            return pl.Series([True, True, None])
-
-        reader = by_columns(verify, labels=("one", "three"))
-        assert reader.accept(FRAME).to_list() == [True, False, False]
-        assert seen == [(["answer", "conf"], ("one", "three"))]
-
     def test_without_a_rule_of_the_task_its_fields_decide(self) -> None:
         assert make_reader().accept(FRAME).to_list() == [True, False, True]
 
@@ -371,31 +351,6 @@ class TestColumns:
             "prediction": ["x", "", "z"],
             "field conf": [None, 0.5, 1.0],
         }
-
-    @pytest.mark.parametrize(
-        "result",
-        [None, True, [True] * 3, pl.Series([True]), pl.Series([1, 0, 1]), FRAME],
-    )
-    def test_the_task_must_return_a_boolean_for_each_row(self, result: Any) -> None:
-        reader = by_columns(lambda self, responses: result)
-        with pytest.raises(PluginContractError) as caught:
-            reader.accept(FRAME)
-        assert str(caught.value).startswith(
-            "tasks/question (q-dist 2.0): verify_columns must return a polars Series "
-            "of one boolean for each row, returned "
-        )
-
-    @pytest.mark.parametrize("error", [KeyError("x"), SystemExit("x")])
-    def test_what_it_raises_is_the_tasks_error(self, error: BaseException) -> None:
-        def verify(self: Any, responses: pl.DataFrame) -> pl.Series:
-            raise error
-
-        with pytest.raises(PluginError) as caught:
-            by_columns(verify).accept(FRAME)
-        assert str(caught.value) == (
-            "tasks/question (q-dist 2.0): verify_columns failed with "
-            f"{type(error).__name__}: {error}{mend_of(error)}"
-        )
 
     @pytest.mark.parametrize(
         "of_dataset",
@@ -411,38 +366,11 @@ class TestColumns:
 
     def test_a_task_that_verifies_only_rows_is_given_each(self) -> None:
         assert verifying(lambda self, response: []).plan is None
-        assert by_columns(lambda self, responses: None).plan is not None
 
     def test_a_scored_field_that_no_column_holds_needs_rows(self) -> None:
         open_answer = type("Open", (Answer,), {"model_config": {"extra": "allow"}})
         members = {"Output": open_answer, "scored_fields": ("conf", "other")}
         assert make_reader(members).plan is None
-
-    def test_a_rule_of_a_subclass_is_not_that_of_its_parents_columns(self) -> None:
-        parent = type(
-            "Parent",
-            (QuestionTask,),
-            {
-                "verify_response": lambda self, response: [],
-                "verify_columns": lambda self, responses: pl.Series([True]),
-            },
-        )
-        child = type("Child", (parent,), {"verify_response": lambda self, response: []})
-        grandchild = type(
-            "Grandchild",
-            (child,),
-            {"verify_columns": lambda self, responses: pl.Series([True])},
-        )
-        plans = []
-        for task_class in (parent, child, grandchild):
-            component = Component("tasks", "question", "m:T", "q-dist", "2.0")
-            task = bind(component, task_class)
-            members = {"task": "question", "load": lambda self, split: ROWS}
-            data = type("Data", (evalkit.Dataset,), members)
-            dataset = bind(Component("datasets", "q", "m:D", "d", "1"), data)
-            examples = load_examples(dataset, task, "test")
-            plans.append(ResponseReader(task, dataset, examples).plan is not None)
-        assert plans == [True, False, True]
 
 
 class TestPrediction:

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import json
-import random
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -15,7 +13,6 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
 import evalkit
-from evalkit.base.violations import Violation
 from evalkit.examples.table import load_examples
 from evalkit.plugins.components import Component
 from evalkit.plugins.registry import bind
@@ -66,19 +63,9 @@ class Task(evalkit.TaskIO):
     example = {"uid": "1"}
 
 
-class VerifyingTask(Task):
-    def verify_response(
-        self, response: Mapping[str, Any], labels: Sequence[str]
-    ) -> list[Violation]:
-        label = response.get("label")
-        if isinstance(label, str) and label not in labels:
-            return [Violation("label", "must be a label", label)]
-        return []
-
-    def verify_columns(
-        self, responses: pl.DataFrame, labels: Sequence[str]
-    ) -> pl.Series:
-        return responses["label"].is_in(list(labels))
+class Labelled(Strict):
+    label: evalkit.Label
+    prob: evalkit.Probabilities | None = None
 
 
 class Data(evalkit.Dataset):
@@ -88,8 +75,8 @@ class Data(evalkit.Dataset):
         return [{"uid": uid, "label": "a"} for uid in IDS]
 
 
-def make_reader(task_class: type[Task] = Task, **members: Any) -> ResponseReader:
-    made = type("Made", (task_class,), members)
+def make_reader(**members: Any) -> ResponseReader:
+    made = type("Made", (Task,), members)
     task = bind(Component("tasks", "any", "m:T", "d", "1"), made)
     dataset = bind(Component("datasets", "any", "m:D", "d", "1"), Data)
     reader = ResponseReader(task, dataset, load_examples(dataset, task, "test"))
@@ -101,7 +88,7 @@ READERS = {
     "strict": make_reader(),
     "lax": make_reader(Output=Lax),
     "closed": make_reader(Output=Closed),
-    "verifying": make_reader(VerifyingTask),
+    "labels": make_reader(Output=Labelled),
 }
 
 
@@ -278,33 +265,6 @@ def test_columns_give_what_reading_line_by_line_gives(
         assert_same(path, READERS[name])
 
 
-def _random_line(generator: random.Random) -> bytes:
-    row: dict[str, Any] = {"id": generator.choice(IDS), "label": "a"}
-    for name in generator.sample(sorted(GOOD), generator.randrange(4)):
-        row[name] = generator.choice(GOOD[name])
-    if generator.random() < 0.2:
-        row["note"] = generator.choice(VALUES)
-    line = to_line(row)
-    if generator.random() < 0.05:
-        at = generator.randrange(len(line) + 1)
-        token = generator.choice([b"", *TOKENS, bytes([generator.randrange(256)])])
-        line = line[:at] + token + line[at + generator.randrange(3) :]
-    return line
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12))
-def test_columns_give_what_line_by_line_gives_on_many_lines(
-    tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    generator = random.Random(seed)
-    path = tmp_path / "lines.jsonl"
-    path.write_bytes(b"\n".join(_random_line(generator) for _ in range(2000)))
-    Sizes(generator.choice([3000, 100_000]), 4, 10).apply(monkeypatch)
-    for reader in READERS.values():
-        assert_same(path, reader)
-
-
 GOOD_LINE = b'{"id": "e0", "label": "a", "note": 1.5}'
 LONG = b"9" * 5000
 UNREADABLE = {
@@ -435,7 +395,7 @@ def test_what_a_row_has_under_undeclared_keys_is_counted_once(tmp_path: Path) ->
         b'{"id": "e2", "label": "c", "note": null}\n'
         b'{"id": "0", "label": 3, "note": 4}\n'
     )
-    for name in ("strict", "verifying"):
+    for name in ("strict", "labels"):
         found = assert_same(path, READERS[name])
         assert found.undeclared == {"note": 3}
 
@@ -503,7 +463,7 @@ def test_ordinary_files_are_not_parsed_in_python(
     path = tmp_path / "p.jsonl"
     lines = [to_line({"label": "a", **row}) for row in given_rows]
     path.write_bytes(b"\n".join(lines * 1000))
-    found = by_columns(path, READERS["verifying"])
+    found = by_columns(path, READERS["labels"])
     assert found.counts["duplicate"] + found.counts["scored"] == 1000 * len(lines)
     assert len(parsed) <= 2 * json_lines._SAMPLED_LINES
 
@@ -516,7 +476,7 @@ def test_one_broken_line_costs_only_its_neighbours(
     lines = [to_line({"id": "e0", "label": "a"})] * 20_000
     lines[12_345] = b'{"id": "e0", "label": "a", "label": "b"}'
     path.write_bytes(b"\n".join(lines))
-    found = by_columns(path, READERS["verifying"])
+    found = by_columns(path, READERS["labels"])
     assert found.counts["unreadable"] == 1
     assert 12_346 in parsed
     assert len(parsed) < 4 * json_lines.FEW_LINES

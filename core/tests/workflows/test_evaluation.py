@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,13 @@ import polars as pl
 import pytest
 
 import evalkit
-from evalkit import AlignmentError, DataError, EvalkitError, UnknownPluginError
+from evalkit import (
+    AlignmentError,
+    DataError,
+    EvalkitError,
+    MetricError,
+    UnknownPluginError,
+)
 
 pytestmark = pytest.mark.usefixtures("mini")
 
@@ -289,6 +296,37 @@ def test_progress_is_told_and_never_goes_back(tmp_path: Path) -> None:
     assert told[0] == ("loading mini", 0.0)
     assert told[-1] == ("writing the run", 0.95)
     assert shares == sorted(shares)
+    for steps in range(len(told)):
+        cancelled = iter([*[False] * steps, True]).__next__
+        out = tmp_path / f"cancelled-{steps}"
+        with pytest.raises(evalkit.CancelledError, match="was cancelled before: "):
+            evalkit.evaluate("mini", TWO, out=out, cancelled=cancelled)
+        assert not out.exists()
+
+
+def get_length(predictions: list[str], targets: list[str]) -> float:
+    return float(len(predictions) + len(targets))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"limit": 1}, EvalkitError, "limit and filters cannot be used"),
+        ({"metrics": [get_length]}, MetricError, "functions of lists have no tally"),
+        ({}, DataError, "of a part were refused: none of their ids"),
+    ],
+)
+def test_what_cannot_be_scored_in_parts_is_refused(
+    options: Mapping[str, Any], error: type[Exception], message: str
+) -> None:
+    row = {"uid": "1", "text": "", "label": "yes"}
+
+    def score_part() -> None:
+        plan = evalkit.plan_partitions("mini", evalkit.EvaluationOptions(**options))
+        evalkit.partition_tallies(plan, [row], [{"id": "2", "label": "no"}])
+
+    with pytest.raises(error, match=message):
+        score_part()
 
 
 def test_a_run_can_be_saved_later_and_reads_back(tmp_path: Path) -> None:

@@ -212,11 +212,9 @@ def _load(component: Component) -> tuple[str | None, float | None, str]:
             Resolver(Registry()).task(dataset)
             note = _lacking(dataset)
         if component.kind == "tasks":
-            from evalkit.catalog import BoundTask, check_agreement
+            from evalkit.catalog import BoundTask
 
-            task = BoundTask.of(bound)
-            check_agreement(task)
-            note = _lacking(task)
+            note = _lacking(BoundTask.of(bound))
     except RequiredParameterError:
         pass  # it can be used, by somebody who gives it what it needs
     except EvalkitError as error:

@@ -2,7 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from evalkit.errors import CancelledError
+
+T = TypeVar("T")
 
 Progress = Callable[[str, float], None]
 """Told what is being done, and which share of the whole is behind, 0 to 1."""
+
+
+def cancelling(progress: Progress, cancelled: Callable[[], bool]) -> Progress:
+    """Return a callback that raises `CancelledError` once the caller has cancelled."""
+
+    def told(text: str, share: float) -> None:
+        if cancelled():
+            raise CancelledError(f"the evaluation was cancelled before: {text}")
+        progress(text, share)
+
+    return told
+
+
+def told_of_each(
+    items: Iterable[T], progress: Progress, text: str, share: float
+) -> Iterator[T]:
+    """Yield items, and call back before each."""
+    for item in items:
+        progress(text, share)
+        yield item

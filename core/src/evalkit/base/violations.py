@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalkit.base.failures import hook_failures, text_of
+from evalkit.base.label_fields import RULE
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -95,6 +96,8 @@ def _rule(kind: str, message: str) -> str:
         return "is not declared, and undeclared keys are forbidden"
     if kind == "sequence_str":
         return "must be a list, not one text"
+    if kind == RULE:
+        return message
     message = message.removeprefix("Value error, ").removeprefix("Assertion failed, ")
     return message.replace("Input should be", "must be").replace("Input", "it")
 

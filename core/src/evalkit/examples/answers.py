@@ -71,6 +71,8 @@ class _AnswerType:
 
     def read(self, stored: Any) -> Any:
         """Return an answer as it is scored; several acceptable ones as a list."""
+        if stored == [] and self._kind == "any-of" and self.dtype == pl.String:
+            return ""  # a question without an answer, as in SQuAD 2.0
         if not self.is_rich or stored is None:
             return scored_value(stored)
         try:
@@ -241,13 +243,6 @@ def answer_column(
         labels: The labels; None where there are none.
         mapping: From stored labels to the task's; None where they are the same.
         choices: The options of each example; None where the task has none.
-
-    Returns:
-        Their shape, and the column `answer`.
-
-    Raises:
-        SchemaError: One is lacking, cannot be scored, is none of the labels or of
-            the options, or does not have the shape that the task says.
     """
     type_of_them = _AnswerType(reporter.dataset, task)
     answers = _map_answers(reporter, answers, labels, mapping, type_of_them)

@@ -59,11 +59,6 @@ def with_attached(
 ) -> ExampleRows:
     """Find the files that examples name.
 
-    Args:
-        dataset: The data set.
-        task: Its task.
-        loaded: Its rows, which keep `Input`.
-
     Returns:
         The rows with the absolute paths and a hash of the files.
 

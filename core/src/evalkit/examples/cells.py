@@ -36,19 +36,6 @@ def read_cells(
     texts, and of answers to which predictions are no texts, are read as JSON; in other
     columns a JSON list of texts becomes a list, and everything else stays the text that
     it is.
-
-    Args:
-        dataset: The data set.
-        task: The task.
-        path: The file.
-        kind: Its format.
-
-    Yields:
-        A row for each record.
-
-    Raises:
-        DataError: The file cannot be read, has no header, or is of a format without
-            rows.
     """
     declared = {*task.Input.model_fields, *EXAMPLE_ID_KEYS}
     others = declared - cell_texts(task.Input) - {*EXAMPLE_ID_KEYS}

@@ -46,18 +46,9 @@ def checked_inputs(
 ) -> ExampleRows:
     """Check that every row has the shape of the task's `Input`.
 
-    Args:
-        dataset: The data set.
-        task: Its task.
-        loaded: The rows.
-
     Returns:
         The rows with the values that pydantic returns, in columns of the types that
         the annotations say (`evalkit.reading.field_types.field_type`).
-
-    Raises:
-        SchemaError: Rows break it.
-        PluginError: The task's own validators failed.
     """
     checked = _checked_inputs(dataset, task, loaded)
     refuse_absent_answer(dataset, task, checked)

@@ -34,9 +34,6 @@ def clustered_by(dataset: BoundDataset, cluster: str | Sequence[str]) -> BoundDa
 
     Returns:
         The data set; what it declares is set aside where columns are given.
-
-    Raises:
-        EvalkitError: The columns are no names, or one is given twice.
     """
     columns = [cluster] if isinstance(cluster, str) else cluster
     if not isinstance(columns, Sequence) or not all(
@@ -55,9 +52,6 @@ def clustered_by(dataset: BoundDataset, cluster: str | Sequence[str]) -> BoundDa
 def cluster_names(dataset: BoundDataset) -> list[str]:
     """Return the columns whose values say which rows of a data set are not independent.
 
-    Args:
-        dataset: The data set.
-
     Returns:
         Their names, sorted, as their order says nothing: those that a user chose or
         the data set declares; else `input_id`, which the data have where they are
@@ -70,11 +64,6 @@ def cluster_notices(
     dataset: BoundDataset, frame: pl.DataFrame, clusters: pl.Series
 ) -> Iterator[str]:
     """Say what is worth knowing about clusters that a user chose.
-
-    Args:
-        dataset: The data set.
-        frame: Its rows.
-        clusters: The cluster of each row.
 
     Yields:
         Sentences; none where the clusters are the data set's own.
@@ -120,17 +109,10 @@ def _without_value(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
 def cluster_column(dataset: BoundDataset, loaded: ExampleRows) -> pl.Series:
     """Number the clusters by content, so that parts of the data name them alike.
 
-    Args:
-        dataset: The data set.
-        loaded: Its rows.
-
     Returns:
         The column `cluster` of integers; null where nobody names any and the data
         are no perturbed copies. A row that has no value (null or NaN) in one of the
         columns or more is a cluster of its own; copies and their original are one.
-
-    Raises:
-        DataError: The data does not have one of the columns.
     """
     columns, frame = cluster_names(dataset), loaded.frame
     chosen = dataset.chosen_cluster

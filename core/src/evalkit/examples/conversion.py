@@ -54,16 +54,8 @@ def find_converter(
 ) -> tuple[Converting, Declaration | None]:
     """Find who converts: the data set if it says how, else the task.
 
-    Args:
-        hook: `label_field_converter` or `pred_field_converter`.
-        dataset: The data set.
-        task: Its task.
-
     Returns:
         The plugin that converts, and its declaration; None where it has a method.
-
-    Raises:
-        PluginContractError: Neither of them says how to convert.
     """
     for bound in (dataset, task):
         if bound.has(hook):
@@ -109,10 +101,6 @@ def _what_it_takes(hook: str, key: Any) -> str:
 def predictions_are_texts(dataset: BoundDataset, task: BoundTask) -> bool:
     """Tell whether what is scored is a field of `Output` that holds texts.
 
-    Args:
-        dataset: The data set.
-        task: Its task.
-
     Returns:
         False also where a method converts responses into whatever it likes.
     """
@@ -126,10 +114,6 @@ def predictions_are_texts(dataset: BoundDataset, task: BoundTask) -> bool:
 
 def predicted_field(dataset: BoundDataset, task: BoundTask) -> str | None:
     """Name the field of `Output` that says the type of predictions and answers.
-
-    Args:
-        dataset: The data set.
-        task: Its task.
 
     Returns:
         The field that is scored. Where a method converts, which may give anything, the
@@ -150,22 +134,13 @@ def predicted_field(dataset: BoundDataset, task: BoundTask) -> str | None:
 def prediction_type(
     dataset: BoundDataset, task: BoundTask
 ) -> tuple[str | None, pl.DataType | None]:
-    """Return the field that `predicted_field` names, and its type.
-
-    Args:
-        dataset: The data set.
-        task: Its task.
-    """
+    """Return the field that `predicted_field` names, and its type."""
     name = predicted_field(dataset, task)
     return name, None if name is None else model_types(task.Output)[name]
 
 
 def answer_name(dataset: BoundDataset, task: BoundTask) -> str | None:
     """Name the column of the data that answers are in, as far as it is known.
-
-    Args:
-        dataset: The data set.
-        task: Its task.
 
     Returns:
         The declared column; where a method or an expression makes answers, the task's
@@ -186,17 +161,10 @@ PredictionFunction = Callable[[Mapping[str, Any], Mapping[str, Any] | None], Any
 def pred_function(dataset: BoundDataset, task: BoundTask) -> PredictionFunction:
     """Return the function from a response to what is scored.
 
-    Args:
-        dataset: The data set.
-        task: Its task.
-
     Returns:
         A function from a response to its prediction, or to `Unparsed`. It raises a
         `PluginError` where a method fails or returns what cannot be scored, and a
         `SchemaError` where the declared field holds that.
-
-    Raises:
-        PluginContractError: Nobody says how to convert, or not in a known way.
     """
     bound, declared = find_converter(PRED_CONVERTER, dataset, task)
     _, dtype = prediction_type(dataset, task)
@@ -290,13 +258,6 @@ def converted(
         value: What it returned.
         uid: The id that it must return.
         dtype: The type of answers and predictions; None where that is not known.
-
-    Returns:
-        The same value.
-
-    Raises:
-        PluginContractError: It is no mapping, lacks a key or has another one, has
-            another id, or tags that are no texts.
     """
     problem = _broken(hook, value, uid, dtype)
     if problem:

@@ -54,29 +54,13 @@ class CopyColumns(NamedTuple):
     """What the rows say of the perturbations; none where they have no such columns."""
 
     def where(self, selected: pl.Series) -> CopyColumns:
-        """Return those of some copies; the statements are still those of all rows.
-
-        Args:
-            selected: Booleans, one for each copy.
-        """
+        """Return those of some copies; the statements are still those of all rows."""
         ids, names = (column.filter(selected) for column in self[:2])
         return self._replace(input_ids=ids, perturbations=names)
 
 
 def read_columns(source: str, examples: Examples) -> CopyColumns:
-    """Read the columns that copies have beside the fields of their originals.
-
-    Args:
-        source: How messages call the file.
-        examples: Its rows.
-
-    Returns:
-        The columns.
-
-    Raises:
-        SchemaError: A column that copies need is missing or holds something else, or
-            two rows by one perturbation do not say the same of it.
-    """
+    """Read the columns that copies have beside the fields of their originals."""
     perturbations = _checked(source, examples, PERTURBATION)
     named = [*perturbations.filter(perturbations.str.starts_with(FAMILY)).head(1)]
     if named:
@@ -92,17 +76,7 @@ def read_columns(source: str, examples: Examples) -> CopyColumns:
 
 
 def join_statements(statements: Collection[Statement]) -> dict[str, Statement]:
-    """Return the one statement about each perturbation.
-
-    Args:
-        statements: Those of all files.
-
-    Returns:
-        By the perturbation's identity.
-
-    Raises:
-        SchemaError: Two do not say the same.
-    """
+    """Return the one statement about each perturbation."""
     found: dict[str, Statement] = {}
     for second in statements:
         first = found.setdefault(second.perturbation, second)
@@ -153,14 +127,7 @@ def kept_columns(
 
 
 def stored_columns(frame: pl.DataFrame) -> list[pl.Series]:
-    """Return the columns of copies that a run kept, as the data had them.
-
-    Args:
-        frame: The examples of a run.
-
-    Returns:
-        Those of `COPY_COLUMNS` that it holds.
-    """
+    """Return the columns of copies that a run kept, as the data had them."""
     kept = {name: AS_STORED + name for name in COPY_COLUMNS}
     kept = {n: k if k in frame.columns or n == TAGS else n for n, k in kept.items()}
     return [frame[k].alias(n) for n, k in kept.items() if k in frame.columns]
@@ -168,9 +135,6 @@ def stored_columns(frame: pl.DataFrame) -> list[pl.Series]:
 
 def with_texts(column: pl.Series) -> pl.Series:
     """Say that the items of lists that are all empty, or null, are texts.
-
-    Args:
-        column: A column of the data.
 
     Returns:
         The column; one of another type as it is.

@@ -55,15 +55,7 @@ def are_rows(dataset: Any) -> bool:
 
 
 def chosen_data(dataset: Any, data: Any) -> Any:
-    """Return the data set, or the data that were given in place of one.
-
-    Args:
-        dataset: What names a data set.
-        data: A file or rows.
-
-    Raises:
-        EvalkitError: Both were given, or neither.
-    """
+    """Return the data set, or the data that were given in place of one."""
     if (dataset is None) == (data is None):
         raise EvalkitError(
             "name a data set, or give data= (a file, a list of dicts, or a polars, "
@@ -106,12 +98,6 @@ def bind_rows(rows: Any, task: Any) -> BoundDataset:
     Args:
         rows: A polars, pandas or Arrow table, or dicts.
         task: The task, by name or as a class or instance.
-
-    Returns:
-        The bound data set, named `data`.
-
-    Raises:
-        DataError: The table cannot be read.
     """
     return _bound("data", AS_ROWS, rows_of(rows, "data"), task)
 

@@ -52,18 +52,7 @@ class DataIdentity(NamedTuple):
 
 
 def fingerprint(dataset: BoundDataset, loaded: ExampleRows) -> DataIdentity:
-    """Identify the data.
-
-    Args:
-        dataset: The data set.
-        loaded: Its rows.
-
-    Returns:
-        The identity.
-
-    Raises:
-        DataError: A column of data that came from no file cannot be hashed.
-    """
+    """Identify the data."""
     sources: Mapping[str, Source] = dataset.sources
     notices: list[str] = []
     files: list[Mapping[str, str]] = []

@@ -31,9 +31,6 @@ def keeping(
         dataset: The data set.
         keep: Names of columns, or `none`; None for all that have few short values.
         include_examples: Whether the run holds values of the data at all.
-
-    Raises:
-        EvalkitError: Columns are named, and the run holds no values.
     """
     if isinstance(keep, str):
         keep = [keep]
@@ -65,9 +62,6 @@ def names_to_keep(
         values of at most 64 characters each, of which one occurs twice, but for what a
         model is sent, ids, answers and tags, and for names by which --by means
         something else.
-
-    Raises:
-        EvalkitError: A column that is named is not there.
     """
     frame = loaded.frame if loaded.given is None else loaded.given
     if dataset.keep is not None:

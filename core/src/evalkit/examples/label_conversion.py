@@ -45,15 +45,6 @@ def convert_labels(
         task: Its task.
         loaded: The examples.
         dtype: The type of answers and predictions; None where that is not known.
-
-    Returns:
-        Answers and tags.
-
-    Raises:
-        DataError: A column that it names is not in the data.
-        PluginContractError: It declares something else than columns or expressions, or
-            a method returned something else than it may, or gave an example another id.
-        PluginError: One of its expressions failed, or the method, for an example.
     """
     bound, declared = find_converter(LABEL_CONVERTER, dataset, task)
     if declared is None:

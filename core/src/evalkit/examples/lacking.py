@@ -78,16 +78,7 @@ def _joined(named: Sequence[str]) -> str:
 def refuse_absent_answer(
     dataset: BoundDataset, task: BoundTask, loaded: ExampleRows
 ) -> None:
-    """Refuse data without the column that answers are in, where one is declared.
-
-    Args:
-        dataset: The data set.
-        task: Its task.
-        loaded: The rows, checked.
-
-    Raises:
-        SchemaError: It is not there.
-    """
+    """Refuse data without the column that answers are in, where one is declared."""
     if _absent_answer(dataset, task, loaded) is not None:
         raise lacking_error(dataset, task, loaded, ())
 

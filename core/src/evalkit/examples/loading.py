@@ -60,13 +60,6 @@ def load_rows(
         asked: What is told to a data set that looks at it; nothing by default.
         needs_answer: Whether the rows must hold answers, so that an error names these
             too.
-
-    Returns:
-        The rows.
-
-    Raises:
-        DataError: The split is unknown, cannot be loaded, or is empty.
-        SchemaError: Rows cannot be read, lack an id, or repeat one.
     """
     splits = dataset.splits
     # a row stage may read any column, and drop rows
@@ -225,9 +218,6 @@ def _wanted(
 
 def input_plan(task: BoundTask) -> ColumnPlan | None:
     """Plan the columns of the task's `Input`.
-
-    Args:
-        task: The task.
 
     Returns:
         The plan; None where rows must be asked.

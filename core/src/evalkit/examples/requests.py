@@ -29,9 +29,6 @@ class Asked(NamedTuple):
     ) -> tuple[frozenset[str] | None, int | None]:
         """Return the columns that its rows have always, and how many rows it was told.
 
-        Args:
-            dataset: The data set.
-
         Returns:
             None for all columns, and None for all rows.
         """

@@ -100,11 +100,7 @@ class ExampleRows(NamedTuple):
             yield {**self.defaults, **row, "uid": uid}
 
     def checked(self, rows: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
-        """Return rows with the values that pydantic returned for them.
-
-        Args:
-            rows: All rows, in order.
-        """
+        """Return rows with the values that pydantic returned for them."""
         if not self.validated:
             return rows
         found = self.validated

@@ -29,9 +29,6 @@ class UnscorableError(ValueError):
 def scored_value(value: Any) -> Any:
     """Return a value as it is scored.
 
-    Args:
-        value: An answer or a prediction.
-
     Returns:
         A text, number or boolean, a list of such values or of lists, or None.
 
@@ -51,9 +48,6 @@ def scored_value(value: Any) -> Any:
 
 def unscorable_kind(value: Any) -> str | None:
     """Say what a value is that cannot be scored.
-
-    Args:
-        value: An answer or a prediction.
 
     Returns:
         A phrase such as "a set"; None for a value that can be scored.

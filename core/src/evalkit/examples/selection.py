@@ -44,13 +44,6 @@ class Selection(NamedTuple):
         Args:
             limit: The most examples; None for all.
             filters: One value or several by column, facet, `tag` or `answer`.
-
-        Returns:
-            The selection.
-
-        Raises:
-            EvalkitError: The limit is no positive integer, or the filters are no
-                texts by text.
         """
         if limit is not None and (
             not isinstance(limit, int) or isinstance(limit, bool) or limit < 1
@@ -103,15 +96,8 @@ class Selection(NamedTuple):
     def mask(self, examples: Examples) -> pl.Series | None:
         """Tell which examples are evaluated.
 
-        Args:
-            examples: All examples.
-
         Returns:
             Booleans in the data's order; None for all.
-
-        Raises:
-            DataError: A filter names neither a column nor a facet, or both, or no
-                example is left.
         """
         if self.is_whole:
             return None
@@ -134,19 +120,7 @@ class Selection(NamedTuple):
     def mask_without_answers(
         self, source: str, field: str | None, rows: int
     ) -> pl.Series | None:
-        """Tell which rows of data without answers are chosen.
-
-        Args:
-            source: Where the rows are from.
-            field: The column that answers would be in.
-            rows: How many rows there are.
-
-        Returns:
-            Booleans; None for all.
-
-        Raises:
-            EvalkitError: A filter needs the examples whole.
-        """
+        """Tell which rows of data without answers are chosen."""
         if self.filters:
             raise EvalkitError(
                 f"{source}: examples without answers ({field}) cannot be filtered"

@@ -63,9 +63,6 @@ class Examples(NamedTuple):
     def where(self, selected: pl.Series) -> Examples:
         """Return some of the examples.
 
-        Args:
-            selected: Booleans, one for each example.
-
         Returns:
             Those that are true; identity and labels are still the whole's.
         """
@@ -81,9 +78,6 @@ class Examples(NamedTuple):
 
     def repeated(self, times: int) -> Examples:
         """Return each example several times, one after the other.
-
-        Args:
-            times: How often.
 
         Returns:
             The examples; identity and labels stay the same.
@@ -124,14 +118,6 @@ def load_examples(
         given: Rows in place of those that the data set loads; its labels and
             converters hold for them too.
         limit: How many examples are wanted, which a data set may look at.
-
-    Returns:
-        The examples.
-
-    Raises:
-        DataError: The data cannot be loaded, or is empty.
-        SchemaError: Rows break the task's `Input`, ids repeat, answers are none of the
-            labels, or a file that a row names is not in the data's folder.
     """
     needed = None if columns is None else _needed(dataset, task, columns)
     asked = _asked(dataset, task, needed)._replace(limit=limit)
@@ -153,13 +139,6 @@ def convert_examples(
         task: Its task.
         loaded: The rows.
         columns: Columns of the data that `inputs` must have; None for all.
-
-    Returns:
-        The examples.
-
-    Raises:
-        DataError: The data cannot be identified.
-        SchemaError: Answers are none of the labels, or tags are no texts.
     """
     labels, mapping = labels_of(dataset, task)
     _, dtype = prediction_type(dataset, task)
@@ -251,10 +230,6 @@ def labels_of(
     dataset: BoundDataset, task: BoundTask
 ) -> tuple[tuple[str, ...] | None, Mapping[str, str] | None]:
     """Return a data set's labels as its task spells them.
-
-    Args:
-        dataset: The data set.
-        task: Its task.
 
     Returns:
         The labels (None where neither names any), and the mapping from stored

@@ -19,11 +19,6 @@ def tag_notices(
 ) -> Iterator[str]:
     """Name columns that look like tags where the one that tags are in is not there.
 
-    Args:
-        dataset: The data set.
-        task: Its task.
-        columns: Names of all columns of the data.
-
     Yields:
         A sentence for each; none where tags are read by a function or an expression.
     """
@@ -49,9 +44,6 @@ def tag_column(reporter: Reporter, tags: list[Any] | pl.Series) -> pl.Series:
 
     Returns:
         The column `tags` of lists of texts.
-
-    Raises:
-        SchemaError: They are no list of texts that are not empty.
     """
     if isinstance(tags, pl.Series):
         column = _sound_tags(tags)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -75,18 +75,21 @@ class BoundTask(Converting, TaskIOAttributes):
         with self.guard("Input", "example", example["uid"], (ValidationError,)):
             return validated(self.Input, example)
 
-    def validate_output(self, response: Mapping[str, Any]) -> BaseModel:
+    def validate_output(
+        self, response: Mapping[str, Any], labels: Sequence[str] | None
+    ) -> BaseModel:
         """Return a response as an `Output`.
 
         Args:
             response: A response; `id` holds its id.
+            labels: The labels that `Label` and `Probabilities` take; None for any.
 
         Raises:
             pydantic.ValidationError: It does not keep `Output`.
             PluginError: A validator of the task failed.
         """
         with self.guard("Output", "response", response["id"], (ValidationError,)):
-            return validated(self.Output, response)
+            return validated(self.Output, response, labels)
 
 
 @dataclass(frozen=True, eq=False)

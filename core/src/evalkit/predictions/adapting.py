@@ -60,18 +60,7 @@ class Adapters:
         return bool(self._bound)
 
     def adapt(self, response: Mapping[str, Any]) -> Adapted:
-        """Adapt a response.
-
-        Args:
-            response: The response as read.
-
-        Returns:
-            What became of it.
-
-        Raises:
-            PluginContractError: An adapter returned something else than it may.
-            PluginError: An adapter failed otherwise than by refusing the response.
-        """
+        """Adapt a response."""
         found = Adapted(response)
         for bound in self._bound if response else ():
             if found.refused is None and found.unparsed is None:

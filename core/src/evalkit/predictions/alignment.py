@@ -121,9 +121,6 @@ def align(
         selected: Which examples are evaluated; all by default. Rows that name another
             one are counted apart, as `unselected`.
         is_part: Whether the data may have others: their rows are `unselected` too.
-
-    Returns:
-        The outcome, for the selected examples.
     """
     collected = JudgedRows(ids, reader)
     for block in blocks:
@@ -199,9 +196,6 @@ def settle(
         on_duplicate: Which row of several with one id is kept.
         selected: Which examples are evaluated; None for all.
         is_part: Whether the data may have others.
-
-    Returns:
-        The outcome, for the selected examples.
     """
     ids = collected.ids if selected is None else collected.ids.filter(selected)
     matched = _match(collected, on_duplicate, selected, is_part)

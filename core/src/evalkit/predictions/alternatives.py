@@ -38,10 +38,6 @@ class Alternatives(NamedTuple):
     def merged(self, place: int, response: Mapping[str, Any]) -> dict[str, Any]:
         """Return a response with the keys of one object instead of the list.
 
-        Args:
-            place: Place of the object.
-            response: The response.
-
         Returns:
             The keys of both; where both have one, the object's counts.
         """
@@ -55,9 +51,6 @@ class Alternatives(NamedTuple):
 
 def read_alternatives(response: Mapping[str, Any]) -> Alternatives | None:
     """Find the alternatives of a response.
-
-    Args:
-        response: The response.
 
     Returns:
         The alternatives, none for an empty list; None where `responses` is no list or

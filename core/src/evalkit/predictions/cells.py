@@ -56,12 +56,6 @@ def place(
         count: How many examples there are.
         is_last_first: Whether the last of several rows without replication is placed
             first.
-
-    Returns:
-        The cells.
-
-    Raises:
-        DataError: There would be far more cells than rows and examples.
     """
     nobody = np.zeros(len(examples), dtype=bool)
     is_known = examples != NOWHERE

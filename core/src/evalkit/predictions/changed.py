@@ -38,15 +38,8 @@ def file_of(predictions: Any) -> str | Path | None:
 def read_beside(path: Path, model: type[_Model]) -> tuple[_Model, bytes] | None:
     """Read a JSON file beside predictions.
 
-    Args:
-        path: The file.
-        model: What it must hold.
-
     Returns:
         What it says, and its bytes; None where it is not there.
-
-    Raises:
-        DataError: It cannot be read, or breaks the model.
     """
     if not (path.exists() or path.is_symlink()):
         return None
@@ -77,11 +70,7 @@ def _decode(model: type[BaseModel], content: bytes) -> Any:
 
 
 def checked_figures(model: type[_Model], values: Any) -> _Model:
-    """Return values as a model.
-
-    Raises:
-        DataError: They break it.
-    """
+    """Return values as a model."""
     if not isinstance(values, Mapping):
         raise DataError(f"must be an object, found {shorten(values)}")
     try:

@@ -19,12 +19,7 @@ ADAPTER = "adapt_response"
 
 
 def fields_read(dataset: BoundDataset, task: BoundTask) -> set[str]:
-    """Return the columns of the data that hooks see which judge a response.
-
-    Args:
-        dataset: The data set.
-        task: Its task.
-    """
+    """Return the columns of the data that hooks see which judge a response."""
     return {*(_fields_to_verify(task) or ()), *(_fields_of_row(dataset, task) or ())}
 
 
@@ -53,11 +48,6 @@ def rows_by_id(
 ) -> Mapping[str, Mapping[str, Any]]:
     """Return what the model was asked, where a hook takes it as `row`.
 
-    Args:
-        dataset: The data set.
-        task: Its task.
-        examples: The examples.
-
     Returns:
         A dict for each example, by its id; nothing where no hook takes them.
     """
@@ -69,15 +59,7 @@ def rows_by_id(
 
 
 def verified_rows(task: BoundTask, examples: Examples) -> list[dict[str, Any]]:
-    """Return what `verify_response` sees of each example; empty for nothing.
-
-    Args:
-        task: The task.
-        examples: The examples.
-
-    Raises:
-        PluginContractError: The task names a field that the data does not have.
-    """
+    """Return what `verify_response` sees of each example; empty for nothing."""
     fields = _fields_to_verify(task)
     if fields is None:
         return []

@@ -32,9 +32,6 @@ class JobFile(NamedTuple):
 def job_file_name(predictions: str) -> str:
     """Return the name of the file that tells of the job that made another one.
 
-    Args:
-        predictions: The name of the file of predictions.
-
     Returns:
         It without the suffixes of its format: `a.job.json` for `a.jsonl.gz`.
     """
@@ -49,9 +46,6 @@ def read_job(predictions: Any) -> JobFile | None:
 
     Returns:
         What it says; None where the predictions are of no file.
-
-    Raises:
-        DataError: It cannot be read, or breaks the schema of such files.
     """
     file = file_of(predictions)
     if file is None:
@@ -70,9 +64,6 @@ def given_job(figures: Mapping[str, Any]) -> Job:
 
     Args:
         figures: What it took, with the keys of a file.
-
-    Raises:
-        DataError: They break the schema of such files.
     """
     try:
         return Job("job", checked_figures(JobFigures, figures))

@@ -81,10 +81,6 @@ class _Judged(NamedTuple):
 class JudgedRows:
     """The rows of a file, judged one by one or as columns, not yet matched.
 
-    Args:
-        ids: The examples' ids, in the data's order.
-        reader: Checks and converts responses.
-
     Attributes:
         ids: As given.
         problems: What is wrong with rows that were judged one by one.
@@ -111,11 +107,7 @@ class JudgedRows:
         return self._reader.adapters.notices()
 
     def add(self, block: Block) -> None:
-        """Judge the rows of a block.
-
-        Args:
-            block: The block.
-        """
+        """Judge the rows of a block."""
         self.undeclared.update(block.undeclared)
         if block.frame.height:
             examples = self._index.result().find(block.frame["id"])
@@ -275,9 +267,6 @@ class JudgedRows:
 
         Args:
             sources: Where each cell's is found; null for none.
-
-        Returns:
-            The column `prediction`.
         """
         values = [row.prediction for row in self._judged]
         dtype = self._reader.prediction_type

@@ -33,9 +33,6 @@ Responses = str | Path | pl.DataFrame | Sequence[Mapping[str, Any]]
 def keep_responses(responses: Responses) -> pl.DataFrame | None:
     """Return responses as a table that a run keeps.
 
-    Args:
-        responses: What `rows_of` gave.
-
     Returns:
         The table; None for a folder or file that only an adapter can read, for a file
         with a line that is too long to be read, and for rows with a value that JSON
@@ -69,11 +66,7 @@ def keep_responses(responses: Responses) -> pl.DataFrame | None:
 
 
 def _lines_of(block: LineBlock) -> pl.Series:
-    """Return the lines of a block.
-
-    Raises:
-        DataError: It holds a line that is too long to be kept, or blanks alone.
-    """
+    """Return the lines of a block."""
     if block.is_too_long or not block.data.strip():
         raise DataError(f"line {block.first_line} is too long, or blank")
     lines = block.data.removesuffix(b"\n").split(b"\n")

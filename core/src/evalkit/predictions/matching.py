@@ -16,9 +16,6 @@ class IdIndex:
     """Ids sorted by a hash, to look others up.
 
     Equal hashes only propose a position; the ids themselves are compared.
-
-    Args:
-        ids: Texts, each once.
     """
 
     def __init__(self, ids: pl.Series) -> None:
@@ -91,11 +88,6 @@ def _hashes(texts: pl.Series) -> NDArray[np.uint64]:
 
 def pair(wanted: Places, owners: Places, free: Places) -> Places:
     """Give the k-th row of each example the k-th free cell of it.
-
-    Args:
-        wanted: The example of each row.
-        owners: The example of each free cell.
-        free: The free cells.
 
     Returns:
         The cell of each row; `NOWHERE` where its example has no more.

@@ -25,11 +25,7 @@ class Policies(NamedTuple):
         return ("scored", *wrong)
 
     def check(self) -> None:
-        """Refuse a policy that does not exist.
-
-        Raises:
-            EvalkitError: One of them is none of its choices.
-        """
+        """Refuse a policy that does not exist."""
         for (name, value), choices in zip(
             self._asdict().items(), (OnProblem, OnProblem, OnDuplicate), strict=True
         ):

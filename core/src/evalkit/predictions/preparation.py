@@ -14,7 +14,7 @@ import polars as pl
 
 from evalkit.base.columns import all_named
 from evalkit.base.jobs import Job
-from evalkit.base.progress import Progress
+from evalkit.base.progress import Progress, told_of_each
 from evalkit.errors import DataError
 from evalkit.examples.fingerprints import hash_frame
 from evalkit.examples.row_stages import RowStage
@@ -81,6 +81,7 @@ def prepare(
     *,
     needs_all: bool = False,
     answers: AnswerReader | None = None,
+    given: Any = None,
 ) -> Prepared:
     """Load, read and match.
 
@@ -100,14 +101,11 @@ def prepare(
             have.
         needs_all: Whether later steps ask for examples that are not selected.
         answers: What takes the answers out of texts.
+        given: Examples in place of those of the data set.
 
     Returns:
         The examples and the outcome of every one of them; where responses name
         replications, each example as often as there are replications.
-
-    Raises:
-        DataError: Data or predictions cannot be read.
-        PluginError: A plugin is broken.
     """
     name = dataset.name
     progress(f"loading {name}", 0.0)
@@ -118,16 +116,17 @@ def prepare(
     is_known_by_place = _has_plain_lines(predictions)
     whole = needs_all or bool(selection.filters) or is_known_by_place
     limit = None if whole else selection.limit
-    examples = load_examples(dataset, task, split, needed, limit=limit)
+    examples = load_examples(dataset, task, split, needed, given, limit)
     selected = selection.mask(examples)
     n_examples = examples.frame.height if selected is None else int(selected.sum())
     watchers.tell("after_load", dataset=name, split=split, n_examples=n_examples)
-    progress(f"reading the predictions of {model}", 0.2)
+    reading = f"reading the predictions of {model}", 0.2
+    progress(*reading)
     reader = ResponseReader(task, dataset, examples, fields, answers)
     ids = examples.frame["id"]
     file = watched_file(predictions)
-    given, job = identify(predictions), read_job(predictions)
-    blocks = read_responses(predictions, reader, ids)
+    source, job = identify(predictions), read_job(predictions)
+    blocks = told_of_each(read_responses(predictions, reader, ids), progress, *reading)
     is_part = examples.identity.limit is not None
     alignment = align(ids, blocks, reader, on_duplicate, selected, is_part=is_part)
     if file is not None:
@@ -141,12 +140,12 @@ def prepare(
     if isinstance(predictions, ChangedPredictions):
         stage = predictions.stage
     if job is not None:
-        given = {**given, **job.recorded}
+        source = {**source, **job.recorded}
     system = read_system(predictions)
     if system is not None:
-        given = {**given, "system": system.recorded}
+        source = {**source, "system": system.recorded}
     known = job and job.job
-    return Prepared(examples, alignment, given, ids, stage, answers, known)
+    return Prepared(examples, alignment, source, ids, stage, answers, known)
 
 
 def _place(predictions: Predictions) -> str:
@@ -179,9 +178,6 @@ def read_responses(
 
     Returns:
         The rows, block by block; those that are of no file are numbered from 1.
-
-    Raises:
-        DataError: The file cannot be read.
     """
     if isinstance(predictions, ChangedPredictions):
         return predictions.stage.read_responses(predictions.given, reader)
@@ -220,9 +216,6 @@ def identify(
 
     Returns:
         `name` (None for rows) and `sha256`; and `adapters`, where there are any.
-
-    Raises:
-        DataError: The file cannot be read.
     """
     if isinstance(predictions, ChangedPredictions):
         given, stage = predictions

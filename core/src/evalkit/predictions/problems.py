@@ -90,9 +90,6 @@ class Problems(Sequence[Problem]):
 
     They are written to a temporary file, so that memory does not grow with what the
     rows hold. Values that JSON cannot hold become the text that shows them.
-
-    Args:
-        problems: Problems to begin with.
     """
 
     def __init__(self, problems: Iterable[Problem] = ()) -> None:
@@ -107,9 +104,6 @@ class Problems(Sequence[Problem]):
 
     def add(self, problem: Problem) -> None:
         """Add a problem.
-
-        Args:
-            problem: The problem.
 
         Raises:
             StorageError: The temporary file cannot be written.
@@ -130,10 +124,6 @@ class Problems(Sequence[Problem]):
 
     def only_lines(self, status: str, lines: NDArray[np.int64]) -> Problems:
         """Leave out problems of one status, but for those of some lines.
-
-        Args:
-            status: The status.
-            lines: The lines whose problems are kept.
 
         Returns:
             The problems that are left, in the same file.

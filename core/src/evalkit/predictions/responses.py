@@ -8,7 +8,6 @@ from typing import Any, get_origin
 import polars as pl
 from pydantic import BaseModel, ValidationError
 
-from evalkit.base.columns import frame_of
 from evalkit.base.ids import (
     ASKING_KEYS,
     REPLICATION_KEY,
@@ -142,9 +141,8 @@ class ResponseReader:
         """Find the column that is scored, and whether columns can be judged at all."""
         declared = find_converter(PRED_CONVERTER, self._dataset, self._task)[1]
         column = declared and declared["pred"]
-        if not column or self.adapters or self._choices is not None:
-            return None, None
-        if self._verifies and not self._verifies_columns():
+        judges_rows = self._verifies or self.adapters or self._choices is not None
+        if not column or judges_rows:
             return None, None
         plan = plan_of(self.output, self._labels)
         if plan is None and self._labels is None:
@@ -164,68 +162,30 @@ class ResponseReader:
         labels = sorted(answers.drop_nulls().unique())
         if len(labels) > _MOST_LABELS:
             return None
-        plan, known = plan_of(self.output, labels), self.field_types
+        plan, known = plan_of(self.output, labels, is_open=True), self.field_types
         types = {} if plan is None else {n: c.dtype for n, c in plan.columns.items()}
         return plan if all(known.get(n, t) == t for n, t in types.items()) else None
 
-    def _verifies_columns(self) -> bool:
-        """Tell whether `verify_columns` belongs to the task's own `verify_response`.
-
-        A subclass that only writes a stricter `verify_response` inherits a
-        `verify_columns` that knows nothing of it.
-        """
-        if not self._task.has("verify_columns"):
-            return False
-        by_row, by_columns = (
-            self._task.depth_of(hook) for hook in ("verify_response", "verify_columns")
-        )
-        return by_columns <= by_row
-
     def accept(self, frame: pl.DataFrame) -> pl.Series:
         """Tell which responses are surely valid, from their columns.
-
-        Args:
-            frame: The planned columns of responses.
 
         Returns:
             Booleans; a response that is False may still be valid, see `read`.
         """
         assert self.plan is not None
-        accepted = self.plan.passes(frame)
-        if not self._verifies or not accepted.any():
-            return accepted
-        offered = frame_of(frame[name] for name in self.plan.columns)
-        verified = self._task.call(
-            "verify_columns", responses=offered, labels=self._labels
-        )
-        if (
-            not isinstance(verified, pl.Series)
-            or verified.dtype != pl.Boolean
-            or len(verified) != frame.height
-        ):
-            raise PluginContractError(
-                f"{self._task.component.origin}: verify_columns must return a polars "
-                f"Series of one boolean for each row, returned {shorten(verified)}"
-            )
-        return accepted & verified.fill_null(False)
+        return self.plan.passes(frame)
 
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Convert valid responses into what is scored.
 
         Args:
             frame: The planned columns of responses that were accepted.
-
-        Returns:
-            `prediction` and the scored fields.
         """
         fields = [frame[name].alias(f"field {name}") for name in self.scored_fields]
         return pl.DataFrame([frame[str(self._column)].alias("prediction"), *fields])
 
     def undeclared(self, response: Mapping[str, Any]) -> set[str]:
         """Return the keys of a response that the task does not declare.
-
-        Args:
-            response: The response after the adapter.
 
         Returns:
             Those that have a value, also in one of its alternatives.
@@ -250,11 +210,6 @@ class ResponseReader:
 
     def read(self, response: Mapping[str, Any], uid: str, position: int) -> Outcome:
         """Check a response and convert it into what is scored.
-
-        Args:
-            response: The response after the adapter.
-            uid: Its id as text.
-            position: Position of its example.
 
         Returns:
             The prediction, or `Unparsed`, the scored fields, and all violations. Where
@@ -345,7 +300,7 @@ class ResponseReader:
     ) -> tuple[Mapping[str, Any], list[Violation]]:
         """Validate a response; the fields of `Output` get their validated values."""
         try:
-            validated = self._task.validate_output(response)
+            validated = self._task.validate_output(response, self._labels)
         except ValidationError as error:
             return response, from_pydantic(error)
         values = validated.model_dump()

@@ -81,9 +81,6 @@ def read_system(predictions: Any) -> System | None:
 
     Returns:
         What it says; None where there is no such file.
-
-    Raises:
-        DataError: It cannot be read, or breaks the schema of such files.
     """
     file = file_of(predictions)
     path = None if file is None else system_file(file)
@@ -97,11 +94,7 @@ def read_system(predictions: Any) -> System | None:
 
 
 def system_file(predictions: str | Path) -> Path | None:
-    """Return the file that tells of a file of predictions, which need not be there.
-
-    Args:
-        predictions: The file of predictions.
-    """
+    """Return the file that tells of a file of predictions, which need not be there."""
     given = file_at(predictions)
     return path_beside(given, model_name(given) + SUFFIX) if given.name else None
 

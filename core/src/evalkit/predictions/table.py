@@ -17,11 +17,6 @@ def scoring_table(
 ) -> ScoringTable:
     """Make the table of all examples, counted or not.
 
-    Args:
-        examples: The examples.
-        alignment: Their predictions.
-        job: The job that made these.
-
     Returns:
         The table, with the scored fields of responses and the columns of the data.
     """

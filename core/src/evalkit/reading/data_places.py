@@ -73,11 +73,7 @@ def data_path(name: str | Path) -> Path:
 
 
 def loaded_path(loaded: Any) -> Path | None:
-    """Return the file or the shards that a data set loaded; None for another thing.
-
-    Raises:
-        EvalkitError: As `data_path` says; also for shards, where they are paths.
-    """
+    """Return the file or the shards that a data set loaded; None for another thing."""
     if isinstance(loaded, str | Path):
         return data_path(loaded)
     is_list = isinstance(loaded, list | tuple) and len(loaded) > 0

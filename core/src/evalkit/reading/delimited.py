@@ -29,9 +29,6 @@ def read_delimited_rows(
     Cells of `text_fields` are taken as they are; others are read as JSON where they can
     be, and are texts where not. The header must name one of `id_keys`, if there are
     any. The line of a row is the one that it begins in.
-
-    Raises:
-        DataError: The file cannot be read, or has no header with an id.
     """
     lines = _Lines(path)
     _allow_long_cells()

@@ -40,9 +40,6 @@ def read_rows(
 
     In a format without types, cells of the columns `texts` are texts; in one with a
     header, it must name one of `id_keys`, if there are any.
-
-    Raises:
-        DataError: The file cannot be read, or nothing reads rows of this format.
     """
     reader = ROW_READERS.get(kind)
     if reader is None:

@@ -67,9 +67,6 @@ def detect_format(path: Path) -> Format:
     The suffix says it, before that of a compression; else the first bytes do: a header
     that names an id makes it CSV or TSV, and what looks like nothing else is plain
     lines.
-
-    Raises:
-        DataError: It cannot be read, or is of a format that is not supported.
     """
     if isinstance(path, ShardedPath):
         return _format_of_shards(path)

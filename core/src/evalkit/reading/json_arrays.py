@@ -22,10 +22,6 @@ def read_json_array(path: Path) -> Iterator[Row]:
     """Read the elements of a file, compressed or not, that is one JSON array.
 
     The number of an element takes the place of a line.
-
-    Raises:
-        DataError: The file cannot be read, is no array, or is broken at an element,
-            after which nothing is known.
     """
     with open_bytes(path) as stream:
         text = _Text(path, stream)

@@ -17,12 +17,7 @@ from evalkit.reading.streams import line_blocks
 def read_plain_blocks(
     path: Path, plan: ColumnPlan | None, ids: pl.Series, answer_field: str
 ) -> Iterator[Block]:
-    """Read one answer a line, in the order of the data's ids, as blocks of responses.
-
-    Raises:
-        DataError: The number of lines is not the number of examples, which shows at
-            the end, or the file cannot be read.
-    """
+    """Read one answer a line, in the order of the data's ids, as blocks."""
     return row_blocks(_rows(path, ids, answer_field), plan)
 
 

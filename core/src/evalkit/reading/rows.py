@@ -103,10 +103,6 @@ def decode_next(text: str, start: int) -> tuple[Any, int, str]:
     """Read the value of JSON that begins at a place of a text; return where it ends.
 
     The third value says what it holds that plain JSON has not, or is "".
-
-    Raises:
-        JSONDecodeError: It is no JSON, or goes on after the text.
-        RecursionError: It is nested too deeply.
     """
     try:
         value, end = _DECODER.raw_decode(text, start)

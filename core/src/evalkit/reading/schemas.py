@@ -19,6 +19,12 @@ from pydantic.fields import FieldInfo
 
 from evalkit.base.columns import is_pattern, named
 from evalkit.base.ids import RESPONSE_ID_KEYS
+from evalkit.base.label_fields import (
+    BOUND_TOLERANCE,
+    SUM_TOLERANCE,
+    IsDistribution,
+    IsLabel,
+)
 from evalkit.base.terms import NamesFile
 from evalkit.reading.field_types import field_type
 from evalkit.reading.typed_values import fits
@@ -86,12 +92,14 @@ def plan_of(
     model: type[BaseModel],
     labels: Sequence[str] | None = None,
     apart: Iterable[str] = RESPONSE_ID_KEYS,
+    is_open: bool = False,
 ) -> ColumnPlan | None:
     """Plan the columns of a model; None for a model that only pydantic can check.
 
     That is one with rules of its own, or with a field that is not a text, a number, a
     boolean, a `Literal`, a list of texts or numbers, or numbers by label. The fields
-    `apart`, which are checked elsewhere, must be plain texts.
+    `apart`, which are checked elsewhere, must be plain texts. If `is_open`, a `Label`
+    may be another one than the labels.
     """
     if has_own_rules(model):
         return None
@@ -101,7 +109,7 @@ def plan_of(
             if field.annotation is not str or field.metadata or field.validation_alias:
                 return None
             continue
-        column = _plan_field(name, field, labels)
+        column = _plan_field(name, field, labels, is_open)
         if column is None:
             return None
         columns[name] = column
@@ -109,7 +117,7 @@ def plan_of(
 
 
 def _plan_field(
-    name: str, field: FieldInfo, labels: Sequence[str] | None
+    name: str, field: FieldInfo, labels: Sequence[str] | None, is_open: bool
 ) -> PlannedColumn | None:
     is_renamed = field.validation_alias is not None or field.serialization_alias
     if is_renamed or field.exclude or getattr(field, "exclude_if", None):
@@ -126,6 +134,8 @@ def _plan_field(
         return None
     for rule in rules:
         kept = _check_rule(rule, value, dtype)
+        if isinstance(rule, IsLabel):
+            kept = pl.lit(True) if labels is None or is_open else value.is_in(labels)
         if kept is None:
             return None
         passes &= kept
@@ -209,6 +219,12 @@ def _check_rule(rule: Any, value: pl.Expr, dtype: pl.DataType) -> pl.Expr | None
         attribute, compare = _BOUNDS[type(rule)]
         limit = getattr(rule, attribute)
         return compare(value, limit) if _is_limit(limit, dtype) else None
+    if isinstance(rule, IsDistribution) and isinstance(dtype, pl.Struct):
+        values = [value.struct.field(field.name) for field in dtype.fields]
+        within = pl.all_horizontal([number.is_between(0, 1) for number in values])
+        # what the order of adding decides goes to pydantic
+        limit = SUM_TOLERANCE - BOUND_TOLERANCE
+        return within & ((pl.sum_horizontal(values) - 1).abs() <= limit)
     # a file is looked for where the data is loaded; numbers that are not finite never
     # pass; columns are of strict types; and a text is a remark
     if isinstance(rule, NamesFile | AllowInfNan | Strict | str):

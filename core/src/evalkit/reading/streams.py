@@ -83,12 +83,7 @@ class LineBlock(NamedTuple):
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading, decompressing gzip and Zstandard by their content.
-
-    Raises:
-        DataError: It is no ordinary file, cannot be read, or its compressed data are
-            damaged or unpack to too much; also where this shows while it is read.
-    """
+    """Open a file for reading, decompressing gzip and Zstandard by their content."""
     refuse_other_than_file(path)
     try:
         with path.open("rb") as raw:
@@ -143,11 +138,7 @@ def _held_by(folder: Path) -> str:
 
 
 def line_blocks(path: Path) -> Iterator[LineBlock]:
-    """Read a file as blocks of whole lines; gzip and Zstandard are decompressed.
-
-    Raises:
-        DataError: It cannot be read.
-    """
+    """Read a file as blocks of whole lines; gzip and Zstandard are decompressed."""
     with open_bytes(path) as stream:
         line = 1
         for data, is_too_long in _whole_lines(_chunks(stream)):

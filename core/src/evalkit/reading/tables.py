@@ -52,11 +52,7 @@ def read_table_blocks(
 
 
 def read_frames(path: Path, kind: Format) -> Iterator[pl.DataFrame]:
-    """Read Parquet, Arrow or a data set in batches, in bounded memory.
-
-    Raises:
-        DataError: The file cannot be read, or unpacks to too much.
-    """
+    """Read Parquet, Arrow or a data set in batches, in bounded memory."""
     import pyarrow as pa
 
     if isinstance(path, ShardedPath):

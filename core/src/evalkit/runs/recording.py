@@ -33,7 +33,7 @@ from evalkit.runs.jobs import job_notices
 from evalkit.runs.options import EvaluationOptions
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.results import Result
-from evalkit.runs.scores import bounds_of, headline_name, to_scores
+from evalkit.runs.scores import GroupSizes, bounds_of, headline_name, to_scores
 from evalkit.runs.tables import (
     CHOICES,
     CROSSING,
@@ -150,7 +150,7 @@ def make_result(parts: Parts, model: str, refused: Sequence[str]) -> Result:
 def add_scores(
     result: Result,
     scored: Sequence[MetricScores],
-    groups: Groups,
+    groups: Groups | GroupSizes,
     metrics: Sequence[BoundMetric],
 ) -> Result:
     """Return a result with what metrics computed of its examples beside its scores."""

@@ -36,8 +36,15 @@ def _finite(bound: float | None) -> float | None:
     return bound if bound is not None and math.isfinite(bound) else None
 
 
+class GroupSizes(NamedTuple):
+    """Names and sizes of groups whose members are not known."""
+
+    tags: Sequence[str | None]
+    sizes: Sequence[int]
+
+
 def to_scores(
-    scored: Sequence[MetricScores], groups: Groups, split: str
+    scored: Sequence[MetricScores], groups: Groups | GroupSizes, split: str
 ) -> list[Score]:
     """Make the records of all scores and aggregates of metrics."""
     return [
@@ -51,7 +58,7 @@ def to_scores(
 
 
 def _to_score(
-    scored: MetricScores, found: GroupScore, groups: Groups, split: str
+    scored: MetricScores, found: GroupScore, groups: Groups | GroupSizes, split: str
 ) -> Score:
     size = groups.sizes[found.group]
     coverage = found.n / size if size else None

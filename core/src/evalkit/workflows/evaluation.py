@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evalkit.base.progress import Progress
+from evalkit.base.progress import Progress, cancelling
 from evalkit.base.working_folder import WorkingFolder
 from evalkit.errors import AlignmentError, EvalkitError
 from evalkit.examples.files import chosen_data
@@ -65,6 +65,7 @@ def evaluate(
     against: Result | None = None,
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
+    cancelled: Callable[[], bool] = lambda: False,
 ) -> Result:
     """Score a model's predictions on a data set, for the whole set and every tag.
 
@@ -120,6 +121,9 @@ def evaluate(
         against: A run of the same data, whose answers judges of pairs compare with.
         registry: Where plugins are found; all that are installed by default.
         progress: Told what is being done.
+        cancelled: Asked between steps, blocks of responses and batches of examples
+            whether to stop; once it returns true, `CancelledError` is raised and
+            nothing is written.
 
     Returns:
         The result; its status is `partial` where a metric failed or only some
@@ -128,6 +132,7 @@ def evaluate(
     Raises:
         AlignmentError: The policies refuse the predictions; `error.result` holds
             counts and problems, and is written to `out` too.
+        CancelledError: `cancelled` returned true.
         DataError: Data or predictions cannot be read.
         PluginError: A plugin is unknown or broken.
         StorageError: The run cannot be written.
@@ -166,6 +171,7 @@ def evaluate(
         out=out,
         registry=registry,
         progress=progress,
+        cancelled=cancelled,
     )
 
 
@@ -179,6 +185,7 @@ def evaluate_with(
     out: str | Path | None = None,
     registry: Registry | None = None,
     progress: Progress = lambda _text, _share: None,
+    cancelled: Callable[[], bool] = lambda: False,
 ) -> Result:
     """Do what `evaluate` does, with options that were put together before.
 
@@ -191,6 +198,7 @@ def evaluate_with(
         out: Folder to write the run to.
         registry: Where plugins are found.
         progress: Told what is being done.
+        cancelled: Asked whether to stop.
 
     Returns:
         The result, as `evaluate` does.
@@ -199,7 +207,7 @@ def evaluate_with(
         EvalkitError: For the reasons for which `evaluate` raises.
     """
     started, here = time.time(), WorkingFolder()
-    registry = registry or Registry()
+    registry, progress = registry or Registry(), cancelling(progress, cancelled)
     watchers = Observers(registry, options.observers)
     with (
         watchers.told_of_failure(dataset),

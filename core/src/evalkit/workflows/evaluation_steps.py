@@ -144,11 +144,13 @@ def match(
     progress: Progress,
     *,
     needs_all: bool = False,
+    given: Any = None,
 ) -> Prepared:
     """Load the examples and match the predictions with them.
 
     With `needs_all` the ids of all examples are there, also of those that are not
-    selected, and their tags as they are stored.
+    selected, and their tags as they are stored. `given` are examples in place of those
+    of the dataset.
     """
     needed = asked.columns
     if needed is not None:
@@ -168,6 +170,7 @@ def match(
         asked.fields | (asked.crossed - {"answer", "pred"}),
         needs_all=needs_all,
         answers=asked.answers,
+        given=given,
     )
 
 

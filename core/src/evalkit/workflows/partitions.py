@@ -1,90 +1,209 @@
-"""Scores parts of a dataset apart, adds them up, and finalizes the sum."""
+"""Scores parts of a dataset apart, adds them up, and scores the sum.
+
+For engines that hold data and responses in parts, such as Spark, Ray or Dask.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from evalkit.base.terms import MetricContext
-from evalkit.errors import MetricError
-from evalkit.examples.table import Examples
-from evalkit.plugins.bound import BoundMetric
-from evalkit.predictions.alignment import Alignment
+from evalkit.errors import DataError, EvalkitError, MetricError
+from evalkit.examples.files import chosen_data
+from evalkit.examples.table import load_examples
+from evalkit.plugins.observers import Observers
+from evalkit.plugins.registry import Registry
+from evalkit.predictions.preparation import changed_by
 from evalkit.predictions.table import scoring_table
+from evalkit.reading.given_rows import rows_of
+from evalkit.runs.options import EvaluationOptions
+from evalkit.runs.record import RunRecord
+from evalkit.runs.recording import Asked, add_scores
+from evalkit.runs.results import Result
+from evalkit.runs.scores import GroupSizes
 from evalkit.scoring.final_scores import finalize_metric
 from evalkit.scoring.label_pairs import SharedPairs
-from evalkit.scoring.records import MetricScores, ScoringSettings
+from evalkit.scoring.measurement import prepared
+from evalkit.scoring.table import ScoringTable, comparable
 from evalkit.scoring.tally import Tallies
 from evalkit.scoring.tallying import tally_table
+from evalkit.statistics.intervals import INTERVAL_RULES
+from evalkit.workflows.evaluation_steps import bind, group, match
 
 
-class Plan(NamedTuple):
+class PartitionPlan(NamedTuple):
     """What all parts of a dataset are scored by."""
 
-    metrics: Sequence[BoundMetric]
-    """The metrics; those with `prepare` have seen all answers."""
+    asked: Asked
+    """The plugins; metrics with `prepare` have seen all answers."""
     context: MetricContext
     """What metrics know: labels and kind of answers of the whole dataset."""
-    counted: Sequence[str] = ("scored",)
-    """Statuses of the answers that metrics get; the others are left out."""
-    settings: ScoringSettings = ScoringSettings()
-    """How intervals are computed."""
 
 
-def partition_tallies(
-    plan: Plan,
-    examples: Examples,
-    responses: Alignment,
-    crossings: Mapping[str, pl.Series] | None = None,
-) -> Tallies:
+def plan_partitions(
+    dataset: Any = None,
+    options: EvaluationOptions | None = None,
+    *,
+    data: Any = None,
+    task: Any = None,
+    registry: Registry | None = None,
+) -> PartitionPlan:
+    """Plan the evaluation of a dataset in parts.
+
+    The answers of the whole dataset are read once: they say which kind of answers it
+    has, and some metrics look at all of them. Responses are not read.
+
+    Args:
+        dataset: As for `evaluate`, like `data` and `task`.
+        options: How responses are evaluated. Default: as by `evaluate`.
+        data: A file or rows of all examples, in place of a dataset.
+        task: The task of a file or rows.
+        registry: Where plugins are found. Default: all that are installed.
+
+    Returns:
+        The plan, which can be pickled if its plugins can.
+
+    Raises:
+        DataError: The data cannot be read.
+        EvalkitError: The options select examples.
+        MetricError: A score cannot be computed in parts.
+        PluginError: A plugin is unknown or broken.
+    """
+    options, registry = options or EvaluationOptions(), registry or Registry()
+    if not options.selection.is_whole:
+        raise EvalkitError(
+            "limit and filters cannot be used with partitions. Choose the examples of "
+            "each part"
+        )
+    chosen, watchers = chosen_data(dataset, data), Observers(registry)
+    asked = bind(chosen, task, None, options, registry, watchers)
+    _refuse_wholes(asked)
+    examples = load_examples(asked.dataset, asked.task, asked.split, ())
+    context = MetricContext(examples.labels, examples.answer_kind)
+    answers = comparable(
+        examples.frame.select(
+            pl.int_range(pl.len(), dtype=pl.UInt32).alias("position"),
+            pl.col("answer").alias("prediction"),
+            pl.col("answer").alias("target"),
+        ),
+        context.answer_kind,
+    )
+    table = ScoringTable(answers, examples.frame["id"].to_list(), None, context)
+    metrics = [prepared(metric, table) for metric in asked.metrics]
+    return PartitionPlan(replace(asked, metrics=metrics), context)
+
+
+def _refuse_wholes(asked: Asked) -> None:
+    """Refuse what needs all examples at once.
+
+    Raises:
+        MetricError: There is such a score.
+    """
+    lists = [metric for metric in asked.metrics if metric.has("compute")]
+    if lists:
+        raise MetricError(
+            f"{lists[0].component.origin}: functions of lists have no tally. Score "
+            "the whole dataset at once"
+        )
+    if asked.dataset.has("evaluate") or asked.computed_columns is not None:
+        raise MetricError(
+            f"{asked.dataset.component.origin}: scores of the dataset's own, and "
+            "columns that a stage computes, need all examples. Score the whole dataset "
+            "at once"
+        )
+
+
+def partition_tallies(plan: PartitionPlan, examples: Any, responses: Any) -> Tallies:
     """Score a part of a dataset to tallies.
 
     Args:
         plan: What all parts are scored by.
-        examples: The examples of the part.
-        responses: Their responses, matched.
-        crossings: Further groups of each example, by what they cross.
+        examples: The examples of the part: rows, a table, or a file.
+        responses: Their responses, in one of the forms that `evaluate` takes.
 
     Returns:
         The tallies, which `merge_tallies` adds to those of the other parts.
 
     Raises:
-        MetricError: A metric is a function of lists, which has no tally.
+        DataError: Examples or responses cannot be read, or the policies refuse the
+            responses.
     """
-    lists = [metric for metric in plan.metrics if metric.has("compute")]
-    if lists:
-        raise MetricError(
-            f"{lists[0].component.origin}: functions of lists have no tally. Score "
-            "the whole dataset at once."
-        )
-    table = scoring_table(examples, responses)
+    asked = plan.asked
+    if not isinstance(examples, Path):
+        is_file = isinstance(examples, str)
+        examples = Path(examples) if is_file else rows_of(examples, "examples")
+    rows = changed_by(rows_of(responses), asked.stage)
+    matched = match(asked, rows, "the part", lambda *_: None, given=examples)
+    policies = asked.options.policies
+    if reasons := matched.alignment.refusal(policies):
+        raise DataError(f"the responses of a part were refused: {'; '.join(reasons)}")
+    crossed = group(asked, matched).crossed
+    table = scoring_table(*matched[:2])
     frame = table.frame
-    if plan.context.answer_kind == "any-of" and examples.answer_kind == "one":
+    if plan.context.answer_kind == "any-of" and matched.examples.answer_kind == "one":
         frame = frame.with_columns(target=pl.concat_list("target"))
     table = table._replace(frame=frame, context=plan.context, is_part=True)
-    status = pl.lit(responses.statuses.cast(pl.String))
-    left_out = pl.select(pl.when(~status.is_in(list(plan.counted))).then(status))
-    tags = examples.frame["tags"]
+    status = pl.lit(matched.alignment.statuses.cast(pl.String))
+    left_out = pl.select(pl.when(~status.is_in(list(policies.counted))).then(status))
+    tags = matched.examples.frame["tags"]
     return tally_table(
-        plan.metrics, table, left_out.to_series(), tags, crossings
+        asked.metrics, table, left_out.to_series(), tags, crossed
     ).tallies
 
 
-def finalize(plan: Plan, tallies: Tallies) -> list[MetricScores]:
-    """Turn tallies into the scores of all metrics.
+def finalize(plan: PartitionPlan, tallies: Tallies) -> Result:
+    """Turn the tallies of a whole dataset into scores.
 
     Args:
         plan: What they were scored by.
-        tallies: The tallies of the whole dataset.
+        tallies: The sum of the tallies of all parts.
 
     Returns:
-        The scores, in the order of the metrics.
+        The scores that `evaluate` gives of the whole, intervals included, without
+        examples and without a run to save.
     """
-    shared, parts = SharedPairs(), (plan.context, tallies, plan.settings)
-    return [
-        finalize_metric(metric, *parts, shared=shared)
-        for whole in plan.metrics
+    asked, shared = plan.asked, SharedPairs()
+    settings = asked.options.settings
+    scored = [
+        finalize_metric(metric, plan.context, tallies, settings, shared=shared)
+        for whole in asked.metrics
         for metric in whole.parts()
     ]
+    record = RunRecord(
+        status="complete",
+        dataset=asked.dataset.name,
+        task=asked.task.component.name,
+        split=asked.split,
+        headline_aggregate=asked.dataset.aggregate,
+        answer_kind=plan.context.answer_kind,
+        replications=tallies.replications,
+        labels=plan.context.labels and tuple(plan.context.labels),
+        confidence=settings.confidence,
+        interval_rules=INTERVAL_RULES,
+        seed=settings.seed,
+        min_n=settings.fewest,
+    )
+    nothing = pl.DataFrame(schema={"id": pl.String, "replication": pl.String})
+    empty = Result(record, (), (), nothing)
+    result = add_scores(empty, scored, _group_sizes(tallies), asked.metrics)
+    result.examples = None
+    return result
+
+
+def _group_sizes(tallies: Tallies) -> GroupSizes:
+    sets = tallies.tag_sets
+    sizes: Sequence[int] = [0] * len(sets.texts)
+    known = [own.tally for own in tallies.metrics.values() if own.tally is not None]
+    if known:
+        entries, groups = known[0].entries, sets.groups
+        of_sets = np.bincount(entries.tag_set, entries.times, minlength=len(sets))
+        answers = of_sets[groups.owners()] * max(1, len(tallies.replications))
+        counted = np.bincount(groups.items, answers, minlength=len(sizes))
+        sizes = counted.astype(np.int64).tolist()
+    return GroupSizes(sets.texts, sizes)

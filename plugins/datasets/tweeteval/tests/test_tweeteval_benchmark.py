@@ -479,22 +479,6 @@ def test_interval_is_made_of_the_tasks_standard_errors(scored: Scored) -> None:
         assert task.ci_low < task.value < task.ci_high
 
 
-@pytest.mark.slow
-def test_perfect_answers_have_an_interval_that_ends_at_100_percent(
-    publisher: Publisher,
-) -> None:
-    gold = draw_all(publisher).gold
-    found = overall_score(evaluate_all(Drawn(gold, gold)).values())
-    assert found.value == 1.0
-    # smoothed counts of labels leave room for errors that were not seen
-    errors = [task.se for task in found.tasks]
-    assert all(0 < error < 0.1 for error in errors)
-    error = np.sqrt(np.sum(np.square(errors))) / 7
-    low, _ = stats.norm.interval(0.95, 1.0, error)
-    assert (found.se, found.ci_low) == pytest.approx((error, low), abs=1e-12)
-    assert found.ci_high == 1.0
-
-
 def test_a_task_without_a_standard_error_leaves_the_mean_without_an_interval(
     scored: Scored, publisher: Publisher
 ) -> None:
@@ -503,15 +487,6 @@ def test_a_task_without_a_standard_error_leaves_the_mean_without_an_interval(
     found = overall_score({**scored.results, "hate": one}.values())
     assert (found.se, found.ci_low, found.ci_high) == (None, None, None)
     assert found.reason == "there is no standard error of hate"
-
-
-@pytest.mark.slow
-def test_results_and_run_folders_in_any_order_give_the_same(
-    scored: Scored, folders: dict[str, Path]
-) -> None:
-    assert overall_score(reversed(folders.values())) == scored.overall
-    assert overall_score([*scored.results.values()][::-1]) == scored.overall
-    assert overall_score(str(folder) for folder in folders.values()) == scored.overall
 
 
 def with_fewer(
@@ -597,10 +572,6 @@ def test_missing_runs_are_all_named(results: dict[str, evalkit.Result]) -> None:
         "there is no run of tweeteval-emoji, tweeteval-stance-hillary; the benchmark's "
         "number is made of all 11 sets"
     )
-
-
-def test_nothing_at_all_is_refused() -> None:
-    assert failure([]).startswith("there is no run of tweeteval-emoji, tweeteval-emot")
 
 
 def test_two_runs_of_one_set_are_named(
@@ -716,19 +687,6 @@ def test_record_without_what_is_needed_is_named(folders: dict[str, Path]) -> Non
     )
 
 
-@pytest.mark.parametrize("content", [b"{", b"[]", b"\xff"])
-def test_broken_record_is_named(folders: dict[str, Path], content: bytes) -> None:
-    file = folders["emoji"] / "run.json"
-    file.write_bytes(content)
-    assert failure(folders).startswith(f"{file} cannot be read: ")
-
-
-def test_broken_table_is_named(folders: dict[str, Path]) -> None:
-    file = folders["emoji"] / "examples.parquet"
-    file.write_bytes(file.read_bytes()[:-20])
-    assert failure(folders).startswith(f"{file} cannot be read: ")
-
-
 # Choosing among runs
 
 
@@ -842,24 +800,6 @@ def test_refused_and_partial_runs_are_left_out_with_a_notice(
     assert "no number today" in last
 
 
-def test_model_of_which_no_run_is_complete_need_not_be_told_apart(
-    folders: dict[str, Path], again: Again
-) -> None:
-    extra = [again.refused("hate", model="x"), again.run("hate", model="y", limit=2)]
-    found = choose_runs([*extra, *folders.values()])
-    assert (found.runs, len(found.notices)) == (tuple(folders.values()), 2)
-    assert choose_runs([*extra, *folders.values()], model="m").notices == ()
-
-
-def test_notices_are_part_of_the_error_that_models_differ(
-    folders: dict[str, Path], again: Again
-) -> None:
-    extra = [again.run("hate", model="x"), again.run("irony", limit=2)]
-    first, second = chosen_error([*folders.values(), *extra])
-    assert first.startswith("the runs are of 2 models: m (11 of 11 sets), x (1 of 11")
-    assert second.startswith(f"  notice: left out {extra[1]}, a run of tweeteval-irony")
-
-
 def test_set_with_only_a_refused_run_is_missing(
     folders: dict[str, Path], again: Again
 ) -> None:
@@ -870,34 +810,6 @@ def test_set_with_only_a_refused_run_is_missing(
         "`evalkit eval tweeteval-hate -p FILE --model m`",
         f"  notice: left out {folders['hate']}, a run of tweeteval-hate, which was "
         "refused (1 missing)",
-    ]
-
-
-def test_set_with_only_a_partial_run_says_why_it_is_partial(
-    folders: dict[str, Path], again: Again
-) -> None:
-    folders["hate"] = again.run("hate", limit=5)
-    assert chosen_error(folders)[1:] == [
-        f"  tweeteval-hate: there is only a partial run ({folders['hate']}: only some "
-        "tweets were evaluated (the first 5)); make it with "
-        "`evalkit eval tweeteval-hate -p FILE --model m`"
-    ]
-
-
-def test_partial_runs_alone_are_still_told_apart_by_model(again: Again) -> None:
-    runs = [again.run("hate", limit=5, model=model) for model in "ab"]
-    assert chosen_error(runs)[0].startswith(
-        "the runs are of 2 models: a (1 of 11 sets), b (1 of 11 sets); "
-    )
-
-
-def test_nothing_to_choose_from_names_all_sets() -> None:
-    first, *others = chosen_error([])
-    assert first == "these runs do not give the number, which is made of all 11 sets:"
-    assert others == [
-        f"  tweeteval-{name}: there is no run; make it with "
-        f"`evalkit eval tweeteval-{name} -p FILE`"
-        for name in SETS
     ]
 
 
@@ -912,11 +824,6 @@ def test_runs_of_the_same_inputs_count_as_one_and_the_newest_is_taken(
     expected = Choice(tuple({**folders, "hate": newest}.values()), ())
     assert choose_runs(given) == expected
     assert choose_runs(given[::-1]) == expected
-
-
-def test_folder_that_is_given_twice_counts_once(folders: dict[str, Path]) -> None:
-    found = choose_runs([*folders.values(), *folders.values()])
-    assert found.runs == tuple(folders.values())
 
 
 def test_run_that_holds_the_examples_is_taken_before_a_newer_one(
@@ -954,26 +861,6 @@ def test_runs_under_different_policies_are_listed_with_them(
     assert line.endswith(", predictions given as rows, on-missing wrong")
 
 
-def test_runs_of_different_data_are_listed(
-    folders: dict[str, Path], publisher: Publisher, tmp_path: Path
-) -> None:
-    publisher.write("hate", ["0", "1"])
-    folder = evaluate("hate", ["0", "1"]).save(tmp_path / "runs")
-    lines = chosen_error([folder, *folders.values()])
-    assert lines[1].startswith(
-        "  tweeteval-hate: 2 runs differ in their data and predictions; give one"
-    )
-
-
-def test_run_of_another_benchmark_is_not_chosen_from(tmp_path: Path) -> None:
-    rows = [{"id": "sentiment-1", "label": "positive"}]
-    other = evalkit.evaluate("sample-sentiment", rows, on_missing="skip", model="m")
-    folder = other.save(tmp_path)
-    assert chosen_error([folder]) == [
-        f"{folder} is of sample-sentiment, no set of TweetEval"
-    ]
-
-
 # The command
 
 
@@ -1004,23 +891,6 @@ def test_command_says_why_it_refuses(
         "11 sets:"
     )
     assert second.startswith("  tweeteval-emotion: there is no run; make it with ")
-
-
-def test_command_says_on_stderr_what_it_leaves_out(
-    folders: dict[str, Path], again: Again, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*map(str, folders.values()), "--json"]) == 0
-    expected = capsys.readouterr().out
-    refused, _ = again.refused("hate"), again.run("irony", model="other")
-    runs = [str(folder) for folder in again.runs.glob("*/*")]
-    assert len(runs) == 13
-    assert main([*runs, "--model", "m", "--json"]) == 0
-    captured = capsys.readouterr()
-    assert captured.out == expected
-    assert captured.err == (
-        f"notice: left out {refused}, a run of tweeteval-hate, which was refused "
-        "(1 missing)\n"
-    )
 
 
 def run_module(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:

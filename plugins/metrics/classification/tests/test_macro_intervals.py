@@ -158,24 +158,3 @@ def test_the_number_of_threads_changes_nothing() -> None:
     }
     assert len(printed) == 1
     assert printed.pop().count("Score(") == 40
-
-
-@pytest.mark.slow
-def test_the_interval_of_macro_recall_covers_the_true_value() -> None:
-    """What macro-F1 covers is published: see `benchmarks/coverage.py`."""
-    gold_shares, kept = np.array([0.5, 0.3, 0.2]), 0.7
-    joint = kept * np.diag(gold_shares) + (1 - kept) * np.outer(
-        gold_shares, [1 / 3] * 3
-    )
-    truth = (np.diag(joint) / joint.sum(axis=1)).mean()
-
-    covered = 0
-    runs = 600
-    for seed in range(runs):
-        drawn = sample(200, seed)
-        found = evalkit.score("macro-recall", *drawn, seed=seed)["macro-recall"]
-        assert found.ci is not None
-        covered += found.ci.low <= truth <= found.ci.high
-    # percentile intervals at n = 200 cover a little less than 95 %; the standard error
-    # of a share of 0.94 in 600 runs is 0.01
-    assert 0.91 <= covered / runs <= 0.975, covered / runs

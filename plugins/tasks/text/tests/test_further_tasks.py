@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import evalkit
+from evalkit.catalog import BoundTask
 from evalkit_adapters_rows import Rows
-from evalkit_tasks_text.labelled import LabelTask
 
 TOWNS = ["Paris", "York", "Oslo", "Rome"]
 
@@ -157,13 +157,13 @@ def test_texts_are_classified_by_the_datas_labels_as_columns(
     form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged = []
-    verify = LabelTask.verify_response
+    validate = BoundTask.validate_output
 
-    def count(self: Any, response: Any, labels: Any) -> Any:
+    def count(self: BoundTask, response: Any, labels: Any) -> Any:
         judged.append(response["id"])
-        return verify(self, response, labels)
+        return validate(self, response, labels)
 
-    monkeypatch.setattr(LabelTask, "verify_response", count)
+    monkeypatch.setattr(BoundTask, "validate_output", count)
     rows = [
         {"uid": str(n), "statement": "x", "label": "no" if n % 2 else "yes"}
         for n in range(40)

@@ -14,7 +14,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import evalkit
-from evalkit_tasks_text.probabilities import probability_violations
 
 LABELS: dict[str, tuple[str, ...]] = {
     "nli": ("entailed", "neutral", "contradictory"),
@@ -246,10 +245,25 @@ def test_answer_that_is_not_in_the_context_is_refused(answer: str) -> None:
     ]
 
 
-def test_empty_answer_is_refused_though_it_is_in_every_context() -> None:
-    ((field, rule, value),) = violations("qa", {"answer": ""})
-    assert (field, value) == ("answer", "")
-    assert "at least 1 character" in rule
+@pytest.mark.known_result
+def test_squad_2_questions_without_an_answer(cases: Path) -> None:
+    found = evalkit.evaluate(
+        data=cases / "10-data.jsonl",
+        predictions=cases / "10-pred.jsonl",
+        task="qa",
+        metrics=["squad-em", "exact-match"],
+        on_invalid="wrong",  # "unanswerable" is no part of the context
+    )
+    assert found["squad-em"].value == pytest.approx(0.6)
+    assert found["exact-match"].value == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("answer", [[], [""], ""])
+def test_no_answer_is_the_empty_text(answer: Any) -> None:
+    data = [{"uid": str(i), "question": "?", "answer": answer} for i in range(2)]
+    said = [{"id": "0", "answer": ""}, {"id": "1", "answer": "4"}]
+    found = evalkit.evaluate(data=data, predictions=said, task="math-qa")
+    assert found["exact-match"].value == 0.5
 
 
 @pytest.mark.parametrize(
@@ -315,20 +329,18 @@ def test_every_wrong_probability_is_reported(
 
 
 def test_probability_that_is_not_a_number_breaks_bounds_and_sum() -> None:
-    prob = prob_of("nli", math.nan, 0, 1)
-    found = list(probability_violations(prob, LABELS["nli"]))
-    assert [(field, rule) for field, rule, _ in found] == [
-        ("prob.entailed", BOUNDS),
-        ("prob", SUM),
+    response = {"label": "neutral", "prob": prob_of("nli", math.nan, 0, 1)}
+    assert violations("nli", response) == [
+        ("prob.entailed", BOUNDS, "nan"),
+        ("prob", SUM, "nan"),
     ]
-    assert all(math.isnan(value) for _, _, value in found)
 
 
 def test_infinite_probabilities_break_the_bounds() -> None:
     prob = prob_of("nli", math.inf, -math.inf, 1)
-    assert list(probability_violations(prob, LABELS["nli"])) == [
-        ("prob.entailed", BOUNDS, math.inf),
-        ("prob.neutral", BOUNDS, -math.inf),
+    assert violations("nli", {"label": "neutral", "prob": prob}) == [
+        ("prob.entailed", BOUNDS, "inf"),
+        ("prob.neutral", BOUNDS, "-inf"),
     ]
 
 
@@ -417,7 +429,7 @@ def probabilities(draw: st.DrawFn) -> dict[str, Any]:
 @settings(deadline=None)
 @given(probabilities())
 def test_prob_is_accepted_exactly_if_it_is_a_distribution(prob: dict[str, Any]) -> None:
-    found = list(probability_violations(prob, LABELS["nli"]))
+    found = violations("nli", {"label": "neutral", "prob": prob})
     numbers = [
         Fraction(p)
         for p in prob.values()
@@ -434,14 +446,15 @@ def test_prob_is_accepted_exactly_if_it_is_a_distribution(prob: dict[str, Any]) 
         and abs(total - 1) < Fraction(1, 1000)
     )
     assert (not found) == is_distribution, found
-    assert all(v.field == "prob" or v.field.startswith("prob.") for v in found)
+    assert all(field.partition(".")[0] == "prob" for field, _, _ in found)
 
 
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 10**6), min_size=3, max_size=3).filter(any))
 def test_shares_rounded_to_four_digits_are_a_distribution(counts: list[int]) -> None:
     shares = [round(count / sum(counts), 4) for count in counts]
-    assert not list(probability_violations(prob_of("nli", *shares), LABELS["nli"]))
+    prob = prob_of("nli", *shares)
+    assert violations("nli", {"label": "neutral", "prob": prob}) == []
 
 
 # Ids

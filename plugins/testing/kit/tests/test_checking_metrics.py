@@ -25,9 +25,9 @@ from evalkit import (
     UnknownPluginError,
 )
 from evalkit.catalog import Registry, Resolver
-from evalkit.scoring import GroupScore, Interval
+from evalkit.scoring import Interval
 from evalkit_testing import LAWS, MetricLawError, check_metric, checking
-from evalkit_testing.metrics import comparisons, subjects
+from evalkit_testing.metrics import subjects
 
 FEW = 4
 
@@ -497,8 +497,6 @@ def test_a_metric_may_break_further_laws(metric: Any, law: str) -> None:
 
 # laws of the engine, which no metric can break by itself --------------------------
 
-ScoreGroups = Callable[..., Any]
-
 
 @pytest.fixture
 def tamper(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
@@ -545,99 +543,6 @@ def test_what_the_engine_does_wrong_is_found_too(
     tamper(most, **fields)
     with pytest.raises(MetricLawError, match=found):
         check_metric(Share, laws=[law])
-
-
-def group_score(**fields: Any) -> dict[Any, GroupScore]:
-    one = GroupScore("", 0, 0.5, 2, None, Interval(0.25, 0.75, 0.1, "t"))
-    return {(None, ""): one._replace(**fields)}
-
-
-@pytest.mark.parametrize(
-    ("fields", "found"),
-    [
-        ({}, None),
-        ({"value": 0.5 + 1e-12}, None),
-        ({"value": 0.5 + 1e-8}, "the value of the whole set is 0.5, and 0.50000001"),
-        ({"value": None}, "the value of the whole set is 0.5, and None"),
-        ({"n": 3}, "n of the whole set is 2, and 3"),
-        ({"spread": (0.5, 0.0, 0.5, 0.5)}, "least and greatest score of the whole"),
-        ({"interval": Interval(0.25, 0.75, 0.1, "x")}, "the method of the interval"),
-        ({"interval": Interval(0.2, 0.75, 0.1, "t")}, "the lower bound of the whole"),
-        ({"interval": Interval(0.25, 0.8, 0.1, "t")}, "the upper bound of the whole"),
-        ({"interval": Interval(0.25, 0.75, 0.2, "t")}, "the standard error of"),
-    ],
-)
-def test_what_differs_between_scores_is_named(
-    fields: Mapping[str, Any], found: str | None
-) -> None:
-    difference = comparisons.difference_of_scores(group_score(), group_score(**fields))
-    assert (difference is None) == (found is None)
-    assert (found or "") in (difference or "")
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
-        (1e12, 1e12 + 1, True),
-        (0.0, 1e-8, False),
-        (math.inf, math.inf, True),
-        (math.inf, 0.5, False),
-        (math.nan, math.nan, True),
-        (math.nan, 0.5, False),
-        (None, None, True),
-        (None, 0.0, False),
-    ],
-)
-def test_numbers_are_close_within_the_tolerance(
-    one: float | None, other: float | None, expected: bool
-) -> None:
-    assert comparisons.is_close(one, other) is expected
-    assert comparisons.is_close(other, one) is expected
-
-
-def test_a_score_that_only_one_has_is_named() -> None:
-    only = {("easy", "b"): group_score()[None, ""]}
-    where = "the tag 'easy' (score 'b') has a value (0.5) only in the "
-    assert comparisons.difference_of_scores(only, {}) == f"{where}first"
-    assert comparisons.difference_of_scores({}, only) == f"{where}second"
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "found"),
-    [
-        (1.0, 1.0 + 1e-13, None),
-        (1.0, 1.0 + 1e-11, "the statistic 'x' of group 0, label 'a' is 1.0, and 1.0"),
-        (math.nan, math.nan, None),
-        ([1.0, 2.0], [2.0, 1.0], None),
-        ([1.0], [1.0, 1.0], "is [1.0], and [1.0, 1.0]"),
-    ],
-)
-def test_sums_are_compared_within_their_tolerance(
-    one: Any, other: Any, found: str | None
-) -> None:
-    frames = [
-        pl.DataFrame({"group": [0], "label": ["a"], "x": [value]})
-        for value in (one, other)
-    ]
-    difference = comparisons.difference_of_sums(*frames, ["group", "label"], {"x": 1.0})
-    assert (difference is None) == (found is None)
-    assert (found or "") in (difference or "")
-
-
-def test_sums_that_only_one_has_are_named() -> None:
-    frame = pl.DataFrame({"group": [0], "x": [1.0]})
-    keys, scales = ["group"], {"x": 1.0}
-    where = "the statistics of group 0 are only in the "
-    assert comparisons.difference_of_sums(frame, frame.clear(), keys, scales) == (
-        f"{where}first"
-    )
-    assert comparisons.difference_of_sums(frame.clear(), frame, keys, scales) == (
-        f"{where}second"
-    )
-    other = frame.rename({"x": "y"})
-    assert comparisons.difference_of_sums(frame, other, keys, scales) == (
-        "the statistic 'x' is in only one of the two"
-    )
 
 
 # what is told ---------------------------------------------------------------------

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
-import polars as pl
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -67,21 +66,6 @@ class Greedy(Mood):
     Output = Anything
 
 
-class Hasty(Mood):
-    """Accepts as columns what it refuses as rows."""
-
-    class Output(BaseModel):
-        id: str
-        mood: Literal["glad", "sad"]
-        sure: bool = True
-
-    def verify_response(self, response: Mapping[str, Any]) -> Any:
-        assert response.get("sure", True), "must be sure"
-
-    def verify_columns(self, responses: pl.DataFrame) -> Any:
-        return pl.repeat(True, len(responses), eager=True)
-
-
 class Unmeasured(Mood):
     """Names a metric that there is not."""
 
@@ -107,7 +91,6 @@ class Wordy(Mood):
     [
         (Strict, "responses", "'sad'"),
         (Greedy, "labels", "it takes the response"),
-        (Hasty, "columns", "verify_columns accepts the response"),
         (Unmeasured, "metrics", "acuracy-of-moods"),
         (Misfit, "metrics", "span-f1"),
         (Wordy, "damaged-examples", "it takes {'uid': '1', 'text': {'strange'"),

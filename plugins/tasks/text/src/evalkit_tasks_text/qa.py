@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
-
-from pydantic import Field
+from typing import Any, ClassVar
 
 from evalkit import TaskIO, Violation
 from evalkit_tasks_text.rows import InputRow, OutputRow, Probability
@@ -19,14 +17,17 @@ class QuestionInput(InputRow):
 
 
 class SpanOutput(OutputRow):
-    """An answer that is a part of the context, and optionally a confidence."""
+    """An answer that is a part of the context, and optionally a confidence.
 
-    answer: Annotated[str, Field(min_length=1)]
+    The empty text says that the context does not answer the question.
+    """
+
+    answer: str
     conf: Probability | None = None
 
 
 class QuestionAnswering(TaskIO):
-    """Which part of the context answers the question?"""
+    """Which part of the context answers the question, if any?"""
 
     Input = QuestionInput
     Output = SpanOutput
@@ -59,6 +60,6 @@ class QuestionAnswering(TaskIO):
     ) -> list[Violation]:
         """Check that the answer is a part of the context."""
         answer = response.get("answer")
-        if isinstance(answer, str) and answer and answer not in example["context"]:
+        if isinstance(answer, str) and answer not in example["context"]:
             return [Violation("answer", "must be a part of the context", answer)]
         return []

@@ -16,7 +16,7 @@ from evalkit import (
     evaluate,
     validate,
 )
-from evalkit.catalog import BoundTask, Resolver, check_agreement
+from evalkit.catalog import BoundTask, Resolver
 from evalkit_testing.damage import damaged_rows, names_field
 from evalkit_testing.drawn_responses import drawn_examples, drawn_responses
 from evalkit_testing.laws import Law, LawBroken
@@ -156,13 +156,6 @@ def _filled(trial: Trial, response: Row) -> Row:
 def _refuse_changed(hook: str, before: Row, after: Row) -> None:
     if dict(before) != after:
         raise LawBroken(f"{hook} makes {after!r} of the response {dict(before)!r}")
-
-
-def _check_columns(trial: Trial) -> None:
-    try:
-        check_agreement(trial.task)
-    except PluginError as error:
-        raise LawBroken(str(error)) from error
 
 
 def _check_drawn(trial: Trial) -> None:
@@ -312,19 +305,13 @@ TASK_LAWS: tuple[Law[Trial], ...] = (
         "labels",
         "an answer that is no label is refused.",
         _check_labels,
-        mend="make the answer a Literal of the labels, or refuse others.",
+        mend="make the answer an `evalkit.Label`, or refuse others.",
     ),
     Law(
         "mappings",
         "a converter that is a mapping names fields that there are.",
         _check_mappings,
         mend="correct the name.",
-    ),
-    Law(
-        "columns",
-        "`verify_columns` accepts nothing that `verify_response` refuses.",
-        _check_columns,
-        mend="say the same in both.",
     ),
     Law(
         "metrics",

@@ -1,0 +1,115 @@
+"""Types of fields of `Output` whose rules depend on the labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler, ValidationInfo
+    from pydantic_core import CoreSchema, InitErrorDetails
+
+SUM_TOLERANCE = 1e-3
+"""How far from 1 probabilities may sum, as they may be rounded."""
+BOUND_TOLERANCE = 1e-9
+"""How far outside 0 to 1 a probability may be, which is an error of rounding."""
+RULE = "evalkit"
+"""What pydantic calls an error whose message is a rule as evalkit writes it."""
+
+
+class IsLabel:
+    """Marks a text that is one of the labels, where these are known."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Check the label after its type."""
+        from pydantic_core.core_schema import with_info_after_validator_function
+
+        return with_info_after_validator_function(_check_label, handler(source))
+
+
+class IsDistribution:
+    """Marks probabilities by label."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Check the probabilities after their type."""
+        from pydantic_core.core_schema import with_info_after_validator_function
+
+        return with_info_after_validator_function(_check_probabilities, handler(source))
+
+
+Label = Annotated[str, IsLabel()]
+"""A field of `Output` that holds one of the dataset's labels, or the task's; any text
+where neither declares labels."""
+
+Probabilities = Annotated[dict[str, Any], IsDistribution()]
+"""A field of `Output` that holds the probability of each label: from 0 to 1, with the
+sum 1 (within 0.001). The most probable label may differ from the answer. Where the
+labels are not known, the keys are not checked."""
+
+
+def _check_label(value: str, info: ValidationInfo) -> str:
+    labels = _labels(info)
+    if labels is None or value in labels:
+        return value
+    from pydantic_core import PydanticCustomError
+
+    raise PydanticCustomError(RULE, "{rule}", {"rule": _one_of(labels)})
+
+
+def _check_probabilities(value: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+    if broken := [*_broken_rules(value, _labels(info))]:
+        from pydantic import ValidationError
+
+        raise ValidationError.from_exception_data("Probabilities", broken)
+    return value
+
+
+def _labels(info: ValidationInfo) -> Sequence[str] | None:
+    context: Mapping[str, Any] = info.context or {}
+    return context.get("labels")
+
+
+def _one_of(labels: Sequence[str]) -> str:
+    return f"must be one of {', '.join(labels)}"
+
+
+def _broken_rules(
+    values: Mapping[str, Any], labels: Sequence[str] | None
+) -> Iterator[InitErrorDetails]:
+    """Find all that is wrong with probabilities."""
+    if labels is not None:
+        missing = (label for label in labels if label not in values)
+        for label in missing:
+            yield {"type": "missing", "loc": (label,), "input": values}
+        rule, others = _one_of(labels), (key for key in values if key not in labels)
+        yield from (_broken(rule, key, key) for key in others)
+    is_number = {key: _is_number(value) for key, value in values.items()}
+    for key, value in values.items():
+        if not is_number[key]:
+            yield _broken("must be a number", value, key)
+        elif not -BOUND_TOLERANCE <= value <= 1 + BOUND_TOLERANCE:
+            yield _broken("must be between 0 and 1", value, key)
+    if not all(is_number.values()):
+        return
+    try:
+        total = math.fsum(values.values())
+    except (OverflowError, ValueError):
+        return  # infinite or too large, which breaks the bounds too
+    if not abs(total - 1) <= SUM_TOLERANCE:
+        yield _broken(f"must sum to 1 (within {SUM_TOLERANCE})", total)
+
+
+def _broken(rule: str, value: Any, *place: str) -> InitErrorDetails:
+    from pydantic_core import PydanticCustomError
+
+    kind = PydanticCustomError(RULE, "{rule}", {"rule": rule})
+    return {"type": kind, "loc": place, "input": value}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

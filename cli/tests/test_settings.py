@@ -113,7 +113,7 @@ def test_a_main_metric_comes_first(
 def test_deeply_nested_values_block_nothing(tmp_path: Path) -> None:
     deep = "[" * 5_000 + "]" * 5_000
     (tmp_path / "pyproject.toml").write_text(f"a = {deep}\n")
-    with pytest.warns(UserWarning, match="nested too deeply"):
+    with pytest.warns(UserWarning, match="is not TOML"):
         assert task_settings(tmp_path, "any") == ((), None)
 
 

@@ -17,17 +17,10 @@ class TaskSettings(NamedTuple):
 
 
 def task_settings(folder: Path, task: str) -> TaskSettings:
-    """Read the metrics that a user adds to a task.
+    """Read what the nearest `pyproject.toml` in or above a folder adds to a task.
 
-    Args:
-        folder: Where to look; its parents are looked through up to the first
-            `pyproject.toml`.
-        task: Name of the task.
-
-    Warns:
-        UserWarning: A file of a parent folder adds metrics, a metric is in a file that
-            the command does not name, or the settings cannot be read. Such metrics are
-            left out.
+    What cannot be read, and metrics in files that the command does not name, are left
+    out with a warning.
     """
     paths = (parent / "pyproject.toml" for parent in (folder, *folder.parents))
     path = next((path for path in paths if path.is_file()), None)
@@ -57,15 +50,10 @@ def task_settings(folder: Path, task: str) -> TaskSettings:
 def _table(path: Path, task: str) -> Mapping[str, Any]:
     try:
         table: object = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        _warn(path, f"is not TOML: {error}")
-        return {}
-    except RecursionError:
-        _warn(path, "its values are nested too deeply")
-        return {}
     except OSError as error:
-        _warn(path, f"cannot be read: {error.strerror}")
-        return {}
+        return _warn(path, f"cannot be read: {error.strerror}")
+    except (ValueError, RecursionError) as error:
+        return _warn(path, f"is not TOML: {error}")
     for key in ("tool", "evalkit", "tasks", task):
         table = table.get(key) if isinstance(table, dict) else None
     return table if isinstance(table, dict) else {}
@@ -83,5 +71,6 @@ def _allowed(path: Path, metrics: list[str]) -> Iterator[str]:
             _warn(path, f"{metric!r} is code in {code}: allow it with --plugin {code}")
 
 
-def _warn(path: Path, why: str) -> None:
+def _warn(path: Path, why: str) -> dict[str, Any]:
     warnings.warn(f"{path}: {why}; no metric is taken from it", stacklevel=4)
+    return {}

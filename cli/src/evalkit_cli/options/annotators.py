@@ -92,22 +92,7 @@ def declared_annotators(
 def column_stage(
     registry: Registry, given: tuple[str, ...], limits: Mapping[str, Any]
 ) -> ColumnStage | None:
-    """Return the column stage of the annotators that files declare.
-
-    Args:
-        registry: Where plugins are found.
-        given: The options `--annotate`.
-        limits: How judges are asked, in place of what the files say.
-
-    Returns:
-        The stage; None without any.
-
-    Raises:
-        DataError: A file cannot be read.
-        PluginError: An annotator is unknown or broken, or a declaration is wrong.
-        UsageError: Two have the same name, or one cannot say in a dry run what it would
-            ask.
-    """
+    """Return the column stage of the annotators in files; None without any."""
     if not given:
         return None
     from evalkit_annotators_columns import Annotators

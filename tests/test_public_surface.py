@@ -37,6 +37,7 @@ ERRORS = {
     "SchemaError": "DataError",
     "AdapterError": "DataError",
     "AlignmentError": "DataError",
+    "CancelledError": "EvalkitError",
     "MetricError": "EvalkitError",
     "StorageError": "EvalkitError",
 }
@@ -45,6 +46,7 @@ FUNCTIONS = {
     "read_run",
     *("rescore", "score", "validate"),
     *("evaluate_with", "validate_with"),
+    *("plan_partitions", "partition_tallies", "merge_tallies", "finalize"),
 }
 CLASSES = {
     "Annotation",
@@ -57,11 +59,13 @@ CLASSES = {
     "MetricContext",
     "NotScored",
     "Parameters",
+    "PartitionPlan",
     "Perturbation",
     "Registry",
     "Result",
     "Score",
     "Source",
+    "Tallies",
     "TaskIO",
     "TryAgain",
     "Unparsed",

@@ -12,6 +12,8 @@ from evalkit_models_base.prompts import LETTERS
 _CHOICE = "choice"
 NO_EXTRACTOR = "none"
 """What a user says for none."""
+ANY_TEXT = "regex:pattern=(?s).+"
+"""The extractor of options that are read already: only an empty text is unparsed."""
 
 _FILES = (".yaml", ".yml", ".json")
 _NO_LETTER = "option \ue000"

@@ -43,7 +43,7 @@ class PartitionPlan(NamedTuple):
     asked: Asked
     """The plugins; metrics with `prepare` have seen all answers."""
     context: MetricContext
-    """What metrics know: labels and kind of answers of the whole dataset."""
+    """What metrics know: labels, kind of answers and languages of the whole dataset."""
 
 
 def plan_partitions(
@@ -85,7 +85,9 @@ def plan_partitions(
     asked = bind(chosen, task, None, options, registry, watchers)
     _refuse_wholes(asked)
     examples = load_examples(asked.dataset, asked.task, asked.split, ())
-    context = MetricContext(examples.labels, examples.answer_kind)
+    context = MetricContext(
+        examples.labels, examples.answer_kind, languages=examples.languages
+    )
     answers = comparable(
         examples.frame.select(
             pl.int_range(pl.len(), dtype=pl.UInt32).alias("position"),

@@ -58,8 +58,9 @@ class TokenF1(ComparisonMetric[Tokens]):
 
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
         """Return the score of every example, or why it has none."""
-        by_language = "characters" if context.lacks_blanks else "words"
-        self._tokens = self._given or by_language
+        self._tokens = self._given or (
+            "characters" if context.lacks_blanks else "words"
+        )
         return super().statistics(batch, context)
 
     def form_of(self, text: str) -> Tokens:

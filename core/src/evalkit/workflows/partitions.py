@@ -145,12 +145,13 @@ def partition_tallies(plan: PartitionPlan, examples: Any, responses: Any) -> Tal
     policies = asked.options.policies
     if reasons := matched.alignment.refusal(policies):
         raise DataError(f"the responses of a part were refused: {'; '.join(reasons)}")
+    if plan.context.answer_kind == "any-of" and matched.examples.answer_kind == "one":
+        frame = matched.examples.frame.with_columns(answer=pl.concat_list("answer"))
+        widened = matched.examples._replace(frame=frame, answer_kind="any-of")
+        matched = matched._replace(examples=widened)
     crossed = group(asked, matched).crossed
     table = scoring_table(*matched[:2])
-    frame = table.frame
-    if plan.context.answer_kind == "any-of" and matched.examples.answer_kind == "one":
-        frame = frame.with_columns(target=pl.concat_list("target"))
-    table = table._replace(frame=frame, context=plan.context, is_part=True)
+    table = table._replace(context=plan.context, is_part=True)
     status = pl.lit(matched.alignment.statuses.cast(pl.String))
     left_out = pl.select(pl.when(~status.is_in(list(policies.counted))).then(status))
     tags = matched.examples.frame["tags"]

@@ -47,7 +47,8 @@ Environment variables beside those of the options:
 | `EVALKIT_DISABLE_PLUGINS` | plugins (`metrics/accuracy`) or distributions to hide |
 | `EVALKIT_ALLOW_PLUGINS` | the only plugins or distributions to show |
 
-`[tool.evalkit.tasks.NAME] eval_metrics = ["…"]` in the nearest `pyproject.toml` adds
+`[tool.evalkit.tasks.NAME]` with `eval_metrics = ["…"]` and `perf_metric = "…"` (which
+comes first) in the nearest `pyproject.toml` adds
 metrics to a task that you do not own.
 
 ## `evalkit`

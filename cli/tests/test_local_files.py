@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -388,3 +389,112 @@ def test_variables_hide_what_is_declared(folder: Path, invoke: Invoke) -> None:
     assert "cheer" not in hidden.stdout
     done = invoke("list", EVALKIT_DISABLE_PLUGINS="metrics/cheer")
     assert (done.stderr, "cheer" in done.stdout) == ("", False)
+
+
+ADAPTER = """
+import evalkit
+open("ran", "a").close()
+
+class Same(evalkit.Adapter):
+    version = "1"
+
+    def adapt_row(self, row):
+        yield row
+"""
+
+JUDGE = {"rubric": "Kind?", "prompt": {"user": "{rubric} {response}"}}
+JUDGE |= {"verdict": {"kind": "correct"}}
+
+
+@pytest.mark.parametrize("declared", [False, True])
+@pytest.mark.parametrize(
+    ("option", "content"),
+    [
+        ("--adapter", [{"kind": "same"}]),
+        ("--adapter", [{"kind": "code.py:Same"}]),
+        ("--annotate", {"annotator": "same", **JUDGE}),
+        ("--annotate", {"annotator": "code.py:Same"}),
+        ("--annotate", {"model": "code.py:Same", **JUDGE}),
+        ("--annotate", {"model": "code.py:Same:a=b", "asking": {"dry_run": True}}),
+    ],
+)
+def test_a_file_names_no_code_that_the_command_does_not_name(
+    folder: Path, invoke: Invoke, option: str, content: Any, declared: bool
+) -> None:
+    Path("code.py").write_text(ADAPTER, encoding="utf-8")
+    table = "[tool.evalkit.plugins.{}]\nsame = 'code.py:Same'\n"
+    declare("".join(map(table.format, ("adapters", "annotators"))))
+    Path("file.json").write_text(json.dumps(content), encoding="utf-8")
+    more = ("--dry-run",) if declared and option == "--annotate" else ()
+    value = "predictions=file.json" if option == "--adapter" else "file.json"
+    said = ("eval", "sample-sentiment", option, value, *more)
+    done = invoke(*said)
+    assert done.exit_code == 1
+    assert "Allow it with --plugin code.py" in done.stderr
+    assert not Path("ran").exists()
+    if option == "--adapter":
+        allowed = invoke(*said, "--plugin", "code.py", "-q")
+        assert "Allow it" not in allowed.stderr
+        assert Path("ran").exists()
+
+
+@pytest.mark.parametrize("name", ["own.py:get_glad", "cheer"])
+@pytest.mark.parametrize("options", [(), ("--plugin", "own.py")])
+def test_a_project_adds_a_metric_of_a_file_only_where_that_is_named(
+    folder: Path, invoke: Invoke, name: str, options: tuple[str, ...]
+) -> None:
+    Path("own.py").write_text(f"open('ran', 'a').close()\n{FILE}", encoding="utf-8")
+    declare(f'{GLAD}[tool.evalkit.tasks.sentiment]\neval_metrics = ["{name}"]\n')
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        done = invoke("eval", "sample-sentiment", "-q", "--json", *options)
+    assert '"accuracy"' in done.stdout
+    is_added = any(each in done.stdout for each in ('"glad"', '"cheer"'))
+    assert Path("ran").exists() == is_added == bool(options)
+    refused = [each for each in caught if "allow it with --plugin own.py" in str(each)]
+    assert bool(refused) == (not options)
+
+
+def test_a_file_imports_those_beside_it(folder: Path, invoke: Invoke) -> None:
+    for place, value in (("one", "1"), ("two", "0")):
+        Path(place).mkdir()
+        Path(place, "helper_of_glad.py").write_text(f"VALUE = {value}\n")
+        code = "import helper_of_glad\n\n\ndef get_glad(predictions, targets):\n"
+        Path(place, "m.py").write_text(f"{code}    return helper_of_glad.VALUE\n")
+    said = ("eval", "own.py:Texts", "-p", "said.jsonl", "--json")
+    done = invoke(*said, "-m", "one/m.py:get_glad")
+    assert json.loads(done.stdout)["scores"][0]["value"] == 1
+    done = invoke(*said, "-m", "two/m.py:get_glad")
+    assert "'helper_of_glad' was imported from " in done.stderr
+
+
+def test_an_annotation_file_that_is_nested_too_deeply_is_named(
+    folder: Path, invoke: Invoke
+) -> None:
+    Path("deep.toml").write_text("a = " + "[" * 5_000 + "]" * 5_000)
+    done = invoke("eval", "sample-sentiment", "--annotate", "deep.toml")
+    assert done.exit_code == 1
+    assert "deep.toml: invalid TOML" in done.stderr
+
+
+def test_a_model_whose_name_is_no_name_writes_nothing(
+    folder: Path, invoke: Invoke
+) -> None:
+    code = """
+from evalkit_models_base import Model
+
+class Up(Model):
+    def describe(self):
+        return {"name": ".."}
+
+    def predict(self, inputs):
+        return ["positive"] * len(inputs)
+"""
+    Path("up.py").write_text(code, encoding="utf-8")
+    before = sorted(folder.parent.iterdir())
+    models = ("--model", "up.py:Up", "--model", "constant:answer=positive")
+    done = invoke("predict", "sample-sentiment", *models, "-o", "out")
+    assert done.exit_code == 1
+    assert "the name '..' has no letter or digit" in done.stderr
+    assert not Path("out").exists()
+    assert sorted(folder.parent.iterdir()) == before

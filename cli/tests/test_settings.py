@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from evalkit_cli.commands.settings import extra_metrics
+from evalkit_cli.commands.settings import task_settings
 
 
 def write(folder: Path, text: str) -> Path:
@@ -30,11 +30,11 @@ def test_the_nearest_file_counts(tmp_path: Path) -> None:
     with pytest.warns(
         UserWarning, match="adds the metrics agreement to sentiment"
     ) as told:
-        assert extra_metrics(inner, "sentiment") == ["agreement"]
+        assert task_settings(inner, "sentiment").eval_metrics == ("agreement",)
     assert str(tmp_path / "pyproject.toml") in str(told[0].message)
-    assert extra_metrics(tmp_path, "sentiment") == ["agreement"]
+    assert task_settings(tmp_path, "sentiment").eval_metrics == ("agreement",)
     write(inner, "[project]\n")
-    assert extra_metrics(inner, "sentiment") == []
+    assert task_settings(inner, "sentiment") == ((), None)
 
 
 @pytest.mark.parametrize(
@@ -43,19 +43,19 @@ def test_the_nearest_file_counts(tmp_path: Path) -> None:
 )
 def test_a_file_without_the_setting_adds_nothing(tmp_path: Path, text: str) -> None:
     write(tmp_path, text)
-    assert extra_metrics(tmp_path, "sentiment") == []
+    assert task_settings(tmp_path, "sentiment") == ((), None)
 
 
 def test_metrics_are_added_to_the_named_task_only(tmp_path: Path) -> None:
     write(tmp_path, ADDS)
-    assert extra_metrics(tmp_path, "nli") == []
+    assert task_settings(tmp_path, "nli") == ((), None)
 
 
 @pytest.mark.parametrize("value", ['"accuracy"', "[1]", "{}"])
 def test_a_setting_of_another_shape_blocks_nothing(tmp_path: Path, value: str) -> None:
     path = write(tmp_path, f"[tool.evalkit.tasks.sentiment]\neval_metrics = {value}\n")
     with pytest.warns(UserWarning, match="must be a list of texts") as told:
-        assert extra_metrics(tmp_path, "sentiment") == []
+        assert task_settings(tmp_path, "sentiment") == ((), None)
     assert str(path) in str(told[0].message)
     assert "[tool.evalkit.tasks.sentiment]" in str(told[0].message)
 
@@ -63,11 +63,11 @@ def test_a_setting_of_another_shape_blocks_nothing(tmp_path: Path, value: str) -
 def test_a_file_that_is_not_toml_is_named_and_blocks_nothing(tmp_path: Path) -> None:
     path = write(tmp_path, "tool = [")
     with pytest.warns(UserWarning, match="is not TOML") as told:
-        assert extra_metrics(tmp_path, "sentiment") == []
+        assert task_settings(tmp_path, "sentiment") == ((), None)
     assert str(path) in str(told[0].message)
     path.write_bytes(b"\xff\xfe")
     with pytest.warns(UserWarning, match="is not TOML"):
-        assert extra_metrics(tmp_path, "sentiment") == []
+        assert task_settings(tmp_path, "sentiment") == ((), None)
 
 
 def test_a_file_that_cannot_be_read_is_named(
@@ -80,7 +80,7 @@ def test_a_file_that_cannot_be_read_is_named(
 
     monkeypatch.setattr(Path, "read_text", deny)
     with pytest.warns(UserWarning, match="cannot be read: Permission denied") as told:
-        assert extra_metrics(tmp_path, "sentiment") == []
+        assert task_settings(tmp_path, "sentiment") == ((), None)
     assert str(path) in str(told[0].message)
 
 
@@ -101,11 +101,20 @@ def test_eval_computes_added_metrics_unless_metrics_are_named(
     assert computed("-m", "accuracy") == ["accuracy"]
 
 
+def test_a_main_metric_comes_first(
+    tmp_path: Path, plugins: Any, predict: Any, invoke: Callable[..., Result]
+) -> None:
+    write(tmp_path, '[tool.evalkit.tasks.sentiment]\nperf_metric = "agreement"\n')
+    file = predict("a.jsonl", ["positive", "negative", "positive", "positive"])
+    done = invoke("eval", "tiny", "-p", file, "--json")
+    assert json.loads(done.stdout)["scores"][0]["metric"] == "agreement", done.stderr
+
+
 def test_deeply_nested_values_block_nothing(tmp_path: Path) -> None:
     deep = "[" * 5_000 + "]" * 5_000
     (tmp_path / "pyproject.toml").write_text(f"a = {deep}\n")
-    with pytest.warns(UserWarning, match="nested too deeply"):
-        assert extra_metrics(tmp_path, "any") == []
+    with pytest.warns(UserWarning, match="is not TOML"):
+        assert task_settings(tmp_path, "any") == ((), None)
 
 
 def test_a_broken_file_is_a_warning_of_eval(

@@ -378,6 +378,17 @@ def test_free_text_has_no_confusion(invoke: Invoke) -> None:
     )
 
 
+def test_ratings_have_no_confusion(invoke: Invoke, tmp_path: Path) -> None:
+    data, said = tmp_path / "d.jsonl", tmp_path / "p.jsonl"
+    data.write_text('{"uid": "1", "text": "a"}\n{"uid": "2", "text": "b"}\n')
+    said.write_text('{"id": "1", "ratings": [1, 2]}\n{"id": "2", "ratings": [3, 3]}\n')
+    words = ("eval", str(data), "--task", "rating", "-p", str(said), "-q")
+    assert invoke(*words).exit_code == 0
+    done = invoke("show", "latest", "--confusion")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "no example of this run has a label as its answer" in done.stderr
+
+
 @pytest.mark.known_result
 @pytest.mark.slow
 def test_confusion_of_tweeteval_is_the_known_one(

@@ -14,7 +14,17 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from evalkit import Registry
-from evalkit_models_base import BoundModel, Reply, Request
+from evalkit_models_base import BoundModel, Model, Reply, Request
+
+
+class Cached(Model):
+    """A model that says what it sends, so that its replies are cached."""
+
+    uses_network = True
+
+    def describe_request(self, request: Any) -> Any:
+        """Return the request."""
+        return dict(request)
 
 
 @dataclass(frozen=True)
@@ -26,6 +36,7 @@ class Answer:
         status: The status.
         headers: Further headers.
         is_cut: Whether the connection ends in the middle of the body.
+        is_endless: Whether the body is sent again and again.
         after: Seconds before it answers; None for never.
     """
 
@@ -33,6 +44,7 @@ class Answer:
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     is_cut: bool = False
+    is_endless: bool = False
     after: float | None = 0.0
 
     def content(self) -> bytes:
@@ -131,8 +143,13 @@ def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
             for name, text in answer.headers.items():
                 self.send_header(name, text)
             self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(content)))
+            if answer.is_endless:
+                self.close_connection = True
+            else:
+                self.send_header("content-length", str(len(content)))
             self.end_headers()
+            while answer.is_endless and not server.stopped.is_set():
+                self.wfile.write(content)
             if answer.is_cut:
                 content, self.close_connection = content[: len(content) // 2], True
             self.wfile.write(content)

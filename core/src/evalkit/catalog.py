@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from evalkit.plugins.registry import load_component as load_component
     from evalkit.plugins.resolution import find_component as find_component
     from evalkit.plugins.resolver import Resolver as Resolver
+    from evalkit.plugins.unnamed_code import code_behind as code_behind
+    from evalkit.plugins.unnamed_code import refuse_unnamed_code as refuse_unnamed_code
     from evalkit.predictions.column_stages import ColumnStage as ColumnStage
     from evalkit.predictions.row_sources import RowSource as RowSource
     from evalkit.reading.data_places import data_path as data_path

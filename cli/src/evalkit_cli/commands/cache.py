@@ -30,7 +30,7 @@ def cache_command(clear: str | None, as_json: bool) -> None:
       evalkit cache --clear replies
 
     It contains files fetched from URIs such as s3://, files that datasets fetch from
-    their publishers, and what annotators and models returned. Only replies of models
+    their publishers, and replies of models behind an address. Only replies
     have a maximum size, EVALKIT_REPLIES_SIZE GiB (10): above it, the replies that were
     used longest ago are removed. Files of hf:// are in the cache of the hub's client.
     """  # noqa: D301 - click reads the backspace

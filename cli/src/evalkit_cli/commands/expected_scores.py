@@ -50,6 +50,7 @@ def expect_scores(
         resolver.task(bound),
         [named] if isinstance(named, str) else named,
         [*options.extra_metrics, *of_declared],
+        options.perf_metric,
     )
     scores = {}
     for metric in metrics:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from evalkit import EvaluationOptions, Registry, Result
+    from evalkit_cli.commands.settings import TaskSettings
 
 
 class Shared(NamedTuple):
@@ -110,22 +111,26 @@ def options_of(dataset: str, shared: Shared) -> EvaluationOptions:
     """
     if shared.options.metrics is not None:
         return shared.options
-    extra = _extra_metrics(shared.registry, dataset, shared.task)
-    return replace(shared.options, extra_metrics=extra)
+    settings = _task_settings(shared.registry, dataset, shared.task)
+    return replace(
+        shared.options,
+        extra_metrics=settings.eval_metrics,
+        perf_metric=settings.perf_metric,
+    )
 
 
-def _extra_metrics(registry: Registry, dataset: str, task: str | None) -> list[str]:
+def _task_settings(registry: Registry, dataset: str, task: str | None) -> TaskSettings:
     from evalkit.catalog import Resolver
 
     if task is None:
         resolver = Resolver(registry)
         task = resolver.task(resolver.dataset(dataset)).component.name
-    return _added_metrics(Path.cwd(), task)
+    return _settings_of(Path.cwd(), task)
 
 
 @cache
-def _added_metrics(folder: Path, task: str) -> list[str]:
-    """Look for added metrics once, also where there are several models."""
-    from evalkit_cli.commands.settings import extra_metrics
+def _settings_of(folder: Path, task: str) -> TaskSettings:
+    """Read the settings once, also where there are several models."""
+    from evalkit_cli.commands.settings import task_settings
 
-    return extra_metrics(folder, task)
+    return task_settings(folder, task)

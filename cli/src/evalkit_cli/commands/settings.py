@@ -4,60 +4,73 @@ from __future__ import annotations
 
 import tomllib
 import warnings
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 
-def extra_metrics(folder: Path, task: str) -> list[str]:
-    """Find the metrics that a user adds to a task.
+class TaskSettings(NamedTuple):
+    """What a user adds to a task: `[tool.evalkit.tasks.<task>]`."""
 
-    Args:
-        folder: Where to look; its parents are looked through up to the first
-            `pyproject.toml`.
-        task: Name of the task.
+    eval_metrics: tuple[str, ...] = ()
+    perf_metric: str | None = None
 
-    Returns:
-        `eval_metrics` of `[tool.evalkit.tasks.<task>]`; empty where there are none.
 
-    Warns:
-        UserWarning: A file of a parent folder adds some; or the file cannot be read or
-            is not TOML, or the value is no list of texts, so that it adds none.
+def task_settings(folder: Path, task: str) -> TaskSettings:
+    """Read what the nearest `pyproject.toml` in or above a folder adds to a task.
+
+    What cannot be read, and metrics in files that the command does not name, are left
+    out with a warning.
     """
-    path = next(
-        (
-            candidate
-            for parent in (folder, *folder.parents)
-            if (candidate := parent / "pyproject.toml").is_file()
-        ),
-        None,
-    )
+    paths = (parent / "pyproject.toml" for parent in (folder, *folder.parents))
+    path = next((path for path in paths if path.is_file()), None)
     if path is None:
-        return []
-    try:
-        found: object = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        return _none(path, f"is not TOML: {error}")
-    except RecursionError:
-        return _none(path, "its values are nested too deeply")
-    except OSError as error:
-        return _none(path, f"cannot be read: {error.strerror}")
-    for key in ("tool", "evalkit", "tasks", task, "eval_metrics"):
-        if not isinstance(found, dict) or key not in found:
-            return []
-        found = found[key]
-    if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
-        return _none(
-            path,
-            f"eval_metrics of [tool.evalkit.tasks.{task}] must be a list of texts, is "
-            f"{found!r}",
-        )
-    if found and path.parent != folder:
+        return TaskSettings()
+    table = _table(path, task)
+    named = table.get("eval_metrics", [])
+    first = table.get("perf_metric")
+    table_name = f"[tool.evalkit.tasks.{task}]"
+    if not isinstance(named, list) or not all(isinstance(item, str) for item in named):
+        _warn(path, f"eval_metrics of {table_name} must be a list of texts: {named!r}")
+        named = []
+    if not isinstance(first, str | None):
+        _warn(path, f"perf_metric of {table_name} must be a text: {first!r}")
+        first = None
+    metrics = tuple(_allowed(path, named))
+    headline = next(_allowed(path, [] if first is None else [first]), None)
+    added = [*metrics, *([headline] if headline else [])]
+    if added and path.parent != folder:
         warnings.warn(
-            f"{path} adds the metrics {', '.join(found)} to {task}; -m names others",
+            f"{path} adds the metrics {', '.join(added)} to {task}; -m names others",
             stacklevel=2,
         )
-    return found
+    return TaskSettings(metrics, headline)
 
 
-def _none(path: Path, why: str) -> list[str]:
-    warnings.warn(f"{path}: {why}; no metrics are taken from it", stacklevel=3)
-    return []
+def _table(path: Path, task: str) -> Mapping[str, Any]:
+    try:
+        table: object = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        return _warn(path, f"cannot be read: {error.strerror}")
+    except (ValueError, RecursionError) as error:
+        return _warn(path, f"is not TOML: {error}")
+    for key in ("tool", "evalkit", "tasks", task):
+        table = table.get(key) if isinstance(table, dict) else None
+    return table if isinstance(table, dict) else {}
+
+
+def _allowed(path: Path, metrics: list[str]) -> Iterator[str]:
+    """Yield the metrics whose code the command may run."""
+    from evalkit.catalog import code_behind
+
+    for metric in metrics:
+        code = code_behind(metric, ("metrics",))
+        if code is None:
+            yield metric
+        else:
+            _warn(path, f"{metric!r} is code in {code}: allow it with --plugin {code}")
+
+
+def _warn(path: Path, why: str) -> dict[str, Any]:
+    warnings.warn(f"{path}: {why}; no metric is taken from it", stacklevel=4)
+    return {}

@@ -92,22 +92,7 @@ def declared_annotators(
 def column_stage(
     registry: Registry, given: tuple[str, ...], limits: Mapping[str, Any]
 ) -> ColumnStage | None:
-    """Return the column stage of the annotators that files declare.
-
-    Args:
-        registry: Where plugins are found.
-        given: The options `--annotate`.
-        limits: How judges are asked, in place of what the files say.
-
-    Returns:
-        The stage; None without any.
-
-    Raises:
-        DataError: A file cannot be read.
-        PluginError: An annotator is unknown or broken, or a declaration is wrong.
-        UsageError: Two have the same name, or one cannot say in a dry run what it would
-            ask.
-    """
+    """Return the column stage of the annotators in files; None without any."""
     if not given:
         return None
     from evalkit_annotators_columns import Annotators
@@ -143,7 +128,7 @@ def _read(path: Path) -> dict[str, Any]:
     """Read an object from a file."""
     import tomllib
 
-    from evalkit.catalog import local_file
+    from evalkit.catalog import local_file, refuse_unnamed_code
     from evalkit.errors import DataError
     from evalkit_adapters_rows import read_stages
 
@@ -153,8 +138,9 @@ def _read(path: Path) -> dict[str, Any]:
             found: Any = tomllib.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
             raise DataError(f"{path}: {error.strerror or error}") from error
-        except ValueError as error:  # also bytes that are no UTF-8
-            raise DataError(f"{path}: it is no TOML: {error}") from error
+        except (ValueError, RecursionError) as error:  # also bytes that are no UTF-8
+            raise DataError(f"{path}: invalid TOML: {error}") from error
+        refuse_unnamed_code(path, found)
     else:
         found = read_stages(path)
     if not isinstance(found, dict):

@@ -10,13 +10,12 @@ from typing import NamedTuple
 
 _PATTERNS = {
     "stores": "places",
-    "annotations": "annotations",
     "replies": "replies.sqlite*",
 }
 """Names of files and folders in the cache; a dataset has a folder of its name."""
 
-CACHE_KINDS = ("stores", "datasets", "annotations", "replies")
-"""Fetched from URIs, from publishers of datasets, from annotators and from models."""
+CACHE_KINDS = ("stores", "datasets", "replies")
+"""Fetched from URIs, from publishers of datasets, and from models."""
 
 
 class KeptKind(NamedTuple):

@@ -169,8 +169,6 @@ class Annotation(NamedTuple):
     """What it was read from, such as the verdict of a judge."""
     cost: float | None = None
     """What asking cost, in a unit of the annotator's choice."""
-    is_final: bool = True
-    """Whether the same would be said if it were asked again, so that it is kept."""
 
 
 class TryAgain(Exception):

@@ -40,6 +40,9 @@ _MAY_DECLARE = re.compile(rb"\bevalkit[\"']?\s*(?:\]|=|\.\s*[\"']?plugins)")
 
 _given: list[Component] = []
 
+_folders: set[str] = set()
+"""Folders of files that ran, whose other files can be imported."""
+
 
 @contextmanager
 def local_plugins_known(components: Sequence[Component]) -> Iterator[None]:
@@ -59,6 +62,11 @@ def local_plugins_known(components: Sequence[Component]) -> Iterator[None]:
 def is_given(component: Component) -> bool:
     """Tell whether a plugin is of a file that the command was given."""
     return component in _given
+
+
+def given_files() -> set[Path]:
+    """Return the files of `--plugin`."""
+    return {Path(each.value.rpartition(":")[0]).resolve() for each in _given}
 
 
 def is_declared(component: Component) -> bool:
@@ -262,6 +270,7 @@ def run_file(path: Path) -> ModuleType:
         raise PluginLoadError(
             f"{path}: cannot be read: {error.strerror or error}"
         ) from None
+    _allow_imports_beside(path.resolve())
     digest = hashlib.sha256(str(path.resolve()).encode() + content).hexdigest()[:12]
     name = f"evalkit_file_{digest}"
     known = sys.modules.get(name)
@@ -280,3 +289,23 @@ def run_file(path: Path) -> ModuleType:
             error
         )
     return module
+
+
+def _allow_imports_beside(path: Path) -> None:
+    """Let a file import those beside it, after all that is installed.
+
+    Raises:
+        PluginLoadError: A file of that name was imported from another folder.
+    """
+    folder = str(path.parent)
+    for name, module in [*sys.modules.items()]:
+        origin = getattr(module, "__file__", None) or ""
+        is_beside = str(Path(origin).parent) in _folders - {folder}
+        if is_beside and "." not in name and (path.parent / f"{name}.py").is_file():
+            raise PluginLoadError(
+                f"{path}: {name!r} was imported from {origin}, and {folder} has "
+                "another one. Rename one of them"
+            )
+    if folder not in sys.path:
+        sys.path.append(folder)
+    _folders.add(folder)

@@ -146,6 +146,7 @@ class Resolver:
         task: BoundTask,
         chosen: Sequence[Any] | None,
         extra: Sequence[Any],
+        perf_metric: str | None = None,
     ) -> list[BoundMetric]:
         """Bind the metrics of an evaluation, the headline first.
 
@@ -154,6 +155,7 @@ class Resolver:
             task: Its task.
             chosen: What to compute; None for what the data set or else the task names.
             extra: What to compute beside it.
+            perf_metric: The headline, in place of the data set's.
 
         Returns:
             Each metric once.
@@ -161,10 +163,11 @@ class Resolver:
         Raises:
             PluginError: One is unknown or broken, or two have one name.
         """
-        headline = dataset.perf_metric or task.perf_metric
+        headline = perf_metric or dataset.perf_metric or task.perf_metric
+        owner = dataset if dataset.perf_metric else task
         namer = dataset if dataset.eval_metrics is not None else task
         wanted: list[tuple[Any, Bound | None]] = [
-            (headline, dataset if dataset.perf_metric else task),
+            (headline, None if perf_metric else owner),
             *((what, namer) for what in namer.eval_metrics or ()),
         ]
         if chosen is not None:

@@ -12,12 +12,15 @@ from json import dumps
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+import pyarrow as pa
 
 from evalkit.errors import DataError
 from evalkit.reading.files import TABLES
 from evalkit.reading.formats import detect_format
 from evalkit.reading.given_rows import local_path
+from evalkit.reading.json_lines import is_utf8, series_of
 from evalkit.reading.streams import LineBlock, line_blocks
 from evalkit.reading.tables import read_frames
 
@@ -50,27 +53,31 @@ def keep_responses(responses: Responses) -> pl.DataFrame | None:
             return None
         # half a surrogate pair becomes JSON's \uXXXX
         rows = (text.encode("utf-8", "backslashreplace").decode() for text in texts)
-        return pl.DataFrame({LINE: pl.Series([*rows], dtype=pl.String)})
+        lines = pl.Series(LINE, [row + "\n" for row in rows], pl.String)
+        return lines.to_frame()
     path = local_path(responses)
     try:
         if detect_format(path) in TABLES:
             return pl.concat(read_frames(path, detect_format(path)))
-        blocks = map(_lines_of, line_blocks(path))
-        lines = pl.concat([pl.Series(LINE, [], pl.Binary), *blocks])
+        read = [*map(_lines_of, line_blocks(path))]
     except (DataError, OSError):
         return None
-    try:
-        return lines.cast(pl.String).to_frame()
-    except pl.exceptions.ComputeError:
-        return lines.to_frame()  # not UTF-8
+    kind = pl.Binary if any(part.dtype == pl.Binary for part in read) else pl.String
+    parts = [pl.Series([], dtype=kind), *(part.cast(kind) for part in read)]
+    return pl.concat(parts).alias(LINE).to_frame()
 
 
 def _lines_of(block: LineBlock) -> pl.Series:
-    """Return the lines of a block."""
-    if block.is_too_long or not block.data.strip():
-        raise DataError(f"line {block.first_line} is too long, or blank")
-    lines = block.data.removesuffix(b"\n").split(b"\n")
-    return pl.Series(LINE, lines, pl.Binary)
+    """Return the lines of a block with newlines; bytes where they are not UTF-8."""
+    if block.is_too_long:
+        raise DataError(f"line {block.first_line} is too long")
+    data = block.data
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) + 1
+    whole = [] if data.endswith(b"\n") else [len(data)]
+    offsets = np.concatenate(([0], ends, whole)).astype(np.int64)
+    kind = pa.large_string() if is_utf8(data) else pa.large_binary()
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    return series_of(pa.Array.from_buffers(kind, len(offsets) - 1, buffers))
 
 
 def restore_responses(
@@ -95,5 +102,5 @@ def restore_responses(
     path = folder / found
     with path.open("wb") as file:
         for line in kept[LINE].cast(pl.Binary):
-            file.write(line + b"\n")
+            file.write(line)
     return path

@@ -27,7 +27,7 @@ class IdIndex:
     def __init__(self, ids: pl.Series) -> None:
         self._ids = ids.rechunk().alias("id")
         hashes = _hashes(self._ids)
-        self._order = np.argsort(hashes)
+        self._order = pl.Series(hashes).arg_sort().to_numpy()
         self._hashes = hashes[self._order]
 
     def find(self, wanted: pl.Series) -> Places:

@@ -43,6 +43,7 @@ from evalkit.reading.rows import Block, Row, object_row, row_blocks
 from evalkit.reading.steady_files import SteadyFile
 from evalkit.reading.streams import refuse_other_than_file
 from evalkit.reading.tables import read_table_blocks, table_blocks
+from evalkit.reading.threads import in_background
 
 
 class Prepared(NamedTuple):
@@ -128,10 +129,15 @@ def prepare(
     reader = ResponseReader(task, dataset, examples, fields, answers)
     ids = examples.frame["id"]
     file = watched_file(predictions)
-    source, job = identify(predictions), read_job(predictions)
+    # rows are identified before anybody changes them, a file while it is read
+    identity = in_background(identify, predictions)
+    if file is None:
+        identity.result()
+    job = read_job(predictions)
     blocks = told_of_each(read_responses(predictions, reader, ids), progress, *reading)
     is_part = examples.identity.limit is not None
     alignment = align(ids, blocks, reader, on_duplicate, selected, is_part=is_part)
+    source = identity.result()
     if file is not None:
         file.check()
     alignment = alignment._replace(place=_place(predictions))

@@ -35,7 +35,7 @@ def scoring_table(
         examples.labels, examples.answer_kind, job=job, languages=examples.languages
     )
     clusters = examples.frame["cluster"] if examples.clustered else None
-    ids = examples.frame["id"].to_list()
+    ids = examples.frame["id"]
     names, choices = alignment.replications, examples.choices
     table = ScoringTable(frame, ids, clusters, context, names, choices)
     offered = tuple(dict.fromkeys((*examples.data_columns, *alignment.fields)))

@@ -132,8 +132,8 @@ class JsonLines:
         codes = np.frombuffer(self.data, np.uint8)
         unsafe: NDArray[np.bool_] = codes[self.starts] != _OPEN_BRACE
         unsafe |= codes[self.ends - 1] != _CLOSE_BRACE
-        if not _is_utf8(self.data):
-            unsafe |= [not _is_utf8(self.line(index)) for index in range(len(self))]
+        if not is_utf8(self.data):
+            unsafe |= [not is_utf8(self.line(index)) for index in range(len(self))]
         return unsafe
 
     def constants(self) -> NDArray[np.bool_]:
@@ -163,7 +163,8 @@ class JsonLines:
         return pa.py_buffer(b"\n".join(map(self.line, range(len(self)))))
 
 
-def _is_utf8(data: bytes) -> bool:
+def is_utf8(data: bytes) -> bool:
+    """Tell whether bytes are UTF-8."""
     if data.isascii():
         return True
     buffers = [None, pa.py_buffer(np.array([0, len(data)])), pa.py_buffer(data)]
@@ -199,6 +200,8 @@ def read_table(lines: JsonLines, shape: Shape) -> pa.Table | None:
                 explicit_schema=shape.schema,
                 unexpected_field_behavior="infer" if shape.guesses_others else "error",
             ),
+            # it gives the memory of a block back at once
+            memory_pool=pa.system_memory_pool(),
         )
     except pa.ArrowException:
         return None

@@ -41,7 +41,7 @@ PartitionValue: TypeAlias = str | int | bool | None
 class DataFile(BaseModel):
     """One file of a data set."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     path: Annotated[str, AfterValidator(_inside)]
     """Where it is, from the folder of the manifest, with slashes."""
@@ -55,7 +55,7 @@ class DataFile(BaseModel):
 class ManifestField(BaseModel):
     """One field of the rows, for people; `arrow_schema` has all details."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     name: str
     type: str
@@ -65,7 +65,7 @@ class ManifestField(BaseModel):
 class Manifest(BaseModel):
     """What a folder of rows holds: their schema, and every file with its SHA-256."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     edition: Literal[1] = 1
     format: Literal["parquet", "arrow"]

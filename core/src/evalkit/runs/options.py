@@ -29,6 +29,7 @@ class EvaluationOptions:
 
     metrics: Sequence[Any] | None = None
     extra_metrics: Sequence[Any] = ()
+    perf_metric: str | None = None
     split: str | None = None
     limit: int | None = None
     filters: Mapping[str, str | Sequence[str]] | None = None

@@ -1,27 +1,20 @@
 """The columns of `scores.parquet`: what is stored of a score, and of which kind it is.
 
 A column is a field of `Score`. Its annotation says all that others need to know of it:
-the type, whether it is computed and by what (see `Origin`), and the rules of the JSON
-Schema that `docs/make_run_schema.py` makes.
+the type, whether it is computed, and the rules of the JSON Schema that
+`docs/make_run_schema.py` makes.
 """
 
 import math
 from collections.abc import Sequence
-from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_type_hints
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-class Origin(Enum):
-    """Where a number comes from that is computed, and not given or declared."""
-
-    METRIC = "metric"
-    """A metric gives it, or a plain count."""
-    RULES = "rules"
-    """It depends on the edition of the rules that intervals follow, too."""
-
+IS_COMPUTED = "computed"
+"""Marks a number that is computed, and not given or declared."""
 
 AT_LEAST_0 = {"minimum": 0}
 AT_LEAST_1 = {"minimum": 1}
@@ -77,20 +70,20 @@ class Score(NamedTuple):
     """`all`; under a perturbation `original`, `perturbed`, `drop`, `agreement`,
     `expected`, `worst`, `worst-of-all`, `consistency`, `right-to-wrong`,
     `wrong-to-right` or `wrong-to-other-wrong` (`docs/perturbations.md`)."""
-    value: Annotated[float | None, Origin.METRIC]
+    value: Annotated[float | None, IS_COMPUTED]
     """In full precision; proportions are 0 to 1. None where undefined, see `reason`."""
-    se: Annotated[float | None, Origin.RULES]
+    se: Annotated[float | None, IS_COMPUTED]
     """Standard error."""
-    ci_low: Annotated[float | None, Origin.RULES]
+    ci_low: Annotated[float | None, IS_COMPUTED]
     """Bounds of the confidence interval: each a float of Python, never NaN; both None
     where there is no interval (see `ci` and `reason`)."""
-    ci_high: Annotated[float | None, Origin.RULES]
+    ci_high: Annotated[float | None, IS_COMPUTED]
     ci_method: Annotated[str, CI_METHODS]
-    n: Annotated[int, Origin.METRIC, AT_LEAST_0]
+    n: Annotated[int, IS_COMPUTED, AT_LEAST_0]
     """Number of examples that it was computed from."""
-    n_clusters: Annotated[int | None, Origin.METRIC, AT_LEAST_0]
+    n_clusters: Annotated[int | None, IS_COMPUTED, AT_LEAST_0]
     """Number of clusters; None where there are none."""
-    coverage: Annotated[float | None, Origin.METRIC, SHARE]
+    coverage: Annotated[float | None, IS_COMPUTED, SHARE]
     """n as a share of the examples that the data has for it."""
     unit: str
     scale: float
@@ -100,36 +93,36 @@ class Score(NamedTuple):
     """Why the value, or else its interval, is null."""
     flag: str | None
     """What a reader of the value should know."""
-    bound_low: Annotated[float | None, Origin.METRIC]
+    bound_low: Annotated[float | None, IS_COMPUTED]
     """The value if every example left out were wrong; null where none was left out."""
-    bound_high: Annotated[float | None, Origin.METRIC]
+    bound_high: Annotated[float | None, IS_COMPUTED]
     """The value if every example left out were right."""
-    mean: Annotated[float | None, Origin.METRIC]
+    mean: Annotated[float | None, IS_COMPUTED]
     """Of the per-example scores, where there are any."""
-    stddev: Annotated[float | None, Origin.METRIC]
+    stddev: Annotated[float | None, IS_COMPUTED]
     """Population standard deviation of the per-example scores."""
-    min: Annotated[float | None, Origin.METRIC]
+    min: Annotated[float | None, IS_COMPUTED]
     """The least per-example score."""
-    max: Annotated[float | None, Origin.METRIC]
+    max: Annotated[float | None, IS_COMPUTED]
     """The greatest per-example score."""
     aggregate: Annotated[str | None, {"pattern": "^(macro|worst|gap):"}] = None
     """How scores of several tags became one: `macro:FACET`, `worst:FACET` or
     `gap:FACET`; None for the score of a group of examples."""
-    p_value: Annotated[float | None, Origin.RULES, SHARE] = None
+    p_value: Annotated[float | None, IS_COMPUTED, SHARE] = None
     """Of a gap: of the test that all groups of its facet are equal. Of a drop under
     perturbation: of the two-sided test that there is none."""
     replications: Annotated[int | None, {"minimum": 2}] = None
     """How many answers each example has; None where each has one."""
-    stddev_within: Annotated[float | None, Origin.METRIC, AT_LEAST_0] = None
+    stddev_within: Annotated[float | None, IS_COMPUTED, AT_LEAST_0] = None
     """Standard deviation of an example's scores over its replications, pooled."""
-    stddev_replications: Annotated[float | None, Origin.METRIC, AT_LEAST_0] = None
+    stddev_replications: Annotated[float | None, IS_COMPUTED, AT_LEAST_0] = None
     """Standard deviation of the value over the replications."""
-    largest_cluster: Annotated[float | None, Origin.RULES, SHARE] = None
+    largest_cluster: Annotated[float | None, IS_COMPUTED, SHARE] = None
     """Share of the examples that the largest cluster has; None without clusters."""
-    effective_clusters: Annotated[float | None, Origin.RULES, AT_LEAST_0] = None
+    effective_clusters: Annotated[float | None, IS_COMPUTED, AT_LEAST_0] = None
     """How many clusters of one size would be as unequal: 1 / the sum of the squared
     shares."""
-    p_adjusted: Annotated[float | None, Origin.RULES, SHARE] = None
+    p_adjusted: Annotated[float | None, IS_COMPUTED, SHARE] = None
     """The p-value of a gap, adjusted for how many facets are tested (Holm); of a drop
     for how many are read together (Bonferroni)."""
     p_method: str | None = None
@@ -138,12 +131,12 @@ class Score(NamedTuple):
     p_at_most: bool | None = None
     """Of a drop: whether no random swap was as great, so that both p-values may be
     smaller."""
-    ci_low_adjusted: Annotated[float | None, Origin.RULES] = None
+    ci_low_adjusted: Annotated[float | None, IS_COMPUTED] = None
     """Of a drop: lower bound of the interval that holds for all of its family at
     once."""
-    ci_high_adjusted: Annotated[float | None, Origin.RULES] = None
+    ci_high_adjusted: Annotated[float | None, IS_COMPUTED] = None
     """The upper bound."""
-    family_size: Annotated[int | None, Origin.RULES, AT_LEAST_1] = None
+    family_size: Annotated[int | None, IS_COMPUTED, AT_LEAST_1] = None
     """Of a drop: how many drops it is adjusted for, itself among them."""
     different: bool | None = None
     """Of a drop: whether it was shown that there is one, or a gain: the adjusted
@@ -165,15 +158,7 @@ class Score(NamedTuple):
 _HINTS: dict[str, Any] = get_type_hints(Score, include_extras=True)
 
 
-def _of(*origins: Origin) -> tuple[str, ...]:
-    return tuple(
-        name
-        for name, hint in _HINTS.items()
-        if any(mark in origins for mark in get_args(hint))
-    )
-
-
-COMPUTED = _of(*Origin)
+COMPUTED = tuple(name for name, hint in _HINTS.items() if IS_COMPUTED in get_args(hint))
 """The fields of a score that are computed numbers."""
 
 

@@ -263,6 +263,8 @@ def count_confusion(result: Result, tag: str | None = None) -> Confusion:
         {"gold": answers.cast(pl.String), "predicted": predictions.cast(pl.String)}
     )
     given = texts["gold"].unique().drop_nulls().sort().to_list()
+    if not given:
+        raise DataError("no example of this run has a label as its answer")
     labels = list(declared) if declared is not None else given
     if declared:
         said = pl.col("predicted")

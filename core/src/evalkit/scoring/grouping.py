@@ -186,7 +186,7 @@ def number_tag_sets(
     count = 0
     for by, lists in sorted({TAGS: tags, **(crossings or {})}.items()):
         lengths = lists.list.len().fill_null(0).to_numpy()
-        texts = lists.filter(lists.list.len() > 0).explode().cast(pl.String)
+        texts = lists.explode(empty_as_null=False, keep_nulls=False).cast(pl.String)
         owner = np.repeat(np.arange(len(lists)), lengths)
         if texts.null_count():
             owner = owner[texts.is_not_null().to_numpy()]
@@ -223,18 +223,20 @@ def group_by_tag(
 
 
 def _number_sets(
-    owner: Codes, code: Codes, count: int, examples: int
+    owner: Codes | Positions, code: Codes | Positions, count: int, examples: int
 ) -> tuple[Ragged, Codes]:
     """Number the sets that some numbers below `count` make of each example."""
-    keys = owner * max(1, count)
+    keys = owner.astype(np.int64)
+    keys *= max(1, count)
     keys += code
-    if (keys[1:] <= keys[:-1]).any():
-        # sorted but for the order within a row, which takes a stable sort no time
-        keys.sort(kind="stable")
-        keys = keys[np.diff(keys, prepend=-1) > 0]
-    owner, code = np.divmod(keys, max(1, count))
+    # sorted but for the order within a row, which takes a stable sort no time
+    keys.sort(kind="stable")
+    if (keys[1:] == keys[:-1]).any():
+        keys = np.unique(keys)
+        owner = keys // max(1, count)
     lengths = np.bincount(owner, minlength=examples).astype(np.int64)
-    sequences = Ragged(code, lengths)
+    keys %= max(1, count)  # in place, as large arrays take time to make
+    sequences = Ragged(keys, lengths)
     numbers, places = number_sequences(sequences)
     return sequences.take(places), numbers
 
@@ -265,7 +267,7 @@ def number_groups(
     groups: Groups, answers: int, repeats: int
 ) -> tuple[GroupSets, Codes]:
     """Number the sets of groups of examples."""
-    position, group = groups.position.astype(np.int64), groups.group.astype(np.int64)
+    position, group = groups.position, groups.group
     if repeats > 1:
         is_first = position % repeats == 0
         position, group = position[is_first] // repeats, group[is_first]

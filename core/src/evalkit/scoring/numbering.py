@@ -148,6 +148,9 @@ def number_sequences(sequences: Ragged) -> tuple[Codes, Codes]:
     until one is left. That takes time in proportion to the items.
     """
     items, lengths = sequences
+    if len(items) and (lengths == 1).all():
+        numbers, distinct = dense(items, int(items.max()) + 1)
+        return numbers, places_of(numbers, len(distinct))
     longest = int(lengths.max(initial=0))
     while longest:
         base = int(items.max()) + 2

@@ -36,7 +36,7 @@ class ScoringTable(NamedTuple):
     frame: pl.DataFrame
     """Columns `position`, `prediction` (null where there is none), `target`, and
     those that metrics may ask for; only examples that count."""
-    ids: Sequence[str]
+    ids: Sequence[str] | pl.Series
     """Ids of all examples, by position."""
     clusters: pl.Series | None
     """Cluster of every example, by position."""
@@ -222,7 +222,7 @@ class Batch(NamedTuple):
 
     frame: pl.DataFrame
     """`position`, `prediction`, `target` and the metric's columns."""
-    ids: Mapping[int, str] | Sequence[str]
+    ids: Mapping[int, str] | Sequence[str] | pl.Series
     """Ids by position; those of other rows may be in it too."""
     context: MetricContext
     fields: tuple[str, ...]
@@ -238,7 +238,7 @@ class Batch(NamedTuple):
 
     def id_of(self, row: int) -> str:
         """Return the id of the example in a row."""
-        return self.ids[self.frame["position"][row]]
+        return str(self.ids[self.frame["position"][row]])
 
     def part(self, first: int, stop: int) -> Batch:
         """Return some of the rows, from `first` up to but not with `stop`."""
@@ -327,12 +327,12 @@ class Units:
 
     def __init__(
         self,
-        ids: Sequence[str],
+        ids: Sequence[str] | pl.Series,
         clusters: NDArray[Any] | None,
         seed: int,
         repeats: int = 1,
     ) -> None:
-        self._names: Sequence[Any] = ids[::repeats]
+        self._names: Sequence[Any] | pl.Series = ids[::repeats]
         self._seed = seed
         self.clustered = clusters is not None
         self.codes: NDArray[np.int64] = np.arange(len(ids), dtype=np.int64) // repeats

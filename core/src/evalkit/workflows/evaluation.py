@@ -42,6 +42,7 @@ def evaluate(
     model: str | None = None,
     metrics: Sequence[Any] | None = None,
     extra_metrics: Sequence[Any] = (),
+    perf_metric: str | None = None,
     task: Any = None,
     split: str | None = None,
     limit: int | None = None,
@@ -81,6 +82,7 @@ def evaluate(
         metrics: Metrics to compute, by name (`macro-f1:labels=declared`) or as
             functions, classes or instances; by default the data set's or the task's.
         extra_metrics: Metrics to compute beside them.
+        perf_metric: The metric that comes first, in place of the data set's or task's.
         task: The task of a file or rows of examples, by name or as a class or instance;
             nothing for a data set.
         split: Split of the data set; its default split by default.
@@ -138,6 +140,7 @@ def evaluate(
     options = EvaluationOptions(
         metrics=metrics,
         extra_metrics=extra_metrics,
+        perf_metric=perf_metric,
         split=split,
         limit=limit,
         filters=filters,

@@ -88,6 +88,7 @@ def bind(
         asked.task,
         [named] if isinstance(named, str) else named,
         [*options.extra_metrics, *of_stage],
+        options.perf_metric,
     )
     for metric in metrics:
         # before anything is computed: what cannot be named is no surprise at the end

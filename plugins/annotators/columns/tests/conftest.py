@@ -195,7 +195,6 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.log = folder / "asked.txt"
-        self.cache = folder / "cache"
 
     def asked(self) -> list[str]:
         """Return what annotators were asked since this was last called."""
@@ -228,5 +227,4 @@ def bench(
     fake_distribution(CODE, ENTRY_POINTS, name="judges", version="2.0")
     found = Bench(tmp_path)
     monkeypatch.setenv("ASKED", str(found.log))
-    monkeypatch.setenv("EVALKIT_CACHE_DIR", str(found.cache))
     return found

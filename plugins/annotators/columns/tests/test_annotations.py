@@ -1,10 +1,8 @@
-"""Annotators give metrics their columns, row by row, and are asked once."""
+"""Annotators give metrics their columns, row by row."""
 
 from __future__ import annotations
 
-import os
-import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -16,7 +14,7 @@ from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.recording import recorded_component
 from evalkit_analysis_robustness import find_effects
-from evalkit_annotators_columns import annotations, cache
+from evalkit_annotators_columns import annotations
 from evalkit_annotators_columns.bound import BoundAnnotator
 from evalkit_commands_perturb import perturb
 
@@ -63,128 +61,6 @@ def test_rows_fail_on_their_own(bench: Bench) -> None:
     assert bench.asked() == [*first, "judge bad film", "judge bug"]
 
 
-@pytest.mark.slow
-def test_the_same_is_never_asked_again(bench: Bench) -> None:
-    first = bench.evaluate(TEXTS[:4], ["judged", "words"])
-    assert len(bench.asked()) == 5
-    again = bench.evaluate(TEXTS[:4], ["judged", "words"])
-    assert bench.asked() == []
-    assert again.run_id == first.run_id
-    assert again["judged"] == first["judged"]
-    told = {each.name: each for each in again.record.columns}
-    assert (told["judge"].details["asked"], told["judge"].details["cost"]) == (0, None)
-    assert told["judge"].sha256 == first.record.columns[0].sha256
-    other = [{"id": str(n), "label": "negative"} for n in range(4)]
-    bench.evaluate(TEXTS[:4], ["judged", "words"], said=other)
-    assert all(line.startswith("judge") for line in bench.asked())  # other predictions
-
-
-def segments(bench: Bench) -> list[Path]:
-    return sorted(bench.cache.glob("annotations/length/*/*"))
-
-
-@pytest.mark.slow
-def test_a_damaged_answer_is_noticed_and_asked_for_again(bench: Bench) -> None:
-    texts = ["a b", "c", "d e f", "g"]
-    bench.evaluate(texts, ["words"])
-    bench.evaluate([*texts, "h"], ["words"])
-    first, second = segments(bench)
-    lines = first.read_text().splitlines(keepends=True)
-    assert len(lines) == 4
-    wrong = lines[1].replace('"values": {', '"values":  {')
-    first.write_text("".join([lines[0], wrong, lines[2][:-9], lines[3]]))
-    second.write_bytes(b"")
-    bench.asked()
-    result = bench.evaluate([*texts, "h"], ["words"])
-    assert result["words"].value == 8 / 5
-    # a line that lost its end has the next one with it
-    assert bench.asked() == ["length"] * 4
-    (warning,) = result.warnings
-    assert "3 damaged answers in the cache, asked again: " in warning
-    assert f"{first}, line 2; {first}, line 3; {second}, line 1" in warning
-    assert not bench.evaluate([*texts, "h"], ["words"]).warnings
-    assert bench.asked() == []
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
-def test_a_pipe_among_the_answers_is_not_read(bench: Bench) -> None:
-    bench.evaluate(["a b"], ["words"])
-    [segment] = segments(bench)
-    pipe = segment.with_name("9-pipe.answers")
-    os.mkfifo(pipe)
-    result = bench.evaluate(["a b"], ["words"])
-    assert result["words"].value == 2
-    assert f"{pipe}: is no file" in result.warnings[0]
-    assert not bench.evaluate(["a b"], ["words"]).warnings
-
-
-def test_many_segments_become_one(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cache, "MOST_SEGMENTS", 3)
-    monkeypatch.setattr(cache, "SECONDS", -1.0)  # as of an annotator that is slow
-    texts = [f"{'a ' * n}b" for n in range(6)]
-    bench.evaluate(texts, ["words"])
-    assert len(segments(bench)) == 6
-    bench.asked()
-    for _ in range(2):
-        assert bench.evaluate(texts, ["words"])["words"].value == 3.5
-        (joined,) = segments(bench)
-        assert len(joined.read_text().splitlines()) == 6
-    assert bench.asked() == []
-
-
-def test_what_another_process_joins_meanwhile_is_read(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cache, "SECONDS", -1.0)
-    texts = [f"{'a ' * n}b" for n in range(4)]
-    bench.evaluate(texts, ["words"])
-    bench.asked()
-    read = cache.AnswerCache._entries
-    others: list[Path] = []
-
-    def join(self: Any, path: Path) -> Any:
-        if not others:
-            others.extend(segments(bench))
-            text = "".join(each.read_text() for each in others)
-            others[-1].with_name(others[-1].name[:21] + "0.answers").write_text(text)
-            for each in others:
-                each.unlink()
-        return read(self, path)
-
-    monkeypatch.setattr(cache.AnswerCache, "_entries", join)
-    result = bench.evaluate(texts, ["words"])
-    assert (bench.asked(), result.warnings) == ([], ())
-
-
-def test_answers_are_kept_of_an_evaluation_that_is_interrupted(bench: Bench) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        bench.evaluate(["1.0", "2.0", "stop(KeyboardInterrupt())"], ["said"])
-    bench.asked()
-    bench.evaluate(["1.0", "2.0", "3.0"], ["said"])
-    assert bench.asked() == ["says '3.0'"]
-
-
-def test_answers_that_nobody_asks_for_are_deleted(bench: Bench) -> None:
-    bench.evaluate(TEXTS[:2], ["judged", "words"])
-    old = time.time() - (cache.KEPT_DAYS + 1) * 86_400
-    for folder in bench.cache.glob("annotations/*/*"):
-        os.utime(folder, (old, old))
-    bench.evaluate(TEXTS[:2], ["words"])
-    assert [path.name for path in bench.cache.glob("annotations/*/*/*")] == [
-        path.name for path in segments(bench)
-    ]
-    assert segments(bench)
-
-
-def test_answers_that_cannot_be_kept_are_told(bench: Bench) -> None:
-    bench.cache.write_text("no folder")
-    result = bench.evaluate(["a b"], ["words"])
-    assert result["words"].value == 2
-    assert "its answers cannot be kept" in result.warnings[0]
-
-
 def test_a_server_that_is_down_is_not_asked_for_ever(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,11 +102,10 @@ def test_a_server_that_is_down_is_not_asked_for_ever(
 def test_what_no_column_holds_is_the_failure_of_one_row(
     bench: Bench, odd: str, tmp_path: Path
 ) -> None:
-    for _ in range(2):  # the second time from the cache
-        result = bench.evaluate(["1.0", odd, "0.5"], ["said"], out=tmp_path / "runs")
-        assert (result["said"].n, result["said"].value) == (2, 0.75)
-        assert result.status == "partial"
-        assert [p.id for p in result.problems if p.metric] == ["1"]
+    result = bench.evaluate(["1.0", odd, "0.5"], ["said"], out=tmp_path / "runs")
+    assert (result["said"].n, result["said"].value) == (2, 0.75)
+    assert result.status == "partial"
+    assert [p.id for p in result.problems if p.metric] == ["1"]
 
 
 @pytest.mark.slow
@@ -238,24 +113,20 @@ def test_half_a_surrogate_pair_in_a_verdict_is_escaped(
     bench: Bench, tmp_path: Path
 ) -> None:
     verdict = "evalkit.Annotation(1.0, text='yes \\ud83d')"
-    for _ in range(2):
-        result = bench.evaluate([verdict], ["said"], out=tmp_path / "runs")
-        assert result["said"].value == 1
-        assert result.column_details["says"]["text"].to_list() == ["yes \\ud83d"]
+    result = bench.evaluate([verdict], ["said"], out=tmp_path / "runs")
+    assert result["said"].value == 1
+    assert result.column_details["says"]["text"].to_list() == ["yes \\ud83d"]
     for half, whole in ("'\\ud83d'", "'a'"), ("['\\ud83d']", "['a']"):
         result = bench.evaluate([half, whole], ["said"])
         assert [each.id for each in result.problems] == ["0"]
 
 
-def test_a_value_of_another_kind_takes_no_other_and_is_not_kept(bench: Bench) -> None:
+def test_a_value_of_another_kind_takes_no_other(bench: Bench) -> None:
     result = bench.evaluate(["'n/a'", "1.0", "0.5"], ["said"])
     assert (result["said"].n, result["said"].value) == (2, 0.75)
     (error,) = result.errors
     assert error.startswith("metrics/said (judges 2.0): 1 of 3 examples left out: ann")
     assert "annotate_example: it gave a text where it is a number" in error
-    bench.asked()
-    bench.evaluate(["'n/a'", "1.0", "0.5"], ["said"])
-    assert bench.asked() == ["says \"'n/a'\""]
 
 
 def test_an_annotator_that_changes_its_fields_is_asked_again_with_the_same(
@@ -298,27 +169,10 @@ def test_answers_that_come_after_giving_up_are_taken(
 
 
 @pytest.mark.slow
-def test_a_sound_entry_that_is_no_answer_is_damage(bench: Bench) -> None:
-    bench.evaluate(["a b"], ["words"])
-    for body in ("[]", "{", '{"values": {}}', '{"values": null}'):
-        (segment,) = segments(bench)
-        key = segment.read_text().partition(" ")[0]
-        segment.write_text(cache._line(key, body))
-        result = bench.evaluate(["a b"], ["words"])
-        assert result["words"].value == 2
-        assert (
-            f"1 damaged answer in the cache, asked again: {segment}, line 1"
-            in (result.warnings[0])
-        )
-
-
-@pytest.mark.slow
 def test_several_processes_give_the_same(bench: Bench) -> None:
     texts = [f"{'a ' * n}b" for n in range(12)]
     alone = bench.evaluate(texts, ["words"])
     assert len(bench.asked()) == 12
-    for entry in segments(bench):
-        entry.unlink()
     shared = bench.evaluate(texts, ["words"], jobs=2)
     assert len(bench.asked()) == 12
     assert shared["words"] == alone["words"]
@@ -425,16 +279,6 @@ def test_copies_are_annotated_too(bench: Bench) -> None:
         assert run.examples["length"].to_list() == [2, 2, 2]
     values = {s.computed_on: s.value for s in find_effects(result).scores}
     assert (values["original"], values["perturbed"]) == (2, 2)
-
-
-def test_another_file_under_the_same_name_is_asked_for_again(
-    bench: Bench, tmp_path: Path
-) -> None:
-    picture = tmp_path / "cat.png"
-    for content in (b"a cat", b"a dog", b"a dog"):
-        picture.write_bytes(content)
-        bench.evaluate([str(picture)], ["words"])
-    assert bench.asked() == ["length", "length"]
 
 
 def test_a_word_list_of_an_annotator_is_part_of_a_run(tmp_path: Path) -> None:

@@ -524,8 +524,8 @@ class Slow(Model):
     concurrency = 2
     uses_network = True
 
-    def describe(self):
-        return {"name": "slow"}
+    def describe_request(self, request):
+        return dict(request)
 
     async def ask(self, request):
         await asyncio.sleep(0.02)

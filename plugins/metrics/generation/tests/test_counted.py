@@ -298,7 +298,7 @@ def test_sums_that_differ_a_little_from_counts_have_a_score(name: str) -> None:
     for less in (-1e-4, 1e-4):
         sums = pl.DataFrame({"group": [0]}).with_columns(
             *(pl.lit(2.0 if "2" in each else 0.0).alias(each) + less for each in names),
-            spaced_stops=pl.lit(less),
+            **dict.fromkeys(("spaced_stops", "unspaced", "texts"), pl.lit(less)),
         )
         [value] = metric.finalize(sums)["value"].to_list()
         assert value is None or 0 <= value <= 100

@@ -101,8 +101,32 @@ def test_the_model_is_part_of_the_run(model: Path) -> None:
         f"version:{version}",
     }
     assert known["metrics/bleu"] == {
-        "sacrebleu signature": f"case:mixed|eff:no|tok:13a|smooth:exp|version:{version}"
+        "sacrebleu signature": "case:mixed|eff:no|tok:13a (by language zh or char)|"
+        f"smooth:exp|version:{version}"
     }
+
+
+@pytest.mark.parametrize(
+    ("spoken", "tokenizer"), [(("zh",), "zh"), (("ja", "zh"), "char"), ((), "13a")]
+)
+def test_bleu_takes_its_words_from_the_languages(
+    spoken: tuple[str, ...], tokenizer: str
+) -> None:
+    right, said = "今天天气很好我们去公园", "今天天气很好我们去学校 iPhone 15"
+
+    class Weather(evalkit.Dataset):
+        name = "weather"
+        task = "math-qa"
+        languages = spoken
+
+        def load(self, split: str) -> list[dict[str, str]]:
+            return [{"uid": "1", "question": "?", "answer": right}]
+
+    rows = [{"id": "1", "answer": said}]
+    found = evalkit.evaluate(Weather, rows, metrics=["bleu"])["bleu"]
+    expected = sacrebleu.corpus_bleu([said], [[right]], tokenize=tokenizer, force=True)
+    assert found.value == pytest.approx(expected.score)
+    assert ("no blanks between words" in (found.flag or "")) is (spoken == ())
 
 
 def test_a_file_that_is_no_model_is_named(tmp_path: Path) -> None:

@@ -98,6 +98,7 @@ def test_the_equal_cases_are_equal(cases: Path) -> None:
         (r"\boxed{5}? no: \boxed{4}", "5", 0),
         ("7", ["8", "7.0"], 1),
         ("7", 7, 1),
+        ("The car!", ["The car!", "a"], 1),
         (None, "7", 0),
         ("", "7", 0),
         ("7", "", None),

@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from model_servers import Cached
 
-from evalkit_models_base import Model, Reply, Request, asking, text_reply
+from evalkit_models_base import Reply, Request, asking, text_reply
 
 Answering = Callable[[str], Any]
 
 
-class Scripted(Model):
+class Scripted(Cached):
     """Answers by a function of the prompt, and remembers what it was asked."""
 
     abilities = ("text", "chat", "logprobs", "continuations")
     concurrency = 4
-    uses_network = True
 
     def __init__(self, answer: Answering, *, seconds: float = 0.0) -> None:
         self._answer, self._seconds = answer, seconds

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from model_servers import Cached
 
 import evalkit
 from evalkit.places import cache_folder
@@ -205,12 +206,11 @@ def test_usage_is_added_up(rows: Rows, scripted: Any) -> None:
     }
 
 
-class Batching(Model):
+class Batching(Cached):
     """Answers in batches, in the thread that it is called in."""
 
     abilities = ("text",)
     batch_requests = 5
-    uses_network = True
 
     def __init__(self) -> None:
         self.batches: list[int] = []
@@ -265,7 +265,7 @@ def test_questions_are_made_as_they_are_needed(scripted: Any) -> None:
             yield asking.Question(str(n), Request(prompt=str(n)))
 
     async def first_ones() -> int:
-        asker = asking.Asker(bound, {}, Asked(), None, 10_000)
+        asker = asking.Asker(bound, Asked(), None, 10_000)
         count = 0
         async for _ in asker.answers(questions()):
             count += 1
@@ -324,10 +324,9 @@ def test_what_a_batch_asks_is_kept_when_one_fails_that_it_waits_for(
 ) -> None:
     """The second batch asks two, and waits for one of the first."""
 
-    class Failing(Model):
+    class Failing(Cached):
         abilities = ("text",)
         batch_requests = 3
-        uses_network = True
         concurrency = 2
 
         def describe(self) -> dict[str, str]:
@@ -588,7 +587,7 @@ def test_no_model_gets_the_replies_of_another_of_its_class(rows: Rows) -> None:
     one, other = ask(rows[:1], Saying("neutral")), ask(rows[:1], Saying("positive"))
     assert [one.rows[0]["label"], other.rows[0]["label"]] == ["neutral", "positive"]
     (notice,) = other.notices
-    assert "models/saying does not say which model it is" in notice
+    assert "models/saying does not describe its requests" in notice
 
 
 def test_what_a_model_says_of_itself_is_asked_before_it_is_closed(rows: Rows) -> None:

@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from model_servers import Cached
 
 import evalkit
-from evalkit_models_base import Asked, Model, NotAnswered, predict
+from evalkit_models_base import Asked, NotAnswered, predict
 from evalkit_models_base.limits import AskingEnded
 
 Rows = list[dict[str, Any]]
 
 
-class Labelling(Model):
+class Labelling(Cached):
     """Answers by a function of the statement, which may raise."""
 
     batch_requests = 4
-    uses_network = True
 
     def __init__(self, answer: Callable[[str], Any], seconds: float = 0.0) -> None:
         self._answer, self._seconds = answer, seconds
@@ -281,42 +281,3 @@ def test_an_id_that_is_no_value_is_a_failure_of_the_model() -> None:
 
     with pytest.raises(evalkit.PluginError, match=r"models/answer .* with a wrong id"):
         predict(data=rows, task="sentiment", model=answer)
-
-
-MODEL = """
-import evalkit
-from evalkit_models_base import Model, text_reply
-
-
-class Repeating(Model):
-    abilities = ("text", "chat")
-    uses_network = True
-
-    class Parameters(evalkit.Parameters):
-        label: str = "neutral"
-
-    def __init__(self, parameters):
-        self._label = parameters.label
-
-    def generate(self, requests):
-        return [text_reply(self._label)] * len(requests)
-"""
-
-
-def test_a_class_in_a_file_is_a_model_that_is_kept_by_its_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("own.py").write_text(MODEL, encoding="utf-8")
-    rows = [{"uid": "1", "statement": "x"}]
-
-    def said(model: str) -> tuple[Any, int]:
-        predicted = predict(data=rows, task="sentiment", model=model)
-        return predicted.rows[0]["label"], predicted.from_cache
-
-    assert said("own.py:Repeating") == ("neutral", 0)
-    assert said("own.py:Repeating") == ("neutral", 1)
-    assert said("own.py:Repeating:label=positive") == ("positive", 0)
-    changed = MODEL.replace("text_reply(self._label)", "text_reply('negative')")
-    Path("own.py").write_text(changed, encoding="utf-8")
-    assert said("own.py:Repeating") == ("negative", 0)

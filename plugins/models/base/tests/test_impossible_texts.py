@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from model_servers import Cached
 
-from evalkit_models_base import Continuation, Model, Reply, Request, predict
+from evalkit_models_base import Continuation, Reply, Request, predict
 
 NEVER = -math.inf
 LABELS = ("positive", "negative", "neutral")
 
 
-class Sure(Model):
+class Sure(Cached):
     """Knows the log-probability of each text, after a query and after the cue alone."""
 
     abilities = ("text", "continuations")
-    uses_network = True
 
     def __init__(self, known: Mapping[str, float], alone: float = -1.0) -> None:
         self._known, self._alone = known, alone

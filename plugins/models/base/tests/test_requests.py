@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from model_servers import Cached
 
 from evalkit.errors import PluginError
 from evalkit_models_base import Asked, Model, Reply, Request, Session, ask, text_reply
 
 
-class Counting(Model):
+class Counting(Cached):
     """Says how often it was asked, and fails where it is told to."""
 
     abilities = ("text",)
-    uses_network = True
     batch_requests = 1
 
     def __init__(self) -> None:

@@ -186,10 +186,8 @@ def test_what_is_asked_in_several_trials_is_taken_once() -> None:
     usage = Usage(input_tokens=10, output_tokens=1)
 
     class Paid(Keeping):
-        uses_network = True
-
-        def describe(self) -> dict[str, str]:
-            return {"name": "paid"}
+        def describe_request(self, request: Any) -> Any:
+            return dict(request)
 
         def generate(self, requests: Sequence[Request]) -> list[Reply]:
             super().generate(requests)

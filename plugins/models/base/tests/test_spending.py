@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from model_servers import Cached
 
 import evalkit
 from evalkit_models_base import (
@@ -145,11 +146,10 @@ def test_a_limit_is_refused_that_nobody_can_count(
     assert notice == "scripted does not say all tokens, so that its cost is not known"
 
 
-class Slow(Model):
+class Slow(Cached):
     """Answers the first one at once, the others later."""
 
     abilities = ("text",)
-    uses_network = True
     concurrency = 4
 
     def __init__(self, first: Reply | Exception) -> None:

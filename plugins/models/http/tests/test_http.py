@@ -15,9 +15,8 @@ from model_servers import Answer, Got, ModelServer, http_date, serving
 
 import evalkit
 import evalkit_models_base.asking
-import evalkit_models_http.service
 from evalkit.errors import EvalkitError
-from evalkit_models_base import Asked, predict
+from evalkit_models_base import Asked, clients, predict
 
 Serve = Callable[[Callable[[Got], Answer]], ModelServer]
 
@@ -174,20 +173,11 @@ def test_an_answer_that_comes_in_drops_is_given_up(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moments = iter(range(0, 1_000_000, 10))
-    monkeypatch.setattr(evalkit_models_http.service, "monotonic", lambda: next(moments))
+    monkeypatch.setattr(clients, "monotonic", lambda: next(moments))
     server = serve(lambda got: GOOD)
     limits = Asked(max_errors=1, seconds=5, retries=0)
     predicted = ask_about(["a"], limits, url=server.url)
     assert predicted.rows == [{"id": "s0", "error": "no answer within 5 s"}]
-
-
-def test_an_answer_without_end_is_given_up(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(evalkit_models_http.service, "_MOST_BYTES", 1_000)
-    server = serve(lambda got: Answer({"label": "x" * 2_000}))
-    predicted = ask_about(["a"], url=server.url)
-    assert predicted.rows[0]["error"] == "the service's answer has over 1,000 bytes"
 
 
 @pytest.mark.parametrize(

@@ -44,13 +44,23 @@ class Boxed:
         return by_distinct(texts, self._find)
 
     def _find(self, text: str) -> Found:
-        starts = [match.end() for match in _BOX.finditer(text)]
-        if not starts:
-            return Found(text) if self._keeps_text else Found(None, _NO_BOX)
-        inner = _closed(text, starts[-1])
-        if inner is None:
+        inner = last_box(text)
+        if inner is not None:
+            return Found(inner)
+        if _BOX.search(text):
             return Found(None, "the last box is not closed")
-        return Found(inner.strip())
+        return Found(text) if self._keeps_text else Found(None, _NO_BOX)
+
+
+def last_box(text: str) -> str | None:
+    """Return what stands in the last box; None if there is none or it is not closed.
+
+    Args:
+        text: The text.
+    """
+    starts = [match.end() for match in _BOX.finditer(text)]
+    inner = _closed(text, starts[-1]) if starts else None
+    return None if inner is None else inner.strip()
 
 
 def _closed(text: str, start: int) -> str | None:

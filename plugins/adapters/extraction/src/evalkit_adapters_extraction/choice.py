@@ -12,39 +12,42 @@ from evalkit_adapters_extraction.options import (
     read_options,
 )
 from evalkit_adapters_extraction.settings import Found, found_table
+from evalkit_adapters_extraction.statements import judging_words
 from evalkit_adapters_rows import AdapterSettings
 
 _SIGNS = r"""[\s!"#$%&'()*+,./:;<=>?@\[\\\]^_`{|}~-]*"""
 _ONE_LETTER = f"^{_SIGNS}([A-Za-z]){_SIGNS}$"
-_MARKED_LETTER = (
-    r"^[\s!\"#$%&'()*+,./:;<=>?@\[\\^_`{|~-]*([A-Za-z])[*_`]*[)\].:}][*_`)\]]*\s"
-)
-_AROUND = " \t\r\n!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~\u201c\u201d\u2018\u2019"
-_MARK = r"^[\s!\"#$%&'()*+,./:;<=>?@\[\\^_`{|~-]*[A-Za-z][*_`]*[)\].:}][\W_]*"
+_MARKED_LETTER = r"^[\s\"'(*\[_`]*([A-Z])[*_`]*[)\].:][*_`]*\s(.*)$"
+_BECAUSE = "^because [a-z, ]+[.]?$"
+_SHORT = 2
+"""Texts with options of so few bytes are looked at one by one."""
 
 
 class Choice:
-    """Take the option of its example that a text names, by its letter or its text.
+    r"""Take the option of its example that a text names, by its letter or its text.
 
-    The answer is the text of the option. Tried in this order:
+    The answer is the text of the option. The first that applies decides:
 
-    1. The whole text is the text of an option, or else its letter (A for the first),
-       but for case, blanks and signs around it: `(B)`, `**b.**`, `paris`.
-    2. The text begins with a marked letter: `B) because …`, `(B) Paris`. Where the
-       text of another option follows, it is ambiguous.
-    3. Options anywhere in the text: their texts as whole words, the longest first, so
-       that `New York` is no `York`; and capital letters that stand alone. `A` and `I`
-       are words, and count only in brackets, behind `option`, `answer` or `choice`, in
-       a list of letters (`A, B`, `B or A`), and `A` before a sign or the end. What
-       `not` stands before does not count.
+    1. The whole text, or the last `\boxed{…}`, is the text of an option or its letter
+       (A for the first), except for case, blanks and signs around it: `(B)`, `**b.**`,
+       `paris`. What stands before a correction ("wait, …") does not count.
+    2. The last cue (`Answer:`, `the answer is`, `therefore`) or judgement (`(C) is
+       correct`) states it.
+    3. The option is the first sentence or the last line: `B) because …`.
+    4. The text names one option anywhere, by its text or as a capital that stands
+       alone.
 
-    Where that finds two options or none, the text is unparsed: nothing is guessed, and
-    `Apple` is not option A. `where=start` leaves out step 3, but takes what a text
-    begins with; `where=whole` takes step 1 alone. Texts are compared in the Unicode
-    form NFC. Scripts without blanks between words (Thai, Lao, Burmese, Khmer, Japanese,
-    Chinese) have no word boundaries. Options that are single letters stand for
-    themselves. A null among the options is a place without one: its letter names none,
-    and the others keep theirs.
+    An option that is denied (`not`, `(A) is incorrect`) or in a question does not
+    count. `words.toml` declares cues, negation and corrections in some 40 languages,
+    which apply to every text. If a text names several options, or none, it is unparsed:
+    nothing is guessed. Texts are whole words, the longest first, so that `New York` is
+    no `York` and `Apple` is not option A; `A` and `I` before a word are words. A letter
+    that is the text of one option and the place of another is ambiguous. More than 26
+    options have the letters A to Z, AA, AB … or the numbers from 1.
+
+    `where=start` takes what the text begins with; `where=whole` takes step 1 alone.
+    Texts are compared in the Unicode form NFC. A null among the options keeps its
+    letter, which names none.
 
     It needs a task whose examples have options (`choices_field`).
 
@@ -56,7 +59,7 @@ class Choice:
         ```
     """
 
-    version = "2"
+    version = "3"
     needs = ("choices",)
 
     class Parameters(AdapterSettings):
@@ -78,13 +81,13 @@ class Choice:
         frame = pl.DataFrame(
             {"text": texts, "choices": choices},
             schema_overrides={"choices": pl.List(pl.String)},
-        )
+        ).with_row_index("at")
         found = self._by_column(frame)
         open_ = found.is_null()
         if not open_.any():
             return pl.DataFrame({"value": found})
         places = open_.arg_true()
-        rest = frame[places].with_row_index("at")
+        rest = frame[places]
         given = rest.select("text", "choices").unique(maintain_order=True)
         made = found_table([self._find(*row) for row in given.iter_rows()])
         joined = rest.join(
@@ -109,99 +112,41 @@ class Choice:
         return find_option(text, options, self._where)
 
     def _by_column(self, frame: pl.DataFrame) -> pl.Series:
-        """Return the options of texts that are plain cases of steps 1 and 2."""
+        """Return the options of texts that are plain cases, null for the others."""
         lists, text = pl.col("choices"), pl.col("text")
-        has_letters = _shortest(frame["choices"]) >= _LEAST
-        letter = text.str.extract(_ONE_LETTER, 1) if has_letters else _NO_TEXT
-        found = frame.select(value=_option_of(lists, letter)).to_series()
-        places = found.is_null().arg_true()
-        rest = frame[places]
+        shortest = lists.list.eval(pl.element().str.len_bytes().min()).list.first()
+        plain = frame.filter((shortest > _SHORT).fill_null(value=False))
+        if plain.is_empty():
+            return pl.Series([None] * len(frame), dtype=pl.String)
         trimmed = text.str.strip_chars(SIGNS_AROUND)
-        exact = [pl.when(lists.list.contains(t)).then(t) for t in (text, trimmed)]
-        marked = text.str.extract(_MARKED_LETTER, 1)
-        if not has_letters or self._where == "whole":
-            marked = _NO_TEXT
-        seen = rest.select("text", "choices", value=pl.coalesce(exact), marked=marked)
-        values = seen["value"]
-        behind = (values.is_null() & seen["marked"].is_not_null()).arg_true()
-        if len(behind):
-            values = values.scatter(behind, _named(seen[behind]))
-        return found.scatter(places, values)
+        is_word = trimmed.str.contains(r"^\pL")
+        exact = [
+            pl.when(lists.list.contains(text)).then(text),
+            pl.when(is_word & lists.list.contains(trimmed)).then(trimmed),
+            _option_of(lists, text.str.extract(_ONE_LETTER, 1)),
+        ]
+        if self._where != "whole":
+            marked = _option_of(lists, text.str.extract(_MARKED_LETTER, 1))
+            reason = text.str.extract(_MARKED_LETTER, 2)
+            is_same = reason.str.strip_chars(SIGNS_AROUND) == marked
+            exact.append(pl.when(is_same | _is_idle(reason)).then(marked))
+        found = plain.select("at", value=pl.coalesce(exact))
+        return frame.join(found, on="at", how="left", maintain_order="left")["value"]
 
 
-def _named(marked: pl.DataFrame) -> pl.Series:
-    """Return the options of letters, but where the text behind may name another."""
-    rest: pl.Expr = pl.col("text").str.replace(_MARK, "")
-    place: pl.Expr = _place(pl.col("marked"))
-    option: pl.Expr = pl.col("choices").list.get(pl.col("place"), null_on_oob=True)
-    frame = marked.with_columns(place=place, rest=rest).with_columns(named=option)
-    named, doubtful = frame["named"], _naming_another(frame)
-    if doubtful.is_empty():
-        return named
-    nothing = pl.Series([None] * len(doubtful), dtype=pl.String)
-    return named.scatter(doubtful, nothing)
-
-
-_NO_TEXT = pl.lit(None, dtype=pl.String)
+def _is_idle(reason: pl.Expr) -> pl.Expr:
+    """Tell whether a reason follows a letter in which nothing is judged."""
+    spaced = pl.format(" {} ", reason.str.replace_all("[^a-z,]+", " "))
+    declared = [f" {word} " for word in judging_words()]
+    return reason.str.contains(_BECAUSE) & ~spaced.str.contains_any(declared)
 
 
 def _option_of(choices: pl.Expr, letter: pl.Expr) -> pl.Expr:
     """Return the option that a letter stands for, where there is one."""
-    return choices.list.get(_place(letter), null_on_oob=True)
+    code = letter.cast(pl.Binary).bin.reinterpret(dtype=pl.UInt8)
+    place = (code & _CAPITAL).cast(pl.Int64) - ord("A")
+    return choices.list.get(place, null_on_oob=True)
 
 
 _CAPITAL = 0b1101_1111
 """The bits of the code of an ASCII letter that say which letter it is."""
-_LEAST = 3
-"""Options of fewer bytes are looked at one by one."""
-_START = 3
-"""So many letters of what follows are compared with the beginnings of options."""
-
-
-def _shortest(choices: pl.Series) -> int:
-    """Return how many bytes the shortest option has, without signs around it.
-
-    Options that begin with three letters or digits are not measured.
-    """
-    texts = choices.explode()
-    others = texts.filter(~texts.str.contains("^[A-Za-z0-9]{3}"))
-    lengths = others.str.strip_chars(_AROUND).str.len_bytes().drop_nulls()
-    return min(lengths.unique(), default=_LEAST)
-
-
-def _naming_another(found: pl.DataFrame) -> pl.Series:
-    """Return the rows in which behind a letter the text of another option may stand.
-
-    Beginnings are compared, those that are not of ASCII are all the same; where one is
-    that of another option, the text is looked at on its own.
-    """
-    is_own = pl.col("rest").str.strip_chars(SIGNS_AROUND) == pl.col("named")
-    rows = found.with_row_index("row").filter(~is_own)  # nor where there is no option
-    rows = rows.select(
-        "row",
-        "choices",
-        place=pl.col("place").cast(pl.Int64),
-        at=pl.int_ranges(pl.col("choices").list.len()),
-        start=_start_of(pl.col("rest")),
-    )
-    others = rows.explode("choices", "at")
-    others = others.with_columns(other=_start_of(pl.col("choices")))
-    is_other = pl.col("at") != pl.col("place")
-    is_same = _in_ascii(pl.col("other")) == _in_ascii(pl.col("start"))
-    return others.filter(is_other & is_same)["row"].unique()
-
-
-def _start_of(text: pl.Expr) -> pl.Expr:
-    inner = text.str.strip_chars_start(_AROUND)
-    return inner.str.slice(0, _START).str.to_lowercase()
-
-
-def _in_ascii(start: pl.Expr) -> pl.Expr:
-    is_ascii = start.str.len_bytes() == start.str.len_chars()
-    return pl.when(is_ascii).then(start).otherwise(pl.lit("?"))
-
-
-def _place(letter: pl.Expr) -> pl.Expr:
-    """Return which option a letter stands for, from 0."""
-    code = letter.cast(pl.Binary).bin.reinterpret(dtype=pl.UInt8)
-    return (code & _CAPITAL).cast(pl.Int64) - ord("A")

@@ -23,11 +23,10 @@ class Labels:
     """Take the label that a text names, as it is declared.
 
     The labels are those of the data set or the task, or `labels`. They are found as
-    `choice` finds options, but that no letters stand for them by their places: the
-    whole text, or else labels anywhere in it, as whole words and the longest first.
-    `not-hateful` may be written `not hateful` or `not_hateful`; what `not` stands
-    before does not count. A label that is a single letter is found as a capital that
-    stands alone. Where two labels or none are found, the text is unparsed.
+    `choice` finds options, except that no letters stand for them by their places.
+    `not-hateful` may be written `not hateful` or `not_hateful`. A label that is a
+    single letter is found as a capital that stands alone. A text that names several
+    labels or none, or only denies one, is unparsed.
 
     Source: evalkit's own; SEA-HELM's F1AccMetric finds parts of words.
 
@@ -38,7 +37,7 @@ class Labels:
         ```
     """
 
-    version = "1"
+    version = "2"
 
     class Parameters(AdapterSettings):
         """The labels, and where one may stand."""

@@ -55,6 +55,7 @@ class Extractors(Protocol):
         choices: pl.Series | None = None,
         labels: Sequence[str] | None = None,
         rows: pl.Series | None = None,
+        languages: Sequence[str] = (),
     ) -> Extracted:
         """Take the answers out of texts."""
 
@@ -92,6 +93,7 @@ class AnswerExtractor:
         self._number = _number_type(task, field)
         self._extraction = extraction
         self._labels = examples.labels
+        self._languages = tuple(dataset.languages)
         self._choices = choices_of(examples)
 
     def _extract(
@@ -104,7 +106,9 @@ class AnswerExtractor:
                 known = pl.when(pl.col("place") != NOWHERE).then("place")
                 places = places.to_frame().select(known).to_series()
             choices = self._choices.gather(places)
-        return self._extraction.extract(texts, choices, self._labels, rows)
+        return self._extraction.extract(
+            texts, choices, self._labels, rows, self._languages
+        )
 
     def of_frame(self, frame: pl.DataFrame, positions: Places) -> FrameExtracted | None:
         """Take the answers out of a column.

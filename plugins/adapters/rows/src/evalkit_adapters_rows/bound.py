@@ -204,6 +204,7 @@ class BoundAdapter(Bound, AdapterAttributes):
         texts: pl.Series,
         choices: pl.Series | None,
         labels: Sequence[str] | None,
+        languages: Sequence[str] = (),
     ) -> pl.DataFrame:
         """Return what an extractor takes out of texts.
 
@@ -211,6 +212,7 @@ class BoundAdapter(Bound, AdapterAttributes):
             texts: Texts, none of them blank.
             choices: The options of the example that each answers; None for none.
             labels: The labels; None for none.
+            languages: The languages of the data set.
 
         Returns:
             `value`, `reason` and `failed`, without other columns.
@@ -221,12 +223,20 @@ class BoundAdapter(Bound, AdapterAttributes):
         with self._own_guard("extract_texts" if self._by_column else "extract_text"):
             if self._by_column:
                 function = self.row_function("extract_texts")
-                given = function(texts=texts, choices=choices, labels=labels)
+                given = function(
+                    texts=texts, choices=choices, labels=labels, languages=languages
+                )
                 return _checked(given, len(texts))
             options = [None] * len(texts) if choices is None else choices.to_list()
             function = self.row_function("extract_text")
             made = [
-                _one(function, text=text, choices=own, labels=labels)
+                _one(
+                    function,
+                    text=text,
+                    choices=own,
+                    labels=labels,
+                    languages=languages,
+                )
                 for text, own in zip(texts, options, strict=True)
             ]
         return _table(made)

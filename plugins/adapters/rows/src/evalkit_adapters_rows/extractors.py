@@ -135,6 +135,7 @@ class Extraction:
         choices: pl.Series | None = None,
         labels: Sequence[str] | None = None,
         rows: pl.Series | None = None,
+        languages: Sequence[str] = (),
     ) -> Extracted:
         """Take the answers out of texts.
 
@@ -145,6 +146,7 @@ class Extraction:
             rows: To which response each text belongs, integers in rising order, where
                 some give several; then what comes out has one row for each response
                 where a stage chooses among them, else one for each text.
+            languages: BCP 47 codes of the data set's languages.
 
         Returns:
             A row for each text, or response.
@@ -168,7 +170,7 @@ class Extraction:
             if stage.adapter.has("choose_answer"):
                 state = _chosen(stage, state)
             else:
-                state = _after_stage(stage, state, labels)
+                state = _after_stage(stage, state, labels, languages)
             state = _without_blank(state, f"{stage.kind}: nothing is left")
         return Extracted(state["value"], state["status"], state["reason"])
 
@@ -203,7 +205,10 @@ def _without_blank(state: pl.DataFrame, reason: str) -> pl.DataFrame:
 
 
 def _after_stage(
-    stage: Stage, state: pl.DataFrame, labels: Sequence[str] | None
+    stage: Stage,
+    state: pl.DataFrame,
+    labels: Sequence[str] | None,
+    languages: Sequence[str],
 ) -> pl.DataFrame:
     """Have a stage look at the texts that the stages before left."""
     is_open = state["status"] == OK
@@ -212,7 +217,8 @@ def _after_stage(
     if looked.is_empty():
         return state
     choices = looked["choices"] if "choices" in looked.columns else None
-    found = _judged(stage, stage.adapter.extract(looked["value"], choices, labels))
+    made = stage.adapter.extract(looked["value"], choices, labels, languages)
+    found = _judged(stage, made)
     if every:
         return state.with_columns(found.get_columns())
     places = is_open.arg_true()

@@ -19,6 +19,7 @@ from evalkit.catalog import (
     is_component_name,
     local_file,
     parse_reference,
+    refuse_unnamed_code,
 )
 from evalkit.errors import AdapterError, EvalkitError, UnknownPluginError
 from evalkit.places import is_remote
@@ -205,6 +206,7 @@ def read_stages(path: str | Path) -> Any:
 
     Raises:
         AdapterError: The file cannot be read.
+        PluginLoadError: It names code that the command does not (`--plugin`).
         StorageError: A URI cannot be fetched.
     """
     path = local_file(path)
@@ -234,6 +236,7 @@ def read_stages(path: str | Path) -> Any:
     _check_values(path, found)
     if found is None:
         raise AdapterError(f"{path}: it says nothing")
+    refuse_unnamed_code(path, found)
     return found
 
 

@@ -109,6 +109,7 @@ class AdapterSpec:
         text: str,
         choices: Sequence[str] | None,
         labels: Sequence[str] | None,
+        languages: Sequence[str],
     ) -> str | Unparsed | None:
         """Take the answer out of one text.
 
@@ -118,6 +119,7 @@ class AdapterSpec:
             choices: The example's own options, in their order; None where the task has
                 none.
             labels: The data set's labels, or the task's; None where it has none.
+            languages: BCP 47 codes of the data set's languages; empty if undeclared.
 
         Returns:
             The answer, or what the next stage is to look at. `evalkit.Unparsed(reason)`
@@ -131,6 +133,7 @@ class AdapterSpec:
         texts: pl.Series,
         choices: pl.Series | None,
         labels: Sequence[str] | None,
+        languages: Sequence[str],
     ) -> pl.DataFrame:
         """Take the answers out of a column of texts, in place of `extract_text`.
 
@@ -138,6 +141,7 @@ class AdapterSpec:
             texts: Texts, none of them null or blank.
             choices: Lists of texts of the same height, as for `extract_text`.
             labels: As for `extract_text`.
+            languages: As for `extract_text`.
 
         Returns:
             `value` (text, null for none) and optionally `reason` (text, why there is

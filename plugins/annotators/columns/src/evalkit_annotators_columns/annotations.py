@@ -1,7 +1,8 @@
-"""Annotates the rows of a table: what is kept is read, and the rest is asked for."""
+"""Annotates the rows of a table, each distinct row once."""
 
 from __future__ import annotations
 
+import json
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -20,7 +21,6 @@ from evalkit.reporting import count_of
 from evalkit_annotators_columns.answers import Answer, of_one_kind, without_value
 from evalkit_annotators_columns.asking import Row, ask_rows
 from evalkit_annotators_columns.bound import BoundAnnotator
-from evalkit_annotators_columns.cache import AnswerCache
 from evalkit_annotators_columns.wanted import Wanted
 
 _hands_on_calls = True  # what fails here is in an annotator
@@ -38,7 +38,7 @@ _DETAILS = {
     "failed": pl.Boolean,
     "seconds": pl.Float64,
     "cost": pl.Float64,
-    "kept": pl.Boolean,
+    "repeated": pl.Boolean,
 }
 
 
@@ -50,7 +50,8 @@ class Annotated(NamedTuple):
     """Its values by the names that metrics ask by, null where there is none."""
     details: pl.DataFrame
     """Of each row that was asked for: `position`, `text`, `reason` (null where there is
-    a value), `failed`, `seconds`, `cost`, and whether it was `kept` from before."""
+    a value), `failed`, `seconds`, `cost`, and whether it is `repeated`: has the
+    answer of an equal row."""
     warnings: tuple[str, ...] = ()
     conclusions: tuple[str, ...] = ()
     """What it says of all of them together."""
@@ -62,12 +63,8 @@ class Annotated(NamedTuple):
         return reasons.select("position", "reason", "failed")
 
     def record(self, details: pl.DataFrame) -> dict[str, Any]:
-        """Return how often it was asked, the seconds, the cost, and conclusions.
-
-        Args:
-            details: The details of all rows, those of copies among them.
-        """
-        asked = details.filter(~pl.col("kept") & pl.col("seconds").is_not_null())
+        """Return how often it was asked, the seconds, the cost, and conclusions."""
+        asked = details.filter(~pl.col("repeated") & pl.col("seconds").is_not_null())
         costs = asked["cost"].drop_nulls()
         return {
             "asked": asked.height,
@@ -84,38 +81,17 @@ def annotate(
     tell: Tell,
     offered: Sequence[str] = (),
 ) -> Annotated:
-    """Annotate the rows of a table.
-
-    Args:
-        wanted: The annotator, and the columns that are asked for.
-        table: `prediction`, `target` and the columns that it reads. A row without a
-            prediction is left out, unless the annotator takes none.
-        jobs: Processes that may ask it at the same time.
-        tell: Told how far it is.
-        offered: The columns that it could read, where all are known.
-
-    Returns:
-        What it said.
-
-    Raises:
-        AnnotatorError: It cannot be asked.
-    """
+    """Annotate the rows of a table."""
     annotator = wanted.annotator
     rows, positions = _rows(annotator, table)
-    cache = AnswerCache(annotator)
     lacking = [name for name in annotator.reads if name not in table.columns]
     if lacking and "fields" in annotator.arguments:
         why = f"it reads {absent_field(lacking[0], offered)}"
         failed = without_value(f"{annotator.component.origin}: {why}", failed=True)
         answers = [failed] * len(rows)
     else:
-        answers = _Asking(annotator, cache, jobs, tell).answers(rows)
-    said = answers
-    answers, values = of_one_kind(annotator, said)
-    for row, before, after in zip(rows, said, answers, strict=True):
-        if before is not after:  # of another kind than those of other rows
-            cache.forget(row)
-    cache.flush()
+        answers = _Asking(annotator, jobs, tell).answers(rows)
+    answers, values = of_one_kind(annotator, answers)
     everyone = pl.DataFrame({"position": range(table.height)})
     columns = {}
     for name, part in wanted.columns.items():
@@ -129,7 +105,6 @@ def annotate(
     ]
     details = pl.DataFrame(listed, schema=_DETAILS, orient="row")
     concluded, warned = _conclusions(annotator, answers)
-    warned = [*_warnings(annotator, cache), *warned]
     return Annotated(annotator, columns, details, tuple(warned), concluded)
 
 
@@ -154,7 +129,7 @@ def _conclusions(
     return texts, [f"{annotator.name}: {each.message}" for each in caught]
 
 
-_FIELDS = ("text", "reason", "failed", "seconds", "cost", "is_kept")
+_FIELDS = ("text", "reason", "failed", "seconds", "cost", "is_repeated")
 
 
 def _rows(
@@ -184,11 +159,8 @@ def _rows(
 class _Asking:
     """Asks for the rows of one table, each distinct row once."""
 
-    def __init__(
-        self, annotator: BoundAnnotator, cache: AnswerCache, jobs: int, tell: Tell
-    ) -> None:
+    def __init__(self, annotator: BoundAnnotator, jobs: int, tell: Tell) -> None:
         self._annotator = annotator
-        self._cache = cache
         self._jobs = jobs if annotator.shares_work else 1
         self._tell = tell
         self._found: dict[str, Answer] = {}
@@ -201,24 +173,18 @@ class _Asking:
 
     def answers(self, rows: Sequence[Row]) -> list[Answer]:
         """Return what is said of each row."""
-        keys = [self._cache.key(row) for row in rows]
+        keys = [json.dumps(row, sort_keys=True, default=_tagged) for row in rows]
         distinct = dict(zip(keys, rows, strict=True))
-        self._found |= self._cache.read(distinct)
-        waiting = [key for key in distinct if key not in self._found]
-        self._rows = len(waiting)
-        if waiting:
+        self._rows = len(distinct)
+        if distinct:
             self._tell_rate()
-            try:
-                self._ask(waiting, distinct)
-            finally:
-                self._cache.flush()
-        told: set[str] = set()
+            self._ask([*distinct], distinct)
+        answered: set[str] = set()
         answers = []
         for key in keys:
-            is_repeated = key in told
-            told.add(key)
-            answer = self._found[key]
-            answers.append(answer._replace(is_kept=True) if is_repeated else answer)
+            is_repeated = key in answered
+            answered.add(key)
+            answers.append(self._found[key]._replace(is_repeated=is_repeated))
         return answers
 
     def _ask(self, keys: Sequence[str], rows: dict[str, Row]) -> None:
@@ -240,12 +206,7 @@ class _Asking:
             self._leave(keys, why, failed=False)
 
     def _share(self, keys: Sequence[str], rows: dict[str, Row], size: int) -> None:
-        """Ask in processes of their own.
-
-        Raises:
-            NotPortable: That cannot be.
-            PluginError: A process ended.
-        """
+        """Ask in processes of their own."""
         annotator = self._annotator
         if self._jobs == 1 or annotator.loaded_with is None or len(keys) <= size:
             raise NotPortable
@@ -280,7 +241,6 @@ class _Asking:
     def _keep(self, keys: Sequence[str], answers: Sequence[Answer]) -> None:
         for key, answer in zip(keys, answers, strict=True):
             self._found[key] = answer
-            self._cache.write(key, answer)
             self._failures = 0 if answer.is_final else self._failures + 1
             if self._failures == MOST_FAILURES:
                 self._last = answer.reason
@@ -302,11 +262,6 @@ def _parts(keys: Sequence[str], size: int) -> Iterator[Sequence[str]]:
         yield keys[start : start + size]
 
 
-def _warnings(annotator: BoundAnnotator, cache: AnswerCache) -> Iterator[str]:
-    origin = annotator.component.origin
-    if cache.damaged:
-        entries = count_of(len(cache.damaged), "damaged answer")
-        where = "; ".join(cache.damaged[:3])
-        yield f"{origin}: {entries} in the cache, asked again: {where}"
-    if cache.problem:
-        yield f"{origin}: its answers cannot be kept: {cache.problem}"
+def _tagged(value: Any) -> dict[str, str]:
+    """Write what JSON does not know so that it equals no other value."""
+    return {"type": type(value).__qualname__, "value": repr(value)}

@@ -43,9 +43,9 @@ class Answer(NamedTuple):
     failed: bool = False
     """Whether the annotator failed, and did not say so on purpose."""
     is_final: bool = True
-    """Whether the same would be said if it were asked again, so that it is kept."""
-    is_kept: bool = False
-    """Whether it was said before, and read from the cache."""
+    """Whether it is a value, or the annotator says on purpose that there is none."""
+    is_repeated: bool = False
+    """Whether it is the answer to an equal row."""
 
 
 def without_value(reason: str, failed: bool = False, final: bool = False) -> Answer:
@@ -54,16 +54,7 @@ def without_value(reason: str, failed: bool = False, final: bool = False) -> Ans
 
 
 def read_answer(annotator: BoundAnnotator, entry: Any, seconds: float) -> Answer:
-    """Check what an annotator returned for a row.
-
-    Args:
-        annotator: The annotator.
-        entry: What it returned.
-        seconds: How long that took.
-
-    Returns:
-        The answer; a failed one where it returned something that is no value.
-    """
+    """Check what an annotator returned for a row."""
     try:
         return _read(annotator, entry, seconds)
     except hook_failures() as error:  # an object's own methods may raise anything
@@ -88,7 +79,7 @@ def _read(annotator: BoundAnnotator, entry: Any, seconds: float) -> Answer:
         return without_value(f"{origin}: {annotator.hook}: {problem}", failed=True)
     text = None if said.text is None else storable(str.__str__(said.text))
     cost = None if cost is None else float(cost)
-    return Answer(values, text, cost, seconds, is_final=bool(said.is_final))
+    return Answer(values, text, cost, seconds)
 
 
 def _values(columns: Sequence[str], value: Any) -> tuple[dict[str, Any], str | None]:
@@ -131,16 +122,7 @@ def _fits(number: int) -> bool:
 def of_one_kind(
     annotator: BoundAnnotator, answers: Sequence[Answer]
 ) -> tuple[list[Answer], dict[str, pl.Series]]:
-    """Make a column of each value that an annotator gives.
-
-    Args:
-        annotator: The annotator.
-        answers: What it said of each row.
-
-    Returns:
-        The answers, failed where a value is not of the kind of most others; and the
-        columns by their names, null where there is no value.
-    """
+    """Make a column of each value that an annotator gives."""
     checked, columns = list(answers), {}
     for name in annotator.columns or [""]:
         kinds = [kind_of(answer.values.get(name)) for answer in checked]

@@ -15,15 +15,7 @@ from evalkit_annotators_columns.bound import BoundAnnotator
 def bind_declared(
     given: Mapping[str, Any], resolver: Resolver
 ) -> dict[str, BoundAnnotator]:
-    """Load annotators that are declared, each under its name.
-
-    Args:
-        given: Classes, instances or loaded annotators, or what a file says, by name.
-        resolver: Finds them.
-
-    Raises:
-        PluginError: One is unknown or broken, or its declaration is wrong.
-    """
+    """Load annotators that are declared, each under its name."""
     found = {}
     for name, what in given.items():
         where = getattr(what, "source", None) or f"the annotator {name!r}"
@@ -47,16 +39,7 @@ def bind_declared(
 def refuse_absent(
     annotator: BoundAnnotator, columns: Sequence[str], offered: Sequence[str]
 ) -> None:
-    """Refuse a declared annotator that reads what there is not.
-
-    Args:
-        annotator: The annotator.
-        columns: The columns that there are.
-        offered: Those of the data and the responses.
-
-    Raises:
-        DataError: It does; the message names the parameter that says so.
-    """
+    """Refuse a declared annotator that reads what there is not."""
     for name in annotator.reads:
         if annotator.source and name not in columns:
             said = texts_in("", annotator.changed_parameters)

@@ -36,14 +36,13 @@ class AnnotatorSpec:
 
     It computes columns from examples and responses before metrics read them. It is
     loaded where a metric has its name among its `columns`. What it takes is all that
-    its values may depend on: they are kept under `EVALKIT_CACHE_DIR`, by the exact
-    inputs, its parameters, `version` and source code, and the libraries that it
-    requires. One that takes no prediction is also asked for examples without one.
+    its values may depend on, as equal rows are asked once. Each evaluation asks anew.
+    One that takes no prediction is also asked for examples without one.
 
     A value is a finite number, a boolean, a text, a list of numbers or of texts, or
     None, and of one kind for all rows. `evalkit.Annotation` adds a text and a cost. A
     row has no value, and is not scored, where `evalkit.NotScored(reason)` is returned
-    or raised, which is kept; where `TimeoutError`, `ConnectionError` or
+    or raised; where `TimeoutError`, `ConnectionError` or
     `evalkit.TryAgain(reason)` is raised more often than `retries` says; and where
     anything else is raised, a failure of the plugin. Other rows are not touched.
     `evalkit.errors.AnnotatorError` ends the evaluation.

@@ -72,12 +72,7 @@ class Annotators:
 def annotators_of_task(
     declared: Mapping[str, Mapping[str, Any]], stage: ColumnStage | None
 ) -> Annotators:
-    """Return a stage that has a task's annotators beside the user's, which win.
-
-    Args:
-        declared: The task's attribute `annotators`.
-        stage: The user's stage.
-    """
+    """Return a stage that has a task's annotators beside the user's, which win."""
     own = stage.declared if isinstance(stage, Annotators) else {}
     return Annotators({**declared, **own})
 
@@ -104,16 +99,6 @@ class BoundAnnotators:
         """Add the annotators' columns to the fields that metrics may ask for.
 
         A column that the data or the responses have is not computed.
-
-        Args:
-            examples: The examples.
-            alignment: The responses to them.
-            jobs: Processes that may ask an annotator at the same time.
-            tell: Told how far each annotator is.
-
-        Raises:
-            AnnotatorError: An annotator cannot be asked.
-            DataError: A declared annotator reads a field that there is not.
         """
         notices: list[str] = []
         for each in self.wanted:

@@ -26,22 +26,7 @@ def find_annotators(
     metrics: Iterable[BoundMetric],
     known: Collection[str],
 ) -> list[Wanted]:
-    """Find and load the annotators that metrics name among their columns.
-
-    Args:
-        resolver: Finds them.
-        declared: Those that a user or a task declares, by name.
-        metrics: The metrics.
-        known: Columns of the task.
-
-    Returns:
-        Each annotator once, in the order in which metrics ask for them. A name that is
-        no annotator's may be a column of the data.
-
-    Raises:
-        PluginError: One is broken, or does not give the column; or it is not installed
-            and nothing else can be meant.
-    """
+    """Find and load the annotators that metrics name among their columns."""
     found: dict[str, Wanted] = {}
     for metric in metrics:
         for column in metric.columns:
@@ -63,14 +48,7 @@ def find_annotators(
 
 
 def split_column(column: str) -> tuple[str, str]:
-    """Split the name of a column into an annotator and the column of it.
-
-    Args:
-        column: `NAME[.COLUMN][@DISTRIBUTION][:KEY=VALUE,…]`.
-
-    Returns:
-        What names the annotator, and its column; "" where there is none.
-    """
+    """Split the name of a column into an annotator and the column of it."""
     head, colon, settings = column.partition(":")
     named, at, distribution = head.partition("@")
     name, _, part = named.partition(".")

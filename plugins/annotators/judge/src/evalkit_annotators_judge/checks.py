@@ -24,14 +24,7 @@ _TAKES: Mapping[Kind, tuple[str, ...]] = {
 
 
 def check(said: Declaration) -> None:
-    """Refuse a declaration that contradicts itself.
-
-    Args:
-        said: The declaration.
-
-    Raises:
-        PluginContractError: It does; the message names the key, and what to write.
-    """
+    """Refuse a declaration that contradicts itself."""
     for key, problem in _problems(said):
         raise PluginContractError(f"{key}: {problem}")
 
@@ -158,11 +151,7 @@ def _problems_of_templates(said: Declaration) -> Iterator[tuple[str, str]]:
 
 
 def templates_of(said: Declaration) -> dict[str, str]:
-    """Return the templates of a declaration by their keys.
-
-    Args:
-        said: The declaration.
-    """
+    """Return the templates of a declaration by their keys."""
     found = {"prompt.user": said.prompt.user}
     if said.prompt.system is not None:
         found["prompt.system"] = said.prompt.system
@@ -170,11 +159,7 @@ def templates_of(said: Declaration) -> dict[str, str]:
 
 
 def fields_read(said: Declaration) -> list[str]:
-    """Return the fields of data and predictions that a judge reads, each once.
-
-    Args:
-        said: The declaration.
-    """
+    """Return the fields of data and predictions that a judge reads, each once."""
     named = [
         field.partition(".")[0]
         for template in templates_of(said).values()

@@ -20,11 +20,7 @@ ORDER = "order"
 
 
 def names_of(said: Declaration) -> list[str]:
-    """Return the names of the columns.
-
-    Args:
-        said: The declaration.
-    """
+    """Return the names of the columns."""
     names = [each.name for each in said.judges] if len(said.judges) > 1 else []
     names += [each.name for each in said.criteria]
     found = [*PARTS, *(f"{name}-{part}" for name in names for part in PARTS)]
@@ -35,11 +31,7 @@ def names_of(said: Declaration) -> list[str]:
 
 
 def orders_of(said: Declaration) -> list[str]:
-    """Return the columns that say whether verdicts on pairs changed with the order.
-
-    Args:
-        said: The declaration.
-    """
+    """Return the columns that say whether verdicts on pairs changed with the order."""
     if said.pair is None or not said.pair.swap:
         return []
     if len(said.judges) > 1:
@@ -52,13 +44,7 @@ def columns_of(
     criteria: Sequence[Criterion],
     verdicts: Sequence[Sequence[Verdict]],
 ) -> dict[str, Any]:
-    """Return what the columns hold for a response, but for what people say.
-
-    Args:
-        said: The declaration.
-        criteria: What it was judged by.
-        verdicts: Of each judge, on each criterion.
-    """
+    """Return what the columns hold for a response, but for what people say."""
     judges = [each.name for each in said.panel]
     combined = [
         of_judges(several, judges, said.combine)
@@ -75,12 +61,7 @@ def columns_of(
 
 
 def without(said: Declaration, why: str) -> dict[str, Any]:
-    """Return what the columns hold for a response that was not asked about.
-
-    Args:
-        said: The declaration.
-        why: The reason.
-    """
+    """Return what the columns hold for a response that was not asked about."""
     names = names_of(said)
     return {
         name: why if name.endswith("status") and name != WHY else None for name in names

@@ -19,13 +19,7 @@ that stands first, or second."""
 def of_both_orders(
     verdicts: Sequence[Verdict], ties: bool, is_scaled: bool = False
 ) -> Verdict:
-    """Return what verdicts on a pair in both orders say together.
-
-    Args:
-        verdicts: Of each order, or of the only one.
-        ties: Whether verdicts that differ are a tie.
-        is_scaled: Whether they say how much better a response is: then it is the mean.
-    """
+    """Return what verdicts on a pair in both orders say together."""
     for each in verdicts:
         if each.value is None:  # one that is lacking says nothing of the other
             return each
@@ -38,14 +32,7 @@ def of_both_orders(
 
 
 def order_of(verdicts: Sequence[Verdict]) -> str | None:
-    """Say whether the verdict on a pair changed with the order, and in whose favour.
-
-    Args:
-        verdicts: With the response as the first answer, and as the second.
-
-    Returns:
-        `same`, `first` or `second`; None where a verdict is lacking.
-    """
+    """Say whether the verdict on a pair changed with the order, and in whose favour."""
     values = [each.value for each in verdicts if each.value is not None]
     if len(values) < 2:
         return None
@@ -59,13 +46,7 @@ def of_judges(
     names: Sequence[str],
     combine: Literal["majority", "mean"] | None,
 ) -> Verdict:
-    """Return what several judges say together.
-
-    Args:
-        verdicts: Of each.
-        names: What they are called.
-        combine: How; None for the only one.
-    """
+    """Return what several judges say together."""
     if len(verdicts) == 1:
         return verdicts[0]
     if combine == "mean":
@@ -91,11 +72,6 @@ def of_criteria(
 
     It is the sum of what each is worth, times its points, over the sum of the points
     above 0; and at least 0 where there are points below.
-
-    Args:
-        verdicts: On each.
-        names: What they are called.
-        points: What each weighs.
     """
     for name, each in zip(names, verdicts, strict=True):
         if each.value is None:

@@ -27,16 +27,7 @@ _OTHER = "without a verdict"
 
 
 def conclude(said: Declaration, values: Values, asked: int) -> list[str]:
-    """Say what came of all responses, and warn of what takes their sense from verdicts.
-
-    Args:
-        said: The declaration.
-        values: The columns of the judge, a value for each response.
-        asked: How many responses a model was asked about now.
-
-    Raises:
-        AnnotatorError: Not one of them could be judged, as all requests failed.
-    """
+    """Say what came of all responses; warn of what makes verdicts worthless."""
     statuses = [each for each in values["status"] if each is not None]
     if not statuses:
         return []

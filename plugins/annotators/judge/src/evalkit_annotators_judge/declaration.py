@@ -143,16 +143,7 @@ class Prices(_Declared):
 def unknown_keys(
     place: str, model: type[BaseModel], said: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
-    """Find keys that there are not, also in tables within tables.
-
-    Args:
-        place: Where `said` stands: `verdict.`.
-        model: What is declared there.
-        said: What a user wrote.
-
-    Yields:
-        The key, and what is wrong with it.
-    """
+    """Find keys that there are not, also in tables within tables."""
     fields = model.model_fields
     for name, value in said.items():
         if name not in fields:
@@ -287,9 +278,5 @@ class Declaration(Parameters):
         return (JudgeModel(name="judge", model=self.model or ""),)
 
     def generates(self, judge: JudgeModel) -> Sampling:
-        """Return how a judge generates.
-
-        Args:
-            judge: One of the panel.
-        """
+        """Return how a judge generates."""
         return self.generate if judge.generate is None else judge.generate

@@ -6,11 +6,7 @@ from evalkit_annotators_judge.declaration import Declaration
 
 
 def default_metrics(said: Declaration) -> list[str]:
-    """Return what is computed of a judge, `{name}` standing for what it is called.
-
-    Args:
-        said: The declaration.
-    """
+    """Return what is computed of a judge, `{name}` standing for what it is called."""
     kind = "judge-rate" if is_share(said) else "judge-mean"
     found = [f"{kind}:of={{name}}"]
     found += [f"{kind}:of={{name}}.{each.name}" for each in said.criteria]
@@ -33,22 +29,14 @@ def default_metrics(said: Declaration) -> list[str]:
 
 
 def is_share(said: Declaration) -> bool:
-    """Tell whether all values are from 0 to 1.
-
-    Args:
-        said: The declaration.
-    """
+    """Tell whether all values are from 0 to 1."""
     rule = said.verdict
     bounds = [*(rule.values or {}).values(), *(rule.range or ())]
     return all(0 <= each <= 1 for each in bounds)
 
 
 def has_labels(said: Declaration) -> bool:
-    """Tell whether verdicts, also combined ones, are labels.
-
-    Args:
-        said: The declaration.
-    """
+    """Tell whether verdicts, also combined ones, are labels."""
     rule = said.verdict
     is_many = bool(said.criteria_field) or len(said.criteria) > 1
     is_number = rule.kind == "number" or (rule.kind == "json" and bool(rule.range))

@@ -10,14 +10,7 @@ from evalkit_annotators_judge.mentions import whole_words
 
 
 def doubts_of(said: Declaration) -> Iterator[str]:
-    """Find what a judge is hardly ever going to say.
-
-    Args:
-        said: The declaration.
-
-    Yields:
-        Sentences, which begin with the key.
-    """
+    """Find what a judge is hardly ever going to say."""
     if len(said.judges) == 2 and said.combine == "majority":
         yield (
             "combine: two judges have a majority only where both say the same, and all "
@@ -35,11 +28,7 @@ def doubts_of(said: Declaration) -> Iterator[str]:
 
 
 def unsaid_words(said: Declaration) -> list[str]:
-    """Return the labels, marks or keys that the judge never sees.
-
-    Args:
-        said: The declaration. Where examples have rubrics of their own, it may see all.
-    """
+    """Return the labels, marks or keys that the judge never sees."""
     if said.criteria_field is not None:
         return []
     rubrics = [each.rubric for each in said.criteria]

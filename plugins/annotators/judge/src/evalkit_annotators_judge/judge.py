@@ -39,8 +39,6 @@ class _Said(NamedTuple):
     verdict: Verdict
     text: str | None
     cost: float | None
-    is_final: bool
-    """Whether the same would be said if it were asked again."""
     is_fresh: bool
     """Whether a model said it now, and no cache did."""
 
@@ -212,16 +210,16 @@ class Judge(Annotator):
         reply, cost, is_fresh = heard.reply, self._cost(heard), not heard.is_cached
         if reply.error is not None:
             verdict = Verdict(reason=f"failed: {reply.error}")
-            return _Said(asked, verdict, None, cost, False, is_fresh)
+            return _Said(asked, verdict, None, cost, is_fresh)
         said = reply.completions[0]
         if said.finish_reason in _REFUSALS:
             verdict = Verdict(reason="refused: the judge declines")
-            return _Said(asked, verdict, said.text, cost, True, is_fresh)
+            return _Said(asked, verdict, said.text, cost, is_fresh)
         verdict = read_verdict(said.text, self._said.verdict, asked.is_swapped)
         is_whole = verdict.reason is None and is_closed(said.text, self._said.verdict)
         if said.finish_reason == "length" and not is_whole:
             verdict = Verdict(reason="unparsed: the reply was cut off (max_tokens)")
-        return _Said(asked, verdict, said.text, cost, True, is_fresh)
+        return _Said(asked, verdict, said.text, cost, is_fresh)
 
     def _cost(self, heard: Heard) -> float | None:
         prices, usage = self._said.prices, heard.reply.usage
@@ -250,7 +248,6 @@ class Judge(Annotator):
             {**columns_of(self._said, criteria, verdicts), **orders},
             self._text(said, [each.name for each in criteria]),
             None if None in costs else sum(each or 0.0 for each in costs),
-            all(each.is_final for each in said),
         )
 
     def _verdict(self, said: Sequence[_Said], judge: int, place: int) -> Verdict:

@@ -23,11 +23,7 @@ class UnknownVerdict(ValueError):
 
 
 def labels_of(said: Declaration) -> tuple[str, ...] | None:
-    """Return the labels of a judge; None where its verdicts are numbers.
-
-    Args:
-        said: The declaration.
-    """
+    """Return the labels of a judge; None where its verdicts are numbers."""
     if not has_labels(said):
         return None
     if said.verdict.values:
@@ -37,18 +33,7 @@ def labels_of(said: Declaration) -> tuple[str, ...] | None:
 
 
 def peoples_verdict(given: Any, said: Declaration) -> str | float | None:
-    """Return what people say in the judge's words, without blanks at both ends.
-
-    Args:
-        given: What they say; true and false are `met` and `not met`.
-        said: The judge.
-
-    Returns:
-        A label or a number, whichever the judge gives; None where they say nothing.
-
-    Raises:
-        UnknownVerdict: The judge cannot say so.
-    """
+    """Return what people say in the judge's words, without blanks at both ends."""
     text = given.strip() if isinstance(given, str) else given
     if text is None or text == "":
         return None

@@ -43,10 +43,6 @@ def mentions(text: str, words: Sequence[str]) -> list[Mention]:
 
     A negation counts within a line and a sentence: before the word and after the one
     before it, and after it within its clause; and as the end of the line before.
-
-    Args:
-        text: What a judge wrote.
-        words: The words, in their case. What is part of a longer one is none.
     """
     if not any(_MARK_UP.search(word) for word in words):
         text = _MARK_UP.sub("", text)
@@ -82,11 +78,7 @@ def _ends_with_negation(line: str) -> bool:
 
 
 def whole_words(words: Sequence[str]) -> str:
-    """Return a regular expression of words, the longest first.
-
-    Args:
-        words: The words; one that ends in a letter or digit is no part of another.
-    """
+    """Return a regular expression of words, the longest first."""
     return "|".join(map(_whole, sorted(words, key=len, reverse=True)))
 
 

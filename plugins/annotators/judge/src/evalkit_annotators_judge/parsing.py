@@ -35,25 +35,12 @@ class Verdict(NamedTuple):
 
 
 def unparsed(why: str) -> Verdict:
-    """Return that there is no verdict in a reply.
-
-    Args:
-        why: The reason, in words that many replies may share.
-    """
+    """Return that there is no verdict in a reply."""
     return Verdict(reason=f"unparsed: {why}")
 
 
 def read_verdict(text: str, rule: VerdictRule, is_swapped: bool = False) -> Verdict:
-    """Read a verdict.
-
-    Args:
-        text: What a judge wrote.
-        rule: How verdicts are read.
-        is_swapped: Whether the response was the second one of a pair.
-
-    Returns:
-        The verdict; of a pair whether the response is better: `win`, `loss` or `tie`.
-    """
+    """Read a verdict."""
     if rule.kind == "pair" and rule.values:
         return read_scaled(text, rule.values, is_swapped)
     if rule.kind == "pair":
@@ -71,39 +58,21 @@ def read_verdict(text: str, rule: VerdictRule, is_swapped: bool = False) -> Verd
 
 
 def tagged(text: str, tag: str) -> list[str]:
-    """Return what stands in each tag of a name, without blanks at both ends.
-
-    Args:
-        text: What a judge wrote.
-        tag: The name.
-    """
+    """Return what stands in each tag of a name, without blanks at both ends."""
     opens, closes = f"<{re.escape(tag)}>", f"</{re.escape(tag)}>"
     found = re.findall(f"{opens}((?:(?!{opens}).)*?){closes}", text, re.S)
     return [each.strip() for each in found]
 
 
 def is_closed(text: str, rule: VerdictRule) -> bool:
-    """Tell whether a verdict is complete in a reply that was cut off.
-
-    Args:
-        text: What a judge wrote until then.
-        rule: How verdicts are read.
-
-    Returns:
-        Whether the closed tag or object of the verdict is the end of it.
-    """
+    """Tell whether a verdict is complete in a reply that was cut off."""
     if rule.tag is not None:
         return text.rstrip().endswith(f"</{rule.tag}>")
     return rule.kind == "json" and text.rstrip("` \n\r\t").endswith("}")
 
 
 def read_mark(text: str, marks: Sequence[str]) -> Verdict:
-    """Read which of two answers is better, which exactly one mark says.
-
-    Args:
-        text: What a judge wrote.
-        marks: Of the first answer, of the second, and of a tie; `A` as a whole word.
-    """
+    """Read which of two answers is better, which exactly one mark says."""
     found = _only_mark(text, marks)
     if isinstance(found, Verdict):
         return found
@@ -118,12 +87,7 @@ def _only_mark(text: str, marks: Sequence[str]) -> str | Verdict:
 
 
 def of_response(mark: Verdict, is_swapped: bool) -> Verdict:
-    """Return what a verdict on a pair says of the response.
-
-    Args:
-        mark: Which answer is better.
-        is_swapped: Whether the response was the second one.
-    """
+    """Return what a verdict on a pair says of the response."""
     if mark.label is None:
         return mark
     better = SECOND if is_swapped else FIRST
@@ -132,14 +96,7 @@ def of_response(mark: Verdict, is_swapped: bool) -> Verdict:
 
 
 def read_scaled(text: str, values: Mapping[str, float], is_swapped: bool) -> Verdict:
-    """Read how much better one of two answers is, which exactly one mark says.
-
-    Args:
-        text: What a judge wrote.
-        values: What each mark is worth for the first answer.
-        is_swapped: Whether the response was the second one; then it is worth what the
-            mark's mirror image is.
-    """
+    """Read how much better one of two answers is, which exactly one mark says."""
     mark = _only_mark(text, [*values])
     if isinstance(mark, Verdict):
         return mark
@@ -152,13 +109,7 @@ def read_scaled(text: str, values: Mapping[str, float], is_swapped: bool) -> Ver
 
 
 def read_correct(text: str, words: Sequence[str]) -> Verdict:
-    """Read whether a response is correct, which whole words say.
-
-    Args:
-        text: What a judge wrote.
-        words: What says that it is, and what that it is not; the latter wins, as in
-            `INCORRECT, since the CORRECT answer is 5`.
-    """
+    """Read whether a response is correct, which whole words say."""
     said = mentions(text, words)
     if not said:
         return unparsed("no verdict")
@@ -175,11 +126,7 @@ def read_correct(text: str, words: Sequence[str]) -> Verdict:
 
 
 def last_object(text: str) -> dict[str, Any] | None:
-    """Return the last object of JSON that holds no other; None where it is none.
-
-    Args:
-        text: What a judge wrote. Quotes that were escaped twice are mended.
-    """
+    """Return the last object of JSON that holds no other; None where it is none."""
     found = re.findall(r"\{[^{}]*\}", text)
     for written in (found[-1], found[-1].replace('\\"', '"')) if found else ():
         try:
@@ -201,16 +148,7 @@ def _without_choice(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def object_with(text: str, key: str) -> dict[str, Any] | None:
-    """Return the last object of JSON that has a key, whatever braces its texts have.
-
-    Args:
-        text: What a judge wrote.
-        key: The key.
-
-    Returns:
-        The object; one without the key where none has it; None where there is none,
-        or where a later one, which may have the key, cannot be read.
-    """
+    """Return the last object of JSON that has a key, whatever braces its texts have."""
     found: dict[str, Any] | None = None
     is_broken = False
     for piece in _pieces(text):

@@ -36,16 +36,7 @@ class People(NamedTuple):
 
 
 def read_people(path: Path, said: Declaration) -> People:
-    """Read what people say of responses.
-
-    Args:
-        path: A file of JSON lines or CSV with `id` and `verdict`.
-        said: The judge whose verdicts theirs are compared with.
-
-    Raises:
-        PluginContractError: It cannot be read, an id or a verdict is lacking, or a
-            verdict is none that the judge can give.
-    """
+    """Read what people say of responses."""
     recorded = str(path)
     if recorded.startswith(RECORDED):  # by `verify`, which asks nothing
         return People({}, recorded.removeprefix(RECORDED))

@@ -37,13 +37,7 @@ class Planned(AnnotatorError):
 def plan_of(
     said: Declaration, asked: Sequence[Sequence[Asked]], problems: Sequence[str]
 ) -> dict[str, Any]:
-    """Say what would be asked.
-
-    Args:
-        said: The declaration.
-        asked: The questions about each response that no verdict is known of.
-        problems: Why there are none about some.
-    """
+    """Say what would be asked."""
     requests = [each.request for several in asked for each in several]
     texts = ["".join(_texts(each)) for each in requests]
     about = -(-sum(map(len, texts)) // _CHARACTERS)

@@ -30,15 +30,7 @@ class Asked(NamedTuple):
 
 
 def criteria_of(said: Declaration, row: Row) -> tuple[Criterion, ...]:
-    """Return what a response is judged by.
-
-    Args:
-        said: The declaration.
-        row: The response.
-
-    Raises:
-        DataError: The field that holds it does not.
-    """
+    """Return what a response is judged by."""
     if said.criteria_field is None:
         return said.criteria or (Criterion(name="rubric", rubric=said.rubric or ""),)
     given, name = row.fields[said.criteria_field], said.criteria_field
@@ -68,16 +60,7 @@ def _criterion(field: str, number: int, given: Any) -> Criterion:
 def questions(
     said: Declaration, row: Row, chats: Mapping[str, bool]
 ) -> Iterator[Asked]:
-    """Make the questions about a response.
-
-    Args:
-        said: The declaration.
-        row: The response.
-        chats: Whether each judge is asked by messages, by its name.
-
-    Raises:
-        DataError: A template cannot be filled.
-    """
+    """Make the questions about a response."""
     orders = (False, True) if said.pair is not None and said.pair.swap else (False,)
     for place, criterion in enumerate(criteria_of(said, row)):
         for is_swapped in orders:

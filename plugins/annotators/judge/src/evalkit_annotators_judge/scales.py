@@ -15,13 +15,6 @@ def mirrored(values: Mapping[str, float]) -> dict[str, str] | None:
     its own: the tie. Where marks are not named so, all worths must differ and lie
     symmetrically, so that the worst is the best one's image. The order in which they
     are written is of no account.
-
-    Args:
-        values: What each mark is worth for the first answer.
-
-    Returns:
-        The image of each mark; None where nobody can tell, or where what is better for
-        one answer would be better for the other as well.
     """
     by_name = _by_name(values)
     images = by_name or _by_worth(values)

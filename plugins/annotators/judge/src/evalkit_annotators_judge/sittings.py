@@ -24,27 +24,14 @@ class Heard(NamedTuple):
 
 
 class Sitting:
-    """One judge, while responses are judged.
-
-    Args:
-        judge: The judge.
-        limits: The limits.
-    """
+    """One judge, while responses are judged."""
 
     def __init__(self, judge: JudgeModel, limits: Limits) -> None:
         self._judge, self._limits = judge, limits
         self._session: Session | None = None
 
     def ask(self, requests: Sequence[Request]) -> list[Heard]:
-        """Ask the judge.
-
-        Args:
-            requests: What it is asked.
-
-        Raises:
-            AnnotatorError: It answers nothing, too many requests failed, or a limit was
-                reached.
-        """
+        """Ask the judge."""
         if not requests:
             return []
         if self._session is None:
@@ -66,11 +53,7 @@ class Sitting:
 
 
 def described(judge: JudgeModel) -> str:
-    """Say which judge it is, and which model.
-
-    Args:
-        judge: The judge.
-    """
+    """Say which judge it is, and which model."""
     return f"the judge {judge.model}" + (
         f" ({judge.name})" if judge.name != "judge" else ""
     )

@@ -51,11 +51,7 @@ _LIMITS: Mapping[str, str] = {
 
 
 def refusal(error: ValidationError) -> PluginContractError:
-    """Say of the first wrong value which key it has, and what it may be.
-
-    Args:
-        error: What pydantic found.
-    """
+    """Say of the first wrong value which key it has, and what it may be."""
     found = error.errors()[0]
     key = _key(found)
     return PluginContractError(f"{key}: {_problem(key, found)}")

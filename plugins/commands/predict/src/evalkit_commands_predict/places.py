@@ -31,16 +31,6 @@ def places_of_answers(
     A single file is the one that the user names. Of several data sets that is a folder
     with a file each, called by the data set, as `evalkit eval --predictions-dir` takes
     it; of several models a folder with such a folder each.
-
-    Args:
-        models: The models.
-        datasets: The data sets, or a file of examples.
-        out: The file or folder.
-        overwrite: Whether files may be replaced.
-
-    Raises:
-        DataError: Two of them would be in one file.
-        StorageError: A file is there already, or `out` is no folder.
     """
     if len(models) == len(datasets) == 1:
         refuse_present(out, overwrite=overwrite)

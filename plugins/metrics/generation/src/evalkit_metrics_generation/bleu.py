@@ -18,6 +18,9 @@ SPACED_STOPS = 100
 """From so many predictions that end with a blank and a full stop, texts look as if they
 were tokenized, as sacrebleu has it."""
 
+_UNSPACED = r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]{8}"
+_NO_BLANKS = "the texts have no blanks between words, see tokenize=zh and tokenize=char"
+
 KINDS = ("match", "ngram")
 """What is counted for each order."""
 
@@ -43,14 +46,19 @@ class CountParameters(Parameters):
 class BleuParameters(CountParameters):
     """How texts are cut into words, and n-grams counted."""
 
-    tokenize: Literal["13a", "intl", "zh", "char", "none", "ja-mecab", "ko-mecab"] = (
-        "13a"
-    )
-    """sacrebleu's tokenizer; the last two need `sacrebleu[ja]` and `sacrebleu[ko]`."""
+    tokenize: (
+        Literal["13a", "intl", "zh", "char", "none", "ja-mecab", "ko-mecab"] | None
+    ) = None
+    """sacrebleu's tokenizer; the last two need `sacrebleu[ja]` and `sacrebleu[ko]`.
+    Default: `13a`, but `zh` for datasets in Chinese and `char` for those in other
+    languages without blanks between words."""
 
 
 class CountedBleu(CountedMetric):
     """BLEU, whatever cuts texts into words."""
+
+    splits_at_blanks = False
+    """Whether a text without blanks is one word."""
 
     def _options(self) -> dict[str, Any]:
         """Return what sacrebleu calls the parameters."""
@@ -73,9 +81,13 @@ class CountedBleu(CountedMetric):
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
         """Return the counts, and which predictions look tokenized."""
         stops = batch["prediction"].cast(pl.String).str.ends_with(" .").fill_null(False)
+        unspaced = batch["prediction"].cast(pl.String).str.contains(_UNSPACED)
+        unspaced = unspaced.fill_null(False) & self.splits_at_blanks
         counts = super().statistics(batch, context)
         return counts.with_columns(
-            spaced_stops=stops.gather(counts["row"]).cast(pl.Float64)
+            spaced_stops=stops.gather(counts["row"]).cast(pl.Float64),
+            unspaced=unspaced.gather(counts["row"]).cast(pl.Float64),
+            texts=pl.lit(1.0),
         )
 
     def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
@@ -88,7 +100,15 @@ class CountedBleu(CountedMetric):
         lacks_longest = (
             (ngrams[:, -1] < LEAST) & (value == 0) & (lengths[:, 0] >= LEAST)
         )
-        flag = pl.when(pl.lit(lacks_longest)).then(pl.lit(self._short_text()))
+        is_unspaced = (pl.col("unspaced") > LEAST) & (
+            2 * pl.col("unspaced") >= pl.col("texts")
+        )
+        flag = (
+            pl.when(is_unspaced)
+            .then(pl.lit(_NO_BLANKS))
+            .when(pl.lit(lacks_longest))
+            .then(pl.lit(self._short_text()))
+        )
         is_tokenized = pl.col("spaced_stops") >= SPACED_STOPS
         return sums.select(
             "group",
@@ -163,6 +183,31 @@ class Bleu(CountedBleu):
 
     Parameters = BleuParameters
 
+    def __init__(self, parameters: BleuParameters | None = None) -> None:
+        super().__init__(parameters)
+        self._named = (parameters or BleuParameters()).tokenize
+        self._tokenizer: str = self._named or "13a"
+
+    def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
+        """Return the counts of words as the data set's languages have them."""
+        tokenizer = self._named or _tokenizer_of(context)
+        if tokenizer != self._tokenizer:
+            self._tokenizer = tokenizer
+            self.__dict__.pop("scorer", None)
+        self.splits_at_blanks = tokenizer in ("13a", "none") and self._named is None
+        return super().statistics(batch, context)
+
+    def resources(self) -> dict[str, str]:
+        """Return sacrebleu's signature, without the number of references."""
+        found = super().resources()
+        if self._named is not None:
+            return found
+        tokenizer = f"tok:{self._tokenizer}|"
+        return {
+            name: text.replace(tokenizer, "tok:13a (by language zh or char)|")
+            for name, text in found.items()
+        }
+
     def make_scorer(self) -> BLEU:
         """Return sacrebleu's BLEU.
 
@@ -171,16 +216,24 @@ class Bleu(CountedBleu):
         """
         from sacrebleu.metrics.bleu import BLEU
 
-        given = self.parameters
-        assert isinstance(given, BleuParameters)
         try:
-            return BLEU(tokenize=given.tokenize, **self._options())
+            return BLEU(tokenize=self._tokenizer, **self._options())
         except (ImportError, RuntimeError) as error:
-            extra = given.tokenize.partition("-")[0]
+            extra = self._tokenizer.partition("-")[0]
             raise MetricError(
-                f"tokenize={given.tokenize} needs more than sacrebleu: pip install "
+                f"tokenize={self._tokenizer} needs more than sacrebleu: pip install "
                 f'"sacrebleu[{extra}]"'
             ) from error
+
+
+def _tokenizer_of(context: MetricContext) -> str:
+    """Return sacrebleu's tokenizer for the languages of a data set."""
+    if not context.lacks_blanks:
+        return "13a"
+    is_chinese = all(
+        code.partition("-")[0].lower() == "zh" for code in context.languages
+    )
+    return "zh" if is_chinese else "char"
 
 
 def _brevity(lengths: Floats) -> Floats:

@@ -27,11 +27,11 @@ class MathMatch(Metric):
     percentages, sets, intervals, matrices, equations and expressions, in LaTeX or plain
     text. Of a prediction with `\boxed{}` the last one is read; other text is read as
     LaTeX, and prose as math-verify reads it. Floating-point numbers are rounded to six
-    decimals; units are ignored unless `ignore_units=false`. Of several acceptable
-    answers one must be equal. A comparison that takes longer than 5 seconds is wrong,
-    and a flag counts these. A missing prediction that counts is wrong; an example
-    whose answers hold no expression is not scored. Range 0 to 1, in %, higher is
-    better; Wilson's interval.
+    decimals; units are ignored unless `ignore_units=false`; the same text is always
+    equal. Of several acceptable answers one must be equal. A comparison that takes
+    longer than 5 seconds is wrong, and a flag counts these. A missing prediction that
+    counts is wrong; an example whose answers hold no expression is not scored. Range 0
+    to 1, in %, higher is better; Wilson's interval.
 
     Source: math-verify 0.9 (Kydlíček, 2025).
 
@@ -94,13 +94,17 @@ class MathMatch(Metric):
     def _row(
         self, prediction: str | None, answers: Sequence[str | None]
     ) -> tuple[float, float, str | None]:
+        texts = [answer.strip() for answer in answers if answer is not None]
+        text = (prediction or "").strip()
         request = {
-            "prediction": as_latex(prediction or ""),
-            "answers": [as_latex(answer) for answer in answers if answer],
+            "prediction": as_latex(text),
+            "answers": [as_latex(answer) for answer in texts if answer],
             "ignore_units": self._ignore_units,
         }
+        is_same = prediction is not None and text in texts
         try:
             equal = COMPARER.compare(request)
         except TimeLimitError:
-            return 0.0, 1.0, None
-        return float(bool(equal)), 0.0, NO_EXPRESSION if equal is None else None
+            return float(is_same), float(not is_same), None
+        reason = NO_EXPRESSION if equal is None else None
+        return float(is_same or bool(equal)), 0.0, reason

@@ -9,7 +9,9 @@ from typing import Literal
 import polars as pl
 
 from evalkit import MetricContext
+from evalkit_metrics_text.comparison import as_texts
 from evalkit_metrics_text.error_rate import ErrorRate, ErrorRateParameters
+from evalkit_metrics_text.words import UNSPACED
 
 
 class WordParameters(ErrorRateParameters):
@@ -56,7 +58,24 @@ class WordErrorRate(ErrorRate):
         """Return errors and length of the closest answer for every example."""
         by_language = self._tokens is None and context.lacks_blanks
         self._by_character = by_language or self._tokens == "characters"
-        return super().statistics(batch, context)
+        answer = as_texts(batch, context)["target"].list.get(0, null_on_oob=True)
+        is_unspaced = answer.str.contains(UNSPACED).fill_null(False)
+        if self._tokens is not None or self._by_character:
+            is_unspaced &= False
+        return (
+            super()
+            .statistics(batch, context)
+            .with_columns(unspaced=is_unspaced.cast(pl.Float64), texts=pl.lit(1.0))
+        )
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        """Divide the errors by the length, and say where words are no words."""
+        flag = "the texts have no blanks between words, see tokens=characters"
+        is_unspaced = 2 * pl.col("unspaced") >= pl.col("texts")
+        scores = super().finalize(sums)
+        return scores.with_columns(
+            flag=sums.select(pl.when(is_unspaced).then(pl.lit(flag))).to_series()
+        )
 
     def parts_of(self, text: str) -> Sequence[str]:
         """Return the words, as jiwer splits them: one tab is part of a word."""

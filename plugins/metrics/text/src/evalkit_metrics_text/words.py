@@ -5,6 +5,8 @@ from __future__ import annotations
 import unicodedata
 
 _BLANK = 0x20
+UNSPACED = r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]{8}"
+"""Eight letters of scripts without blanks between words, as a regular expression."""
 
 
 class _Separators(dict[int, int]):

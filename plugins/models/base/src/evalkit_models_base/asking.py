@@ -24,7 +24,7 @@ from tenacity import (
 )
 
 from evalkit_models_base.bound import BoundModel
-from evalkit_models_base.cache import ReplyCache, reply_key
+from evalkit_models_base.cache import Keys, ReplyCache
 from evalkit_models_base.calling import Broken, Caller, Running
 from evalkit_models_base.limits import (
     Again,
@@ -34,8 +34,8 @@ from evalkit_models_base.limits import (
 )
 from evalkit_models_base.limits import AskingEnded as AskingEnded
 from evalkit_models_base.models import close as close
-from evalkit_models_base.models import names_of, places_of, refuse_offline
-from evalkit_models_base.prices import Price, price_of, refuse_unknown_cost
+from evalkit_models_base.models import places_of, refuse_offline
+from evalkit_models_base.prices import Price, refuse_unknown_cost
 from evalkit_models_base.questions import Answer as Answer
 from evalkit_models_base.questions import Batch, batches
 from evalkit_models_base.questions import Question as Question
@@ -62,38 +62,22 @@ that a slow one holds up no others while replies are handed on in order."""
 
 
 class Asker:
-    """Asks a model, within limits.
-
-    Args:
-        model: The model.
-        identity: What tells it from others, for the cache.
-        asked: The limits.
-        cache: Where replies are kept; None for nowhere.
-        requests: How many questions there will be.
-        responses: Makes replies of what `predict` returns, for a model that has it.
-        price: What its tokens cost, where that was looked up already.
-
-    Raises:
-        EvalkitError: There is a limit of cost, and no price.
-    """
+    """Asks a model, within limits."""
 
     def __init__(
         self,
         model: BoundModel,
-        identity: Mapping[str, Any],
         asked: Asked,
         cache: ReplyCache | None,
         requests: int,
         responses: Responses | None = None,
         price: Price | None = None,
     ) -> None:
-        self._model, self._identity, self._asked = model, identity, asked
-        self._cache = cache
+        self._model, self._asked, self._cache = model, asked, cache
+        self._keys = None if cache is None else Keys(model)
         self._caller = Caller(model, asked.seconds, responses)
-        names = names_of(model, None, identity)
-        self.price = price or price_of(asked.price, names)
-        refuse_unknown_cost(model.component.id, asked.cost_limit, self.price)
-        self.budget = Budget(model.component.id, asked, requests, self.price)
+        refuse_unknown_cost(model.component.id, asked.cost_limit, price)
+        self.budget = Budget(model.component.id, asked, requests, price)
         self._coming: dict[str, tuple[asyncio.Future[list[Reply]], int]] = {}
         self._count = places_of(model, asked)
         self._slots = asyncio.Semaphore(self._count)
@@ -111,17 +95,6 @@ class Asker:
 
         When the work ends early, nothing more is asked, and what is under way is waited
         for and kept; an interrupt waits for nothing.
-
-        Args:
-            questions: The questions; taken as they are needed.
-
-        Yields:
-            An answer to each, in their order.
-
-        Raises:
-            AskingEnded: Too many failed, a limit was reached, or the model says that
-                nothing will be answered.
-            PluginError: The model failed.
         """
         size = 1 if self._model.way == "ask" else self._model.batch_requests
         ahead = max(_AHEAD * self._count, _LEAST_AHEAD // size)
@@ -169,15 +142,13 @@ class Asker:
             raise self._ended_by
 
     async def _answer(self, batch: Sequence[Question]) -> list[Answer]:
-        if self._cache is None:  # what is asked anew is asked for each example
+        if self._keys is None:  # what is asked anew is asked for each example
             replies = await self._ask(batch, None)
             return [
                 Answer(question, reply, None, False)
                 for question, reply in zip(batch, replies, strict=True)
             ]
-        keys = [
-            reply_key(self._identity, each.request, each.replication) for each in batch
-        ]
+        keys = [*map(self._keys.key, batch)]
         asked = dict(zip(keys, (each.request for each in batch), strict=True))
         known = {
             key: reply
@@ -204,13 +175,7 @@ class Asker:
         keys: Sequence[str],
         known: Mapping[str, Reply],
     ) -> list[Reply]:
-        """Ask questions, and wait for what others ask already.
-
-        Args:
-            own: What is asked here, by its key.
-            keys: The keys of a batch.
-            known: The replies that are there.
-        """
+        """Ask questions, and wait for what others ask already."""
         asking = asyncio.ensure_future(self._ask([*own.values()], [*own]))
         self._coming |= {key: (asking, n) for n, key in enumerate(own)}
         # at once: others are forgotten when they have come
@@ -229,6 +194,12 @@ class Asker:
             asking.cancel()
             with suppress(BaseException):  # it is told by who waits for it
                 asking.exception()
+
+    def kept_reply(self, question: Question) -> Reply | None:
+        """Return the reply to a question that the cache holds."""
+        if self._keys is None:
+            return None
+        return next(iter(self._kept([self._keys.key(question)]).values()), None)
 
     def _kept(self, keys: Sequence[str]) -> dict[str, Reply]:
         """Return the replies that are there, but for those that cannot be read."""
@@ -338,12 +309,7 @@ class Asker:
             pass  # what they were answered last stands for them
 
     async def _try(self, batch: Batch) -> None:
-        """Ask for the replies that are missing, or that may come now.
-
-        Raises:
-            AskingEnded: Nothing more is asked, of what failed before either.
-            Again: Some may come later.
-        """
+        """Ask for the replies that are missing, or that may come now."""
         places = batch.open
         if self._limiter is not None:
             for _ in places:

@@ -142,6 +142,15 @@ class BoundModel(Bound, ModelAttributes):
             )
         return dict(said)
 
+    def describe_request(self, request: Request | Mapping[str, Any]) -> Any:
+        """Return all that a service gets for a request.
+
+        Raises:
+            PluginError: The hook failed.
+        """
+        with self.guard("describe_request"):
+            return self.row_function("describe_request")(request=request)
+
     def guard_of_asking(self, way: str = "ask") -> Guard:
         """Return a context that names the model in what it raises.
 

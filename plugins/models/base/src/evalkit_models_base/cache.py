@@ -1,4 +1,8 @@
-"""Keeps replies, so that nothing is asked twice, also by other processes."""
+"""Keeps replies, so that nothing is asked twice, also by other processes.
+
+A key holds all that a request says. What a program, a function or other code on this
+machine answers depends on more, so that it is never kept.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,10 @@ from typing import Any
 
 from evalkit.errors import StorageError
 from evalkit.places import cache_folder
-from evalkit_models_base.requests import Request
+from evalkit.plugins.provenance import names_file, source_hash
+from evalkit.plugins.sources import sha256_of
+from evalkit_models_base.bound import BoundModel
+from evalkit_models_base.questions import Question
 
 FILE = "replies.sqlite"
 
@@ -37,23 +44,40 @@ _USED_SECONDS = 3600.0
 _CHECKS, _MOST_UNCHECKED = 20, 16 * 2**20
 
 
-def reply_key(
-    model: Mapping[str, Any], request: Request | Mapping[str, Any], replication: str
-) -> str:
-    """Return what a reply is kept by.
+class Keys:
+    """What replies of a model are kept by."""
 
-    Args:
-        model: What tells the model from others, without credentials.
-        request: What it is asked: a request, or the input of a task.
-        replication: Name of the repetition; "" where there is one only.
-    """
-    asked = (
-        request.model_dump(mode="json")
-        if isinstance(request, Request)
-        else {"input": request}
-    )
-    said = json.dumps([model, asked, replication], sort_keys=True, default=str)
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+    def __init__(self, model: BoundModel) -> None:
+        self._model = model
+        component = model.component
+        self._code = [
+            *(component.id, component.distribution, component.version, model.version),
+            dict(model.changed_parameters),
+            source_hash(type(model.plugin).__module__),
+        ]
+
+    def key(self, question: Question) -> str:
+        """Return the key of a question.
+
+        It holds the request as the service gets it, the files that the row names, the
+        repetition, and the code that reads the reply.
+        """
+        request = self._model.describe_request(question.request)
+        row = question.request if question.row is None else question.row
+        files = _file_hashes(row) if isinstance(row, Mapping) else []
+        parts = [self._code, request, files, question.replication]
+        text = json.dumps(parts, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _file_hashes(row: Mapping[str, Any]) -> list[str]:
+    """Hash the files whose paths are values of a row."""
+    return [
+        sha256_of(Path(text))
+        for value in row.values()
+        for text in (value if isinstance(value, list) else [value])
+        if isinstance(text, str) and text.startswith(os.sep) and names_file(text)
+    ]
 
 
 class ReplyCache:
@@ -61,17 +85,10 @@ class ReplyCache:
 
     What was used longest ago is removed where all of it takes more than the limit.
 
-    Args:
-        folder: The folder. Default: that of `EVALKIT_CACHE_DIR`.
-        limit: How many bytes the replies may take; None for `EVALKIT_REPLIES_SIZE`.
-
     Attributes:
         path: The file.
         lost: How many replies were removed that were used since it was opened.
         changed: How many were not as they were kept; they are asked for anew.
-
-    Raises:
-        StorageError: It cannot be opened, or the variable is no number.
     """
 
     def __init__(self, folder: Path | None = None, limit: float | None = None) -> None:
@@ -112,28 +129,11 @@ class ReplyCache:
         return tuple(found)
 
     def get(self, key: str) -> str | None:
-        """Return what is kept; None where nothing is.
-
-        Args:
-            key: As `reply_key` makes it.
-
-        Raises:
-            StorageError: The cache cannot be read.
-        """
+        """Return what is kept; None where nothing is."""
         return self.get_all([key]).get(key)
 
     def get_all(self, keys: Iterable[str]) -> dict[str, str]:
-        """Return what is kept.
-
-        Args:
-            keys: As `reply_key` makes them.
-
-        Returns:
-            The replies that are there, by their keys.
-
-        Raises:
-            StorageError: The cache cannot be read.
-        """
+        """Return what is kept."""
         found = {}
         with self._lock:
             try:
@@ -155,14 +155,7 @@ class ReplyCache:
         return found
 
     def put_all(self, replies: Mapping[str, str]) -> None:
-        """Keep replies: all of them, or none.
-
-        Args:
-            replies: The replies, as JSON, by keys as `reply_key` makes them.
-
-        Raises:
-            StorageError: They cannot be written.
-        """
+        """Keep replies: all of them, or none."""
         now = time.time()
         rows = [(key, _sealed(key, reply), now) for key, reply in replies.items()]
         with self._lock:
@@ -255,11 +248,7 @@ def size_limit() -> float:
 
 @contextmanager
 def closed_after(cache: ReplyCache | None) -> Iterator[None]:
-    """Close a cache; and say of an interrupt what became of the replies so far.
-
-    Args:
-        cache: The cache; None where replies are not kept.
-    """
+    """Close a cache; and say of an interrupt what became of the replies so far."""
     try:
         yield
     except KeyboardInterrupt as error:

@@ -36,15 +36,7 @@ class Running:
         return self.future is not None and not self.future.done()
 
     async def outcome(self, asked: Sequence[Asked], function: Callable[[], Any]) -> Any:
-        """Call a function in a thread, unless the same is asked there already.
-
-        Args:
-            asked: What is asked.
-            function: What asks it.
-
-        Raises:
-            BaseException: Whatever it raised.
-        """
+        """Call a function in a thread, unless the same is asked there already."""
         if self.future is not None and self._asked != asked:
             await asyncio.wait([self.future])
             self.future = None
@@ -56,12 +48,7 @@ class Running:
 
 
 class Broken(Exception):
-    """Some of a batch were answered, and the next one breaks the model.
-
-    Args:
-        replies: What the first ones were answered.
-        error: What became of the next one.
-    """
+    """Some of a batch were answered, and the next one breaks the model."""
 
     def __init__(self, replies: list[Reply], error: EvalkitError) -> None:
         super().__init__(str(error))
@@ -69,13 +56,7 @@ class Broken(Exception):
 
 
 class Caller:
-    """Calls a model.
-
-    Args:
-        model: The model.
-        seconds: How long each reply of a call is waited for.
-        responses: Makes replies of what `predict` returns; None for other models.
-    """
+    """Calls a model."""
 
     def __init__(
         self, model: BoundModel, seconds: float, responses: Responses | None
@@ -91,14 +72,6 @@ class Caller:
 
         A call that nothing stops is not made again while it goes on: what it returns
         is waited for again.
-
-        Args:
-            asked: The batch.
-            running: The call that it waited for before, if that goes on.
-
-        Raises:
-            Broken: The model failed for one of several.
-            PluginError: The model failed.
         """
         started = time.monotonic()
         seconds = self._seconds * len(asked)

@@ -26,20 +26,7 @@ def renderer(
     registry: Registry | None = None,
     mapped: Mapping[str, str] | None = None,
 ) -> Renderer:
-    """Check that a prompt fits a data set, and return what makes requests.
-
-    Args:
-        prompt: The prompt.
-        name: What it is called.
-        inputs: The inputs.
-        abilities: What the model can be asked.
-        registry: Where extractors are found.
-        mapped: Columns that are read as other fields, by these.
-
-    Raises:
-        DataError: It does not fit; the message names prompt and key.
-        PluginError: Its extractor is unknown or broken.
-    """
+    """Check that a prompt fits a data set, and return what makes requests."""
     form = prompt.form or _form_for(prompt, abilities)
     try:
         _check_fields(prompt, inputs)
@@ -219,14 +206,7 @@ def _check_extractor(
 
 
 def check_rows(made: Renderer) -> None:
-    """Refuse a prompt that cannot be filled for some example.
-
-    Args:
-        made: The prompt.
-
-    Raises:
-        DataError: It cannot; the message names the example.
-    """
+    """Refuse a prompt that cannot be filled for some example."""
     prompt, asks_options = made.prompt, made.shows_options
     fields = prompt.fields()
     for row in made.inputs.rows:

@@ -30,41 +30,24 @@ class Shown:
     letters: tuple[str, ...]
 
     def listed(self, choices: Choices) -> str:
-        """Write them, one to a line.
-
-        Args:
-            choices: How they are written.
-        """
+        """Write them, one to a line."""
         return choices.separator.join(
             fill(choices.line, {"letter": letter, "choice": option})
             for letter, option in zip(self.letters, self.options, strict=True)
         )
 
     def letter_of(self, option: Any) -> str | None:
-        """Return the letter of an option; None where it is none of them.
-
-        Args:
-            option: Its text.
-        """
+        """Return the letter of an option; None where it is none of them."""
         if option not in self.options:
             return None
         return self.letters[self.options.index(option)]
 
     def lettered(self, text: str) -> str | None:
-        """Return the option whose letter is the whole text, but for signs around it.
-
-        Args:
-            text: What a model wrote: `B`, `(B)`, `**b**`.
-        """
+        """Return the option whose letter is the whole text, but for signs around it."""
         return self._named_by(text, rf"{_SIGNS}$")
 
     def marked(self, text: str) -> str | None:
-        """Return the option with whose letter, marked as in a list, a text begins.
-
-        Args:
-            text: What a model wrote: `B. Paris`, and neither `Before` nor `1.5`; an
-                empty text where the letters of others are marked too.
-        """
+        """Return the option with whose letter, marked as in a list, a text begins."""
         first = self._named_by(text, _MARK)
         others = [
             option
@@ -87,26 +70,12 @@ class Shown:
 
 
 def choices_name(prompt: Prompt, inputs: ModelInputs) -> str | None:
-    """Return the field that holds an example's options; None for the labels.
-
-    Args:
-        prompt: The prompt.
-        inputs: The inputs.
-    """
+    """Return the field that holds an example's options; None for the labels."""
     return prompt.choices.field or inputs.choices_field
 
 
 def shown_options(prompt: Prompt, inputs: ModelInputs, row: Mapping[str, Any]) -> Shown:
-    """Return the options of an example as a prompt shows them.
-
-    Args:
-        prompt: The prompt.
-        inputs: The inputs, of which the labels are options where there are no others.
-        row: The example.
-
-    Raises:
-        DataError: It has no options, or more than the prompt has letters.
-    """
+    """Return the options of an example as a prompt shows them."""
     name, choices = choices_name(prompt, inputs), prompt.choices
     options = inputs.labels if name is None else row.get(name)
     if not isinstance(options, list | tuple) or not all(
@@ -136,11 +105,7 @@ def _ordered(options: Sequence[str], choices: Choices, uid: str) -> list[str]:
 
 
 def is_single_letter(option: str) -> bool:
-    """Tell whether the extractor `choice` takes an option for a letter of its own.
-
-    Args:
-        option: Its text, such as `C` or `(x)`, and to that extractor `C++`.
-    """
+    """Tell whether the extractor `choice` takes an option for a letter of its own."""
     return re.fullmatch(r"[\W_]*[A-Za-z][\W_]*", option) is not None
 
 
@@ -148,10 +113,6 @@ def reads_as_given(prompt: Prompt, inputs: ModelInputs) -> bool:
     """Tell whether the extractor `choice` reads the letters as the prompt shows them.
 
     It does but for options that are single letters.
-
-    Args:
-        prompt: The prompt.
-        inputs: The inputs.
     """
     letters = prompt.choices.letters
     return (

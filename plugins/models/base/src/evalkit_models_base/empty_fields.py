@@ -16,16 +16,7 @@ def refuse_fields_of_nobody(
     rows: Sequence[Mapping[str, Any]],
     mapped: Mapping[str, str] | None = None,
 ) -> None:
-    """Refuse fields of a template that no example has a value for.
-
-    Args:
-        names: The fields: `name`, or `name.key`.
-        rows: The examples.
-        mapped: Columns that are read as other fields, by these.
-
-    Raises:
-        DataError: There is one.
-    """
+    """Refuse fields of a template that no example has a value for."""
     for name in names:
         if not rows or _lacking(name, rows) < len(rows):
             continue
@@ -43,13 +34,7 @@ def refuse_fields_of_nobody(
 def notices_of_empty(
     names: Iterable[str], rows: Sequence[Mapping[str, Any]], what: str
 ) -> tuple[str, ...]:
-    """Say which fields most examples have no value for.
-
-    Args:
-        names: The fields.
-        rows: The examples.
-        what: What they are for.
-    """
+    """Say which fields most examples have no value for."""
     found = [(name, _lacking(name, rows)) for name in names]
     return tuple(
         f"{name!r}, which {what}, is empty in {count:,} of {len(rows):,} examples"

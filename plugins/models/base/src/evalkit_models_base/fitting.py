@@ -22,22 +22,12 @@ _TOKENS_OF_MESSAGE = 4
 
 
 def estimated_tokens(text: str) -> int:
-    """Estimate the tokens of a text: one for every three bytes of UTF-8.
-
-    Args:
-        text: The text.
-    """
+    """Estimate the tokens of a text: one for every three bytes of UTF-8."""
     return math.ceil(len(text.encode("utf-8", "surrogatepass")) / _BYTES_OF_TOKEN)
 
 
 class Fitter:
-    """Makes prompts that fit, and counts what that took.
-
-    Args:
-        makes: What makes them.
-        context_length: The most tokens of a request and its reply; None for no limit.
-        count: Counts tokens; by default an estimate.
-    """
+    """Makes prompts that fit, and counts what that took."""
 
     def __init__(
         self,
@@ -52,19 +42,11 @@ class Fitter:
         self._fewest: int | None = None
 
     def count(self, text: str) -> int:
-        """Count the tokens of a text.
-
-        Args:
-            text: The text.
-        """
+        """Count the tokens of a text."""
         return self._count(text)
 
     def room(self, reply: int) -> int | None:
-        """Return how many tokens a prompt may have; None for no limit.
-
-        Args:
-            reply: The most tokens of the reply.
-        """
+        """Return how many tokens a prompt may have; None for no limit."""
         return None if self._length is None else self._length - reply
 
     def fitted(
@@ -74,17 +56,7 @@ class Fitter:
         reply: int,
         choice: str | None = None,
     ) -> Rendered:
-        """Make what a model is sent, so that it and the reply fit.
-
-        Args:
-            row: The input.
-            shots: Examples that are shown before it.
-            reply: The most tokens of the reply.
-            choice: The option that the query is about, where it is about one.
-
-        Raises:
-            DataError: Even the empty prompt is too long.
-        """
+        """Make what a model is sent, so that it and the reply fit."""
         room = self.room(reply)
         whole = self._makes.render(row, shots, choice)
         self._made += 1
@@ -103,16 +75,7 @@ class Fitter:
     def refuse_too_long(
         self, row: Mapping[str, Any], reply: int, choice: str | None = None
     ) -> None:
-        """Refuse an example that would not fit without shots and its longest text.
-
-        Args:
-            row: The input.
-            reply: The most tokens of the reply.
-            choice: The option that the query is about, where it is about one.
-
-        Raises:
-            DataError: Even the empty prompt is too long.
-        """
+        """Refuse an example that would not fit without shots and its longest text."""
         room = self.room(reply)
         if room is not None:
             longest = self._longest(row)

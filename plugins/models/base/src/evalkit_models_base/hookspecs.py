@@ -38,16 +38,16 @@ class ModelAttributes:
     batch_requests: int
     """The most requests or inputs that `generate` or `predict` gets in one call."""
     uses_network: bool
-    """Whether it asks another machine, which `EVALKIT_OFFLINE` forbids. Only replies of
-    such a model are cached."""
+    """Whether it asks another machine, which `EVALKIT_OFFLINE` forbids."""
 
 
 class ModelSpec:
     """Hooks of a model, which is written in one of three ways.
 
-    `evalkit predict` and `evalkit eval --model` keep its replies, ask again where that
-    may help, and write down what failed; a model never does so itself. It reads secrets
-    from the environment when it is asked first, and puts them into no message.
+    `evalkit predict` and `evalkit eval --model` ask again where that may help, cache
+    replies where `describe_request` says what they depend on, and write down what
+    failed; a model never does so itself. It reads secrets from the environment when it
+    is asked first, and puts them into no message.
     """
 
     @hookspec(firstresult=True)
@@ -97,6 +97,20 @@ class ModelSpec:
         Returns:
             `name`, what the model is called in runs, and what else tells it from
             others, such as `revision`; no secret, and nothing that changes by itself.
+        """
+
+    @hookspec(firstresult=True)
+    def describe_request(self, request: Request | Mapping[str, Any]) -> Any:
+        """Return all that a service gets: replies are cached by it.
+
+        Without this hook, no reply is cached.
+
+        Args:
+            request: The request; an input, for a model with `predict`.
+
+        Returns:
+            A JSON object: the address with its query, headers and body, without keys
+            and passwords.
         """
 
     @hookspec(firstresult=True)

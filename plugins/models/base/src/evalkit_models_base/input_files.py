@@ -27,21 +27,7 @@ Rows = Sequence[Mapping[str, Any]]
 def write_inputs(
     rows: Rows, names: Sequence[str], path: str | Path, *, overwrite: bool
 ) -> Path:
-    """Write rows to a file, which appears when it is whole.
-
-    Args:
-        rows: The rows.
-        names: Their keys, in order.
-        path: The file, also as a URI such as `s3://bucket/file`.
-        overwrite: Whether a file that is there may be replaced.
-
-    Returns:
-        The path.
-
-    Raises:
-        SchemaError: A column has values of several types, which a table cannot hold.
-        StorageError: It is there already, cannot be written, or has another suffix.
-    """
+    """Write rows to a file, which appears when it is whole."""
     with file_to_write(path, overwrite=overwrite) as place:
         chunks = _chunks(rows, names, place)
         try:

@@ -12,12 +12,7 @@ from evalkit_models_base.responses import InputReply
 
 
 class InputPlan:
-    """What a model without prompts is asked: all inputs, in each repetition.
-
-    Args:
-        inputs: The inputs.
-        replications: How often each is asked anew.
-    """
+    """What a model without prompts is asked: all inputs, in each repetition."""
 
     def __init__(self, inputs: ModelInputs, replications: int = 1) -> None:
         self._inputs, self._replications = inputs, replications
@@ -44,14 +39,7 @@ class InputPlan:
                 yield Question(row["uid"], row, key)
 
     def take(self, answer: Answer) -> dict[str, Any]:
-        """Take the next answer, in the order of the questions.
-
-        Args:
-            answer: The answer.
-
-        Returns:
-            The response.
-        """
+        """Take the next answer, in the order of the questions."""
         reply, row = answer.reply, {"id": answer.question.uid}
         if reply.error is not None:
             row["error"] = reply.error

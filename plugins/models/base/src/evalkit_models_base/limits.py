@@ -22,29 +22,17 @@ class AskingEnded(EvalkitError):
 
 
 def even_limiter(per_minute: float | None) -> AsyncLimiter | None:
-    """Return what lets one after another pass; a burst would make a minute too full.
-
-    Args:
-        per_minute: How many a minute; None for any number.
-    """
+    """Return what lets one after another pass; a burst would make a minute too full."""
     return None if per_minute is None else AsyncLimiter(1, 60.0 / per_minute)
 
 
 def limiter(per_minute: float | None) -> AsyncLimiter | None:
-    """Return what lets so many pass in any minute.
-
-    Args:
-        per_minute: How many; None for any number.
-    """
+    """Return what lets so many pass in any minute."""
     return None if per_minute is None else AsyncLimiter(max(1.0, per_minute), 60.0)
 
 
 def within_patience(reply: Reply) -> Reply:
-    """Take a reply for final that a server wants to be asked for much later.
-
-    Args:
-        reply: The reply.
-    """
+    """Take a reply for final that a server wants to be asked for much later."""
     after = reply.retry_after
     if not reply.is_retriable or after is None or after <= LONGEST_SERVER_WAIT:
         return reply

@@ -15,15 +15,7 @@ _Start = Callable[[Coroutine[Any, Any, Any]], Any]
 
 
 def run(function: Callable[[], Any], start: _Start = asyncio.run) -> None:
-    """Run a coroutine function, also where a loop runs already, as in a notebook.
-
-    Args:
-        function: The function.
-        start: Runs a coroutine; `run` of a runner, to run several in one loop.
-
-    Raises:
-        BaseException: Whatever it raised; it is cancelled by an interrupt.
-    """
+    """Run a coroutine function, also where a loop runs already, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -57,25 +49,14 @@ def run(function: Callable[[], Any], start: _Start = asyncio.run) -> None:
 
 
 def end(runner: asyncio.Runner) -> None:
-    """Close a runner, also where another loop runs, as in a notebook.
-
-    Args:
-        runner: The runner.
-    """
+    """Close a runner, also where another loop runs, as in a notebook."""
     thread = threading.Thread(target=runner.close, daemon=True)
     thread.start()
     thread.join()
 
 
 def begin_in_thread(function: Callable[[], _T]) -> asyncio.Future[_T]:
-    """Run a function in a thread, which holds up no end of the process.
-
-    Args:
-        function: The function, which nothing stops.
-
-    Returns:
-        What becomes of it; when that is cancelled, the function goes on.
-    """
+    """Run a function in a thread, which holds up no end of the process."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[_T] = loop.create_future()
     done.add_done_callback(_hear)
@@ -98,19 +79,6 @@ def begin_in_thread(function: Callable[[], _T]) -> asyncio.Future[_T]:
 
     threading.Thread(target=work, name="evalkit-ask", daemon=True).start()
     return done
-
-
-async def outcome_of(future: asyncio.Future[_T]) -> _T:
-    """Wait for what goes on when who waits for it is cancelled.
-
-    Args:
-        future: What is waited for.
-
-    Raises:
-        BaseException: Whatever became of it.
-    """
-    await asyncio.wait([future])
-    return future.result()
 
 
 def _hear(future: asyncio.Future[Any]) -> None:

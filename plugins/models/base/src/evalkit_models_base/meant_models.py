@@ -15,15 +15,7 @@ from evalkit.errors import EvalkitError, UnknownPluginError
 
 @contextmanager
 def told_what_is_meant(given: Any, registry: Registry) -> Iterator[None]:
-    """Add to the error of a name what may have been meant by it.
-
-    Args:
-        given: What names a model.
-        registry: Where plugins are found.
-
-    Raises:
-        UnknownPluginError: There is none of this name; with what may be meant.
-    """
+    """Add to the error of a name what may have been meant by it."""
     try:
         yield
     except UnknownPluginError as error:

@@ -102,15 +102,7 @@ class Methods:
         return lambda row: 1
 
     def ask(self, row: Mapping[str, Any], shots: Sequence[Shot]) -> Asked:
-        """Make the requests of an example.
-
-        Args:
-            row: The input.
-            shots: Examples that are shown before it.
-
-        Raises:
-            DataError: The prompt cannot be filled, or does not fit.
-        """
+        """Make the requests of an example."""
         ways = {
             "generation": self._generation,
             "joint": self._joint,
@@ -130,14 +122,7 @@ class Methods:
         )
 
     def refuse_too_long(self, row: Mapping[str, Any]) -> None:
-        """Refuse an example that fits into no request, however it is cut.
-
-        Args:
-            row: The input.
-
-        Raises:
-            DataError: It does not fit.
-        """
+        """Refuse an example that fits into no request, however it is cut."""
         method = self.makes.prompt.method
         if method != "language-modelling":
             options = self.makes.shown(row).options if method == "ranking" else (None,)
@@ -216,11 +201,7 @@ class Methods:
         return found
 
     def _by_letters(self, completion: Completion, shown: Shown) -> Row | None:
-        """Rank the options by how probable their letters were.
-
-        Returns:
-            The response; None where no letter is among the tokens that were told.
-        """
+        """Rank the options by how probable their letters were."""
         wanted = self.makes.prompt.generate.logprobs or 0
         tokens = tokens_of(completion)
         written = next((each for each in tokens if each.text.strip()), None)

@@ -11,6 +11,7 @@ from typing import Any
 
 from evalkit import Registry
 from evalkit.catalog import Resolver, object_in_file, parse_reference
+from evalkit.errors import PluginContractError
 from evalkit.places import is_offline
 from evalkit.plugins.sources import sha256_of
 from evalkit_models_base.bound import BoundModel
@@ -85,21 +86,8 @@ def _is_function(given: Any) -> bool:
     return callable(given) and not isinstance(given, type) and not has_hooks
 
 
-def has_cache(model: BoundModel) -> bool:
-    """Tell whether replies of a model are cached.
-
-    Only those of a model on another machine are, as a request says all that they depend
-    on. An object that a caller made says what it is by `describe` alone.
-
-    Args:
-        model: The model.
-    """
-    is_known = model.loaded_with is not None or model.has("describe")
-    return model.uses_network and is_known
-
-
 def identity_of(model: BoundModel, given: Any) -> dict[str, Any]:
-    """Return what tells a model from others: what its replies are kept by.
+    """Return what tells a model from others in records.
 
     Args:
         model: The model.
@@ -121,27 +109,21 @@ def identity_of(model: BoundModel, given: Any) -> dict[str, Any]:
 
 
 def names_of(model: BoundModel, given: Any, identity: Mapping[str, Any]) -> list[str]:
-    """Return what a model is called, the most particular first.
-
-    Args:
-        model: The model.
-        given: What it was named by.
-        identity: What tells it from others.
-    """
+    """Return what a model is called, the most particular first."""
     named = [given] if isinstance(given, str) else []
     described = identity.get("describes", {}).get("name")
     return [*named, *([str(described)] if described else []), model.component.name]
 
 
 def run_name(model: BoundModel, identity: Mapping[str, Any]) -> str:
-    """Return what a model is called in runs.
-
-    Args:
-        model: The model.
-        identity: What tells it from others.
-    """
-    said = str(identity["describes"].get("name") or model.component.name)
-    return re.sub("[:=@]+", "-", re.sub(r"^[a-z]+://", "", said))
+    """Return what a model is called in runs."""
+    name = str(identity["describes"].get("name") or model.component.name)
+    if not any(map(str.isalnum, name)):
+        raise PluginContractError(
+            f"{model.component.origin}: describe: the name {name!r} has no letter or "
+            "digit"
+        )
+    return re.sub("[:=@]+", "-", re.sub(r"^[a-z]+://", "", name))
 
 
 def name_in_runs(given: Any, registry: Registry | None = None) -> str:
@@ -162,26 +144,13 @@ def name_in_runs(given: Any, registry: Registry | None = None) -> str:
 
 
 def places_of(model: BoundModel, asked: Asked) -> int:
-    """Return how many calls may be under way at once.
-
-    Args:
-        model: The model; only of one with `ask` a user may want more than it says.
-        asked: What the user says.
-    """
+    """Return how many calls may be under way at once."""
     wanted = asked.concurrency or model.concurrency
     return wanted if model.way == "ask" else min(wanted, model.concurrency)
 
 
 def refuse_offline(model: BoundModel, what: str) -> None:
-    """Refuse to ask another machine where the network is forbidden.
-
-    Args:
-        model: The model.
-        what: What it would be asked about.
-
-    Raises:
-        AskingEnded: `EVALKIT_OFFLINE` is set.
-    """
+    """Refuse to ask another machine where the network is forbidden."""
     if model.uses_network and is_offline():
         raise AskingEnded(
             f"{model.component.id} cannot be asked about {what}, as EVALKIT_OFFLINE "
@@ -190,11 +159,7 @@ def refuse_offline(model: BoundModel, what: str) -> None:
 
 
 async def close(model: BoundModel) -> None:
-    """Let a model give up what it holds.
-
-    Args:
-        model: The model.
-    """
+    """Let a model give up what it holds."""
     if not model.has("close"):
         return
     with model.guard("close"):

@@ -33,16 +33,7 @@ class _Open(NamedTuple):
 
 
 class Plan:
-    """What is asked of all examples: in each trial, and in each repetition of it.
-
-    Args:
-        makes: What makes prompts.
-        drawn: The shots of each trial.
-        replications: How often each is asked anew.
-        context_length: The most tokens that the model reads and writes; None where it
-            is not known.
-        count_tokens: Counts tokens; by default an estimate.
-    """
+    """What is asked of all examples: in each trial, and in each repetition of it."""
 
     def __init__(
         self,
@@ -72,14 +63,7 @@ class Plan:
         self.total = passes * sum(of_one(row) for row in makes.inputs.rows)
 
     def of_copies(self, inputs: ModelInputs) -> Plan:
-        """Return a plan that asks about copies of the examples in the same way.
-
-        Args:
-            inputs: The copies.
-
-        Raises:
-            DataError: The prompt does not fit one of them.
-        """
+        """Return a plan that asks about copies of the examples in the same way."""
         makes = self.makes.of_copies(inputs)
         check_rows(makes)
         drawn = Drawn(self._drawn.trials)
@@ -153,7 +137,7 @@ class Plan:
                         _Open(row["uid"], name, len(asked.requests), asked.read)
                     )
                     for request in asked.requests:
-                        yield Question(row["uid"], request, key)
+                        yield Question(row["uid"], request, key, row)
 
     def _compare(self, uid: str, requests: tuple[Request, ...]) -> None:
         """Count what an earlier trial asked, as it may where shots were left out."""
@@ -172,14 +156,7 @@ class Plan:
         return str(trial) if self._replications == 1 else f"{trial}.{repetition}"
 
     def take(self, answer: Answer) -> dict[str, Any] | None:
-        """Take the next answer, in the order of the questions.
-
-        Args:
-            answer: The answer.
-
-        Returns:
-            The response that it completes; None where others are to come.
-        """
+        """Take the next answer, in the order of the questions."""
         self._replies.append(answer.reply)
         if len(self._replies) < self._open[0].requests:
             return None

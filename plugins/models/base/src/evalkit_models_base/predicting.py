@@ -20,7 +20,6 @@ from evalkit_models_base.loops import run
 from evalkit_models_base.models import (
     bind_model,
     close,
-    has_cache,
     identity_of,
     names_of,
     places_of,
@@ -179,7 +178,7 @@ def predict(
         identity = identity_of(bound, model)
         price = price_of(asked.price, names_of(bound, model, identity))
         refuse_unknown_cost(bound.component.id, asked.cost_limit, price)
-        is_kept = asked.is_cached and has_cache(bound)
+        is_kept = asked.is_cached and bound.has("describe_request")
         cache = ReplyCache() if is_kept else None
     except BaseException:
         run(lambda: close(bound))
@@ -208,7 +207,7 @@ def _asked(
     responses = Responses(model, inputs) if model.way == "predict" else None
     rows: list[dict[str, Any]] = []
 
-    asker = Asker(model, identity, asked, cache, plan.total, responses, price)
+    asker = Asker(model, asked, cache, plan.total, responses, price)
 
     async def ask_all() -> None:
         try:
@@ -233,8 +232,8 @@ def _asked(
     notices = [*inputs.notices, *plan.notices, *asker.notices]
     if asked.is_cached and model.uses_network and cache is None:
         notices.append(
-            f"replies were not kept, as {model.component.id} does not say which model "
-            "it is: write its method describe"
+            f"replies are not cached: {model.component.id} does not describe its "
+            "requests (describe_request)"
         )
     if cache is not None:
         notices += cache.notices

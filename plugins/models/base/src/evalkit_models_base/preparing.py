@@ -39,11 +39,7 @@ class Wording:
     count_tokens: CountTokens | None = None
 
     def __post_init__(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            EvalkitError: One is out of its range.
-        """
+        """Check the numbers."""
         for name, least in (("shots", 0), ("trials", 1), ("replications", 1)):
             value = getattr(self, name)
             if value is not None and value < least:
@@ -57,14 +53,7 @@ class Wording:
         )
 
     def chosen(self, inputs: ModelInputs) -> tuple[str, Prompt]:
-        """Return the prompt, with what is said in place of its own.
-
-        Args:
-            inputs: The inputs, with the prompts that are declared.
-
-        Raises:
-            DataError: It breaks the schema of prompts.
-        """
+        """Return the prompt, with what is said in place of its own."""
         name, prompt = read_prompt(self.prompt, inputs.prompts, inputs.asker)
         said = prompt.model_dump(mode="json", exclude_defaults=True)
         changes = []
@@ -86,23 +75,7 @@ def prepare(
     origin: Origin,
     copies_of: Mapping[str, Any] | None = None,
 ) -> Plan:
-    """Check all that can be checked before the first request.
-
-    Args:
-        model: The model.
-        inputs: The inputs.
-        wording: What the user says.
-        origin: What the inputs were loaded from.
-        copies_of: What they are copies of, whose prompt and shots they get: arguments
-            of `load_inputs`.
-
-    Returns:
-        What is asked.
-
-    Raises:
-        DataError: The prompt does not fit the data or the model.
-        PluginError: An extractor is unknown or broken.
-    """
+    """Check all that can be checked before the first request."""
     if copies_of is not None:
         originals = load_inputs(**copies_of, registry=origin.registry)
         names = ("dataset", "data", "task", "rows")

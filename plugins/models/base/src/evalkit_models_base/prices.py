@@ -30,11 +30,7 @@ class Price(BaseModel):
     """Its code of ISO 4217."""
 
     def of(self, usage: Usage) -> float | None:
-        """Return what a reply cost; None where it does not say its tokens.
-
-        Args:
-            usage: What it took.
-        """
+        """Return what a reply cost; None where it does not say its tokens."""
         if usage.input_tokens is None or usage.output_tokens is None:
             return None
         again = 0 if self.cached is None else usage.cached_tokens or 0
@@ -46,19 +42,7 @@ class Price(BaseModel):
 def price_of(
     given: str | Path | Mapping[str, Any] | None, names: Sequence[str]
 ) -> Price | None:
-    """Return the price of a model.
-
-    Args:
-        given: `input=…,output=…`, the same as an object, or an object or file of JSON
-            or YAML that says it by the name of the model.
-        names: What the model is called.
-
-    Returns:
-        The price; None where none is given for it.
-
-    Raises:
-        DataError: It is no price.
-    """
+    """Return the price of a model."""
     if given is None:
         return None
     said, where = _read(given)
@@ -71,16 +55,7 @@ def price_of(
 
 
 def refuse_unknown_cost(model: str, limit: float | None, price: Price | None) -> None:
-    """Refuse a limit of what nobody knows.
-
-    Args:
-        model: The id of the model.
-        limit: The limit, if there is one.
-        price: What its tokens cost, if the user says it.
-
-    Raises:
-        EvalkitError: There is a limit, and no price.
-    """
+    """Refuse a limit of what nobody knows."""
     if limit is not None and price is None:
         raise EvalkitError(
             f"--cost-limit needs what the tokens of {model} cost: say it with --price "

@@ -20,28 +20,14 @@ class NoAnswer(Exception):
 
 
 def tokens_of(completion: Completion) -> tuple[Token, ...]:
-    """Return the tokens of a text.
-
-    Args:
-        completion: The text.
-
-    Raises:
-        NoAnswer: The model told none.
-    """
+    """Return the tokens of a text."""
     if completion.tokens is None:
         raise NoAnswer("log-probabilities were asked for, and none came")
     return completion.tokens
 
 
 def logprob_of(completion: Completion) -> dict[str, Any]:
-    """Return the log-probability of a text, and how long it is.
-
-    Args:
-        completion: The text, with its tokens.
-
-    Raises:
-        NoAnswer: The model did not tell it for all tokens.
-    """
+    """Return the log-probability of a text, and how long it is."""
     tokens = tokens_of(completion)
     known = [each.logprob for each in tokens if each.logprob is not None]
     if len(known) < len(tokens):
@@ -59,12 +45,7 @@ def logprob_of(completion: Completion) -> dict[str, Any]:
 
 
 def of_letter(token: Token, letter: str) -> list[float]:
-    """Return the log-probabilities of the tokens that are a letter: `B` and ` B`.
-
-    Args:
-        token: What stands where the letter is looked for.
-        letter: The letter.
-    """
+    """Return the log-probabilities of the tokens that are a letter: `B` and ` B`."""
     return [
         logprob
         for text, logprob in token.alternatives.items()
@@ -73,14 +54,7 @@ def of_letter(token: Token, letter: str) -> list[float]:
 
 
 def log_sum(logprobs: Sequence[float]) -> float | None:
-    """Return the logarithm of the sum of probabilities; None where there are none.
-
-    Args:
-        logprobs: Their logarithms.
-
-    Raises:
-        NoAnswer: It is more than 1.
-    """
+    """Return the logarithm of the sum of probabilities; None where there are none."""
     if not logprobs:
         return None
     most = max(logprobs)
@@ -95,14 +69,7 @@ def _refuse_more_than_all(logprob: float) -> None:
 
 
 def softmax(scores: Sequence[float]) -> list[float]:
-    """Return shares of 1 that are as the exponentials of scores.
-
-    Args:
-        scores: The scores; negative infinity for a share of 0.
-
-    Raises:
-        NoAnswer: All are, or one is no number or positive infinity.
-    """
+    """Return shares of 1 that are as the exponentials of scores."""
     refuse_unbounded(scores)
     most = max(scores)
     shares = [math.exp(score - most) for score in scores]
@@ -111,15 +78,7 @@ def softmax(scores: Sequence[float]) -> list[float]:
 
 
 def refuse_unbounded(scores: Sequence[float]) -> None:
-    """Refuse scores by which nothing is ranked: those of texts of probability 0.
-
-    Args:
-        scores: The scores, negative infinity for a probability of 0.
-
-    Raises:
-        NoAnswer: All are, or one is no number or positive infinity, as where what is
-            divided by has the probability 0.
-    """
+    """Refuse scores by which nothing is ranked: those of texts of probability 0."""
     if any(math.isnan(score) or score == math.inf for score in scores):
         raise NoAnswer("a text has the probability 0 where it is calibrated")
     if max(scores, default=0.0) == -math.inf:

@@ -16,13 +16,7 @@ _PAUSE = 0.05
 
 
 class Told:
-    """Tells of the progress, with the rate, what it took, and the time that is left.
-
-    Args:
-        progress: Who is told.
-        model: The id of the model.
-        total: How many answers there will be.
-    """
+    """Tells of the progress, with the rate, what it took, and the time that is left."""
 
     def __init__(self, progress: Progress | None, model: str, total: int) -> None:
         self._progress, self._model, self._total = progress, model, total
@@ -30,12 +24,7 @@ class Told:
         self._last = 0.0
 
     def count(self, done: int, budget: Budget) -> None:
-        """Tell how many are answered.
-
-        Args:
-            done: How many.
-            budget: What that took.
-        """
+        """Tell how many are answered."""
         now = time.monotonic()
         is_late = now - self._last >= _PAUSE or done == self._total
         if self._progress is None or not is_late:

@@ -263,20 +263,7 @@ def read_prompt(
     declared: Mapping[str, Mapping[str, Any]],
     where: str,
 ) -> tuple[str, Prompt]:
-    """Return the prompt that is meant.
-
-    Args:
-        given: Its name, a file of JSON or YAML, or what it says; None for the first
-            one that is declared.
-        declared: Those that the data set or task declares, by name.
-        where: What declares them.
-
-    Returns:
-        What it is called, and the prompt.
-
-    Raises:
-        DataError: There is none of this name, or it breaks the schema of prompts.
-    """
+    """Return the prompt that is meant."""
     if isinstance(given, Prompt):
         return "prompt", given
     if isinstance(given, Mapping):
@@ -300,15 +287,7 @@ def read_prompt(
 
 
 def checked_prompt(where: str, said: Any) -> Prompt:
-    """Return what is said as a prompt.
-
-    Args:
-        where: What it is called.
-        said: What it says.
-
-    Raises:
-        DataError: It breaks the schema of prompts; the message names the key.
-    """
+    """Return what is said as a prompt."""
     if not isinstance(said, Mapping):
         raise DataError(f"{where}: a prompt is an object, with a query at least")
     try:

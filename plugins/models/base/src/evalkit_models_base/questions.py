@@ -17,6 +17,8 @@ class Question(NamedTuple):
     request: Request | Mapping[str, Any]
     """A request; or the input itself, of a model that answers inputs."""
     replication: str = ""
+    row: Mapping[str, Any] | None = None
+    """The input that a request is made of."""
 
 
 class Answer(NamedTuple):
@@ -32,10 +34,6 @@ class Answer(NamedTuple):
 
 class Batch:
     """What is asked in one call, and what came of it so far.
-
-    Args:
-        asked: Requests or inputs.
-        keys: What their replies are kept by; None where they are not.
 
     Attributes:
         replies: What came, by the place of what was asked.

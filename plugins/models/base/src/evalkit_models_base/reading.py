@@ -18,12 +18,7 @@ _NO_LETTER = "option \ue000"
 
 
 class OptionReader:
-    """Reads letters that the extractor `choice` cannot know.
-
-    Args:
-        extract: What takes the letter out of the reply, as a prompt says it; its last
-            stage `choice` is done here.
-    """
+    """Reads letters that the extractor `choice` cannot know."""
 
     def __init__(self, extract: Any) -> None:
         from evalkit_adapters_rows import Extraction, extraction
@@ -37,12 +32,7 @@ class OptionReader:
         self._choice = extraction(_CHOICE)
 
     def read(self, text: str, shown: Shown) -> str:
-        """Return the text of the option that is named; an empty one for none.
-
-        Args:
-            text: What a model wrote.
-            shown: The options as it saw them.
-        """
+        """Return the text of the option that is named; an empty one for none."""
         if self._before is not None:
             import polars as pl
 
@@ -78,11 +68,7 @@ class OptionReader:
 
 
 def stages_of(extract: Any) -> Any:
-    """Return extractors as they are recorded: what a file says, not where it is.
-
-    Args:
-        extract: As a prompt says it.
-    """
+    """Return extractors as they are recorded: what a file says, not where it is."""
     if not isinstance(extract, str) or not extract.endswith(_FILES):
         return extract
     from evalkit_adapters_rows import extraction
@@ -101,15 +87,7 @@ def _standing_in(option: str) -> str:
 
 
 def json_list(text: str) -> list[Any] | None:
-    """Return the list that a text holds in JSON, in a code fence or not.
-
-    Args:
-        text: What a model wrote.
-
-    Returns:
-        The list; None where there is none, or one that no file of JSON can hold: with
-        NaN, or half of a surrogate pair.
-    """
+    """Return the list that a text holds in JSON, in a code fence or not."""
     start, end = text.find("["), text.rfind("]")
     try:
         found = json.loads(text[start : end + 1])

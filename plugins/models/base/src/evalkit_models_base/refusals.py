@@ -9,15 +9,7 @@ from evalkit_models_base.settings import Asked
 
 
 def refuse_wording(model: BoundModel, wording: Wording) -> None:
-    """Refuse what only a prompt can take.
-
-    Args:
-        model: A model that answers inputs.
-        wording: What the user says.
-
-    Raises:
-        EvalkitError: There is something.
-    """
+    """Refuse what only a prompt can take."""
     if wording.is_said:
         raise EvalkitError(
             f"{model.component.id} answers inputs without a prompt: it takes neither a "
@@ -26,15 +18,7 @@ def refuse_wording(model: BoundModel, wording: Wording) -> None:
 
 
 def refuse_what_needs_tokens(model: BoundModel, asked: Asked) -> None:
-    """Refuse limits that cannot be kept of a model that answers inputs.
-
-    Args:
-        model: The model, which says nothing of tokens.
-        asked: The limits.
-
-    Raises:
-        EvalkitError: There is one.
-    """
+    """Refuse limits that cannot be kept of a model that answers inputs."""
     for name in ("tokens_per_minute", "token_limit", "cost_limit"):
         if getattr(asked, name) is not None:
             raise EvalkitError(

@@ -39,11 +39,7 @@ class Rendered:
         return [message.content for message in self.messages]
 
     def request(self, **settings: Any) -> Request:
-        """Make a request of it.
-
-        Args:
-            **settings: Further fields of the request.
-        """
+        """Make a request of it."""
         return Request(prompt=self.text, messages=self.messages, **settings)
 
 
@@ -67,11 +63,7 @@ class Renderer:
     )
 
     def of_copies(self, inputs: ModelInputs) -> Renderer:
-        """Return what makes requests of copies of the examples.
-
-        Args:
-            inputs: The copies, which have the same labels and options.
-        """
+        """Return what makes requests of copies of the examples."""
         same = ("labels", "choices_field", "answer_field")
         known = {name: getattr(self.inputs, name) for name in same}
         same_inputs = replace(inputs, **known)
@@ -84,26 +76,14 @@ class Renderer:
         return by_method or "choices" in self.prompt.named()
 
     def shown(self, row: Mapping[str, Any]) -> Shown:
-        """Return the options of an example as they are shown.
-
-        Args:
-            row: The input.
-
-        Raises:
-            DataError: It has none, or more than letters; the message names it.
-        """
+        """Return the options of an example as they are shown."""
         try:
             return shown_options(self.prompt, self.inputs, row)
         except DataError as error:
             raise self.about(row, error) from error
 
     def about(self, row: Mapping[str, Any], error: DataError) -> DataError:
-        """Return an error that names the prompt and an example.
-
-        Args:
-            row: The example.
-            error: What is wrong with it.
-        """
+        """Return an error that names the prompt and an example."""
         return DataError(f"{self.name}: the example {row['uid']!r}: {error}")
 
     def render(
@@ -112,17 +92,7 @@ class Renderer:
         shots: Sequence[Shot] = (),
         choice: str | None = None,
     ) -> Rendered:
-        """Make what a model is sent.
-
-        Args:
-            row: The input.
-            shots: Examples that are shown before it.
-            choice: The option that the query is about, where it is about one.
-
-        Raises:
-            DataError: A field of the prompt has no value in it; the message names the
-                example.
-        """
+        """Make what a model is sent."""
         if self.form == "text":
             return Rendered(text=self._text(row, shots, choice))
         messages = self._conversation(row, shots, choice)
@@ -137,12 +107,7 @@ class Renderer:
         return Rendered(messages=(Message(role="user", content=text),))
 
     def query(self, row: Mapping[str, Any], choice: str | None = None) -> str:
-        """Write an input, without the cue.
-
-        Args:
-            row: The input.
-            choice: The option that it is about, where it is about one.
-        """
+        """Write an input, without the cue."""
         return self._filled(self.prompt.query, row, choice)
 
     def _text(
@@ -231,14 +196,7 @@ class Renderer:
             raise self.about(row, error) from error
 
     def written(self, shot: Shot) -> str:
-        """Write the answer of a shot.
-
-        Args:
-            shot: The shot.
-
-        Raises:
-            DataError: It is no answer of this prompt; the message names the shot.
-        """
+        """Write the answer of a shot."""
         answers = shot.answer if isinstance(shot.answer, list) else [shot.answer]
         shown = self.shown(shot.row) if self.shows_options else None
         letters = [shown.letter_of(each) if shown else None for each in answers]

@@ -29,12 +29,7 @@ class InputReply(Reply):
 
 
 class Responses:
-    """Makes replies of what `predict` returns.
-
-    Args:
-        model: The model.
-        inputs: What it is asked about.
-    """
+    """Makes replies of what `predict` returns."""
 
     def __init__(self, model: BoundModel, inputs: ModelInputs) -> None:
         self._model, self._inputs = model, inputs
@@ -42,16 +37,7 @@ class Responses:
     def replies(
         self, inputs: Sequence[Mapping[str, Any]], entries: Sequence[Any]
     ) -> list[Reply]:
-        """Return a reply for each entry.
-
-        Args:
-            inputs: What was asked.
-            entries: What the model returned, in order or each with its id.
-
-        Raises:
-            DataError: An answer stands alone, and the task does not say where.
-            PluginError: An answer has the id of another input, or a wrong one.
-        """
+        """Return a reply for each entry."""
         uids = [given["uid"] for given in inputs]
         entries = [
             entry.model_dump(mode="json") if hasattr(entry, "model_dump") else entry
@@ -98,26 +84,14 @@ def _own_id(entry: Any) -> Any:
 
 
 def as_text(reply: Reply) -> str:
-    """Return a reply as it is kept.
-
-    Args:
-        reply: The reply, which is no error.
-
-    Raises:
-        TypeError, ValueError: It is no JSON.
-    """
+    """Return a reply as it is kept."""
     if isinstance(reply, InputReply):
         return json.dumps({"response": reply.response}, default=plain)
     return reply.model_dump_json(exclude_defaults=True)
 
 
 def answers_all(reply: Reply, asked: Request | Mapping[str, Any]) -> bool:
-    """Tell whether a reply that was kept is one to what is asked.
-
-    Args:
-        reply: The reply, of a file that anybody may have changed.
-        asked: A request, or an input of a task.
-    """
+    """Tell whether a reply that was kept is one to what is asked."""
     if reply.error is not None:
         return False
     if not isinstance(asked, Request):
@@ -128,12 +102,7 @@ def answers_all(reply: Reply, asked: Request | Mapping[str, Any]) -> bool:
 
 
 def is_alike(kept: Reply, reply: Reply) -> bool:
-    """Tell whether a reply that was kept may stand for one that came now.
-
-    Args:
-        kept: The reply that was kept, of a file that anybody may have changed.
-        reply: The reply that came.
-    """
+    """Tell whether a reply that was kept may stand for one that came now."""
     counts = [
         (type(each), len(each.completions), len(each.continuations))
         for each in (kept, reply)
@@ -142,11 +111,7 @@ def is_alike(kept: Reply, reply: Reply) -> bool:
 
 
 def from_text(text: str) -> Reply | None:
-    """Return a reply that was kept; None for one that was written otherwise.
-
-    Args:
-        text: What `as_text` returned.
-    """
+    """Return a reply that was kept; None for one that was written otherwise."""
     try:
         if text.startswith('{"response":'):
             return InputReply(response=json.loads(text)["response"])

@@ -17,14 +17,7 @@ JOB = ".job.json"
 
 
 def files_of(path: str | Path) -> tuple[Path, Path, Path]:
-    """Return the files that are written: predictions, system and job.
-
-    Args:
-        path: The file of predictions.
-
-    Raises:
-        StorageError: It is not called like a file of JSON lines.
-    """
+    """Return the files that are written: predictions, system and job."""
     path = Path(path)
     if path.suffix not in (".jsonl", ".ndjson"):
         raise StorageError(f"{path}: predictions are written as JSON lines (.jsonl)")
@@ -61,22 +54,7 @@ def save(
     *,
     overwrite: bool,
 ) -> Path:
-    """Write predictions, the system and the job; the predictions last.
-
-    Args:
-        path: The file of predictions.
-        rows: The predictions.
-        system: What made them.
-        job: What that took.
-        overwrite: Whether files may be replaced.
-
-    Returns:
-        The file of predictions.
-
-    Raises:
-        DataError: An answer cannot be written as JSON.
-        StorageError: A file is there already, or cannot be written.
-    """
+    """Write predictions, the system and the job; the predictions last."""
     place, system_file, job_file = files_of(path)
     refuse_present(place, overwrite=overwrite)
     figures = {name: figure for name, figure in job.items() if figure is not None}
@@ -117,14 +95,7 @@ def _line(row: Mapping[str, Any], model: Mapping[str, Any]) -> bytes:
 
 
 def plain(value: Any) -> Any:
-    """Return a number or list of numpy's and the like as Python's own.
-
-    Args:
-        value: What is no JSON.
-
-    Raises:
-        TypeError: It is nothing like that.
-    """
+    """Return a number or list of numpy's and the like as Python's own."""
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} is no type of JSON")

@@ -22,8 +22,10 @@ __all__ = [
     "Redacts",
     "is_address",
     "is_public",
+    "public_access",
     "public_url",
     "retry_after",
+    "secrets_of_headers",
     "secrets_of_url",
 ]
 
@@ -42,13 +44,18 @@ _SHORTEST = 4
 
 _SECRET_NAMES = re.compile(
     r"key(?!word|board)|token(?!s)|secret|signature|\bsig\b|passw|pwd|auth(?!or)|"
-    "credential",
+    "credential|cookie",
     re.IGNORECASE,
 )
 _RANDOM = re.compile(
     r"(?=[^\W_]*\d)(?=\d*[^\W\d_])[^\W_]{8,}|\d{12,}|[^\W_]*[a-z][A-Z]+[a-z]+[A-Z]\w*"
 )
 """Letters with numbers, many numbers, or capitals here and there."""
+
+_DEEPEST = 3
+"""Times that a text is escaped or quoted, one around the other."""
+
+_MOST_FORMS = 9
 
 _ESCAPE = re.compile(r"(?:\\(?:u[0-9a-fA-F]{4}|[\"\\/bfnrt]))+")
 
@@ -120,6 +127,31 @@ def secrets_of_url(url: str) -> list[str]:
     return [each for each in dict.fromkeys([*found, *map(_Ordinary, ordinary)]) if each]
 
 
+def secrets_of_headers(headers: Mapping[str, str]) -> list[str]:
+    """Return what must not be seen of headers."""
+    return [
+        text if _is_secret(name, text) else _Ordinary(text)
+        for name, text in headers.items()
+    ]
+
+
+def public_access(url: str, headers: Mapping[str, str]) -> dict[str, Any]:
+    """Return an address with its query, and headers, without what names a secret.
+
+    For `describe_request`, where it is hashed; values may still not be for everybody.
+    """
+    query = parse_qsl(urlsplit(url).query, keep_blank_values=True)
+    return {
+        "url": public_url(url),
+        "query": [pair for pair in query if not _SECRET_NAMES.search(pair[0])],
+        "headers": {
+            name.lower(): text
+            for name, text in headers.items()
+            if not _SECRET_NAMES.search(name)
+        },
+    }
+
+
 def _is_secret(name: str, value: str) -> bool:
     """Tell whether a field of a query is more than a setting."""
     is_like = _SECRET_NAMES.search(name) or _RANDOM.search(value)
@@ -154,6 +186,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 class Cleaner:
     """Takes secrets out of texts, and shortens them.
 
+    A secret is found as it is, as JSON or an address writes it, and in base64.
+
     Args:
         secrets: What must not be seen; a part of one that a service quotes is taken out
             with what follows.
@@ -162,15 +196,22 @@ class Cleaner:
     def __init__(self, secrets: Iterable[str]) -> None:
         secrets = [*secrets]
         words = [word for secret in secrets for word in secret.split()]
-        parts = [_telling(word) for word in words if len(word) >= _SHORTEST]
+        words = [word for word in words if len(word) >= _SHORTEST]
+        parts = [*map(_telling, words)]
+        parts += [_telling(form) for word in words for form in _in_base64(word)]
         self._pattern = re.compile("|".join(parts)) if parts else None
-        sought = [
-            re.escape(word) if len(word) >= _TELLING else _telling(word)
+        strict = [
+            word
             for secret in secrets
             if not isinstance(secret, _Ordinary)
             for word in secret.split()
             if len(word) >= _TELLING or _is_mixed(word)
         ]
+        sought = [
+            re.escape(word) if len(word) >= _TELLING else _telling(word)
+            for word in strict
+        ]
+        sought += [re.escape(form) for word in strict for form in _in_base64(word)]
         self._whole = re.compile("|".join(sought)) if sought else None
 
     def __call__(self, said: Any) -> str:
@@ -183,11 +224,19 @@ class Cleaner:
             said = said.get("message") or said.get("detail") or said
         text = " ".join(str(said).split())
         if self._pattern is not None:
-            text = self._pattern.sub("***", text)
+            for _ in range(_MOST_FORMS):
+                readings = (each for each in _readings(text) if self._shows(each))
+                reading = next(readings, None)
+                if reading is None:
+                    break
+                text = self._pattern.sub("***", reading)
         return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
+    def _shows(self, text: str) -> bool:
+        return self._pattern is not None and self._pattern.search(text) is not None
+
     def finds(self, said: Any) -> bool:
-        """Tell whether a secret stands in an answer, also as URLs and JSON write it.
+        """Tell whether a secret stands in an answer, in any of these forms.
 
         One of four to seven characters counts as a word of its own, and where it mixes
         letters with others; a field of an address's query where its name or its value
@@ -237,13 +286,30 @@ def _telling(secret: str) -> str:
     return re.escape(secret[:_TELLING]) + r"\S*"
 
 
+def _in_base64(secret: str) -> set[str]:
+    """Return what base64 of any text with a secret in it contains."""
+    forms = set()
+    for before in range(3):
+        content = bytes(before) + secret.encode("utf-8", "surrogatepass")
+        first, last = -(-before * 4 // 3), len(content) * 4 // 3
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            forms.add(encode(content)[first:last].decode())
+    return {form for form in forms if len(form) >= _SHORTEST}
+
+
+def _unescaped(said: str) -> str:
+    return _ESCAPE.sub(lambda found: str(json.loads(f'"{found[0]}"')), said)
+
+
 def _readings(said: str) -> Iterator[str]:
-    """Return a text as it is, and as what an address or JSON would mean by it."""
+    """Yield a text, and what addresses and JSON mean by it, also one in the other."""
     yield said
-    if "%" in said:
-        yield unquote(said)
-    if "\\" in said:
-        yield _ESCAPE.sub(lambda found: str(json.loads(f'"{found[0]}"')), said)
+    known, latest = {said}, {said}
+    for _ in range(_DEEPEST):
+        latest = {read(text) for text in latest for read in (unquote, _unescaped)}
+        latest -= known
+        known |= latest
+        yield from sorted(latest)
 
 
 def _is_mixed(word: str) -> bool:

@@ -9,20 +9,13 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-from pydantic import ValidationError
-
 from evalkit import Registry
 from evalkit.errors import PluginError
 from evalkit.places import is_offline
 from evalkit_models_base.asking import Asker, AskingEnded, Question, close
-from evalkit_models_base.cache import ReplyCache, reply_key
+from evalkit_models_base.cache import ReplyCache
 from evalkit_models_base.loops import end, run
-from evalkit_models_base.models import (
-    bind_model,
-    has_cache,
-    identity_of,
-    names_of,
-)
+from evalkit_models_base.models import bind_model, identity_of, names_of
 from evalkit_models_base.prices import price_of
 from evalkit_models_base.requests import Reply, Request
 from evalkit_models_base.settings import Asked
@@ -75,13 +68,11 @@ class Session:
             raise PluginError(
                 f"{bound.component.origin} answers inputs of tasks, and no requests"
             )
-        self._identity, asked = identity_of(bound, model), asked or Asked()
-        self._price = price_of(asked.price, names_of(bound, model, self._identity))
-        is_kept = asked.is_cached and has_cache(bound)
+        identity, asked = identity_of(bound, model), asked or Asked()
+        self._price = price_of(asked.price, names_of(bound, model, identity))
+        is_kept = asked.is_cached and bound.has("describe_request")
         self._cache = ReplyCache() if is_kept else None
-        self._asker = Asker(
-            bound, self._identity, asked, self._cache, 0, price=self._price
-        )
+        self._asker = Asker(bound, asked, self._cache, 0, price=self._price)
         self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
         self._is_used = False
 
@@ -124,11 +115,12 @@ class Session:
         self._is_used = True
         usage, found = Usage(self._price), list[tuple[Reply, bool]]()
 
+        questions = [
+            Question(f"request {number}", request, replication)
+            for number, request in enumerate(requests, start=1)
+        ]
+
         async def ask_all() -> None:
-            questions = (
-                Question(f"request {number}", request, replication)
-                for number, request in enumerate(requests, start=1)
-            )
             async with aclosing(self._asker.answers(questions)) as answers:
                 async for answer in answers:
                     usage.add(answer)
@@ -145,9 +137,10 @@ class Session:
             raise
         except AskingEnded as error:
             ended = self._why_ended(error)
-            for request in requests[len(found) :]:
-                key = reply_key(self._identity, request, replication)
-                found.append(_kept_or_not(self._cache, key, ended))
+            for question in questions[len(found) :]:
+                kept_reply = self._asker.kept_reply(question)
+                reply = kept_reply or Reply(error=ended)
+                found.append((reply, kept_reply is not None))
         replies, cached = zip(*found, strict=True) if found else ((), ())
         return Replies(replies, cached, usage.figures, ended)
 
@@ -200,14 +193,3 @@ def ask(
     """
     with Session(model, asked=asked, registry=registry) as session:
         return session.ask(requests, replication=replication, progress=progress)
-
-
-def _kept_or_not(cache: ReplyCache | None, key: str, why: str) -> tuple[Reply, bool]:
-    """Return the reply that is kept, or one that says why there is none."""
-    text = None if cache is None else cache.get(key)
-    try:
-        if text is not None:
-            return Reply.model_validate_json(text), True
-    except ValidationError:  # of a version that wrote otherwise
-        pass
-    return Reply(error=why), False

@@ -57,17 +57,7 @@ class Drawn:
 
 
 def draw_shots(makes: Renderer, origin: Origin, trials: int = 1) -> Drawn:
-    """Choose the shots of a prompt.
-
-    Args:
-        makes: The prompt.
-        origin: What the inputs were loaded from.
-        trials: How many times, each with other shots.
-
-    Raises:
-        DataError: There are not enough, they are among the examples that are asked, or
-            they fit the prompt no better than those would.
-    """
+    """Choose the shots of a prompt."""
     shots, name = makes.prompt.shots, makes.name
     if not shots.wanted:
         if trials > 1:
@@ -93,10 +83,6 @@ def copies_of_shots(makes: Renderer, drawn: Drawn) -> tuple[str, ...]:
     """Say how many copies of examples say what a shot does, with its answer.
 
     Their originals are asked with the same shots, so that none can be left out.
-
-    Args:
-        makes: What makes prompts of the copies.
-        drawn: The shots of each trial.
     """
     asked = _Asked(makes)
     shown = {asked.text(shot.row) for shots in drawn.trials for shot in shots}
@@ -212,11 +198,7 @@ class _Asked:
         return "id" if str(shot.row["uid"]).strip() in self._ids else "text"
 
     def text(self, row: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return what a prompt says of an example, but for its form.
-
-        Args:
-            row: The example.
-        """
+        """Return what a prompt says of an example, but for its form."""
         said = [_folded(row.get(field)) for field in self._fields]
         name = choices_name(self._makes.prompt, self._makes.inputs)
         if self._makes.shows_options and name is not None:

@@ -10,14 +10,7 @@ from evalkit_models_base.settings import Asked
 
 
 class Budget:
-    """Counts what is asked in this command, and says when that is too much.
-
-    Args:
-        model: The id of the model.
-        asked: The limits.
-        requests: How many requests there will be.
-        price: What tokens cost; None where nobody says it.
-    """
+    """Counts what is asked in this command, and says when that is too much."""
 
     def __init__(
         self, model: str, asked: Asked, requests: int, price: Price | None = None
@@ -33,25 +26,11 @@ class Budget:
         return self._asked.errors_allowed(self._requests)
 
     def expect(self, requests: int) -> None:
-        """Count in further requests, of which a share may fail.
-
-        Args:
-            requests: How many they are.
-        """
+        """Count in further requests, of which a share may fail."""
         self._requests += requests
 
     def spend(self, reply: Reply) -> int:
-        """Count what a reply took, whatever becomes of it.
-
-        Args:
-            reply: The reply.
-
-        Returns:
-            Its tokens.
-
-        Raises:
-            AskingEnded: It does not say what it took, and a limit needs it.
-        """
+        """Count what a reply took, whatever becomes of it."""
         usage = reply.usage
         counts = (usage.input_tokens, usage.output_tokens)
         if reply.error is None and None in counts:
@@ -87,14 +66,7 @@ class Budget:
         return None
 
     def take(self, reply: Reply) -> None:
-        """Count a reply that stands.
-
-        Args:
-            reply: The reply.
-
-        Raises:
-            AskingEnded: Too many failed, or nothing will be answered.
-        """
+        """Count a reply that stands."""
         if reply.error is None:
             return
         self._failed += 1

@@ -70,15 +70,7 @@ def _is_path(name: str) -> bool:
 
 
 def written(name: str, values: Mapping[str, Any]) -> str:
-    """Return the value of a field, or one within it, as it is written.
-
-    Args:
-        name: `name`, or `name.key`.
-        values: The fields by name.
-
-    Raises:
-        DataError: It is missing or null, or of a kind that nobody would write.
-    """
+    """Return the value of a field, or one within it, as it is written."""
     value = _value_of(name, values)
     if isinstance(value, str):
         return value

@@ -8,7 +8,11 @@ import re
 from typing import NamedTuple
 
 from evalkit.errors import EvalkitError
-from evalkit_models_base.services import is_address, secrets_of_url
+from evalkit_models_base.services import (
+    is_address,
+    secrets_of_headers,
+    secrets_of_url,
+)
 
 _HARMLESS = frozenset(
     {"accept", "accept-encoding", "accept-language", "content-type", "user-agent"}
@@ -24,10 +28,12 @@ class Access(NamedTuple):
 
     def secrets(self) -> list[str]:
         """Return what no message may hold."""
-        headers = [
-            text for name, text in self.headers.items() if name.lower() not in _HARMLESS
-        ]
-        return [*secrets_of_url(self.url), *headers]
+        headers = {
+            name: text
+            for name, text in self.headers.items()
+            if name.lower() not in _HARMLESS
+        }
+        return [*secrets_of_url(self.url), *secrets_of_headers(headers)]
 
 
 def is_variable(name: str) -> bool:
@@ -38,16 +44,7 @@ def is_variable(name: str) -> bool:
 def read_access(
     url: str | None, url_variable: str | None, headers_variable: str | None
 ) -> Access:
-    """Read address and headers.
-
-    Args:
-        url: The address; None for that in the environment.
-        url_variable: Name of the variable that holds it.
-        headers_variable: Name of the variable that holds headers as an object of JSON.
-
-    Raises:
-        EvalkitError: A variable is missing, or holds something else.
-    """
+    """Read address and headers."""
     address = url or _read(url_variable or "")
     if not is_address(address):
         # it may hold a password, and is not quoted

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 import evalkit
+from evalkit.catalog import describe_component
 from evalkit.errors import (
     AdapterError,
     DataError,
@@ -18,7 +19,7 @@ from evalkit.errors import (
 )
 from evalkit_adapters_rows import Pipeline, as_pipeline, read_stages
 from evalkit_models_base import Model, NotAnswered
-from evalkit_models_base.services import is_public, public_url
+from evalkit_models_base.services import is_public, public_access, public_url
 from evalkit_models_http.access import is_variable, read_access
 from evalkit_models_http.refusals import Refused
 
@@ -137,6 +138,20 @@ class Http(Model):
                 for name, path in adapters.items()
                 if path is not None
             },
+        }
+
+    def describe_request(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the service gets for an input, and what reads its answer."""
+        given = self._given
+        access = read_access(given.url, given.url_variable, given.headers_variable)
+        reads = () if self._response is None else self._response.components
+        return {
+            **public_access(*access),
+            "body": _body(request, self._request),
+            "response": [
+                None if given.response is None else read_stages(given.response),
+                *map(describe_component, reads),
+            ],
         }
 
     def close(self) -> None:

@@ -11,14 +11,7 @@ _NEVER = frozenset({401, 402, 403, 404, 405, 501})
 
 
 class Refused(Exception):
-    """A service did not answer.
-
-    Args:
-        reason: Why, without secrets.
-        is_retriable: Whether it may answer later.
-        is_fatal: Whether it would answer nothing else either.
-        after: Seconds after which it wants to be asked again.
-    """
+    """A service did not answer."""
 
     def __init__(
         self,
@@ -36,18 +29,14 @@ class Refused(Exception):
 def status_refusal(
     status: int, said: str, headers: Mapping[str, str], *, has_answered: bool
 ) -> Refused:
-    """Return what a status of 300 or more means.
-
-    Args:
-        status: The status.
-        said: What came with it, without secrets.
-        headers: Headers of the answer.
-        has_answered: Whether the service has answered something else: what it does not
-            allow then (403) is this one request.
-    """
+    """Return what a status of 300 or more means."""
     is_later = status in _LATER or (status >= 500 and status not in _NEVER)
     told = f": {said}" if said and status != 401 else ""
     advice = {
+        **dict.fromkeys(
+            (301, 302, 303, 307, 308),
+            "; it is a redirect, which is not followed: let url be its target",
+        ),
         401: "; put the right credentials where headers_variable says",
         403: "; see headers_variable",
         404: "; see url",

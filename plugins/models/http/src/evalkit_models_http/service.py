@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from time import monotonic
 from typing import Any
 
 import httpx2
 from pydantic_core import from_json
 
+from evalkit_models_base.clients import AnswerTooLarge, Client
 from evalkit_models_base.services import Cleaner, Redacts, public_url
 from evalkit_models_http.access import Access
 from evalkit_models_http.refusals import Refused, status_refusal
@@ -20,44 +20,31 @@ _LOGGERS = (
 
 _CONNECT_SECONDS = 30.0
 
-_MOST_BYTES = 64 * 2**20
-"""How large an answer may be."""
-
 
 class Service:
-    """A service that takes and gives JSON.
-
-    Args:
-        access: Where it is.
-        concurrency: The most requests at once.
-        seconds: How long an answer is waited for.
-    """
+    """A service that takes and gives JSON."""
 
     def __init__(self, access: Access, concurrency: int, seconds: float) -> None:
         self._access, self._seconds = access, seconds
         self._clean = Cleaner(access.secrets())
         self._redacts = Redacts(self._clean, _LOGGERS)
         self._has_answered = False
-        self._client = httpx2.Client(
+        self._client = Client(
+            seconds=seconds,
             headers=access.headers,
             timeout=httpx2.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS)),
             limits=httpx2.Limits(max_connections=concurrency),
         )
 
     def ask(self, body: Any) -> Any:
-        """Ask about an object, and return what the service says.
-
-        Args:
-            body: The object.
-
-        Raises:
-            Refused: It says nothing.
-        """
+        """Ask about an object, and return what the service says."""
         try:
-            with self._client.stream("POST", self._access.url, json=body) as response:
-                content = self._read(response)
+            response = self._client.post(self._access.url, json=body)
         except httpx2.TimeoutException as error:
-            raise self._too_slow() from error
+            reason = f"no answer within {self._seconds:g} s"
+            raise Refused(reason, is_retriable=True) from error
+        except AnswerTooLarge as error:
+            raise Refused(str(error)) from None
         except httpx2.RequestError as error:
             reason = self._clean(str(error)) or type(error).__name__
             url = public_url(self._access.url)
@@ -65,7 +52,7 @@ class Service:
                 f"no connection to {url}: {reason}", is_retriable=True
             ) from None
         if response.status_code >= 300:
-            said = self._clean(content.decode(errors="replace"))
+            said = self._clean(response.content.decode(errors="replace"))
             raise status_refusal(
                 response.status_code,
                 said,
@@ -73,7 +60,7 @@ class Service:
                 has_answered=self._has_answered,
             )
         try:
-            answer = from_json(content, allow_inf_nan=False)
+            answer = from_json(response.content, allow_inf_nan=False)
         except ValueError as error:
             raise Refused(
                 "the service's answer is no JSON", is_retriable=True
@@ -88,20 +75,3 @@ class Service:
         """Give up the connections."""
         self._client.close()
         self._redacts.end()
-
-    def _read(self, response: httpx2.Response) -> bytes:
-        """Read an answer, which may come in drops or without end."""
-        latest = monotonic() + self._seconds
-        parts: list[bytes] = []
-        size = 0
-        for part in response.iter_bytes():
-            parts.append(part)
-            size += len(part)
-            if size > _MOST_BYTES:
-                raise Refused(f"the service's answer has over {_MOST_BYTES:,} bytes")
-            if monotonic() > latest:
-                raise self._too_slow()
-        return b"".join(parts)
-
-    def _too_slow(self) -> Refused:
-        return Refused(f"no answer within {self._seconds:g} s", is_retriable=True)

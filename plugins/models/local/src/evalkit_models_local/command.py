@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import queue
 import shlex
@@ -23,8 +22,8 @@ from evalkit_models_base import Model, NotAnswered
 _SHOWN = 5
 """Last lines of the program's standard error that are shown when it fails."""
 
-_MOST_BYTES = 64 * 2**20
-"""Of a larger file that the command names, such as weights, the size is said alone."""
+_GRACE = 1.0
+"""Seconds that a late program has to end when its input ends."""
 
 _SCRIPTS = frozenset(
     {
@@ -41,11 +40,9 @@ class Command(Model):
     The program runs as long as there are inputs. A line of input is an object with
     `uid` and the fields that the task sends; a line of output is a response with the
     same `id`, an object with `id` and `error`, or an answer alone, a JSON text or
-    number. It has to write each line out at once (flush), in the order of the inputs.
-    One that does not answer in time is ended, and started anew.
-
-    Answers are kept by the command and the content of the files that it names; of what
-    else the program reads nobody knows.
+    number. It has to write each line out at once (flush), in the order of the inputs;
+    one line too many or too few ends the work. One that does not answer in time is
+    ended, and started anew.
     """
 
     batch_requests = 64
@@ -65,23 +62,15 @@ class Command(Model):
         self._threads: list[threading.Thread] = []
 
     def describe(self) -> dict[str, Any]:
-        """Return the name of the script or program, and which files are named."""
-        words = self._words()
-        files = {
-            Path(word).name: _digest(Path(word))
-            for word in words[1:]
-            if Path(word).is_file()
-        }
-        program = Path(words[0])
-        if not files and program.is_file():  # else it is what runs them
-            files[program.name] = _digest(program)
-        return {"name": _name_of(words), **({"files": files} if files else {})}
+        """Return the name of the script or program."""
+        return {"name": _name_of(self._words())}
 
     def predict(self, inputs: Sequence[Mapping[str, Any]], seconds: float) -> list[Any]:
         """Have the program answer inputs."""
         each = seconds / max(1, len(inputs))
         process = self._process or self._started()
         assert process.stdin is not None
+        self._refuse_surplus()
         feeding = threading.Thread(
             target=_feed, args=[process.stdin, list(inputs)], daemon=True
         )
@@ -90,13 +79,30 @@ class Command(Model):
             answers = [self._read(process, row["uid"], each) for row in inputs]
         except BaseException:
             process.kill()  # what it says next would be taken for other answers
-            self.close()
+            self._end()
+            self._lines = queue.SimpleQueue()
             raise
         feeding.join()
         return answers
 
     def close(self) -> None:
         """End the program."""
+        self._end()
+        self._refuse_surplus()
+
+    def _refuse_surplus(self) -> None:
+        while not self._lines.empty():
+            line = self._lines.get()
+            if not line:  # its end, which the next answer is to see
+                self._lines.put(line)
+                return
+            if line.strip():
+                raise PluginError(
+                    "the program wrote more lines than it got inputs, so that no "
+                    f"answer is certain: {line[:200]!r}"
+                )
+
+    def _end(self) -> None:
         process, self._process = self._process, None
         if process is None:
             return
@@ -153,6 +159,11 @@ class Command(Model):
         try:
             line = self._lines.get(timeout=seconds)
         except queue.Empty:
+            if self._ends(process):
+                raise PluginError(
+                    "the program wrote fewer lines than it got inputs, so that no "
+                    "answer is certain"
+                ) from None
             raise TimeoutError(
                 "the program was ended, having answered too late"
             ) from None
@@ -173,13 +184,18 @@ class Command(Model):
             return NotAnswered(str(found["error"]))
         return found
 
+    def _ends(self, process: subprocess.Popen[str]) -> bool:
+        """Tell whether a program that is late waits for more input."""
+        assert process.stdin is not None
+        with suppress(OSError, ValueError):
+            process.stdin.close()
+        with suppress(queue.Empty):
+            return not self._lines.get(timeout=_GRACE)
+        return False
+
 
 def _name_of(words: Sequence[str]) -> str:
-    """Return what a command is called: by the script or module that is run, if any.
-
-    Args:
-        words: The command, taken apart.
-    """
+    """Return what a command is called: by the script or module that is run, if any."""
     program = Path(words[0])
     if program.suffix in _SCRIPTS:
         return program.stem
@@ -191,17 +207,6 @@ def _name_of(words: Sequence[str]) -> str:
             return Path(word).stem
         before = word
     return program.name
-
-
-def _digest(path: Path) -> str:
-    """Return what tells a file from others: its SHA-256, or its size."""
-    try:
-        size = path.stat().st_size
-        if size > _MOST_BYTES:
-            return f"{size} bytes"
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise PluginError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def _tell(stream: IO[str], lines: queue.SimpleQueue[str]) -> None:

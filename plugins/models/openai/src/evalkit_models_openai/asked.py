@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from evalkit_models_base import Reply, Request
-from evalkit_models_base.services import Cleaner
+from evalkit_models_base.services import Cleaner, public_access
 from evalkit_models_openai.calls import Settings, chat_call, echo_call, text_call
 from evalkit_models_openai.credentials import endpoint, is_hosted
 from evalkit_models_openai.parameters import ServerParameters
@@ -14,15 +15,7 @@ from evalkit_models_openai.unusable import Unusable
 
 
 def call_of(request: Request, given: ServerParameters) -> dict[str, Any]:
-    """Return the arguments of the client's call.
-
-    Args:
-        request: What is asked.
-        given: The model's parameters.
-
-    Raises:
-        Unusable: It cannot be asked so.
-    """
+    """Return the arguments of the client's call."""
     settings = _settings(request, given)
     if given.api == "chat":
         if not request.messages:
@@ -34,17 +27,23 @@ def call_of(request: Request, given: ServerParameters) -> dict[str, Any]:
     return makes(request, settings)
 
 
+def sent_to(url: str) -> dict[str, Any]:
+    """Return the address, and the headers that choose what answers there."""
+    names = ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID") if is_hosted(url) else ()
+    return public_access(url, {name: os.environ.get(name, "") for name in names})
+
+
+def described_request(request: Request, given: ServerParameters) -> dict[str, Any]:
+    """Return what a server gets for a request."""
+    sent = {**sent_to(endpoint(given.base_url)), "api": given.api}
+    try:
+        return {**sent, "body": call_of(request, given)}
+    except Unusable as error:
+        return {**sent, "unusable": error.reason}
+
+
 def read_reply(content: bytes, request: Request, clean: Cleaner) -> Reply:
-    """Return the reply in what a server sent; none where it repeats a secret.
-
-    Args:
-        content: The JSON.
-        request: What was asked.
-        clean: Takes secrets out of texts, and finds them.
-
-    Raises:
-        Unusable: It does not answer the request.
-    """
+    """Return the reply in what a server sent; none where it repeats a secret."""
     reply = reply_of(read_body(content), request, clean)
     if not clean.finds(reply.model_dump(mode="json")):
         return reply

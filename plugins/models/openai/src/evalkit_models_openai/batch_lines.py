@@ -33,16 +33,7 @@ class Line(NamedTuple):
 
 
 def line_of(place: int, request: Request, given: ServerParameters) -> Line:
-    """Return the line of a request.
-
-    Args:
-        place: Which one it is.
-        request: What is asked.
-        given: The model's parameters.
-
-    Raises:
-        Unusable: It cannot be asked so.
-    """
+    """Return the line of a request."""
     call = call_of(request, given)
     body = {**call, **call.pop("extra_body", {})}
     body.pop("extra_body", None)
@@ -58,12 +49,7 @@ def line_of(place: int, request: Request, given: ServerParameters) -> Line:
 
 
 def key_of(lines: Sequence[Line], url: str) -> str:
-    """Return what a batch is known by: where it is asked, and all that is asked.
-
-    Args:
-        lines: The lines.
-        url: The address, without credentials.
-    """
+    """Return what a batch is known by: where it is asked, and all that is asked."""
     whole = hashlib.sha256(url.encode())
     for line in lines:
         whole.update(f"\n{line.text}".encode())
@@ -95,11 +81,7 @@ class Outcomes(NamedTuple):
 
 
 def read_outcomes(contents: Iterable[bytes]) -> Outcomes:
-    """Return what came.
-
-    Args:
-        contents: The files with answers, and with errors.
-    """
+    """Return what came."""
     found: dict[str, list[Outcome]] = {}
     broken = 0
     for content in contents:

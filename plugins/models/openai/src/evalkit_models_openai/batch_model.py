@@ -7,6 +7,7 @@ import sys
 from asyncio import CancelledError
 from collections.abc import Sequence
 from concurrent.futures import Future
+from functools import partial
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from pydantic import Field
 from evalkit.errors import EvalkitError
 from evalkit_models_base import Model, Reply, Request
 from evalkit_models_base.services import public_url
-from evalkit_models_openai.asked import read_reply
+from evalkit_models_openai.asked import described_request, read_reply, sent_to
 from evalkit_models_openai.batch_lines import ENDPOINTS, Line, Outcome, key_of, line_of
 from evalkit_models_openai.batches import Batches, Ended, Patience
 from evalkit_models_openai.connecting import Access, connect
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 _SECONDS = 120.0
 """How long a single answer of the server is waited for."""
 
+_MOST_BYTES = 2 * 2**30
+"""Maximum size of the file of all replies."""
 
 _ENDS = (EvalkitError, OSError, KeyboardInterrupt, CancelledError)
 """What ends the work; others may be handled where nobody looks."""
@@ -119,6 +122,10 @@ class OpenAIBatch(Model):
         url = public_url(endpoint(self.parameters.base_url)).rstrip("/")
         return {"name": self.parameters.model, "base_url": url}
 
+    def describe_request(self, request: Request) -> dict[str, Any]:
+        """Return what the server gets."""
+        return described_request(request, self.parameters)
+
     def close(self) -> None:
         """Forget the batches whose replies are kept, and close the connections.
 
@@ -138,7 +145,7 @@ class OpenAIBatch(Model):
         self, requests: Sequence[Request], lines: Sequence[Line], access: Access
     ) -> list[Reply]:
         """Wait for a batch; with who waits already, as after the time limit."""
-        key = key_of(lines, public_url(access.url))
+        key = key_of(lines, str(sent_to(access.url)))
         with self._lock:
             waiting = self._under_way.get(key)
             mine: Future[list[Reply]] = Future()
@@ -224,8 +231,12 @@ class OpenAIBatch(Model):
         if self._client is None or self._access is None:
             from openai import OpenAI
 
+            from evalkit_models_base.clients import Client
+
             self._access = connect(self.parameters)
-            self._client = self._access.client(OpenAI, _SECONDS)
+            self._client = self._access.client(
+                OpenAI, partial(Client, most_bytes=_MOST_BYTES), _SECONDS
+            )
             self._stopped.clear()
         return self._access
 

@@ -52,31 +52,14 @@ class Patience(NamedTuple):
 
 
 class Batches:
-    """Batches of a server.
-
-    Args:
-        client: Knows the server.
-        endpoint: Where the requests go.
-        patience: How long is waited.
-    """
+    """Batches of a server."""
 
     def __init__(self, client: OpenAI, endpoint: Any, patience: Patience) -> None:
         self._client, self._endpoint, self._patience = client, endpoint, patience
         self._unfinished = Unfinished()
 
     def run(self, key: str, lines: Sequence[Line], *, is_new: bool) -> Ended:
-        """Have requests answered; goes on with a batch that is under way.
-
-        Args:
-            key: What is asked.
-            lines: The requests.
-            is_new: Whether they are asked anew, though a batch with the same ones has
-                been there.
-
-        Raises:
-            Unusable: There are no answers.
-            openai.APIError: The server refuses, or there is no connection.
-        """
+        """Have requests answered; goes on with a batch that is under way."""
         from openai import NotFoundError
 
         found = None if is_new else self._found(key)
@@ -104,11 +87,7 @@ class Batches:
         return Ended(ended.id, ended.status, *read_outcomes(contents))
 
     def forget(self, key: str) -> None:
-        """Forget a batch whose answers are kept elsewhere.
-
-        Args:
-            key: What was asked.
-        """
+        """Forget a batch whose answers are kept elsewhere."""
         self._unfinished.forget(key)
 
     def _found(self, key: str) -> Batch | None:

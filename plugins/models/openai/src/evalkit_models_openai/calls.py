@@ -29,12 +29,7 @@ class Settings(NamedTuple):
 
 
 def chat_call(request: Request, settings: Settings) -> dict[str, Any]:
-    """Return the arguments of a call that answers a chat.
-
-    Args:
-        request: What is asked.
-        settings: What each call has.
-    """
+    """Return the arguments of a call that answers a chat."""
     call = _shared(request, settings)
     call["messages"] = [message.model_dump() for message in request.messages]
     if request.max_tokens is not None:
@@ -47,12 +42,7 @@ def chat_call(request: Request, settings: Settings) -> dict[str, Any]:
 
 
 def text_call(request: Request, settings: Settings) -> dict[str, Any]:
-    """Return the arguments of a call that continues a text.
-
-    Args:
-        request: What is asked.
-        settings: What each call has.
-    """
+    """Return the arguments of a call that continues a text."""
     call = _shared(request, settings)
     call["prompt"] = request.prompt
     if request.max_tokens is not None:
@@ -66,10 +56,6 @@ def echo_call(request: Request, settings: Settings) -> dict[str, Any]:
     """Return the arguments of a call that tells the tokens of given continuations.
 
     One token is generated for each, as many servers refuse to generate none.
-
-    Args:
-        request: What is asked.
-        settings: What each call has.
     """
     return {
         "model": settings.model,

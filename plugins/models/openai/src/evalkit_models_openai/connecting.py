@@ -45,22 +45,22 @@ class Access(NamedTuple):
     redacts: Redacts
 
     def client(
-        self, kind: Callable[..., Client], seconds: float | None = None
+        self,
+        kind: Callable[..., Client],
+        http_client: Callable[..., Any],
+        seconds: float | None = None,
     ) -> Client:
-        """Make a client.
+        """Make a client."""
+        from httpx2 import Limits, Timeout
 
-        Args:
-            kind: Its class.
-            seconds: How long each answer is waited for; None where that is the
-                user's to say.
-        """
-        from httpx2 import Timeout
-
+        timeout = Timeout(seconds, connect=_CONNECT_SECONDS)
+        limits = Limits(max_connections=1000, max_keepalive_connections=100)
         made: Any = kind(
             api_key=self.key,
             base_url=self.url,
             max_retries=0,
-            timeout=Timeout(seconds, connect=_CONNECT_SECONDS),
+            timeout=timeout,
+            http_client=http_client(timeout=timeout, limits=limits),
         )
         if not is_hosted(self.url):  # the environment's are for OpenAI, too
             made.organization = made.project = None
@@ -68,15 +68,7 @@ class Access(NamedTuple):
 
 
 def connect(given: ServerParameters) -> Access:
-    """Read the key and the address.
-
-    Args:
-        given: The model's parameters.
-
-    Raises:
-        Unusable: There is no key, or none that can be sent safely.
-        EvalkitError: The address is none.
-    """
+    """Read the key and the address."""
     url = endpoint(given.base_url)
     key, origin = read_key(given.api_key_variable, url)
     clean = Cleaner(secrets_of(key, url))

@@ -28,15 +28,6 @@ def continuation_of(choice: Choice, prompt: str, continuation: str) -> Continuat
     These are the tokens that begin at the end of the prompt or later, and end with the
     continuation; the token generated after it is left out. A special token before the
     prompt, which has no log-probability, is too.
-
-    Args:
-        choice: What the server echoes, with one token more.
-        prompt: What stands before.
-        continuation: The text.
-
-    Raises:
-        Unusable: The server does not tell it, or a token lies across the end of the
-            prompt, so that nobody can tell.
     """
     whole = prompt + continuation
     told = choice.logprobs

@@ -23,14 +23,7 @@ KEY_VARIABLE = "OPENAI_API_KEY"
 
 
 def endpoint(base_url: str | None) -> str:
-    """Return the address that is asked, with the credentials that it may hold.
-
-    Args:
-        base_url: What the user says; None for what the client would take.
-
-    Raises:
-        EvalkitError: It is no address; it is not quoted, as it may hold a password.
-    """
+    """Return the address that is asked, with the credentials that it may hold."""
     url = base_url or _base_url_beside() or HOSTED
     if not is_address(url):
         name = "base_url" if base_url else "the environment variable OPENAI_BASE_URL"
@@ -45,18 +38,7 @@ def is_hosted(url: str) -> bool:
 
 
 def read_key(variable: str | None, url: str) -> Secret:
-    """Return the key in a variable of the environment, or in the key ring.
-
-    Args:
-        variable: Its name; None where the user names none: then what is in
-            `OPENAI_API_KEY` is for OpenAI, or for the server in `OPENAI_BASE_URL`
-            beside it, and for nobody else.
-        url: The address; a server that is not OpenAI's may want none.
-
-    Raises:
-        Unusable: There is none, or none that can be sent, or everybody on the way
-            could read it.
-    """
+    """Return the key in a variable of the environment, or in the key ring."""
     if is_hosted(url) and urlsplit(url).scheme != "https":
         raise Unusable(
             f"{public_url(url)} would be sent the key without encryption: let the "

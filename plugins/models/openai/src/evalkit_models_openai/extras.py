@@ -10,14 +10,7 @@ from evalkit_adapters_rows import read_stages
 
 
 def read_extra_body(given: Any) -> Any:
-    """Return what JSON, or a file of JSON or YAML, says.
-
-    Args:
-        given: A text, parts of one that was split at `/`, or an object.
-
-    Raises:
-        ValueError: It is no JSON, or the file cannot be read.
-    """
+    """Return what JSON, or a file of JSON or YAML, says."""
     if isinstance(given, list) and all(isinstance(part, str) for part in given):
         given = "/".join(given)
     if not isinstance(given, str):

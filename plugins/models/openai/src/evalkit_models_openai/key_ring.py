@@ -30,11 +30,7 @@ def is_variable(name: str) -> bool:
 
 
 def quotable(name: str) -> str:
-    """Return the name of a variable, unless it looks as if it were a key itself.
-
-    Args:
-        name: What a user gave as the name.
-    """
+    """Return the name of a variable, unless it looks as if it were a key itself."""
     is_usual = re.fullmatch(r"_?[A-Z][A-Z0-9]*(_[A-Z0-9]+)+|[A-Z_]{1,16}", name)
     is_words = re.fullmatch(r"[a-z]{1,12}(_[a-z]{1,12})*", name)
     if is_usual or (is_words and not name.startswith("sk_")):
@@ -43,14 +39,7 @@ def quotable(name: str) -> str:
 
 
 def read_secret(name: str) -> Secret:
-    """Return a secret: of the environment, else of the key ring, where one is used.
-
-    Args:
-        name: Name of the variable; in the key ring, of the user of `evalkit`.
-
-    Raises:
-        Unusable: The key ring cannot be read, as where it is locked.
-    """
+    """Return a secret: of the environment, else of the key ring, where one is used."""
     origin = f"the environment variable {quotable(name)}"
     value = os.environ.get(name, "").strip()
     if value:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from evalkit_models_base import Model, Reply, Request
 from evalkit_models_base.services import Cleaner, public_url
-from evalkit_models_openai.asked import call_of, read_reply
+from evalkit_models_openai.asked import call_of, described_request, read_reply
 from evalkit_models_openai.connecting import Access, connect
 from evalkit_models_openai.credentials import endpoint
 from evalkit_models_openai.parameters import Api, OpenAIParameters, check_address
@@ -85,6 +85,10 @@ class OpenAI(Model):
         """Say which model is asked, and where."""
         return {"name": self.parameters.model, "base_url": self._url().rstrip("/")}
 
+    def describe_request(self, request: Request) -> dict[str, Any]:
+        """Return what the server gets."""
+        return described_request(request, self.parameters)
+
     async def close(self) -> None:
         """Close the connections."""
         client, self._client = self._client, None
@@ -102,10 +106,12 @@ class OpenAI(Model):
         if self._client is None or self._access is None:
             from openai import AsyncOpenAI
 
+            from evalkit_models_base.clients import AsyncClient
+
             if self._access is not None:
                 self._access.redacts.end()
             self._access = connect(self.parameters)
-            self._client = self._access.client(AsyncOpenAI)
+            self._client = self._access.client(AsyncOpenAI, AsyncClient)
         return self._client, self._access
 
     async def _send(self, client: AsyncOpenAI, request: Request) -> bytes:

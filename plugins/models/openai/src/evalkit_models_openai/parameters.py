@@ -93,14 +93,7 @@ class OpenAIParameters(ServerParameters):
 
 
 def check_address(given: ServerParameters) -> None:
-    """Refuse an address that is none, or that would be in files with a secret in it.
-
-    Args:
-        given: The parameters.
-
-    Raises:
-        PluginContractError: It is such a one.
-    """
+    """Refuse an address that is none, or that would be in files with a secret in it."""
     url = given.base_url
     if url is not None and not is_address(url):
         raise PluginContractError(

@@ -80,12 +80,7 @@ def failure_of(error: APIStatusError) -> Failure:
 
 
 def status_reply(failure: Failure, asked: Asked) -> Reply:
-    """Return the reply that stands for an error of a server.
-
-    Args:
-        failure: The error.
-        asked: Who was asked.
-    """
+    """Return the reply that stands for an error of a server."""
     url, model, key_from, has_answered, clean = asked
     status, param = failure.status, failure.said("param")
     said = f"{clean(failure.body)} (status {status})"
@@ -97,6 +92,11 @@ def status_reply(failure: Failure, asked: Asked) -> Reply:
             if key_from is None
             else f"{url} does not take the key (status 401): put the right one into "
             f"{key_from}, or name another variable with api_key_variable"
+        )
+    if 300 <= status < 400:
+        return _fatal(
+            f"{url} redirects elsewhere (status {status}), which is not followed: let "
+            "base_url be the target"
         )
     if status == 402:
         return _fatal(f"{url} wants to be paid first: {said}")
@@ -126,23 +126,17 @@ def status_reply(failure: Failure, asked: Asked) -> Reply:
 def connection_reply(
     error: APIConnectionError, url: str, clean: Callable[[Any], str]
 ) -> Reply:
-    """Return the reply that stands for a connection that failed.
+    """Return the reply that stands for a connection that failed."""
+    from evalkit_models_base.clients import AnswerTooLarge
 
-    Args:
-        error: What the client raised.
-        url: Where to, without credentials.
-        clean: Takes secrets out of a text.
-    """
+    if isinstance(error.__cause__, AnswerTooLarge):
+        return Reply(error=str(error.__cause__))
     reason = clean(error.__cause__ or error.message) or type(error.__cause__).__name__
     return Reply(error=f"no connection to {url}: {reason}", is_retriable=True)
 
 
 def is_of_content(body: Any) -> bool:
-    """Tell whether an error is about the text that was sent, as from moderation.
-
-    Args:
-        body: What the server says.
-    """
+    """Tell whether an error is about the text that was sent, as from moderation."""
     told = str(body).lower()
     return any(word in told for word in _OF_CONTENT)
 

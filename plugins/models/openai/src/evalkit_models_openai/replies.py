@@ -15,14 +15,7 @@ from evalkit_models_openai.unusable import Unusable
 
 
 def read_body(content: bytes) -> Body:
-    """Read what a server sent.
-
-    Args:
-        content: The JSON.
-
-    Raises:
-        Unusable: It is none, or not of the protocol.
-    """
+    """Read what a server sent."""
     try:
         return Body.model_validate_json(content)
     except ValidationError as error:
@@ -38,16 +31,7 @@ def read_body(content: bytes) -> Body:
 
 
 def reply_of(body: Body, request: Request, clean: Callable[[Any], str]) -> Reply:
-    """Return the reply to a request.
-
-    Args:
-        body: What the server sent.
-        request: What was asked.
-        clean: Takes secrets out of a text.
-
-    Raises:
-        Unusable: It does not answer the request.
-    """
+    """Return the reply to a request."""
     if body.error is not None:
         raise Unusable(f"the server says: {clean(body.error)}", is_retriable=True)
     told = {"usage": _usage(body.usage), "model": body.model}

@@ -15,17 +15,7 @@ _PIECE = "\ufffd"
 def tokens_of(
     choice: Choice, text: str, thinking: str | None, wanted: int
 ) -> list[Token]:
-    """Return the tokens of an answer.
-
-    Args:
-        choice: What came.
-        text: The answer.
-        thinking: What was written before it.
-        wanted: How many alternatives to each token were asked for.
-
-    Raises:
-        Unusable: The server tells none, or fewer alternatives than asked for.
-    """
+    """Return the tokens of an answer."""
     found = _told(choice)
     if found is None or (text and not found):
         raise Unusable(

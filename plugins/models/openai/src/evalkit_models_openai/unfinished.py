@@ -26,11 +26,7 @@ class Unfinished:
         self._folder = cache_folder() / FOLDER
 
     def find(self, key: str) -> str | None:
-        """Return the name of a batch; None where none is under way.
-
-        Args:
-            key: What is asked in it.
-        """
+        """Return the name of a batch; None where none is under way."""
         try:
             said = json.loads(self._path(key).read_bytes())
         except (OSError, ValueError):
@@ -39,15 +35,7 @@ class Unfinished:
         return name if isinstance(name, str) else None
 
     def keep(self, key: str, batch: str) -> None:
-        """Write a name down.
-
-        Args:
-            key: What is asked in it.
-            batch: The name.
-
-        Raises:
-            StorageError: It cannot be written.
-        """
+        """Write a name down."""
         path = self._path(key)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -61,11 +49,7 @@ class Unfinished:
             ) from error
 
     def forget(self, key: str) -> None:
-        """Forget a batch whose replies are kept elsewhere.
-
-        Args:
-            key: What is asked in it.
-        """
+        """Forget a batch whose replies are kept elsewhere."""
         with suppress(OSError):
             self._path(key).unlink(missing_ok=True)
 

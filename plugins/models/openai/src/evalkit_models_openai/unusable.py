@@ -6,13 +6,7 @@ from evalkit_models_base import Reply
 
 
 class Unusable(Exception):
-    """What came is no reply to what was asked.
-
-    Args:
-        reason: Why, without secrets.
-        is_retriable: Whether the same request may be answered later.
-        is_fatal: Whether no other request would be answered either.
-    """
+    """What came is no reply to what was asked."""
 
     def __init__(
         self, reason: str, *, is_retriable: bool = False, is_fatal: bool = False

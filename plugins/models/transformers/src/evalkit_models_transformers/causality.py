@@ -19,10 +19,6 @@ def looks_ahead(model: Any, most: int | None) -> bool:
 
     Two pairs of texts are asked whose beginnings are the same; of one pair noise may
     send a token to another expert.
-
-    Args:
-        model: The weights.
-        most: How many tokens it reads; None where nobody says.
     """
     words = int(model.config.get_text_config().vocab_size)
     count = min(_TOKENS, most or _TOKENS)

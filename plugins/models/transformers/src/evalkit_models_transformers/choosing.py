@@ -17,9 +17,6 @@ class Noise:
 
     Each row has a generator of its own, so that nothing depends on what else is in a
     batch.
-
-    Args:
-        seeds: One for each row.
     """
 
     def __init__(self, seeds: Sequence[int]) -> None:
@@ -40,13 +37,7 @@ class Noise:
 
 
 class Penalties:
-    """Makes tokens less likely that were generated before.
-
-    Args:
-        start: Where generation began.
-        presence: What is taken off once.
-        frequency: What is taken off each time.
-    """
+    """Makes tokens less likely that were generated before."""
 
     def __init__(self, start: int, presence: float, frequency: float) -> None:
         self._start, self._presence, self._frequency = start, presence, frequency
@@ -74,11 +65,7 @@ class Told(NamedTuple):
 
 
 class Recorder:
-    """Writes down log-probabilities before anything changes them.
-
-    Args:
-        count: Of how many tokens at each place.
-    """
+    """Writes down log-probabilities before anything changes them."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -94,11 +81,7 @@ class Recorder:
         return scores
 
     def settle(self, input_ids: Any) -> None:
-        """Write down what was chosen.
-
-        Args:
-            input_ids: All tokens, that one at the end.
-        """
+        """Write down what was chosen."""
         if self._last is None:
             return
         chosen = self._last.gather(1, input_ids[:, -1:]).squeeze(1)
@@ -110,11 +93,7 @@ class Recorder:
 
 
 class Numbers:
-    """Writes down which rows have logits that are no numbers, before they end.
-
-    Args:
-        ended: Rows that have ended; what comes of them is never looked at.
-    """
+    """Writes down which rows have logits that are no numbers, before they end."""
 
     def __init__(self, ended: Container[int]) -> None:
         self._ended = ended
@@ -131,13 +110,6 @@ class Numbers:
 
 class Ends:
     """Ends rows, each where it must, and writes down where and why.
-
-    Args:
-        start: Where generation began.
-        limits: The most tokens of each row.
-        ends: Tokens that end a text.
-        stops: Texts that do.
-        text_of: Makes a text of the tokens of a row.
 
     Attributes:
         found: How many tokens each row that has ended has, and why it ended.
@@ -180,13 +152,7 @@ class Ends:
 
 
 def seed_of(request: Request, tokens: Sequence[int], number: int) -> int:
-    """Return the seed of one text: of the request's own, and what is continued.
-
-    Args:
-        request: The request.
-        tokens: What is continued.
-        number: Which one of its texts it is.
-    """
+    """Return the seed of one text: of the request's own, and what is continued."""
     if request.seed is None:
         return randbits(_SEED_BITS)
     told = f"{request.seed} {number} {[*tokens]}".encode()

@@ -24,26 +24,14 @@ class Given(NamedTuple):
 
 
 class Encoder:
-    """Makes tokens of texts.
-
-    Args:
-        tokenizer: Knows them.
-    """
+    """Makes tokens of texts."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
         self._lead = self._lead_of("a")
 
     def prompt(self, request: Request) -> list[int]:
-        """Return the tokens of what a request says.
-
-        Args:
-            request: The request.
-
-        Raises:
-            NotAnswered: The tokenizer cannot write the conversation down, or nothing
-                is said.
-        """
+        """Return the tokens of what a request says."""
         text = request.prompt
         lead, plain = (
             (self._lead, self._plain(text))
@@ -53,15 +41,7 @@ class Encoder:
         return [*lead, *plain] or self._something()
 
     def continuations(self, request: Request) -> list[Given]:
-        """Return the tokens of a prompt with each of its continuations.
-
-        Args:
-            request: The request.
-
-        Raises:
-            NotAnswered: A token lies across the end of the prompt, or a continuation
-                has none of its own.
-        """
+        """Return the tokens of a prompt with each of its continuations."""
         is_text = request.prompt is not None
         before = request.prompt if is_text else self._conversation(request)
         lead = self._lead if is_text else []
@@ -140,13 +120,7 @@ class Encoder:
     def text_after(
         self, before: Sequence[int], tokens: Sequence[int], *, shows_special: bool
     ) -> str:
-        """Return what some tokens add to a text.
-
-        Args:
-            before: The tokens before; only the last one matters.
-            tokens: The tokens.
-            shows_special: Whether tokens such as the end of a text have a text.
-        """
+        """Return what some tokens add to a text."""
         context = list(before[-1:])
         special = () if shows_special else self._tokenizer.all_special_ids
         seen = [token for token in tokens if token not in special]

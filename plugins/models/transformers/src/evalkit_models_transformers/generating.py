@@ -58,14 +58,7 @@ class Generated(NamedTuple):
 
 
 class Generator:
-    """Generates texts.
-
-    Args:
-        model: The weights.
-        tokenizer: Makes tokens of texts.
-        encoder: The same, as it is used here.
-        places: How many tokens the model reads; None where nobody says.
-    """
+    """Generates texts."""
 
     def __init__(
         self, model: Any, tokenizer: Any, encoder: Encoder, places: int | None
@@ -77,15 +70,7 @@ class Generator:
         self._ends = frozenset(int(each) for each in listed if each is not None)
 
     def texts(self, rows: Sequence[Row]) -> list[Generated | None]:
-        """Generate a text for each of some rows, which have the same settings.
-
-        Args:
-            rows: The rows; shorter ones are filled up before their beginning, and what
-                fills them is never looked at.
-
-        Returns:
-            The texts; None where the model's logits are no numbers.
-        """
+        """Generate a text for each of some rows, which have the same settings."""
         # drawn once: a row that is begun again has the same text
         seeds = [seed_of(row.request, row.tokens, row.number) for row in rows]
         found: dict[int, Generated | None] = {}

@@ -18,11 +18,6 @@ def continuations_of(
     There is None where the model's logits are no numbers.
 
     Shorter texts are filled up at the end, where no token before looks.
-
-    Args:
-        model: The weights.
-        given: The texts, each with what stands before it.
-        padding: The token that fills up.
     """
     import torch
 

@@ -65,14 +65,7 @@ class Outline(NamedTuple):
 
 
 def read_outline(where: Where) -> Outline:
-    """Read what stands beside the weights.
-
-    Args:
-        where: Which ones.
-
-    Raises:
-        PluginContractError: They are not there, or cannot be read.
-    """
+    """Read what stands beside the weights."""
     from transformers import AutoConfig, AutoTokenizer
 
     config = _load(AutoConfig, where)
@@ -84,14 +77,6 @@ def load_weights(where: Where, outline: Outline) -> Any:
 
     Of its `generation_config` only the tokens that end a text are kept, as a request
     says all the rest.
-
-    Args:
-        where: Which one.
-        outline: What was read of it.
-
-    Raises:
-        PluginContractError: It is none that continues texts, lacks weights for that,
-            or cannot be loaded.
     """
     import torch
     from transformers import AutoModelForCausalLM, GenerationConfig
@@ -151,18 +136,7 @@ def padding_of(tokenizer: Any) -> int:
 
 
 def identity(where: Where) -> Mapping[str, str]:
-    """Return what tells a model from others.
-
-    Args:
-        where: Which one.
-
-    Returns:
-        `name` and the hub's `revision`, as a commit; of a folder `files_sha256`, of all
-        files that replies may depend on.
-
-    Raises:
-        PluginContractError: Nobody knows the commit.
-    """
+    """Return what tells a model from others."""
     folder = where.folder
     if folder is not None:
         name = folder.resolve().name

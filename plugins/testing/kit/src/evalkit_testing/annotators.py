@@ -1,4 +1,4 @@
-"""Checks that an annotator keeps the laws that its answers are kept by."""
+"""Checks that an annotator keeps the laws of annotators."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ ANNOTATOR_LAWS: tuple[Law[_Trial], ...] = (
     ),
     Law(
         "repeatable",
-        "it says the same of the same row, as its answers are kept.",
+        "it says the same of the same row, as equal rows are asked once.",
         _check_repeatable,
         mend="make it depend on the row alone: no chance, no clock, no counter.",
     ),

@@ -242,5 +242,8 @@ def _sound_tags(tags: pl.Series) -> pl.Series | None:
         return None
     if (tags.list.n_unique() != tags.list.len()).any():
         tags = tags.list.unique(maintain_order=True)
+    tags = tags.alias("tags")
+    if not tags.null_count():
+        return tags
     empty = pl.lit([], dtype=pl.List(pl.String))
-    return tags.alias("tags").to_frame().select(pl.col("tags").fill_null(empty))["tags"]
+    return tags.to_frame().select(pl.col("tags").fill_null(empty))["tags"]

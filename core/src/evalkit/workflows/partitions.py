@@ -71,7 +71,7 @@ def plan_partitions(
 
     Raises:
         DataError: The data cannot be read.
-        EvalkitError: The options select examples.
+        EvalkitError: The options select examples, or name observers.
         MetricError: A score cannot be computed in parts.
         PluginError: A plugin is unknown or broken.
     """
@@ -81,8 +81,10 @@ def plan_partitions(
             "limit and filters cannot be used with partitions. Choose the examples of "
             "each part"
         )
-    chosen, watchers = chosen_data(dataset, data), Observers(registry)
-    asked = bind(chosen, task, None, options, registry, watchers)
+    if options.observers:
+        raise EvalkitError("observers cannot be used with partitions")
+    chosen = chosen_data(dataset, data)
+    asked = bind(chosen, task, None, options, registry, Observers(registry))
     _refuse_wholes(asked)
     examples = load_examples(asked.dataset, asked.task, asked.split, ())
     context = MetricContext(

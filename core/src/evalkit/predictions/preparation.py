@@ -14,7 +14,7 @@ import polars as pl
 
 from evalkit.base.columns import all_named
 from evalkit.base.jobs import Job
-from evalkit.base.progress import Progress, told_of_each
+from evalkit.base.progress import Progress, reported
 from evalkit.errors import DataError
 from evalkit.examples.fingerprints import hash_frame
 from evalkit.examples.row_stages import RowStage
@@ -134,7 +134,7 @@ def prepare(
     if file is None:
         identity.result()
     job = read_job(predictions)
-    blocks = told_of_each(read_responses(predictions, reader, ids), progress, *reading)
+    blocks = reported(read_responses(predictions, reader, ids), progress, *reading)
     is_part = examples.identity.limit is not None
     alignment = align(ids, blocks, reader, on_duplicate, selected, is_part=is_part)
     source = identity.result()

@@ -66,7 +66,7 @@ class Keys:
         row = question.request if question.row is None else question.row
         files = _file_hashes(row) if isinstance(row, Mapping) else []
         parts = [self._code, request, files, question.replication]
-        text = json.dumps(parts, sort_keys=True, default=str)
+        text = json.dumps(parts, sort_keys=True)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -44,6 +44,9 @@ class OptionReader:
         letters = [letter.strip().casefold() for letter in shown.letters]
         if bare in shown.options and bare.casefold() not in letters:
             return bare
+        repeated = shown.repeated(text)
+        if repeated is not None:
+            return repeated
         if "".join(shown.letters) == LETTERS[: len(shown.letters)]:
             return self._chosen(text, shown, [*map(_standing_in, shown.options)], 0)
         for find in (shown.lettered, shown.marked):

@@ -79,7 +79,7 @@ class OpenAIBatch(Model):
             gt=0,
             allow_inf_nan=False,
             exclude=True,
-            description="How long a batch is waited for; --timeout must be longer.",
+            description="How long a batch is waited for.",
         )
 
     def __init__(self, parameters: Parameters) -> None:

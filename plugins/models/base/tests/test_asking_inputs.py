@@ -134,8 +134,6 @@ def test_a_batch_that_breaks_is_asked_row_by_row(rows: Rows) -> None:
     ):
         ask(rows, model)
     assert model.batches[1:] == [[*"4567"], ["4"], ["5"]]
-    # what was answered beside it is kept
-    assert ask(rows[:5], Labelling(lambda text: "positive")).from_cache == 5
 
     def together(inputs: Any) -> list[str]:
         assert len(inputs) == 1, "too many"

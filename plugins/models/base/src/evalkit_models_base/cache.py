@@ -30,7 +30,7 @@ _BUSY_SECONDS = 60.0
 _SCHEMA = (
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=NORMAL",
-    "CREATE TABLE IF NOT EXISTS cached (key TEXT PRIMARY KEY, reply TEXT NOT NULL) "
+    "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL) "
     "WITHOUT ROWID",
 )
 
@@ -95,7 +95,7 @@ class ReplyCache:
 
     def get_all(self, keys: Iterable[str]) -> dict[str, str]:
         """Return the cached replies by key."""
-        select = "SELECT key, reply FROM cached WHERE key = ?"
+        select = "SELECT key, reply FROM replies WHERE key = ?"
         with self._lock:
             try:
                 rows = [self._connection.execute(select, [key]) for key in keys]
@@ -105,7 +105,7 @@ class ReplyCache:
 
     def put_all(self, replies: Mapping[str, str]) -> None:
         """Cache all of some replies, or none of them."""
-        insert = "INSERT OR REPLACE INTO cached VALUES (?, ?)"
+        insert = "INSERT OR REPLACE INTO replies VALUES (?, ?)"
         with self._lock:
             try:
                 with self._connection:

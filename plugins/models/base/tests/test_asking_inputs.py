@@ -193,7 +193,7 @@ def test_offline_the_cache_answers(rows: Rows, monkeypatch: pytest.MonkeyPatch) 
     before = ask(rows[:4], Far(str.upper))
     monkeypatch.setenv("EVALKIT_OFFLINE", "1")
     assert ask(rows[:4], Far(str.lower)).rows == before.rows
-    with pytest.raises(AskingEnded, match="the example '4', as EVALKIT_OFFLINE"):
+    with pytest.raises(AskingEnded, match="cannot be asked, as EVALKIT_OFFLINE"):
         ask(rows, Far(str.lower))
 
 

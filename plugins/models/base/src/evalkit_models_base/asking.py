@@ -238,7 +238,7 @@ class Asker:
         async with self._slots:
             try:
                 self._go_on()
-                refuse_offline(self._model, f"the example {questions[0].uid!r}")
+                refuse_offline(self._model)
                 await self._ask_again_and_again(batch)
                 self._count_in(batch)
             except Exception as error:

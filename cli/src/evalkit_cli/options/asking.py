@@ -87,7 +87,7 @@ def asking_options(function: Callable[..., Any]) -> Callable[..., Any]:
             default=600,
             show_default=True,
             envvar="EVALKIT_TIMEOUT",
-            help="Seconds for which a reply is waited for; a batch as long for each.",
+            help="Seconds for which a reply of a service or program is waited for.",
         ),
         click.option(
             "--max-errors",

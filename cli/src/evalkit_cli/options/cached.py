@@ -36,11 +36,7 @@ def kept_by_kind() -> list[KeptKind]:
 
 
 def clear_kind(kind: str) -> int:
-    """Remove one of `CACHE_KINDS` from the cache; return the number of bytes freed.
-
-    Raises:
-        StorageError: A file cannot be removed.
-    """
+    """Remove one of `CACHE_KINDS` from the cache; return the number of bytes freed."""
     from evalkit.errors import StorageError
 
     size = sum(_sizes(kind).values())

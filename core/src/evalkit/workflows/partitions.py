@@ -104,11 +104,7 @@ def plan_partitions(
 
 
 def _refuse_wholes(asked: Asked) -> None:
-    """Refuse what needs all examples at once.
-
-    Raises:
-        MetricError: There is such a score.
-    """
+    """Refuse what needs all examples at once."""
     lists = [metric for metric in asked.metrics if metric.has("compute")]
     if lists:
         raise MetricError(

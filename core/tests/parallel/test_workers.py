@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import multiprocessing
 import os
 import pickle
 import re
@@ -11,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +22,13 @@ import pytest
 from evalkit import Metric
 from evalkit.base.terms import MetricContext
 from evalkit.errors import EvalkitError, MetricError
-from evalkit.parallel import workers
-from evalkit.parallel.service import Reply, answer
-from evalkit.parallel.workers import Workers
+from evalkit.parallel.workers import (
+    NotPortable,
+    Workers,
+    answer,
+    pickled_request,
+    result_of,
+)
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.registry import Registry, load_component
 from evalkit.plugins.resolver import Resolver
@@ -284,8 +290,8 @@ class Here:
     ) -> Any:
         reference = pickle.dumps((load, arguments))
         for part in parts:
-            request = workers._pickled_request(reference, function, part)
-            yield pickle.loads(answer(request, {})).result
+            request = pickled_request(reference, function, part)
+            yield result_of(pickle.loads(answer(request)))
 
 
 @pytest.mark.usefixtures("eager")
@@ -337,8 +343,8 @@ def test_a_failing_row_of_statistics_is_named(
         ("local", "score_example failed for the example 'id-41' with Local: nowhere"),
         ("exit", "score_example failed for the example 'id-41' with SystemExit: 4"),
         ("nan", "score_example for the example 'id-41': it returned nan"),
-        ("die", "its worker process ended with exit code 3 while it computed the"),
-        ("kill", "its worker process was ended by SIGKILL while it computed the"),
+        ("die", "a worker process ended while it computed one of the"),
+        ("kill", "a worker process ended while it computed one of the"),
     ],
 )
 def test_what_goes_wrong_in_a_worker_is_an_error_of_the_metric(
@@ -426,7 +432,7 @@ class Plain:
 def test_no_worker_is_started_where_none_can_help(
     load: Callable[..., Bound], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subprocess, "Popen", no_process)
+    monkeypatch.setattr(SpawnProcess, "start", no_process)
     given = Resolver(Registry()).bind("metrics", Given)
     unpicklable = replace(load("where"), loaded_with={"x": Plain()})
     objects = table_of(TEXTS)
@@ -449,7 +455,7 @@ def test_a_system_without_room_for_a_process_computes_here(
     def refuse(*_: Any, **__: Any) -> Any:
         raise BlockingIOError("resource temporarily unavailable")
 
-    monkeypatch.setattr(subprocess, "Popen", refuse)
+    monkeypatch.setattr(SpawnProcess, "start", refuse)
     with Workers(2) as helpers:
         found = score_examples(load("where"), table_of(TEXTS), helpers)
     assert pids(found) == {os.getpid()}
@@ -458,7 +464,7 @@ def test_a_system_without_room_for_a_process_computes_here(
 def test_short_work_is_not_shared(
     load: Callable[..., Bound], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subprocess, "Popen", no_process)
+    monkeypatch.setattr(SpawnProcess, "start", no_process)
     with Workers(4) as helpers:
         assert pids(score_examples(load("where"), table_of(TEXTS), helpers)) == {
             os.getpid()
@@ -471,27 +477,13 @@ def test_a_number_of_jobs_below_one_is_refused(jobs: int) -> None:
         Workers(jobs)
 
 
-@pytest.mark.parametrize(
-    ("code", "text"),
-    [
-        (0, "ended with exit code 0"),
-        (7, "ended with exit code 7"),
-        (-signal.SIGTERM, "was ended by SIGTERM"),
-        (-250, "was ended by signal 250"),
-    ],
-)
-def test_how_a_process_ended_is_said(code: int, text: str) -> None:
-    assert workers._ending(code) == text
-
-
-def reply_to(metric: Bound, table: ScoringTable) -> Reply:
-    """Give a worker's reply, from this process."""
+def reply_to(metric: Bound, table: ScoringTable) -> Any:
+    """Give what comes of a worker's reply, from this process."""
     loaded_with = dict(metric.loaded_with or {})
     reference = pickle.dumps((load_component, (metric.component, loaded_with)))
     batch = Batch(table.frame, table.ids, table.context, ())
-    request = workers._pickled_request(reference, function_of(metric), batch)
-    reply: Reply = pickle.loads(answer(request, {}))
-    return reply
+    request = pickled_request(reference, function_of(metric), batch)
+    return result_of(pickle.loads(answer(request)))
 
 
 def function_of(metric: Bound) -> BatchFunction:
@@ -511,63 +503,30 @@ def function_of(metric: Bound) -> BatchFunction:
 def test_a_worker_says_which_row_failed(
     load: Callable[..., Bound], word: str, message: str
 ) -> None:
-    reply = reply_to(load("behaves"), filler({3: word}, 6))
-    assert (reply.kind, reply.message) == ("result", "")
-    assert reply.result is not None
-    found = split_outcomes(reply.result)
+    found = split_outcomes(reply_to(load("behaves"), filler({3: word}, 6)))
     assert found.statistics["score"].to_list() == [1.0] * 5
     [(position, reason, failed)] = found.unscored.iter_rows()
     assert (position, failed) == (3, True)
     assert message in reason
 
 
-@pytest.mark.parametrize(
-    ("word", "kind", "cause"),
-    [("fine", "result", None), ("interrupt", "raised", KeyboardInterrupt)],
-)
-def test_a_worker_says_how_a_batch_went(
-    load: Callable[..., Bound], word: str, kind: str, cause: type[BaseException] | None
-) -> None:
-    reply = reply_to(load("behaves"), filler({3: word}, 6))
-    assert reply.kind == kind
-    if cause is not None:
-        assert isinstance(workers._cause_of(reply), cause)
-    if kind == "result":
-        assert reply.result is not None
-        assert reply.result["score"].to_list() == [1.0] * 6
+def test_an_interrupt_in_a_worker_is_raised(load: Callable[..., Bound]) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        reply_to(load("behaves"), filler({3: "interrupt"}, 6))
 
 
-def test_a_worker_says_what_it_cannot_do(
-    load: Callable[..., Bound], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert reply_to(load("objects"), filler({}, 6)).kind == "not portable"
+def test_a_worker_says_what_it_cannot_do(load: Callable[..., Bound]) -> None:
+    with pytest.raises(NotPortable):
+        reply_to(load("objects"), filler({}, 6))
     known = load("behaves")
     component = known.component._replace(value="no_such_module:Thing")
     unknown = replace(known, component=component)
-    assert reply_to(unknown, filler({}, 6)).kind == "not portable"
-
-
-def test_no_process_is_started_once_all_were_ended() -> None:
-    processes = workers._Processes()
-    processes.kill()
-    with pytest.raises(workers._Died, match="was ended"):
-        processes.ask(b"")
-    processes.reap()
-    assert not processes._killed
-
-
-def test_a_worker_process_ends_with_its_pipe() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", "from evalkit.parallel.process import main; main()"],
-        input=pickle.dumps(list(sys.path)),
-        capture_output=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    with pytest.raises(NotPortable):
+        reply_to(unknown, filler({}, 6))
 
 
 SCRIPT = """
-import sys, polars as pl
+import multiprocessing, sys, polars as pl
 from evalkit.scoring import passes as batches
 from evalkit.scoring.table import ScoringTable
 from evalkit.base.terms import MetricContext
@@ -590,7 +549,7 @@ ids = [str(i) for i in range(60)]
 table = ScoringTable(frame, ids, None, MetricContext(None, "one"))
 with Workers(2) as helpers:
     metric_outcomes(Registry().load("metrics", "where"), table, helpers)
-    pids = [process._process.pid for process in helpers._processes._running]
+    pids = [process.pid for process in multiprocessing.active_children()]
     print(*pids, flush=True)
     metric_outcomes(Registry().load("metrics", "behaves"), table, helpers)
 print("done", flush=True)
@@ -678,13 +637,13 @@ def test_workers_end_when_their_parent_is_killed(script: Callable[..., Any]) -> 
 
 
 KILLED_IN_C = """
-import re, threading, time
+import multiprocessing, re, threading, time
 from evalkit.parallel.workers import Workers
 
 def tell():
-    while not helpers._processes._running:
+    while not (children := multiprocessing.active_children()):
         time.sleep(0.01)
-    print(helpers._processes._running[0]._process.pid, flush=True)
+    print(children[0].pid, flush=True)
 
 with Workers(2) as helpers:
     threading.Thread(target=tell, daemon=True).start()
@@ -734,10 +693,8 @@ def test_workers_are_kept_for_the_next_work() -> None:
     with Workers(2) as helpers:
         for _ in range(2):
             assert [*helpers.map(dict, (), dict.get, ["a"] * 3, _never)] == [None] * 3
-        pids = [each._process.pid for each in helpers._processes._running]
-        assert 1 <= len(pids) <= 2
-        assert all(map(is_alive, pids))
+        assert 1 <= len(multiprocessing.active_children()) <= 2
 
 
-def _never(part: Any, how: str) -> EvalkitError:
-    raise AssertionError(f"{part} {how}")
+def _never(first: Any, last: Any) -> EvalkitError:
+    raise AssertionError(f"{first} to {last}")

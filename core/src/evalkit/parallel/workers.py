@@ -1,42 +1,53 @@
 """Computes batches of a metric, or perturbs examples, in processes of their own.
 
-A worker is a fresh interpreter that runs `evalkit.parallel.process`: it is not forked,
-because a fork after polars hangs, and it does not run the caller's main module again,
-so that a script needs no `if __name__ == "__main__"`. It gets what a plugin's
-distribution declares and the plugin's parameters, and imports and binds the plugin
-itself, once. It ends when its pipe closes, also when the parent is killed.
+A worker is spawned, not forked, because a fork after polars hangs, and it does not run
+the caller's main module again, so that a script needs no `if __name__ == "__main__"`.
+It gets what a plugin's distribution declares and the plugin's parameters, and imports
+and binds the plugin itself, once. It ends with its parent, however that ends.
 """
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import pickle
 import signal
-import subprocess
 import sys
 import threading
-import time
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from types import ModuleType, TracebackType
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from evalkit.errors import EvalkitError, MetricError, PluginError
-from evalkit.parallel.service import GRACE, Reply
+from evalkit.errors import EvalkitError, MetricError
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-
 Part = TypeVar("Part")
 
-_PROGRAM = Path(__file__).with_name("process.py")
+Packed: TypeAlias = tuple[bytes | None, str]
+"""An exception, pickled where it can be, and its traceback."""
+
+Reply: TypeAlias = tuple[Any, Packed | None, Packed | None]
+"""A result, or an error and its cause."""
+
+GRACE = 5.0
+"""Seconds that a worker gets to end by itself."""
 
 _LOOK_UP = 0.1
 """Seconds after which a wait for workers notices an interrupt."""
+
+_DIE_WITH_PARENT = 1
+"""The option of `prctl` that has the kernel kill a child with its parent."""
+
+_loaded: dict[bytes, Any] = {}
+"""What this process, a worker, works with."""
 
 
 class NotPortable(Exception):
@@ -62,7 +73,7 @@ class Workers:
         if jobs < 1:
             raise EvalkitError(f"jobs must be 1 or more, is {jobs}")
         self.jobs = jobs
-        self._processes = _Processes()
+        self._pool: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> Workers:
         return self
@@ -73,11 +84,7 @@ class Workers:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if error is None:
-            self._processes.close()
-        else:
-            self._processes.kill()
-        self._processes.reap()
+        self._end(0.0 if error else GRACE)
 
     def map(
         self,
@@ -85,31 +92,72 @@ class Workers:
         arguments: tuple[Any, ...],
         function: Callable[[Any, Any], Any],
         parts: Iterable[Part],
-        died: Callable[[Part, str], EvalkitError],
+        died: Callable[[Part, Part], EvalkitError],
     ) -> Generator[Any, None, None]:
-        """Apply a function to parts, several at a time."""
+        """Apply a function to parts, several at a time.
+
+        Args:
+            load: Called once in each process; makes what the function works with.
+            arguments: What it is called with.
+            function: Called with what was loaded and a part.
+            parts: The parts, those that have `with_own_ids` by what it returns; only a
+                few are taken ahead.
+            died: Makes the error of a process that ended, from the first and the last
+                part that processes had by then.
+
+        Yields:
+            The result of each part, in order.
+
+        Raises:
+            EvalkitError: The part whose turn it is failed, or its process died.
+            NotPortable: Something of it cannot go to another process.
+        """
         if self.jobs == 1:
             raise NotPortable
         reference = _pickled((load, arguments))
-        waiting: deque[tuple[Part, Future[Reply]]] = deque()
-        threads = ThreadPoolExecutor(self.jobs, "evalkit-worker")
-        is_done = False
+        waiting: deque[tuple[Part, Future[bytes]]] = deque()
         try:
             for part in parts:
-                request = _pickled_request(reference, function, part)
-                waiting.append((part, threads.submit(self._processes.ask, request)))
+                request = pickled_request(reference, function, part)
+                waiting.append((part, self._submit(request)))
                 while len(waiting) > self.jobs + 1:
                     yield _next_result(waiting, died)
             while waiting:
                 yield _next_result(waiting, died)
-            is_done = True
+        except BaseException:
+            self._end(0.0)
+            raise
+
+    def _submit(self, request: bytes) -> Future[bytes]:
+        main = sys.modules["__main__"]
+        # a process runs again what its parent has as the main module when it starts it
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            if self._pool is None:
+                context = multiprocessing.get_context("spawn")
+                self._pool = ProcessPoolExecutor(
+                    self.jobs, context, _begin, (str(Path.cwd()),)
+                )
+            return self._pool.submit(answer, request)
+        except BrokenProcessPool as error:
+            failed: Future[bytes] = Future()
+            failed.set_exception(error)
+            return failed
+        except (OSError, NotImplementedError) as error:
+            raise NotPortable from error
         finally:
-            if not is_done:
-                threads.shutdown(wait=False, cancel_futures=True)
-                self._processes.kill()
-            threads.shutdown()
-            if not is_done:
-                self._processes.reap()
+            sys.modules["__main__"] = main
+
+    def _end(self, grace: float) -> None:
+        """Give the workers some seconds to end, then end them."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            processes = list((pool._processes or {}).values())
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in processes:
+                process.join(grace)
+                process.kill()
+            pool.shutdown()
 
 
 def _pickled(what: object) -> bytes:
@@ -119,9 +167,10 @@ def _pickled(what: object) -> bytes:
         raise NotPortable from error
 
 
-def _pickled_request(
+def pickled_request(
     reference: bytes, function: Callable[[Any, Any], Any], part: Any
 ) -> bytes:
+    """Return what `answer` takes, or raise `NotPortable`."""
     try:
         part = part.with_own_ids() if hasattr(part, "with_own_ids") else part
     except Exception as error:  # polars refuses to write columns of Python objects
@@ -130,38 +179,41 @@ def _pickled_request(
 
 
 def _next_result(
-    waiting: deque[tuple[Part, Future[Reply]]],
-    died: Callable[[Part, str], EvalkitError],
+    waiting: deque[tuple[Part, Future[bytes]]],
+    died: Callable[[Part, Part], EvalkitError],
 ) -> Any:
-    part, future = waiting.popleft()
+    first, future = waiting[0]
     # polars has waiting resumed after an interrupt; only a wait that ends notices one
     while not wait([future], _LOOK_UP).done:
         pass
     try:
-        reply = future.result()
-    except _Died as error:
-        raise died(part, str(error)) from error
-    except OSError as error:
-        raise NotPortable from error
-    if reply.kind == "result":
-        return reply.result
-    if reply.kind == "not portable":
+        reply = pickle.loads(future.result())
+    except BrokenProcessPool as error:
+        raise died(first, waiting[-1][0]) from error
+    waiting.popleft()
+    return result_of(reply)
+
+
+def result_of(reply: Reply | None) -> Any:
+    """Return the result in a worker's reply, or raise its error.
+
+    Raises:
+        NotPortable: The worker could not load what it was to work with.
+    """
+    if reply is None:
         raise NotPortable
-    cause = _cause_of(reply)
-    if reply.kind == "raised" and cause is not None:
-        raise cause
-    raise _failure_of(reply) from cause
+    result, error, cause = reply
+    if error is not None:
+        raise unpacked(*error) from (unpacked(*cause) if cause else None)
+    return result
 
 
-def _failure_of(reply: Reply) -> EvalkitError:
-    """Make the error of the class that was raised in the worker."""
-    known = (MetricError, PluginError)
-    found = next((each for each in known if each.__name__ == reply.error), MetricError)
-    return found(reply.message)
-
-
-def _cause_of(reply: Reply) -> BaseException | None:
-    return unpacked(reply.cause, reply.trace) if reply.trace else None
+def packed(error: BaseException) -> Packed:
+    """Return an exception so that it can go to another process."""
+    trace = "".join(traceback.format_exception(error)).rstrip()
+    with suppress(Exception):  # an exception may hold anything
+        return pickle.dumps(error), trace
+    return None, trace
 
 
 def unpacked(pickled: bytes | None, trace: str) -> BaseException:
@@ -176,128 +228,48 @@ def unpacked(pickled: bytes | None, trace: str) -> BaseException:
     return error
 
 
-class _Died(Exception):
-    """A worker process ended before it answered."""
+def _begin(folder: str) -> None:
+    """Set up this process as a worker: nothing a plugin does reaches the parent's I/O.
+
+    On Linux the kernel ends it with the thread that started it, also while it is in C
+    code; elsewhere it ends when it next runs Python.
+    """
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+    # an interrupt reaches the whole process group; the parent ends its workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.chdir(folder)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
-class _Process:
-    """One worker, which answers one request at a time."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, *_interpreter_options(), str(_PROGRAM)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._requests: IO[bytes] = self._process.stdin
-        self._replies: IO[bytes] = self._process.stdout
-        self._greeting = pickle.dumps(list(sys.path))
-
-    def ask(self, request: bytes) -> Reply:
-        """Send a request and wait for the reply."""
-        try:
-            self._requests.write(self._greeting)
-            self._greeting = b""
-            pickle.dump(request, self._requests)
-            self._requests.flush()
-            reply: Reply = pickle.loads(pickle.load(self._replies))
-        except (OSError, EOFError, ValueError, pickle.UnpicklingError) as error:
-            raise _Died(_ending(self.reap(GRACE))) from error
-        return reply
-
-    def close(self) -> None:
-        """Tell the process that no request will follow."""
-        with suppress(OSError):  # what was not written yet cannot be, if it died
-            self._requests.close()
-
-    def kill(self) -> None:
-        """End the process."""
-        self._process.kill()
-
-    def reap(self, seconds: float) -> int:
-        """Return the process some time to end, then end it."""
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(max(0.0, seconds))
-        self.kill()
-        code = self._process.wait()
-        self.close()
-        self._replies.close()
-        return code
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+    os._exit(1)
 
 
-class _Processes:
-    """The workers that run, and those of them that have nothing to do."""
-
-    def __init__(self) -> None:
-        self._running: list[_Process] = []
-        self._idle: SimpleQueue[_Process] = SimpleQueue()
-        self._lock = threading.Lock()
-        self._killed = False
-        # one thread starts all: on Linux they end with it
-        self._starter = ThreadPoolExecutor(1, "evalkit-starter")
-
-    def ask(self, request: bytes) -> Reply:
-        """Let a worker answer a request; a new one if none is idle."""
-        try:
-            process = self._idle.get_nowait()
-        except Empty:
-            process = self._start()
-        reply = process.ask(request)
-        self._idle.put(process)
-        return reply
-
-    def _start(self) -> _Process:
-        with self._lock:
-            if self._killed:
-                raise _Died("was ended")
-            process = self._starter.submit(_Process).result()
-            self._running.append(process)
-            return process
-
-    def close(self) -> None:
-        """Tell all workers that there is no more work."""
-        for process in self._running:
-            process.close()
-
-    def kill(self) -> None:
-        """End all workers, and start no other."""
-        with self._lock:
-            self._killed = True
-            for process in self._running:
-                process.kill()
-
-    def reap(self) -> None:
-        """Wait until all workers have ended; new ones may be started then."""
-        deadline = time.monotonic() + GRACE
-        for process in self._running:
-            process.reap(deadline - time.monotonic())
-        self._running.clear()
-        self._starter.shutdown()
-        self._starter = ThreadPoolExecutor(1, "evalkit-starter")
-        self._idle = SimpleQueue()
-        self._killed = False
-
-
-def _interpreter_options() -> list[str]:
-    """Return the options of this interpreter that change what code does."""
-    flags = {
-        "-E": sys.flags.ignore_environment,
-        "-s": sys.flags.no_user_site,
-        "-B": sys.dont_write_bytecode,
-    }
-    return [
-        "-P",  # the program's folder holds modules that are no top-level ones
-        *(option for option, is_set in flags.items() if is_set),
-        *["-O"] * sys.flags.optimize,
-        *(f"-W{text}" for text in sys.warnoptions),
-        *("-X", f"utf8={sys.flags.utf8_mode}"),
-    ]
-
-
-def _ending(code: int) -> str:
-    if code >= 0:
-        return f"ended with exit code {code}"
-    names = {number.value: number.name for number in signal.Signals}
-    return f"was ended by {names.get(-code, f'signal {-code}')}"
+def answer(request: bytes) -> bytes:
+    """Do in a worker what a request asks for."""
+    try:
+        reference, function, part = pickle.loads(request)
+        if reference not in _loaded:
+            load, arguments = pickle.loads(reference)
+            _loaded[reference] = load(*arguments)
+    except Exception:  # the parent could load it, and will have to do the work
+        return pickle.dumps(None)
+    reply: Reply
+    try:
+        reply = function(_loaded[reference], part), None, None
+    except BaseException as error:
+        cause = error.__cause__
+        reply = None, packed(error), packed(cause) if cause else None
+    try:
+        return pickle.dumps(reply)
+    except Exception:  # keys of Python objects
+        return pickle.dumps(None)

@@ -19,8 +19,7 @@ import polars as pl
 
 from evalkit.base.columns import all_named
 from evalkit.errors import MetricError
-from evalkit.parallel.service import packed
-from evalkit.parallel.workers import NotPortable, Workers, unpacked
+from evalkit.parallel.workers import NotPortable, Packed, Workers, packed, unpacked
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.components import Component
 from evalkit.plugins.registry import load_component
@@ -292,12 +291,11 @@ def _shared(
         raise NotPortable
     parts = (metric.component, dict(metric.loaded_with), metric.prepared)
 
-    def died(batch: Batch, ending: str) -> MetricError:
-        first, last = batch.id_of(0), batch.id_of(batch.rows - 1)
+    def died(first: Batch, last: Batch) -> MetricError:
         return MetricError(
-            f"{metric.component.origin}: its worker process {ending} while it "
-            f"computed the examples {first!r} to {last!r}; one job instead of "
-            "several runs it in this process"
+            f"{metric.component.origin}: a worker process ended while it computed one "
+            f"of the examples {first.id_of(0)!r} to {last.id_of(last.rows - 1)!r}; one "
+            "job instead of several runs it in this process"
         )
 
     shared = partial(_compute_there, function)
@@ -309,7 +307,7 @@ def _shared(
 
 def _compute_there(
     function: BatchFunction, metric: BoundMetric, batch: Batch
-) -> tuple[pl.DataFrame, tuple[bytes | None, str] | None]:
+) -> tuple[pl.DataFrame, Packed | None]:
     """Compute a batch in a worker process; return also what a row of it raised."""
     part = function(metric, batch)
     cause = metric.computed.pop("cause", None)

@@ -17,7 +17,6 @@ from evalkit.catalog import load_component
 from evalkit.errors import AnnotatorError, EvalkitError, PluginError
 from evalkit.parallel.workers import NotPortable, Workers
 from evalkit.predictions.column_stages import Tell
-from evalkit.reporting import count_of
 from evalkit_annotators_columns.answers import Answer, of_one_kind, without_value
 from evalkit_annotators_columns.asking import Row, ask_rows
 from evalkit_annotators_columns.bound import BoundAnnotator
@@ -219,12 +218,9 @@ class _Asking:
                 handed_out.append(part)
                 yield [rows[key] for key in part]
 
-        def died(part: Sequence[Row], ending: str) -> PluginError:
-            rows_of_it = count_of(len(part), "row")
+        def died(first: Sequence[Row], last: Sequence[Row]) -> PluginError:
             origin = annotator.component.origin
-            return PluginError(
-                f"{origin}: its worker process {ending}, of {rows_of_it}"
-            )
+            return PluginError(f"{origin}: a worker process ended before it answered")
 
         parts = (annotator.component, dict(annotator.loaded_with))
         with Workers(self._jobs) as workers:

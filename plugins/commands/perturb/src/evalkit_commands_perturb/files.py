@@ -266,11 +266,11 @@ def _in_workers(job: _Job, described: Portable) -> Iterator[Chunk]:
         while some := list(islice(examples, size)):
             yield some
 
-    def died(examples: list[Example], ending: str) -> PluginError:
+    def died(first: list[Example], last: list[Example]) -> PluginError:
         return PluginError(
-            f"a worker process {ending} while it perturbed the examples "
-            f"{examples[0].uid!r} to {examples[-1].uid!r}; one job instead of several "
-            "runs it in this process"
+            "a worker process ended while it perturbed one of the examples "
+            f"{first[0].uid!r} to {last[-1].uid!r}; one job instead of several runs "
+            "it in this process"
         )
 
     with (

@@ -14,9 +14,8 @@ process, in turns:
 
 Each time `evalkit` uses all cores that there are, as an evaluation does.
 
-With `--replies` it measures how many of the 600 replies in `extraction.jsonl` are read
-right, read wrong, and unparsed. They are made up, in 20 languages with habits of chat
-models; `answer` is what a reader takes from them, null where nothing is sure.
+With `--replies` it counts how many of the 600 made-up replies in `extraction.jsonl` are
+read right, wrong and not at all; `answer` is null where nothing is sure.
 """
 
 from __future__ import annotations
@@ -193,24 +192,20 @@ def main() -> None:
 
 
 def measure_replies() -> None:
-    """Print the shares of replies that are read right, read wrong, and unparsed."""
+    """Print how many replies are read right, read wrong, and unparsed."""
     rows = pl.read_ndjson(Path(__file__).with_suffix(".jsonl"))
     for (kind,), group in rows.group_by("kind", maintain_order=True):
-        counts = Counter[str]()
+        extractor, counts = extraction(f"without-thinking|{kind}"), Counter[str]()
         for row in group.iter_rows(named=True):
-            value = (
-                extraction(f"without-thinking|{kind}")
-                .extract(
-                    pl.Series([row["reply"]]),
-                    pl.Series([row["options"]], dtype=pl.List(pl.String)),
-                    row["options"],
-                    languages=[row["language"]],
-                )
-                .values[0]
+            options, texts = row["options"], pl.Series([row["reply"]])
+            choices = pl.Series([options], dtype=pl.List(pl.String))
+            read = extractor.extract(
+                texts, choices, options, languages=[row["language"]]
             )
-            is_right = value == row["answer"]
-            if kind == "final-number" and value and row["answer"]:
-                is_right = float(value) == float(row["answer"])
+            value, answer = read.values[0], row["answer"]
+            is_right = value == answer
+            if kind == "final-number" and value and answer:
+                is_right = float(value) == float(answer)
             counts["read right" if is_right else "read wrong"] += value is not None
             counts["unparsed, readable"] += value is None and not is_right
             counts["unparsed, unclear"] += value is None and is_right

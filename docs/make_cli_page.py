@@ -42,7 +42,6 @@ Environment variables beside those of the options:
 |---|---|
 | `EVALKIT_DATA_DIR` | folder with publishers' files, one sub-folder for each data set |
 | `EVALKIT_CACHE_DIR` | what was fetched, annotated and replied; may be deleted |
-| `EVALKIT_REPLIES_SIZE` | GiB that may be kept of what models replied (10) |
 | `EVALKIT_OFFLINE` | `1`: never use the network |
 | `EVALKIT_DISABLE_PLUGINS` | plugins (`metrics/accuracy`) or distributions to hide |
 | `EVALKIT_ALLOW_PLUGINS` | the only plugins or distributions to show |

@@ -312,6 +312,11 @@ class Asks(Model):
         return act("models", "close", None)
 
 
+class Describes(Asks):
+    def describe_request(self, request):
+        return act("models", "describe_request", {"text": str(request.messages)})
+
+
 class Watcher:
     def before_load(self):
         act("observers", "before_load", None)
@@ -385,6 +390,7 @@ ENTRY_POINTS = {
         "predicts": "Predicts",
         "generates": "Generates",
         "asks": "Asks",
+        "describes": "Describes",
     },
     "evalkit.observers": {"watcher": "Watcher"},
 }
@@ -475,6 +481,7 @@ WRONG_VALUES: dict[tuple[str, str], list[Any]] = {
     ("models", "generate"): [None, "text", [], ["a"] * 6, [NO_REPLY] * 6],
     ("models", "ask"): [None, "text", [], NO_REPLY],
     ("models", "describe"): ["text", 3, {"a": object()}, {"a": float("nan")}],
+    ("models", "describe_request"): [{"a": object()}, {"a": float("nan")}],
     ("models", "close"): [],
     ("adapters", "adapt_row"): [None, "text", {}, 3],
     ("adapters", "adapt_rows"): [None, "text", [], [[{}]], [3]],
@@ -520,6 +527,7 @@ PLACES = {
     ("annotators", "annotate_batch"): "annotators/several",
     ("models", "predict"): "models/predicts",
     ("models", "generate"): "models/generates",
+    ("models", "describe_request"): "models/describes",
     ("adapters", "adapt_rows"): "adapters/adapts-blocks",
     ("adapters", "read_file"): "adapters/reads",
     ("adapters", "extract_text"): "adapters/of-text",

@@ -383,6 +383,24 @@ def test_partitions_give_the_scores_of_the_whole(
     assert found.by_tag.height == whole.by_tag.height
 
 
+def test_answers_of_a_part_are_called_as_in_the_whole() -> None:
+    texts: list[Any] = [["a b", "c"], "a b", "c", "a b"]
+    data = [{"uid": str(n), "text": text} for n, text in enumerate(texts)]
+    said = [{"id": row["uid"], "text": "a b"} for row in data]
+    options: dict[str, Any] = {"metrics": ["squad-f1", "wer"], "by": ["answer"]}
+    plan = evalkit.plan_partitions(
+        data=data,
+        task="text-generation",
+        options=evalkit.EvaluationOptions(**options),
+    )
+    parts = [evalkit.partition_tallies(plan, data[n::2], said[n::2]) for n in range(2)]
+    whole = evalkit.evaluate(
+        data=data, predictions=said, task="text-generation", **options
+    )
+    merged = evalkit.merge_tallies(parts)
+    assert evalkit.finalize(plan, merged).scores == whole.scores
+
+
 def test_groups_have_names_that_cannot_collide() -> None:
     assert Group().by is None
     assert Group(TAGS, None) == Group(TAGS)

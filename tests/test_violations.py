@@ -44,7 +44,7 @@ def test_each_violation_changes_what_is_there(
     from benchmarks.violations.copies import source_of
     from benchmarks.violations.every import EVERY
 
-    assert len(EVERY) == len({each.id for each in EVERY}) == 94
+    assert len(EVERY) == len({each.id for each in EVERY}) == 93
     for violation in EVERY:
         source = source_of(violation.plugin)
         for each in violation.changes:

@@ -52,7 +52,6 @@ def _delete(folder: Path, chance: random.Random, _whole: Whole) -> str:
 def _cut(folder: Path, chance: random.Random, _whole: Whole) -> str:
     path = _some_file(folder, chance)
     size = path.stat().st_size
-    # two bytes, as one may be the newline that ends a record and says nothing
     os.truncate(path, chance.choice((0, size // 2, max(0, size - 2))))
     return path.name
 

@@ -119,14 +119,14 @@ VIOLATIONS = (
     ),
     Violation(
         "tasks-10",
-        "tasks/text-classification",
+        "tasks/qa",
         "`verify_response` returns violations",
         f"{TASK_HOOKS}.verify_response",
         (
             change(
-                "labelled.py",
-                'violations.append(Violation("label", rule, label))',
-                'violations.append(f"label {rule}")',
+                "qa.py",
+                'Violation("answer", "must be a part of the context", answer)',
+                '"answer must be a part of the context"',
             ),
         ),
     ),

@@ -87,7 +87,7 @@ def test_the_rows_of_a_task_are_valid(invoke: Invoke, component: str) -> None:
     task = BoundTask.of(Registry().load("tasks", name))
     data, prediction = example["data"], example["prediction"]
     task.validate_input({key: data[key] for key in task.example})
-    task.validate_output(prediction)
+    task.validate_output(prediction, None)
     assert prediction["id"] == data["uid"]
     if task.answer_kind != "none":
         assert data[task.answer_field or ""] == prediction[task.answer_field or ""]

@@ -451,7 +451,7 @@ def test_a_project_adds_a_metric_of_a_file_only_where_that_is_named(
     assert '"accuracy"' in done.stdout
     is_added = any(each in done.stdout for each in ('"glad"', '"cheer"'))
     assert Path("ran").exists() == is_added == bool(options)
-    refused = [each for each in caught if "allow it with --plugin own.py" in str(each)]
+    refused = [each for each in caught if "Allow it with --plugin own.py" in str(each)]
     assert bool(refused) == (not options)
 
 

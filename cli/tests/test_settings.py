@@ -54,7 +54,7 @@ def test_metrics_are_added_to_the_named_task_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ['"accuracy"', "[1]", "{}"])
 def test_a_setting_of_another_shape_blocks_nothing(tmp_path: Path, value: str) -> None:
     path = write(tmp_path, f"[tool.evalkit.tasks.sentiment]\neval_metrics = {value}\n")
-    with pytest.warns(UserWarning, match="must be a list of texts") as told:
+    with pytest.warns(UserWarning, match="must be a list of names") as told:
         assert task_settings(tmp_path, "sentiment") == ((), None)
     assert str(path) in str(told[0].message)
     assert "[tool.evalkit.tasks.sentiment]" in str(told[0].message)

@@ -48,11 +48,7 @@ def unwind_when_ended() -> None:
 
 
 def die_by(number: int) -> None:
-    """End this process by a signal, for whoever waits for it.
-
-    Args:
-        number: The signal.
-    """
+    """End this process by a signal, for whoever waits for it."""
     if number != signal.SIGKILL:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
@@ -60,11 +56,7 @@ def die_by(number: int) -> None:
 
 
 def drop_output_without_reader() -> bool:
-    """Drop what is left to print where the reader of stdout went away, as `head` does.
-
-    Returns:
-        Whether it went away.
-    """
+    """Drop the rest of the output where its reader is gone, such as `head`."""
     descriptor = sys.__stdout__.fileno() if sys.__stdout__ is not None else -1
     watched = select.poll()
     watched.register(descriptor, 0)

@@ -39,12 +39,7 @@ class InstalledCommand(click.Command):
         return click.Command(self.name, help=text).get_short_help_str(limit)
 
     def load(self) -> click.Command:
-        """Import the command; what is printed meanwhile goes to stderr.
-
-        Raises:
-            PluginLoadError: Importing it failed, or its metadata say that it would.
-            PluginContractError: It is not a click command.
-        """
+        """Import the command; what is printed meanwhile goes to stderr."""
         from evalkit.catalog import import_component
         from evalkit.errors import PluginContractError
 
@@ -104,14 +99,7 @@ class InstalledCommands(NamedTuple):
 
 
 def find_installed(taken: Collection[str]) -> InstalledCommands:
-    """Read the metadata of all distributions; no command is imported.
-
-    Args:
-        taken: Names of evalkit's own commands.
-
-    Returns:
-        The commands.
-    """
+    """Read the metadata of all distributions; no command is imported."""
     from evalkit import find_components
 
     catalog = find_components()
@@ -126,15 +114,7 @@ def find_installed(taken: Collection[str]) -> InstalledCommands:
 
 
 def with_shadowed(catalog: Catalog, taken: Collection[str]) -> Catalog:
-    """Add a problem for each command that has the name of one of evalkit's own.
-
-    Args:
-        catalog: What is installed.
-        taken: Names of evalkit's own commands.
-
-    Returns:
-        The catalog with these problems.
-    """
+    """Add a problem for each command that has the name of one of evalkit's own."""
     from evalkit.catalog import DiscoveryProblem
 
     shadowed = tuple(

@@ -7,11 +7,7 @@ from importlib.metadata import entry_points
 
 
 def main() -> None:
-    """Run the command line, which is a distribution of its own.
-
-    Raises:
-        SystemExit: Always.
-    """
+    """Run the command line, which is a distribution of its own."""
     if not sys.flags.safe_path:
         del sys.path[0]  # the current folder, whose code nobody named
     scripts = entry_points(group="console_scripts", name="evalkit")

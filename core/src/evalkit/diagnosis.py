@@ -67,17 +67,7 @@ def guess_columns(
     fitting: Mapping[str, Sequence[str]] = {},
     unfit: Mapping[str, Sequence[str]] = {},
 ) -> dict[str, str]:
-    """Guess which columns are meant by absent fields.
-
-    Args:
-        fields: The absent fields.
-        columns: The columns that may be meant.
-        fitting: For some fields the only candidates, whose values make them plausible.
-        unfit: For some fields the columns that their values rule out.
-
-    Returns:
-        A column for each field with one plausible and nearest column; each column once.
-    """
+    """Guess which columns are meant by absent fields."""
     pairs = []
     for field in fields:
         near = {
@@ -148,12 +138,7 @@ _OPTIONS = {"data": "--map", "predictions": "--map-predictions"}
 
 
 def how_to_map(place: str, mapping: Mapping[str, str]) -> str:
-    """Say how columns are mapped to fields, with the guessed ones as an example.
-
-    Args:
-        place: `data` or `predictions`.
-        mapping: The guessed columns by field.
-    """
+    """Say how columns are mapped to fields, with the guessed ones as an example."""
     option = _OPTIONS[place]
     keyword = option.strip("-").replace("-", "_")
     if not mapping:
@@ -171,15 +156,7 @@ def guess_data_columns(
     answer: str | None,
     labels: Iterable[Any] | None,
 ) -> dict[str, str]:
-    """Guess the columns of data by their names and values.
-
-    Args:
-        frame: The data.
-        fields: The absent fields.
-        columns: The columns that may be meant.
-        answer: Which of the fields holds the answer; None for none.
-        labels: The declared labels.
-    """
+    """Guess the columns of data by their names and values."""
     held = {name: unnamed(frame[name]) for name in columns if name in frame.columns}
     fitting: dict[str, Sequence[str]] = {}
     if answer is not None and labels is not None:
@@ -207,13 +184,7 @@ def _holds_ids(column: pl.Series) -> bool:
 def find_causes(
     unreadable: Iterable[Violation], unknown: Sequence[str], ids: pl.Series
 ) -> Iterator[str]:
-    """Say why rows of predictions are unreadable, or their ids unknown.
-
-    Args:
-        unreadable: What the first unreadable rows break.
-        unknown: The first ids that no example has.
-        ids: The ids of the data.
-    """
+    """Say why rows of predictions are unreadable, or their ids unknown."""
     broken = [*unreadable]
     if any(each.rule.startswith(NOT_UTF8) for each in broken):
         yield f"the file is not UTF-8: {HOW_TO_CONVERT}"
@@ -269,12 +240,7 @@ _SHOWN_FORMS = 5
 
 
 def can_normalise(values: Collection[Any], labels: Iterable[str]) -> bool:
-    """Tell whether normalising makes each of several values a label.
-
-    Args:
-        values: The values; at least one.
-        labels: The labels.
-    """
+    """Tell whether normalising makes each of several values a label."""
     known = {*labels}
     forms = {folded(label) for label in known}
     return len(forms) == len(known) and all(
@@ -285,13 +251,7 @@ def can_normalise(values: Collection[Any], labels: Iterable[str]) -> bool:
 def labels_in_other_form(
     values: Mapping[Any, int], labels: Sequence[str], noun: str = "prediction"
 ) -> Iterator[str]:
-    """Say which values are a label but for case, blanks or Unicode form.
-
-    Args:
-        values: How often each value is there that is no label.
-        labels: The labels.
-        noun: What a value is.
-    """
+    """Say which values are a label but for case, blanks or Unicode form."""
     known = {folded(label): label for label in reversed(labels)}
     meant = {
         value: known[folded(value)]
@@ -310,12 +270,7 @@ def labels_in_other_form(
 
 
 def unknown_labels(values: Mapping[Any, int], labels: Sequence[str]) -> Iterator[str]:
-    """Say that predictions are no label of the data.
-
-    Args:
-        values: How often each value is predicted that is no label.
-        labels: The labels.
-    """
+    """Say that predictions are no label of the data."""
     if values:
         yield (
             f"{count_of(sum(values.values()), 'prediction')} of a label that no "
@@ -331,12 +286,7 @@ _REPEATED = 5
 
 
 def labels_of(answers: pl.Series, kind: AnswerKind) -> list[str]:
-    """Return the labels of data that declares none; empty where answers are no labels.
-
-    Args:
-        answers: The answers.
-        kind: Their shape.
-    """
+    """Return the labels in data that declares none; empty if answers are not labels."""
     if kind not in ("one", "any-of", "all-of"):
         return []
     if answers.dtype == pl.List(pl.String):

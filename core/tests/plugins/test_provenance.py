@@ -10,6 +10,7 @@ import platform
 import shutil
 import sys
 import types
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +177,13 @@ class Near(evalkit.Metric):
         return near(self.most)(prediction, target)  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("make", [near, Near])
+def several(most: float) -> Near:
+    metric = Near(0.0)
+    metric.others = [partial(near, 1.0), partial(near, most)]  # type: ignore[attr-defined]
+    return metric
+
+
+@pytest.mark.parametrize("make", [near, Near, several])
 def test_objects_that_one_piece_of_code_makes_differ_by_their_values(make: Any) -> None:
     def describe(most: float) -> Any:
         return describe_component(Resolver(Registry()).metric(make(most)))

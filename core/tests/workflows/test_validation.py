@@ -108,7 +108,8 @@ def test_tables_and_files_are_taken_like_rows(tmp_path: Path) -> None:
 def test_progress_is_told() -> None:
     told: list[tuple[str, float]] = []
     evalkit.validate("mini", BAD, model="m", progress=lambda *step: told.append(step))
-    assert told == [("loading mini", 0.0), ("reading the predictions of m", 0.2)]
+    reading = ("reading the predictions of m", 0.2)
+    assert told == [("loading mini", 0.0), reading, reading]  # before and after a block
     told.clear()
     evalkit.validate("mini", progress=lambda *step: told.append(step))
     assert told == [("loading mini", 0.0)]

@@ -30,9 +30,8 @@ def cache_command(clear: str | None, as_json: bool) -> None:
       evalkit cache --clear replies
 
     It contains files fetched from URIs such as s3://, files that datasets fetch from
-    their publishers, and replies of models behind an address. Only replies
-    have a maximum size, EVALKIT_REPLIES_SIZE GiB (10): above it, the replies that were
-    used longest ago are removed. Files of hf:// are in the cache of the hub's client.
+    their publishers, and replies of models behind an address. Nothing is removed by
+    itself. Files of hf:// are in the cache of the hub's client.
     """  # noqa: D301 - click reads the backspace
     from evalkit.places import cache_folder
     from evalkit.reporting import count_of
@@ -52,9 +51,6 @@ def cache_command(clear: str | None, as_json: bool) -> None:
         return
     for each in kept:
         if each.files:
-            limit = (
-                "" if each.limit is None else f" of at most {each.limit / _MIB:,.0f}"
-            )
             files = count_of(each.files, "file")
-            echo(f"{each.kind}: {each.size / _MIB:,.1f} MiB{limit}, {files}")
+            echo(f"{each.kind}: {each.size / _MIB:,.1f} MiB, {files}")
     echo(f"{sum(each.size for each in kept) / _MIB:,.1f} MiB in {folder}", err=True)

@@ -53,13 +53,6 @@ def check_components(components: Sequence[Component], timeout: float) -> list[Ou
     Where it ends early, takes too long or finds a problem, each of them is loaded in a
     process of its own. What a plugin prints is lost, and processes that it starts end
     with its own, unless they leave the process group.
-
-    Args:
-        components: What to check.
-        timeout: Seconds that each process gets.
-
-    Returns:
-        What was found out about each component.
     """
     running: set[subprocess.Popen[bytes]] = set()
     check = partial(_check, timeout=timeout, running=running)
@@ -223,11 +216,7 @@ def _load(component: Component) -> tuple[str | None, float | None, str]:
 
 
 def _lacking(bound: BoundDataset | BoundTask) -> str:
-    """Return which metric or extractor it names and that cannot be used here.
-
-    Raises:
-        PluginContractError: What it says of its extractors is wrong.
-    """
+    """Return which metric or extractor it names and that cannot be used here."""
     from evalkit import PluginError
     from evalkit.catalog import Registry, Resolver
     from evalkit.errors import AdapterError, PluginContractError

@@ -23,21 +23,7 @@ class ExpectedScores(NamedTuple):
 def expect_scores(
     dataset: str, options: EvaluationOptions, task: str | None, registry: Registry
 ) -> ExpectedScores:
-    """Say which scores an evaluation will have, without reading data.
-
-    Args:
-        dataset: A data set, or a file of examples.
-        options: All that says how it is evaluated.
-        task: The task of a file.
-        registry: Where plugins are found.
-
-    Returns:
-        The scores. A metric that names its scores only in what it returns is there
-        under its own name.
-
-    Raises:
-        EvalkitError: The data set or a metric cannot be found.
-    """
+    """Say which scores an evaluation will have, without reading data."""
     from evalkit.catalog import Resolver, bind_dataset
 
     resolver = Resolver(registry)

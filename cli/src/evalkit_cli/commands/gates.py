@@ -14,15 +14,7 @@ if TYPE_CHECKING:
 
 
 def exit_if_worse(comparison: Comparison) -> None:
-    """Exit with 3 where the first run was shown to be worse than another.
-
-    Args:
-        comparison: The comparison; a score that cannot be judged is named.
-
-    Raises:
-        EvalkitError: No score can be judged, so that nothing could ever fail.
-        Exit: The first run is worse.
-    """
+    """Exit with 3 where the first run was shown to be worse than another."""
     from evalkit.errors import EvalkitError
 
     worse, unjudged = comparison.worse, comparison.unjudged

@@ -32,19 +32,7 @@ class Shared(NamedTuple):
 def evaluate_all(
     work: list[Job], shared: Shared, folder: Path
 ) -> tuple[list[Result], bool]:
-    """Evaluate job after job; say whether one of several could not be done.
-
-    Args:
-        work: The jobs.
-        shared: What they have in common.
-        folder: Where what was read from the standard input is kept.
-
-    Returns:
-        The results, and whether a job has none.
-
-    Raises:
-        EvalkitError: The only job could not be done.
-    """
+    """Evaluate job after job; say whether one of several could not be done."""
     from evalkit.errors import EvalkitError
 
     results = []
@@ -103,12 +91,7 @@ def _evaluate(job: Job, shared: Shared, several: bool) -> Result:
 
 
 def options_of(dataset: str, shared: Shared) -> EvaluationOptions:
-    """Return the options for a data set, with the metrics that settings add.
-
-    Args:
-        dataset: Its name or file.
-        shared: What all jobs have in common.
-    """
+    """Return the options for a data set, with the metrics that settings add."""
     if shared.options.metrics is not None:
         return shared.options
     settings = _task_settings(shared.registry, dataset, shared.task)

@@ -22,14 +22,6 @@ def with_protection_told(
     """Add a notice for each perturbation of which protection left no change.
 
     The first examples are perturbed once more, and the copies are thrown away.
-
-    Args:
-        summary: What was done.
-        dataset: The data set or file, as it was named.
-        options: With what `perturb_dataset` was called beside these and the file.
-
-    Returns:
-        The summary, with more notices.
     """
     from evalkit_commands_perturb import PROTECTED_KINDS
 

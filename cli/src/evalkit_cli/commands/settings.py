@@ -19,8 +19,8 @@ class TaskSettings(NamedTuple):
 def task_settings(folder: Path, task: str) -> TaskSettings:
     """Read what the nearest `pyproject.toml` in or above a folder adds to a task.
 
-    What cannot be read, and metrics in files that the command does not name, are left
-    out with a warning.
+    Settings that cannot be read, and metrics in files that the command does not name,
+    are left out with a warning.
     """
     paths = (parent / "pyproject.toml" for parent in (folder, *folder.parents))
     path = next((path for path in paths if path.is_file()), None)
@@ -29,12 +29,12 @@ def task_settings(folder: Path, task: str) -> TaskSettings:
     table = _table(path, task)
     named = table.get("eval_metrics", [])
     first = table.get("perf_metric")
-    table_name = f"[tool.evalkit.tasks.{task}]"
+    name = f"[tool.evalkit.tasks.{task}]"
     if not isinstance(named, list) or not all(isinstance(item, str) for item in named):
-        _warn(path, f"eval_metrics of {table_name} must be a list of texts: {named!r}")
+        _warn(path, f"{name}: eval_metrics must be a list of names, got {named!r}")
         named = []
     if not isinstance(first, str | None):
-        _warn(path, f"perf_metric of {table_name} must be a text: {first!r}")
+        _warn(path, f"{name}: perf_metric must be a name, got {first!r}")
         first = None
     metrics = tuple(_allowed(path, named))
     headline = next(_allowed(path, [] if first is None else [first]), None)
@@ -51,9 +51,11 @@ def _table(path: Path, task: str) -> Mapping[str, Any]:
     try:
         table: object = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        return _warn(path, f"cannot be read: {error.strerror}")
+        _warn(path, f"cannot be read: {error.strerror}")
+        return {}
     except (ValueError, RecursionError) as error:
-        return _warn(path, f"is not TOML: {error}")
+        _warn(path, f"is not TOML: {error}")
+        return {}
     for key in ("tool", "evalkit", "tasks", task):
         table = table.get(key) if isinstance(table, dict) else None
     return table if isinstance(table, dict) else {}
@@ -68,9 +70,8 @@ def _allowed(path: Path, metrics: list[str]) -> Iterator[str]:
         if code is None:
             yield metric
         else:
-            _warn(path, f"{metric!r} is code in {code}: allow it with --plugin {code}")
+            _warn(path, f"{metric!r} is code in {code}. Allow it with --plugin {code}")
 
 
-def _warn(path: Path, why: str) -> dict[str, Any]:
-    warnings.warn(f"{path}: {why}; no metric is taken from it", stacklevel=4)
-    return {}
+def _warn(path: Path, what: str) -> None:
+    warnings.warn(f"{path}: {what}", stacklevel=4)

@@ -53,9 +53,6 @@ class Threshold(NamedTuple):
         """Return what the target may mean, what counts most first.
 
         Names of metrics and tags may hold `:` and `@` themselves.
-
-        Args:
-            datasets: The data sets that are evaluated.
         """
         yield from _with_tags(None, self.target)
         for dataset in datasets:
@@ -71,17 +68,7 @@ def _with_tags(dataset: str | None, target: str) -> Iterator[Reading]:
 
 
 def read_thresholds(given: Sequence[str]) -> list[Threshold]:
-    """Read `[DATASET:]METRIC[@TAG]=VALUE` options; `@lower` or `@upper` may follow.
-
-    Args:
-        given: The options; a metric's name may hold `=` itself.
-
-    Returns:
-        The thresholds.
-
-    Raises:
-        UsageError: One is not of this form, or its value is no number.
-    """
+    """Read `[DATASET:]METRIC[@TAG]=VALUE` options; `@lower` or `@upper` may follow."""
     return [_read(text) for text in given]
 
 
@@ -110,16 +97,7 @@ def _read(text: str) -> Threshold:
 def refuse_nonsense(
     thresholds: Sequence[Threshold], expected: Sequence[ExpectedScores]
 ) -> None:
-    """Refuse thresholds that no score could be compared with, before work begins.
-
-    Args:
-        thresholds: The thresholds.
-        expected: The scores that each data set will have.
-
-    Raises:
-        UsageError: One is beyond the values that its metric can have, was given in
-            percent and is of no proportion, or is about a score that there will not be.
-    """
+    """Refuse thresholds that no score could be compared with, before work begins."""
     datasets = [each.dataset for each in expected]
     for threshold in thresholds:
         found = False
@@ -187,19 +165,7 @@ def say_not_met(what: str) -> None:
 
 
 def unmet(results: Sequence[Result], thresholds: Sequence[Threshold]) -> list[str]:
-    """Say which thresholds are not met.
-
-    Args:
-        results: Results; those that were refused have no scores to check.
-        thresholds: What their scores must be.
-
-    Returns:
-        A sentence for each result and threshold that it does not meet. A score without
-        a value meets none, and one without an interval none that is about a bound.
-
-    Raises:
-        UsageError: No result has the score, or the threshold is not one of its unit.
-    """
+    """Say which thresholds are not met."""
     scored = [result for result in results if result.status != "refused"]
     lines = []
     for threshold in thresholds if scored else ():

@@ -39,15 +39,7 @@ against_option = click.option(
 
 
 def run_against(reference: str | None, runs: Path) -> Result | None:
-    """Read the run that `--against` names.
-
-    Args:
-        reference: What it is called; None for none.
-        runs: The folder that runs are looked for in.
-
-    Raises:
-        StorageError: There is no such run, or it cannot be read.
-    """
+    """Read the run that `--against` names."""
     if reference is None:
         return None
     from evalkit import read_run
@@ -59,22 +51,7 @@ def run_against(reference: str | None, runs: Path) -> Result | None:
 def declared_annotators(
     registry: Registry, given: tuple[str, ...], limits: Mapping[str, Any]
 ) -> dict[str, BoundAnnotator]:
-    """Load the annotators that files declare.
-
-    Args:
-        registry: Where plugins are found.
-        given: The options `--annotate`.
-        limits: How judges are asked, in place of what the files say.
-
-    Returns:
-        The annotators by the names that they get.
-
-    Raises:
-        DataError: A file cannot be read.
-        PluginError: An annotator is unknown or broken, or a declaration is wrong.
-        UsageError: Two have the same name, or one cannot say in a dry run what it would
-            ask.
-    """
+    """Load the annotators that files declare."""
     found: dict[str, BoundAnnotator] = {}
     for text in given:
         name, equals, file = text.partition("=")

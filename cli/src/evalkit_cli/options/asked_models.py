@@ -56,20 +56,7 @@ def chosen_rows(
     progress: Callable[[str, float], None],
     is_quiet: bool,
 ) -> list[Chosen]:
-    """Read which examples are asked about, of each data set.
-
-    Args:
-        datasets: The data sets, or a file of examples.
-        task: The task of a file.
-        options: The values of `data_options`, `map_option` and `adapter_option` by the
-            names of their parameters.
-        asking: The arguments that `read_asked` gives.
-        progress: Told what is being done.
-        is_quiet: Whether only what is wrong is said.
-
-    Raises:
-        UsageError: One of them is not of its form.
-    """
+    """Read which examples are asked about, of each data set."""
     filters = read_filters(options["filters"])
     split, limit = options["split"], options["limit"]
     adapters = read_adapters(options["adapters"])
@@ -85,17 +72,7 @@ def refuse_what_is_not_asked(
     options: Mapping[str, Any],
     asking: Mapping[str, Any],
 ) -> None:
-    """Refuse what would have a model asked otherwise than it is scored.
-
-    Args:
-        datasets: The data sets.
-        models: The models that are asked.
-        options: All options of `evalkit eval` by the names of their parameters.
-        asking: The arguments that `read_asked` gives.
-
-    Raises:
-        UsageError: Something of this is given.
-    """
+    """Refuse what would have a model asked otherwise than it is scored."""
     if options["perturbed"] and len(models) > 1:
         raise click.UsageError("--perturbed takes a single --model; ask one at a time.")
     if options["perturbed"] and len(datasets) > 1:
@@ -110,21 +87,7 @@ def refuse_what_is_not_asked(
 def jobs_of_models(
     models: Sequence[str], name: str | None, several: Sequence[Chosen], folder: Path
 ) -> list[Job]:
-    """Ask models about data sets, and make a job of what each answered of each.
-
-    Args:
-        models: The models.
-        name: What a single model is called in its run; by default what it says.
-        several: Which examples are asked about, and how, of each data set.
-        folder: Where the predictions are kept while they are read.
-
-    Returns:
-        The jobs.
-
-    Raises:
-        EvalkitError: A model cannot be asked, or asking ended early.
-        UsageError: Names do not tell the models apart.
-    """
+    """Ask models about data sets, and make a job of what each answered of each."""
     _refuse_names(models, name)
     jobs: list[Job] = []
     for chosen in several:
@@ -194,20 +157,7 @@ def ask_about_copies(
     folder: Path,
     runs: Path,
 ) -> None:
-    """Ask the model about perturbed copies whose predictions are not given.
-
-    Args:
-        models: The models that are asked.
-        options: The values of `perturbed_options` by the names of their parameters;
-            the predictions are added to them.
-        several: Which examples are asked about, and how; only their copies are, and of
-            one data set.
-        folder: Where the predictions are kept while they are read.
-        runs: Folder in which a name may be that of a run.
-
-    Raises:
-        EvalkitError: The model cannot be asked, or asking ended early.
-    """
+    """Ask the model about perturbed copies whose predictions are not given."""
     from evalkit_analysis_robustness import find_stored
 
     files = [name for name in options["perturbed"] if find_stored(name, runs) is None]
@@ -223,22 +173,7 @@ def plans_of_models(
     several: Sequence[Chosen],
     runs: Path,
 ) -> list[dict[str, Any]]:
-    """Say what models would be asked about data sets, and ask nothing.
-
-    Args:
-        models: The models.
-        name: What a single model is called in its run.
-        copies: What `--perturbed` names.
-        several: Which examples would be asked about, and how, of each data set.
-        runs: Folder in which a name may be that of a run.
-
-    Returns:
-        What `plan_requests` says, with `title`, `model` and `dataset`.
-
-    Raises:
-        EvalkitError: A model could not be asked so.
-        UsageError: Names do not tell the models apart.
-    """
+    """Say what models would be asked about data sets, and ask nothing."""
     from evalkit_analysis_robustness import find_stored
 
     _refuse_names(models, name)

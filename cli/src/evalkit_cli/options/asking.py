@@ -87,7 +87,7 @@ def asking_options(function: Callable[..., Any]) -> Callable[..., Any]:
             default=600,
             show_default=True,
             envvar="EVALKIT_TIMEOUT",
-            help="Seconds for which a reply is waited for; a batch as long for each.",
+            help="Seconds for which a reply of a service or program is waited for.",
         ),
         click.option(
             "--max-errors",
@@ -220,14 +220,7 @@ _LIMITS = {
 
 
 def limits_given(context: click.Context) -> dict[str, Any]:
-    """Return the limits of asking that a user gave, by their names in a judge's file.
-
-    Args:
-        context: Of a command with `asking_options`.
-
-    Raises:
-        BadParameter: A value is malformed.
-    """
+    """Return the limits that a user set, by their names in a judge's file."""
     default = click.core.ParameterSource.DEFAULT
     found = {
         key: context.params[name]

@@ -25,33 +25,18 @@ class KeptKind(NamedTuple):
     files: int
     size: int
     """Bytes; a file with two names counts once."""
-    limit: int | None
-    """Maximum size in bytes; None for no limit."""
 
 
 def kept_by_kind() -> list[KeptKind]:
-    """Return what the cache contains of each kind.
-
-    Raises:
-        StorageError: `EVALKIT_REPLIES_SIZE` is not a size.
-    """
-    from evalkit_models_base.cache import size_limit
-
-    limits = {"replies": int(size_limit())}
-    found = []
-    for kind in CACHE_KINDS:
-        sizes = _sizes(kind)
-        size = sum(sizes.values())
-        found.append(KeptKind(kind, len(sizes), size, limits.get(kind)))
-    return found
+    """Return what the cache contains of each kind."""
+    sizes = {kind: _sizes(kind) for kind in CACHE_KINDS}
+    return [
+        KeptKind(kind, len(files), sum(files.values())) for kind, files in sizes.items()
+    ]
 
 
 def clear_kind(kind: str) -> int:
-    """Remove one of `CACHE_KINDS` from the cache; return the number of bytes freed.
-
-    Raises:
-        StorageError: A file cannot be removed.
-    """
+    """Remove one of `CACHE_KINDS` from the cache; return the number of bytes freed."""
     from evalkit.errors import StorageError
 
     size = sum(_sizes(kind).values())

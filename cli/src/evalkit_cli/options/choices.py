@@ -236,18 +236,7 @@ def read_names(given: str | None) -> list[str] | None:
 
 
 def read_map(given: tuple[str, ...], option: str) -> dict[str, str]:
-    """Read `FIELD=COLUMN` options.
-
-    Args:
-        given: The options.
-        option: Their name.
-
-    Returns:
-        The columns by field.
-
-    Raises:
-        UsageError: One is not of this form, or a field is named twice.
-    """
+    """Read `FIELD=COLUMN` options."""
     found: dict[str, str] = {}
     for text in given:
         field, equals, column = text.partition("=")
@@ -264,18 +253,7 @@ def read_map(given: tuple[str, ...], option: str) -> dict[str, str]:
 def read_adapters(
     given: tuple[str, ...], places: Sequence[str] = ("predictions", "data", "perturbed")
 ) -> dict[str, str]:
-    """Read `PLACE=FILE` options.
-
-    Args:
-        given: The options.
-        places: Where adapters may sit.
-
-    Returns:
-        Files or names of adapters by place.
-
-    Raises:
-        UsageError: One is not of this form, or a place is named twice.
-    """
+    """Read `PLACE=FILE` options."""
     found: dict[str, str] = {}
     for text in given:
         place, _, named = text.partition("=")
@@ -293,16 +271,7 @@ def read_adapters(
 def row_source(
     adapters: Mapping[str, Any], mapping: Mapping[str, str], **options: Any
 ) -> RowSource | None:
-    """Return what changes rows, as options say.
-
-    Args:
-        adapters: Adapters by place.
-        mapping: Columns of the data by field.
-        options: Further options of `evalkit_adapters_rows.Rows`.
-
-    Returns:
-        The row source; None where no option says anything.
-    """
+    """Return what changes rows, as options say."""
     if not (adapters or mapping or any(options.values())):
         return None
     from evalkit_adapters_rows import Rows

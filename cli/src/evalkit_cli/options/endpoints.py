@@ -43,11 +43,7 @@ def endpoint_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def endpoint(url: str) -> Iterator[None]:
-    """Let all stores, also those of other processes, ask a server.
-
-    Args:
-        url: Its address.
-    """
+    """Let all stores, also those of other processes, ask a server."""
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = url
     try:

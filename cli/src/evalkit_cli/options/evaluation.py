@@ -20,21 +20,7 @@ if TYPE_CHECKING:
 def evaluation_options(
     given: Mapping[str, Any], metrics: list[Any] | None
 ) -> EvaluationOptions:
-    """Return the options of `evalkit eval` as one object.
-
-    Args:
-        given: The values of `data_options`, `map_option`, `map_predictions_option`,
-            `normalise_option`, `extract_option`,
-            `adapter_option`, `cluster_option`, `policy_options`, `scoring_options`,
-            `--no-examples`, `--keep` and `--observer`, by the names of
-            their parameters.
-        metrics: The metrics that were named; None for those of the data set.
-
-    Raises:
-        EvalkitError: A value is out of its range.
-        UsageError: A filter is not of the form KEY=VALUE, or adapters are not of the
-            form PLACE=FILE.
-    """
+    """Return the options of `evalkit eval` as one object."""
     return replace(
         validation_options(given),
         metrics=metrics,
@@ -52,18 +38,7 @@ def evaluation_options(
 
 
 def validation_options(given: Mapping[str, Any]) -> EvaluationOptions:
-    """Return the options of `evalkit validate` as those of an evaluation.
-
-    Args:
-        given: The values of `data_options`, `map_option`, `map_predictions_option`,
-            `normalise_option`, `extract_option`,
-            `adapter_option`, `cluster_option` and `policy_options`, by the names of
-            their parameters.
-
-    Raises:
-        EvalkitError: A value is out of its range.
-        UsageError: A filter is not of the form KEY=VALUE.
-    """
+    """Return the options of `evalkit validate` as those of an evaluation."""
     from evalkit import EvaluationOptions
 
     return EvaluationOptions(

@@ -15,15 +15,7 @@ def plans_of_judges(
     annotators: Mapping[str, BoundAnnotator],
     evaluate: Callable[[Mapping[str, BoundAnnotator]], object],
 ) -> list[Plan]:
-    """Return what each judge would be asked.
-
-    Args:
-        annotators: The judges, whose limits say that it is a dry run.
-        evaluate: Has one of them judge, which ends when its questions are known.
-
-    Raises:
-        EvalkitError: What is to be judged cannot be read.
-    """
+    """Return what each judge would be asked."""
     from evalkit.errors import AnnotatorError
 
     found: list[Plan] = []

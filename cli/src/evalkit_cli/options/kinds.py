@@ -16,14 +16,7 @@ def kind_names() -> list[str]:
 
 
 def kind_meant(word: str) -> str:
-    """Return the kind that a word means, which may be one plugin's, as `metric`.
-
-    Args:
-        word: What the user gave.
-
-    Returns:
-        Its name, as in `evalkit list`; the word itself where it means none.
-    """
+    """Return the kind that a word means, which may be one plugin's, as `metric`."""
     plain = word.casefold().translate(dict.fromkeys(map(ord, " -_")))
     if plain in ("store", "stores"):
         return "storage"
@@ -38,16 +31,7 @@ class KindOfPlugins(click.ParamType[str]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> str:
-        """Return the kind.
-
-        Args:
-            value: What the user gave.
-            param: The argument.
-            ctx: The command.
-
-        Raises:
-            BadParameter: It is none.
-        """
+        """Return the kind."""
         from difflib import get_close_matches
 
         kind, known = kind_meant(str(value)), kind_names()
@@ -61,13 +45,7 @@ class KindOfPlugins(click.ParamType[str]):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Complete the name of a kind.
-
-        Args:
-            ctx: The command.
-            param: The argument.
-            incomplete: Its beginning.
-        """
+        """Complete the name of a kind."""
         return [
             CompletionItem(kind) for kind in kind_names() if kind.startswith(incomplete)
         ]

@@ -52,11 +52,7 @@ def plugin_words() -> list[str]:
 
 
 def of_given_files(components: Sequence[Component]) -> list[Component]:
-    """Return those in the files that `--plugin` names; all where it names none.
-
-    Args:
-        components: Plugins that the command knows.
-    """
+    """Return those in the files that `--plugin` names; all where it names none."""
     files = {Path(file).resolve() for file in plugin_words()[1::2]}
     return [
         each
@@ -71,13 +67,6 @@ def components_in_files(files: tuple[str, ...]) -> list[Component]:
 
     A plugin is a class or function that a file defines, or an object of such a class,
     whose name does not begin with an underscore.
-
-    Args:
-        files: The files.
-
-    Raises:
-        PluginLoadError: A file cannot be run, or holds no plugin.
-        PluginContractError: The name of one is no legal one, or that of another.
     """
     from evalkit import PluginLoadError, find_components
     from evalkit.catalog import component_of_file, run_file

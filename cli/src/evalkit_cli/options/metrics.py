@@ -39,21 +39,7 @@ metric_options = apply(
 def chosen_metrics(
     registry: Registry, metrics: tuple[str, ...], params: Path | None
 ) -> list[Bound] | None:
-    """Load the metrics that were named, with their parameters.
-
-    Args:
-        registry: Where plugins are found.
-        metrics: The options `--metric`.
-        params: The option `--params`.
-
-    Returns:
-        The metrics; None where none was named.
-
-    Raises:
-        DataError: The file of parameters holds something else.
-        PluginError: A metric is unknown or broken.
-        UsageError: The file has parameters of a metric that was not named.
-    """
+    """Load the metrics that were named, with their parameters."""
     if not metrics:
         if params is not None:
             raise click.UsageError("--params needs the metrics named with --metric.")

@@ -42,17 +42,7 @@ class Copies(NamedTuple):
 
 
 def find_copies(given: Mapping[str, Any], models: int, runs: Path) -> Copies:
-    """Find what is named, and refuse what does not go together.
-
-    Args:
-        given: The values of `perturbed_options` by the names of their parameters.
-        models: How many models, or data sets, are evaluated.
-        runs: Folder that runs are looked for in.
-
-    Raises:
-        EvalkitError: There is neither a file nor a run of a name.
-        UsageError: Files are not paired, or belong to nobody knows which model.
-    """
+    """Find what is named, and refuse what does not go together."""
     names, answers = given["perturbed"], given["perturbed_predictions"]
     if not names and not answers:
         return Copies((), ())

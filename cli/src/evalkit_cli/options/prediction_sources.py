@@ -33,14 +33,7 @@ class Job(NamedTuple):
 
 
 def single_model(models: Sequence[str]) -> str | None:
-    """Return the name that `--model` gives the model of a file; None for none.
-
-    Args:
-        models: What was given.
-
-    Raises:
-        UsageError: There are several.
-    """
+    """Return the name that `--model` gives the model of a file; None for none."""
     if len(models) > 1:
         raise click.UsageError(
             "--model names a single model; give several as -p MODEL=FILE."
@@ -55,22 +48,7 @@ def jobs_of_files(
     folder: Path,
     runs: Path | None = None,
 ) -> list[Job]:
-    """Make a job of each file that was named.
-
-    Args:
-        dataset: The data set.
-        files: `[MODEL=]FILE`, where `-` stands for the standard input; or the name of
-            a run.
-        model: The name given to a single model.
-        folder: Where the standard input is kept while it is read.
-        runs: The folder that runs are looked for in; None where runs are not taken.
-
-    Returns:
-        The jobs.
-
-    Raises:
-        UsageError: Names do not tell the models apart.
-    """
+    """Make a job of each file that was named."""
     from evalkit.catalog import model_name
 
     named = [_split_model(given) for given in files]
@@ -165,19 +143,7 @@ def name_standard_input(message: str, folder: Path) -> str:
 
 
 def jobs_that_ship(registry: Registry, dataset: str, quiet: bool) -> list[Job]:
-    """Make a job of each file of predictions that ships with a data set.
-
-    Args:
-        registry: Where plugins are found.
-        dataset: The data set.
-        quiet: Do not say which they are.
-
-    Returns:
-        The jobs.
-
-    Raises:
-        UsageError: None ships with it.
-    """
+    """Make a job of each file of predictions that ships with a data set."""
     from evalkit.catalog import is_file_name
 
     shipped = {}
@@ -200,23 +166,7 @@ def jobs_that_ship(registry: Registry, dataset: str, quiet: bool) -> list[Job]:
 def jobs_of_folder(
     registry: Registry, given: str, task: str | None, model: str | None, quiet: bool
 ) -> list[Job]:
-    """Make a job of each file in a folder that is named after a data set.
-
-    Args:
-        registry: Where plugins are found; only data sets with a file are imported.
-        given: The folder; a file is `<data set>.<suffix>`, and a folder that
-            `evalkit schema write` wrote is `<data set>`.
-        task: Leave out data sets of other tasks; None for none.
-        model: Name of the model; the folder's by default.
-        quiet: Do not say which files were left out.
-
-    Returns:
-        The jobs, sorted by data set.
-
-    Raises:
-        DataError: The folder cannot be read, two files are of one data set, or there
-            is none.
-    """
+    """Make a job of each file in a folder that is named after a data set."""
     from evalkit.catalog import MANIFEST_FILE, local_path, model_name
     from evalkit.errors import DataError
 

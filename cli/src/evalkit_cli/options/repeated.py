@@ -13,13 +13,6 @@ def refuse_repeated_options(context: click.Context, arguments: Sequence[str]) ->
     click keeps the last value in silence. An option that collects its values or counts
     its uses may be repeated, and so may a switch that can only be turned on: it says
     the same twice. A value of an environment variable is no repetition.
-
-    Args:
-        context: The context of the command that the arguments are for.
-        arguments: What follows the name of the command.
-
-    Raises:
-        UsageError: An option was given more than once, or the arguments cannot be read.
     """
     command = context.command
     _, rest, given = command.make_parser(context).parse_args(args=list(arguments))

@@ -13,12 +13,7 @@ FORMATS = ("table", "md", "csv", "latex")
 
 
 def folder_with(help_text: str, name: str = "folder") -> Decorator:
-    """Return the option `--out` of a command, with what the folder is.
-
-    Args:
-        help_text: What it is.
-        name: The argument of the command that takes it.
-    """
+    """Return the option `--out` of a command, with what the folder is."""
     return click.option(
         "-o",
         "--out",

@@ -60,16 +60,7 @@ _LISTS: Sequence[tuple[list[Any], list[Any]]] = (
 
 
 def task_example(bound: BoundTask) -> dict[str, Any]:
-    """Make a row of data and a prediction for a task.
-
-    Args:
-        bound: The task.
-
-    Returns:
-        `data`, its own example, with an answer where the task says which field has
-        it; `prediction`, which its `Output` and `verify_response` accept, where one
-        could be made.
-    """
+    """Make a row of data and a prediction for a task."""
     example = dict(bound.example)
     for answer in _answers(bound, example):
         row = _response(bound, example, answer)
@@ -123,15 +114,7 @@ def _is_accepted(
 
 
 def metric_example(name: str) -> dict[str, Any]:
-    """Score two short lists, or else responses that say more, with a metric.
-
-    Args:
-        name: Its name, with parameters.
-
-    Returns:
-        `call`, its `predictions` and `targets`, and the `values` by name; nothing for a
-        metric that scores neither.
-    """
+    """Score two short lists, or else responses that say more, with a metric."""
     import evalkit
 
     for predictions, targets in _LISTS:
@@ -196,15 +179,6 @@ def perturbation_example(
 
     What is drawn depends on parameters too, and the path of an example file is another
     one each time: with one seed a text may be left as it is.
-
-    Args:
-        name: The perturbation, with the parameters that the user gave.
-        parameters: Their schemas; the `examples` of required ones are used.
-        task: An installed task with a field `statement`; None for none.
-
-    Returns:
-        `perturbation`, `before` and `after`; nothing where no text changes, or a
-        parameter is missing of which the plugin gives no example.
     """
     import evalkit
 
@@ -274,17 +248,7 @@ def _joined(
 def example_of(
     bound: Bound | None, kind: str, name: str, parameters: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Compute the example of a plugin.
-
-    Args:
-        bound: The plugin; None if it cannot be built without a parameter.
-        kind: Its kind.
-        name: Its name, as the user gave it.
-        parameters: The schemas of its parameters.
-
-    Returns:
-        By name what the example consists of; empty where there is none.
-    """
+    """Compute the example of a plugin."""
     from evalkit.catalog import BoundTask, find_components
 
     if kind == "tasks" and bound is not None:

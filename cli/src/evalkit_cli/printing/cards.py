@@ -22,12 +22,7 @@ _LIST_ITEM = re.compile(r"\s*(?:[-*]|\d+\.)\s")
 
 
 def print_card(described: Mapping[str, Any], *, verbose: bool) -> None:
-    """Print the card of a plugin for a person.
-
-    Args:
-        described: From `describe`.
-        verbose: Also print what its author says to evalkit only.
-    """
+    """Print the card of a plugin for a person."""
     kind = described["id"].partition("/")[0]
     echo(described["id"])
     for lines in _sections(kind, described, verbose):
@@ -236,12 +231,7 @@ def _range(attributes: Mapping[str, Any]) -> str:
 
 
 def one_line(name: str, value: Any) -> str:
-    """Write the value of an attribute in a line.
-
-    Args:
-        name: The attribute.
-        value: JSON values.
-    """
+    """Write the value of an attribute in a line."""
     if name in ("Input", "Output"):
         required = value.get("required", ())
         return ", ".join(

@@ -15,16 +15,7 @@ if TYPE_CHECKING:
 
 
 def closing_lines(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
-    """Return what a reader of the tables should know.
-
-    Args:
-        results: The results.
-        verbose: Whether the tables show every metric for every tag; every notice is
-            shown then, and how intervals were made.
-
-    Returns:
-        Lines.
-    """
+    """Return what a reader of the tables should know."""
     lines = _flags(results, verbose)
     lines += failed_lines(results)
     lines += _without_prediction(results)
@@ -99,16 +90,7 @@ def failed_lines(results: Sequence[PrintedResult]) -> list[str]:
 
 
 def account(results: Sequence[PrintedResult], *, verbose: bool) -> list[str]:
-    """Say what was scored, what was not, and where it was written.
-
-    Args:
-        results: The results.
-        verbose: Whether all notices are shown, and the adapters.
-
-    Returns:
-        Notices and warnings, adapters, counts and run folders; what is alike for all
-        results once.
-    """
+    """Say what was scored, what was not, and where it was written."""
     lines = _notices(results, verbose)
     for say in _SAYING:
         if say is not _adapters or verbose:
@@ -140,12 +122,7 @@ def _notices(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
 
 
 def notice_lines(notices: Sequence[str], *, verbose: bool) -> list[str]:
-    """Return all notices, or one line that says how many there are.
-
-    Args:
-        notices: Sentences.
-        verbose: Whether all are shown.
-    """
+    """Return all notices, or one line that says how many there are."""
     if verbose or len(notices) <= 1:
         return [f"notice: {notice}" for notice in notices]
     first = min(notices, key=_place)

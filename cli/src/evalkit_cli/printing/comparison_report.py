@@ -31,16 +31,7 @@ if TYPE_CHECKING:
 def print_comparison(
     comparison: Comparison, table_format: str, *, verbose: bool, quiet: bool
 ) -> None:
-    """Print a comparison.
-
-    Args:
-        comparison: What is printed.
-        table_format: `table`, `md`, `csv` or `latex`.
-        verbose: Show every metric for every tag, and every notice; else the worst tags
-            by the first metric.
-        quiet: Leave out everything but what is concluded of the whole set; of CSV only
-            the notices.
-    """
+    """Print a comparison."""
     if table_format == "csv":
         rows = comparison.rows
         echo_csv([rows[0]._fields, *rows])

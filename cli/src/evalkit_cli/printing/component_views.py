@@ -24,21 +24,7 @@ _EXAMPLE = re.compile(r"^Examples?:\n((?: .*\n?|\n)+)", re.MULTILINE)
 
 
 def describe(kind: str, name: str) -> dict[str, Any]:
-    """Describe an installed plugin as JSON values.
-
-    Args:
-        kind: Its kind, such as `metrics`.
-        name: Its name, with `@DISTRIBUTION` where that is needed.
-
-    Returns:
-        Id, description, documentation, example, parameters, attributes, distribution,
-        version and object. The example is the `code` that the docstring gives, or else
-        computed. Of one that cannot be built without a parameter, the
-        attributes are those of its class.
-
-    Raises:
-        PluginError: It is unknown or broken.
-    """
+    """Describe an installed plugin as JSON values."""
     from evalkit import Registry
     from evalkit.catalog import (
         BoundDataset,
@@ -119,16 +105,7 @@ def _split_example(documentation: str) -> tuple[str, str]:
 
 
 def describe_command(name: str, context: click.Context) -> dict[str, Any]:
-    """Describe a command as JSON values; its documentation is its help.
-
-    Args:
-        name: Its name.
-        context: Of the command that asks.
-
-    Raises:
-        click.UsageError: There is no such command.
-        PluginError: It is broken.
-    """
+    """Describe a command as JSON values; its documentation is its help."""
     from evalkit import find_components
 
     root = context.find_root()

@@ -19,15 +19,7 @@ _ENTRY = re.compile(r"(?m)^    (\w+): ")
 
 
 def contract_of(kind: str) -> dict[str, Any]:
-    """Return the contract of a kind as JSON values.
-
-    Args:
-        kind: A kind of plugin, such as `metrics`.
-
-    Returns:
-        What it is, the sets of hooks of which it implements one (`ways`), its
-        attributes and hooks with types, texts and `since`, and the types they name.
-    """
+    """Return the contract of a kind as JSON values."""
     from evalkit.catalog import kind_named
 
     contract = kind_named(kind)
@@ -175,14 +167,7 @@ def _types(names: Iterable[str], spec: type) -> Iterator[dict[str, Any]]:
 
 
 def contract_page(kind: str) -> str:
-    """Return the contract of a kind as Markdown.
-
-    Args:
-        kind: A kind of plugin, such as `metrics`.
-
-    Returns:
-        A section with the heading `## The contract`, which ends with a line feed.
-    """
+    """Return the contract of a kind as Markdown."""
     contract = contract_of(kind)
     blocks = [
         "## The contract",

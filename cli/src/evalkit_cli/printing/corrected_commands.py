@@ -17,22 +17,12 @@ _ARGUMENTS = "evalkit.arguments"
 
 
 def remember_arguments(context: click.Context, arguments: Sequence[str]) -> None:
-    """Keep what was written after `evalkit`.
-
-    Args:
-        context: The context of the whole command line.
-        arguments: The words.
-    """
+    """Keep what was written after `evalkit`."""
     context.meta[_ARGUMENTS] = ("evalkit", *arguments)
 
 
 def echo_error(error: EvalkitError, message: str | None = None) -> None:
-    """Print an error, and the command that would mend it where one is plausible.
-
-    Args:
-        error: The error.
-        message: What to print of it; its text by default.
-    """
+    """Print an error, and the command that would mend it where one is plausible."""
     echo_lines(f"evalkit: error: {error if message is None else message}", err=True)
     mapping = getattr(error, "mapping", None)
     if mapping:
@@ -40,12 +30,7 @@ def echo_error(error: EvalkitError, message: str | None = None) -> None:
 
 
 def echo_correction(mapping: Mapping[str, str], place: str) -> None:
-    """Print the command that was given, with columns mapped to fields.
-
-    Args:
-        mapping: Columns by field.
-        place: `data` or `predictions`.
-    """
+    """Print the command that was given, with columns mapped to fields."""
     from evalkit.reporting import map_options
 
     context = click.get_current_context(silent=True)

@@ -26,11 +26,7 @@ _MOST_PLUGINS = 6
 
 
 def show_defect(error: BaseException) -> None:
-    """Print one line about a defect, and how to report it, on standard error.
-
-    Args:
-        error: What was raised.
-    """
+    """Print one line about a defect, and how to report it, on standard error."""
     show_traceback(error)
     text = _text_of(error)
     what = f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -25,29 +25,13 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"(])")
 
 
 def describe_component(component: Component) -> str:
-    """Say in a sentence what a plugin is, without running any of its code.
-
-    Args:
-        component: The plugin.
-
-    Returns:
-        The first sentence of the docstring of its class or function, without its full
-        stop; the summary of its distribution where the source has no such docstring,
-        as with an object that is made by a call, or cannot be read.
-    """
+    """Say in a sentence what a plugin is, without running any of its code."""
     sentence = _first_sentence(component_docstring(component))
     return sentence or ("" if component.is_local else component.summary)
 
 
 def component_docstring(component: Component) -> str:
-    """Return the docstring of a plugin's class or function, from its source.
-
-    Args:
-        component: The plugin, which is not imported.
-
-    Returns:
-        The docstring; "" where the source has none.
-    """
+    """Return the docstring of a plugin's class or function, from its source."""
     module, _, attribute = component.value.rpartition(":")
     name = attribute.strip().partition(".")[0]
     source, begins = _definitions(module.strip())

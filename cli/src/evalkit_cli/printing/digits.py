@@ -46,34 +46,14 @@ standard error as a share of half the interval."""
 def half_width(
     low: float | None, high: float | None, n: int, scale: float
 ) -> float | None:
-    """Return half the width of an interval as it is shown.
-
-    Args:
-        low: Lower bound of a score, as stored; None where there is no interval.
-        high: Upper bound.
-        n: Number of examples that the score is of.
-        scale: What it is multiplied with to be shown.
-
-    Returns:
-        Half the width; of a percentage without an interval that of 50 % of n
-        independent examples, None of another value.
-    """
+    """Return half the width of an interval as it is shown."""
     if low is not None and high is not None:
         return abs(scale) * (high - low) / 2
     return 0.98 * _PERCENT / math.sqrt(max(n, 1)) if scale == _PERCENT else None
 
 
 def decimals(half_width: float | None, scale: float) -> int:
-    """Say to how many decimals a score is printed.
-
-    Args:
-        half_width: What `half_width` gave.
-        scale: What the score is multiplied with to be shown in the unit.
-
-    Returns:
-        As many as show the second significant digit of the half width: at least 0, at
-        most 2 of a percentage and 6 of anything else; 2 where it is None.
-    """
+    """Say to how many decimals a score is printed."""
     if half_width is None or not 0 < half_width < math.inf:
         return USUAL
     most = USUAL if scale == _PERCENT else MOST
@@ -81,18 +61,7 @@ def decimals(half_width: float | None, scale: float) -> int:
 
 
 def bound_decimals(half_width: float, scale: float, method: str) -> int:
-    """Say to how many decimals the bounds of an interval are printed.
-
-    Args:
-        half_width: Half its width, in the unit that is shown.
-        scale: What the score is multiplied with to be shown in the unit.
-        method: How the interval was made.
-
-    Returns:
-        As many as of the score; of an interval that may have been drawn no more than
-        those of which the last counts at least a standard error of the bound over
-        seeds, which is computed for 95 %; but always whole numbers.
-    """
+    """Say to how many decimals the bounds of an interval are printed."""
     most = decimals(half_width, scale)
     share = max(
         (share for word, share in _SHARES_OF_HALF.items() if word in method), default=0
@@ -106,19 +75,7 @@ def bound_decimals(half_width: float, scale: float, method: str) -> int:
 def show_bounds(
     low: float, high: float, value: float | None, places: int, sign: str = ""
 ) -> str:
-    """Return an interval as it is printed.
-
-    Args:
-        low: Its lower bound, in the unit that is shown.
-        high: Its upper bound.
-        value: The score that it is of, as it is printed; None where there is none.
-        places: Decimals of the bounds.
-        sign: `+` to print the sign of positive bounds too, which zero has not.
-
-    Returns:
-        For example `[57.6, 73.4]`; with more decimals where the score would
-        otherwise seem to lie outside.
-    """
+    """Return an interval as it is printed."""
     while value is not None and places < USUAL and low <= value <= high:
         if round(low, places) <= value <= round(high, places):
             break

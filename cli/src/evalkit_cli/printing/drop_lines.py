@@ -21,16 +21,7 @@ def adjusted(drop: Score) -> Score:
 
 
 def drop_sentence(drop: Score | None, bounds: Bounds, level: float) -> str:
-    """Say what was shown of one drop.
-
-    Args:
-        drop: Of the whole set, under one perturbation or family.
-        bounds: Of the metrics.
-        level: Level of the tests.
-
-    Returns:
-        The end of a sentence; "" for a drop of a run whose drops were not tested.
-    """
+    """Say what was shown of one drop."""
     if drop is None:
         return ""
     if drop.value is None:
@@ -99,16 +90,7 @@ def _p(drop: Score) -> str:
 def table_lines(
     name: str, drops: Mapping[str | None, Score | None], level: float
 ) -> Iterator[str]:
-    """Say for which tags a drop was shown under one perturbation.
-
-    Args:
-        name: The perturbation or family.
-        drops: The drops of tags, and that of the whole set, for None.
-        level: Level of the tests.
-
-    Yields:
-        One line; none about drops that are not tested.
-    """
+    """Say for which tags a drop was shown under one perturbation."""
     tags = [
         (tag, drop)
         for tag, drop in drops.items()

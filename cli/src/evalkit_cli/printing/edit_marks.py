@@ -24,17 +24,7 @@ _MASK = re.compile(r"\w")
 
 
 def marked(before: str, edits: Sequence[Edit], masked: bool) -> str:
-    """Write a text with its edits as `[old→new]`.
-
-    Args:
-        before: The original.
-        edits: Its edits, in order.
-        masked: Whether letters outside the edits become dots; in the edits too, where
-            these are so many that they would show the text.
-
-    Returns:
-        One line; without what is far from the edits where the text is long.
-    """
+    """Write a text with its edits as `[old→new]`."""
     if not edits:
         return ""
     covered = sum(edit.end - edit.start for edit in edits)

@@ -68,15 +68,7 @@ class _Effect(NamedTuple):
 
 
 def effect_table(result: PrintedResult, *, talk: bool) -> PerturbationTable | None:
-    """Make the table of the effects, the largest drop first, families last.
-
-    Args:
-        result: A result.
-        talk: Whether the heading says unit and metric, and not the table.
-
-    Returns:
-        The table; None without perturbed copies.
-    """
+    """Make the table of the effects, the largest drop first, families last."""
     metrics = metrics_of(result)
     if not metrics:
         return None

@@ -45,30 +45,14 @@ def for_terminal(text: str, *, several_lines: bool = False) -> str:
 
 
 def for_markdown(cell: str) -> str:
-    """Escape a cell of a Markdown table, so that it is shown as it is written.
-
-    Args:
-        cell: Any text.
-
-    Returns:
-        One line without a bare pipe, mark-up, link, entity or HTML tag.
-    """
+    """Escape a cell of a Markdown table, so that it is shown as it is written."""
     text = _MARKDOWN_SPECIAL.sub(r"\\\g<0>", for_terminal(cell))
     text = _MARKDOWN_FIRST.sub(r"\g<before>\\\g<mark>", text)
     return _HTML.sub(lambda found: _ENTITIES[found[0]], text)
 
 
 def for_latex(cell: str, *, starts_row: bool = False) -> str:
-    """Escape a cell of a LaTeX table, so that it is set as it is written.
-
-    Args:
-        cell: Any text.
-        starts_row: Whether it follows the line break of the row above, which would take
-            `*` and a bracket for its own arguments.
-
-    Returns:
-        The cell.
-    """
+    """Escape a cell of a LaTeX table, so that it is set as it is written."""
     text = _LATEX_SPECIAL.sub(lambda found: _LATEX[found[0]], for_terminal(cell))
     if not starts_row:
         return text
@@ -81,13 +65,6 @@ def for_csv(value: object) -> object:
     A spreadsheet runs a text that begins like a formula, so such a text gets an
     apostrophe in front, unless it is a number. What could steer a terminal is escaped
     but for line feeds, which are part of many answers.
-
-    Args:
-        value: A number or None, which stay as they are, or anything else, whose text
-            is taken.
-
-    Returns:
-        The value.
     """
     if value is None or isinstance(value, int | float):
         return value
@@ -98,26 +75,12 @@ def for_csv(value: object) -> object:
 
 
 def for_json(document: str) -> str:
-    """Escape what could steer a terminal in a JSON document; no value changes.
-
-    Args:
-        document: JSON, in one or several lines.
-
-    Returns:
-        JSON of the same values.
-    """
+    """Escape what could steer a terminal in a JSON document; no value changes."""
     return _visible(document, _as_in_json, "\n")
 
 
 def by_code_points(text: str) -> str:
-    """Write every character that cannot be seen, joiners too, by its code point.
-
-    Args:
-        text: Part of an edited text.
-
-    Returns:
-        One line, such as `a<U+200B>b`.
-    """
+    """Write every character that cannot be seen, joiners too, by its code point."""
     return "".join(
         mark
         if mark.isprintable() and mark not in _BLANK

@@ -23,18 +23,7 @@ _LEAST_P = 0.001
 def facet_lines(
     results: Sequence[PrintedResult], metric: str, *, verbose: bool
 ) -> list[str]:
-    """Return the worst group and the gap of each facet and crossing.
-
-    Args:
-        results: The results.
-        metric: The metric they are about.
-        verbose: Whether all facets are shown, also what was not tested. What the user
-            asked for comes first.
-
-    Returns:
-        A heading and a line for each facet and result, or one of a facet with one
-        group; one line where there is none to show, and nothing without facets.
-    """
+    """Return the worst group and the gap of each facet and crossing."""
     facets = _facets(results, metric)
     lone = _lone_groups(results, metric, facets)
     tested = [
@@ -91,16 +80,7 @@ def _facets(results: Sequence[PrintedResult], metric: str) -> list[str]:
 def _lone_groups(
     results: Sequence[PrintedResult], metric: str, compared: Sequence[str]
 ) -> dict[str, str]:
-    """Say which facets have one group in all results, and whom that leaves out.
-
-    Args:
-        results: The results.
-        metric: The metric.
-        compared: The facets that are compared.
-
-    Returns:
-        A sentence by facet.
-    """
+    """Say which facets have one group in all results, and whom that leaves out."""
     groups: dict[str, dict[str, str]] = {}
     for result in results:
         for (name, tag), score in result.groups.items():

@@ -31,18 +31,7 @@ def print_flips(
     join: Join | None = None,
     show_text: bool = False,
 ) -> None:
-    """Print the pairs whose correctness flipped, losses first.
-
-    Args:
-        result: The run.
-        perturbation: Only copies by this perturbation or family; None for all.
-        tag: Only copies with this tag.
-        limit: The most pairs to print.
-        table_format: `table`, `md`, `csv` or `latex`.
-        as_json: Print JSON instead.
-        join: Looks up the texts of originals and copies, as far as the data have them.
-        show_text: Whether texts that may be hurtful are shown.
-    """
+    """Print the pairs whose correctness flipped, losses first."""
     from evalkit_analysis_robustness import find_flips
 
     found = find_flips(result, perturbation, tag)

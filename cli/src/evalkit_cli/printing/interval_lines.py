@@ -20,16 +20,7 @@ _ROUNDING = 1e-9
 
 
 def interval_lines(results: Sequence[PrintedResult], *, verbose: bool) -> list[str]:
-    """Say which methods were used, over which clusters, and what they cost.
-
-    Args:
-        results: The results.
-        verbose: Whether to say more than how often examples were answered, and whether
-            the intervals are those of another edition.
-
-    Returns:
-        Lines; those that are alike for all results once.
-    """
+    """Say which methods were used, over which clusters, and what they cost."""
     methods = [line for each in results if verbose and (line := _methods(each))]
     alike = len(set(methods)) == 1
     lines = methods[:1] if alike else []

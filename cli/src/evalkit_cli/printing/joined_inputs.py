@@ -29,19 +29,6 @@ def join_inputs(result: Result, file: str, ids: Collection[str]) -> JoinedInputs
 
     Rows go through the adapters that the run recorded for this file: those of its
     copies where it is a file of them, else those of its data.
-
-    Args:
-        result: The run.
-        file: Its data, or perturbed copies of it.
-        ids: Ids of examples or copies.
-
-    Returns:
-        The texts.
-
-    Raises:
-        DataError: The file cannot be read.
-        PluginError: The run's task is not installed.
-        SchemaError: Rows break the task's `Input`.
     """
     from evalkit import Registry
     from evalkit.catalog import BoundTask, Resolver, data_path, data_sha256

@@ -22,17 +22,7 @@ _INTERVAL = " CI"
 def fit_columns(
     rows: Sequence[Sequence[str]], width: int, measure: Callable[[str], int]
 ) -> tuple[list[int], list[str]]:
-    """Choose the columns that fit beside each other, two blanks apart.
-
-    Args:
-        rows: A header and rows of cells.
-        width: Columns of the terminal.
-        measure: Says how wide a text is.
-
-    Returns:
-        The numbers of the columns that are kept, in their order, and the headers of the
-        others. More than fit are kept where none of them may be left out.
-    """
+    """Choose the columns that fit beside each other, two blanks apart."""
     widths = [max(map(measure, column)) for column in zip(*rows, strict=True)]
     kept = list(range(len(widths)))
     # one model's columns are headed `model: column` where there are several

@@ -16,18 +16,7 @@ if TYPE_CHECKING:
 def print_new_run(
     result: Result, table_format: str, *, as_json: bool, quiet: bool, verbose: bool
 ) -> None:
-    """Print the report of a new run, and which runs it was made of.
-
-    Args:
-        result: The new run.
-        table_format: `table`, `md`, `csv` or `latex`.
-        as_json: Print `run.json` instead.
-        quiet: Leave out everything but the scores.
-        verbose: Give every metric for every tag.
-
-    Raises:
-        Exit: A metric failed; with 1.
-    """
+    """Print the report of a new run, and which runs it was made of."""
     print_run(result, table_format, as_json=as_json, quiet=quiet, verbose=verbose)
     if not quiet and not as_json:
         echo(_origin(result), err=table_format != "table")

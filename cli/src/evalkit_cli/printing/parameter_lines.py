@@ -30,14 +30,7 @@ _LIMITS = (
 
 
 def describe_parameters(model: type[BaseModel]) -> dict[str, Any]:
-    """Describe the parameters of a plugin.
-
-    Args:
-        model: Their model.
-
-    Returns:
-        The JSON schema of each; its `description` is what the code says below it.
-    """
+    """Describe the parameters of a plugin."""
     schema = model.model_json_schema()
     definitions = schema.get("$defs", {})
     texts = _documented(model)
@@ -82,14 +75,7 @@ def _documented(model: type[BaseModel]) -> dict[str, str]:
 
 
 def parameter_lines(described: Mapping[str, Any]) -> list[str]:
-    """Write parameters for a person.
-
-    Args:
-        described: From `describe_parameters`.
-
-    Returns:
-        Name, kind of value and default of each, and below what it is for.
-    """
+    """Write parameters for a person."""
     width = max(map(len, described))
     lines = []
     for name, schema in described.items():
@@ -123,11 +109,7 @@ def _written(value: Any) -> str:
 
 
 def is_path(schema: Mapping[str, Any]) -> bool:
-    """Tell whether a parameter is the path of a file or folder, or none.
-
-    Args:
-        schema: Its JSON schema.
-    """
+    """Tell whether a parameter is the path of a file or folder, or none."""
     kinds = [schema, *schema.get("anyOf", ())]
     return any(
         kind.get("format") in ("path", "file-path", "directory-path") for kind in kinds

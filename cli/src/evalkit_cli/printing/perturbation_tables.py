@@ -37,18 +37,7 @@ ALL = "(all)"
 def perturbation_tables(
     result: PrintedResult, verbose: bool, talk: bool
 ) -> list[PerturbationTable]:
-    """Make the table of the effects, and tables of tags for each perturbation.
-
-    Args:
-        result: A result.
-        verbose: Whether there are tables of all metrics and tags; else of the main
-            metric, by the facets that the user asked for.
-        talk: Whether headings say unit and metric, and long tables are cut.
-
-    Returns:
-        The tables, those of uncertain perturbations last; none without perturbed
-        copies.
-    """
+    """Make the table of the effects, and tables of tags for each perturbation."""
     effects = effect_table(result, talk=talk)
     if effects is None:
         return []

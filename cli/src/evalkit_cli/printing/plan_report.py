@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 
 def print_plan(plan: Plan) -> None:
-    """Print a plan.
-
-    Args:
-        plan: What is printed.
-    """
+    """Print a plan."""
     echo(_title(plan))
     echo(_goal(plan))
     echo()

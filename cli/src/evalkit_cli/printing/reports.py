@@ -37,14 +37,7 @@ _AS_WRONG = "as wrong"
 def print_report(
     results: Sequence[Result], table_format: str, *, quiet: bool, verbose: bool
 ) -> None:
-    """Print the results of one or several models on one data set.
-
-    Args:
-        results: Results that were not refused.
-        table_format: `table`, `md`, `csv` or `latex`.
-        quiet: Print the scores of the whole set only; of CSV every score.
-        verbose: Show every tag, metric, facet and notice, and how intervals were made.
-    """
+    """Print the results of one or several models on one data set."""
     printed = [PrintedResult(result) for result in results]
     talk = table_format == "table" and not quiet
     if table_format == "csv":
@@ -106,13 +99,7 @@ def _below(results: Sequence[PrintedResult], verbose: bool) -> list[str]:
 def print_overview(
     results: Sequence[Result], table_format: str, *, quiet: bool
 ) -> None:
-    """Print the main score of results on several data sets.
-
-    Args:
-        results: Results that were not refused.
-        table_format: `table`, `md` or `latex`.
-        quiet: Print the scores only.
-    """
+    """Print the main score of results on several data sets."""
     printed = [PrintedResult(result) for result in results]
     interval = f"{printed[0].confidence} CI"
     header = ["dataset", "model", "metric", "score", interval, "n"]

@@ -31,13 +31,7 @@ _CSV_HEADER = (
 def print_run_list(
     runs: Sequence[RunSummary], as_json: bool, table_format: str
 ) -> None:
-    """Print runs as a list in JSON, or as a table if there are any.
-
-    Args:
-        runs: The runs, all of them whole.
-        as_json: Print JSON, whatever the format.
-        table_format: `table`, `md`, `csv` or `latex`.
-    """
+    """Print runs as a list in JSON, or as a table if there are any."""
     runs = _below_originals(runs)
     if as_json:
         echo_json([*map(_facts, runs)])

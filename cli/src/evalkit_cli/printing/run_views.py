@@ -31,15 +31,7 @@ _WRONG_COLUMNS = ("id", "answer", "prediction", "score", "tags", "note")
 def print_run(
     result: Result, table_format: str, *, as_json: bool, quiet: bool, verbose: bool
 ) -> None:
-    """Print the report of a run as `evalkit eval` did.
-
-    Args:
-        result: The run; a refused one is described by its counts.
-        table_format: `table`, `md`, `csv` or `latex`.
-        as_json: Print `run.json` instead.
-        quiet: Leave out everything but the scores.
-        verbose: Give every metric for every tag.
-    """
+    """Print the report of a run as `evalkit eval` did."""
     if as_json:
         echo_json(result.to_dict())
     elif result.status == "refused":
@@ -68,18 +60,7 @@ def print_wrong(
     join: Join | None = None,
     show_text: bool = False,
 ) -> None:
-    """Print the examples that were answered wrongly, the worst first.
-
-    Args:
-        result: The run.
-        metric: A metric with per-example scores; None for the main one.
-        tag: Only examples with this tag.
-        limit: The most examples to print.
-        table_format: `table`, `md`, `csv` or `latex`.
-        as_json: Print JSON instead.
-        join: Looks up their texts.
-        show_text: Whether texts that may be hurtful are shown.
-    """
+    """Print the examples that were answered wrongly, the worst first."""
     from evalkit.runs import find_wrong
 
     found = find_wrong(result, metric, tag)
@@ -194,14 +175,7 @@ def shortened(value: object) -> str:
 def print_confusion(
     result: Result, tag: str | None, table_format: str, *, as_json: bool
 ) -> None:
-    """Print how often each answer got each prediction.
-
-    Args:
-        result: The run.
-        tag: Only examples with this tag.
-        table_format: `table`, `md`, `csv` or `latex`.
-        as_json: Print JSON instead.
-    """
+    """Print how often each answer got each prediction."""
     from evalkit.runs import count_confusion
 
     found = count_confusion(result, tag)

@@ -19,13 +19,7 @@ _LETTER = re.compile(r"\w")
 
 
 def print_sample(sample: ExampleSample, *, show_text: bool, as_json: bool) -> None:
-    """Print the first examples of a data set: id, answer, tags, cluster and input.
-
-    Args:
-        sample: The examples.
-        show_text: Whether sensitive texts are shown.
-        as_json: Print JSON.
-    """
+    """Print the first examples of a data set: id, answer, tags, cluster and input."""
     masked = sample.sensitive and not show_text
     if as_json:
         echo_json(_as_json(sample, masked))

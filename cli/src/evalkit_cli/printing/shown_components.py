@@ -14,14 +14,7 @@ from evalkit_cli.printing.streams import (
 
 
 def show_rows(name: str, limit: int, show_text: bool, as_json: bool) -> None:
-    """Print the first rows of a data set.
-
-    Args:
-        name: Of the data set.
-        limit: How many rows.
-        show_text: Whether texts are printed that may hurt.
-        as_json: Print JSON.
-    """
+    """Print the first rows of a data set."""
     from evalkit.reporting import sample_examples
     from evalkit_cli.printing.sample_views import print_sample
 
@@ -33,14 +26,7 @@ def show_rows(name: str, limit: int, show_text: bool, as_json: bool) -> None:
 def show_component(
     context: click.Context, what: str, as_json: bool, verbose: bool
 ) -> None:
-    """Print the card of a plugin.
-
-    Args:
-        context: Of the command, for the help of others.
-        what: Kind and name.
-        as_json: Print JSON.
-        verbose: Also print what its author says to evalkit only.
-    """
+    """Print the card of a plugin."""
     from evalkit_cli.printing.cards import print_card
     from evalkit_cli.printing.component_views import describe, describe_command
 
@@ -57,15 +43,7 @@ def show_component(
 
 
 def show_contract(kind: str, as_json: bool) -> None:
-    """Print what plugins of a kind may implement.
-
-    Args:
-        kind: The kind.
-        as_json: Print JSON.
-
-    Raises:
-        UsageError: There is no such kind.
-    """
+    """Print what plugins of a kind may implement."""
     from evalkit import find_components
     from evalkit.catalog import kind_named
     from evalkit_cli.printing.contracts import contract_of, contract_page

@@ -68,12 +68,7 @@ def terminal_width() -> int | None:
 
 
 def echo_wrapped(line: str = "", *, err: bool = False) -> None:
-    """Print one line of text; on a narrow terminal in several, broken at blanks.
-
-    Args:
-        line: The line, without its end.
-        err: Print it on stderr, as a message that fits on a screen.
-    """
+    """Print one line of text; on a narrow terminal in several, broken at blanks."""
     width = None if err else terminal_width()
     shown = for_terminal(line)
     if width is None or len(shown) <= width:
@@ -103,14 +98,7 @@ def echo_lines(text: str, *, err: bool = False, whole: bool = False) -> None:
 
 
 def fitting(text: str) -> str:
-    """Return a message that fits on a screen, and says how much of it was cut.
-
-    Args:
-        text: The message.
-
-    Returns:
-        Its beginning and its end, where it is too long.
-    """
+    """Return a message that fits on a screen, and says how much of it was cut."""
     if len(text) > MOST_CHARACTERS:
         start, end = text[: MOST_CHARACTERS - 500], text[-400:]
         left_out = len(text) - len(start) - len(end)
@@ -124,11 +112,7 @@ def fitting(text: str) -> str:
 
 
 def echo_drawn(line: str) -> None:
-    """Print a line as it is: of a table that was drawn of escaped cells.
-
-    Args:
-        line: The line, which may hold control sequences of evalkit's own.
-    """
+    """Print a line as it is: of a table that was drawn of escaped cells."""
     click.echo(line)
 
 

@@ -78,17 +78,7 @@ class Columns(NamedTuple):
 
 
 def tag_tables(columns: Columns, *, cut: bool) -> list[TagTable]:
-    """Make a table of the tags, and one of each crossing.
-
-    Args:
-        columns: What they show.
-        cut: Whether only the worst are shown.
-
-    Returns:
-        Tables with a row for each tag, the worst of the first result first, those of
-        examples without a tag last; tags of fewer examples than the results' least
-        number are left out.
-    """
+    """Make a table of the tags, and one of each crossing."""
     by_crossing: dict[str | None, list[str]] = {None: []}
     crossings = columns.results[0].crossings
     by_crossing |= {crossing: [] for crossing in crossings}

@@ -18,15 +18,7 @@ _COLUMNS = ("id", "replication", "status", "response", "reason")
 def print_unparsed(
     result: Result, tag: str | None, limit: int, table_format: str, *, as_json: bool
 ) -> None:
-    """Print the responses in which no answer was found, in the data's order.
-
-    Args:
-        result: The run.
-        tag: Only examples with this tag.
-        limit: The most responses to print.
-        table_format: `table`, `md`, `csv` or `latex`.
-        as_json: Print JSON instead.
-    """
+    """Print the responses in which no answer was found, in the data's order."""
     from evalkit.runs import find_unparsed
 
     found = find_unparsed(result, tag)

@@ -18,11 +18,7 @@ _SHOWN = 160
 
 
 def warn_of_unread(results: Sequence[Result]) -> None:
-    """Say on stderr, before any score, of which runs most responses were not read.
-
-    Args:
-        results: The results.
-    """
+    """Say on stderr, before any score, of which runs most responses were not read."""
     for result in results:
         counts = result.record.counts
         if result.status != "refused" and counts.unparsed > MOST * counts.scored:

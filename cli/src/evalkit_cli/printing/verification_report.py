@@ -17,12 +17,7 @@ _LONGEST = 16
 
 
 def print_verification(found: Verification, *, quiet: bool) -> None:
-    """Print whether the numbers of a run are the same, and what has changed since.
-
-    Args:
-        found: What came of computing it again.
-        quiet: Say only whether they are the same, and which are not.
-    """
+    """Print whether the numbers of a run are the same, and what has changed since."""
     echo(_in_a_sentence(found))
     if found.differences:
         echo()

@@ -58,11 +58,6 @@ def to_series(name: str, values: Sequence[Any]) -> pl.Series:
     texts become list columns. Dates, times and UUIDs are taken as their texts, Decimals
     as numbers, Enums as their values. Anything else, also values of several types, is
     stored as text: a text as it is, any other value as canonical JSON.
-
-    Raises:
-        ValueError: A value cannot be stored: a surrogate without a partner, a value
-            that holds itself, an integer of thousands of digits, an object that JSON
-            does not know.
     """
     dtype = _common_type(values)
     if dtype is None:
@@ -179,11 +174,7 @@ def _are_within(span: range, values: Sequence[Any]) -> bool:
 
 
 def native(value: Any) -> Any:
-    """Return the plain Python value of a subclass, a numpy value, a date and the like.
-
-    Raises:
-        ValueError: It is a Decimal that no float holds.
-    """
+    """Return the plain Python value of a subclass, a numpy value, a date and so on."""
     if isinstance(value, np.generic | np.ndarray | pl.Series):
         value = value.to_list() if isinstance(value, pl.Series) else value.tolist()
     if isinstance(value, Enum):
@@ -214,11 +205,7 @@ def _as_float(value: Decimal) -> float:
 
 
 def encode(value: Any) -> str | None:
-    """Write a value as text: a text as it is, anything else as canonical JSON.
-
-    Raises:
-        ValueError: It cannot be written.
-    """
+    """Write a value as text: a text as it is, anything else as canonical JSON."""
     if value is None or isinstance(value, str):
         return value
     try:

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema, InitErrorDetails
 
 SUM_TOLERANCE = 1e-3
-"""How far from 1 probabilities may sum, as they may be rounded."""
+"""Maximum distance of a sum of probabilities from 1, for rounded ones."""
 BOUND_TOLERANCE = 1e-9
-"""How far outside 0 to 1 a probability may be, which is an error of rounding."""
+"""Maximum distance of a probability from 0 to 1, for rounding errors."""
 RULE = "evalkit"
-"""What pydantic calls an error whose message is a rule as evalkit writes it."""
+"""Type of a pydantic error whose message is already a rule of evalkit."""
 
 
 class IsLabel:

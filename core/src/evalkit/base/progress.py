@@ -24,10 +24,10 @@ def cancelling(progress: Progress, cancelled: Callable[[], bool]) -> Progress:
     return told
 
 
-def told_of_each(
+def reported(
     items: Iterable[T], progress: Progress, text: str, share: float
 ) -> Iterator[T]:
-    """Yield items, and call back before each."""
+    """Yield items, and call back after each."""
     for item in items:
-        progress(text, share)
         yield item
+        progress(text, share)

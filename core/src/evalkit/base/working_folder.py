@@ -17,11 +17,7 @@ class WorkingFolder:
             self._path = None
 
     def restore(self) -> str | None:
-        """Go back to the folder; return a warning if a plugin changed it.
-
-        Raises:
-            EvalkitError: It is not there any more.
-        """
+        """Go back to the folder; return a warning if a plugin changed it."""
         if self._path is None:
             return None
         try:

@@ -236,16 +236,7 @@ def answer_column(
     mapping: Mapping[str, str] | None,
     choices: pl.Series | None,
 ) -> tuple[AnswerKind, pl.Series]:
-    """Check answers, write them as they are scored, and make a column of them.
-
-    Args:
-        reporter: Says which example is wrong.
-        task: The task, which has answers.
-        answers: The answers as stored.
-        labels: The labels; None where there are none.
-        mapping: From stored labels to the task's; None where they are the same.
-        choices: The options of each example; None where the task has none.
-    """
+    """Check answers, write them as they are scored, and make a column of them."""
     type_of_them = _AnswerType(reporter.dataset, task)
     answers = _map_answers(reporter, answers, labels, mapping, type_of_them)
     are_texts = task.answer_kind in ("one", "any-of") and (

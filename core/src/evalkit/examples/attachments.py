@@ -23,15 +23,7 @@ from evalkit.plugins.sources import sha256_of
 
 
 def file_fields(model: type[BaseModel], *outer: type[BaseModel]) -> list[str]:
-    """Return the names of the fields of a model that are annotated `FilePath`.
-
-    Args:
-        model: The model.
-        outer: The models that it stands in, which may be the same again.
-
-    Returns:
-        The names, also of fields of models that have such a field.
-    """
+    """Return the names of the fields of a model that are annotated `FilePath`."""
     return [
         name
         for name, field in model.model_fields.items()
@@ -57,16 +49,7 @@ def _names_file(annotation: Any, outer: tuple[type[BaseModel], ...]) -> bool:
 def with_attached(
     dataset: BoundDataset, task: BoundTask, loaded: ExampleRows
 ) -> ExampleRows:
-    """Find the files that examples name.
-
-    Returns:
-        The rows with the absolute paths and a hash of the files.
-
-    Raises:
-        PluginContractError: `FilePath` stands in something else than a list.
-        SchemaError: A file is not there, or not inside the data's folder.
-        StorageError: It cannot be fetched.
-    """
+    """Find the files that examples name."""
     fields = [name for name in file_fields(task.Input) if name in loaded.frame.columns]
     if not fields:
         return loaded

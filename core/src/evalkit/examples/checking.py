@@ -44,12 +44,7 @@ from evalkit.reading.typed_values import (
 def checked_inputs(
     dataset: BoundDataset, task: BoundTask, loaded: ExampleRows
 ) -> ExampleRows:
-    """Check that every row has the shape of the task's `Input`.
-
-    Returns:
-        The rows with the values that pydantic returns, in columns of the types that
-        the annotations say (`evalkit.reading.field_types.field_type`).
-    """
+    """Check that every row has the shape of the task's `Input`."""
     checked = _checked_inputs(dataset, task, loaded)
     refuse_absent_answer(dataset, task, checked)
     return checked
@@ -83,12 +78,7 @@ def _checked_inputs(
 def _accepted(
     task: BoundTask, loaded: ExampleRows
 ) -> tuple[pl.Series | None, pl.DataFrame]:
-    """Tell which rows surely have the shape of `Input`; None where all must be asked.
-
-    Returns:
-        Booleans, or None; and the frame, with planned columns in their types and those
-        that no row has.
-    """
+    """Tell which rows certainly fit `Input`; None where all must be checked singly."""
     plan = input_plan(task)
     if plan is None:
         return None, loaded.frame
@@ -147,11 +137,7 @@ def _validated(
     loaded: ExampleRows,
     accepted: pl.Series | None,
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Ask pydantic about all rows that are not accepted.
-
-    Yields:
-        Position and values of each row, which has fields by their names too.
-    """
+    """Ask pydantic about all rows that are not accepted."""
     problems = FirstProblems()
     lacking: Counter[str] = Counter()
     is_table = loaded.rows is None and loaded.lines is None

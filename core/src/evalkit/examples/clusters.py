@@ -24,17 +24,7 @@ _FEWEST = 10
 
 
 def clustered_by(dataset: BoundDataset, cluster: str | Sequence[str]) -> BoundDataset:
-    """Return a data set whose clusters are chosen by a user.
-
-    Args:
-        dataset: The data set.
-        cluster: One column of its rows or several, in any order, whose values
-            together name a cluster; nothing for the clusters that the data set
-            declares itself.
-
-    Returns:
-        The data set; what it declares is set aside where columns are given.
-    """
+    """Return a data set whose clusters are chosen by a user."""
     columns = [cluster] if isinstance(cluster, str) else cluster
     if not isinstance(columns, Sequence) or not all(
         isinstance(column, str) and column for column in columns
@@ -50,24 +40,14 @@ def clustered_by(dataset: BoundDataset, cluster: str | Sequence[str]) -> BoundDa
 
 
 def cluster_names(dataset: BoundDataset) -> list[str]:
-    """Return the columns whose values say which rows of a data set are not independent.
-
-    Returns:
-        Their names, sorted, as their order says nothing: those that a user chose or
-        the data set declares; else `input_id`, which the data have where they are
-        perturbed copies.
-    """
+    """Return the columns whose values tell which rows depend on each other."""
     return sorted(dataset.chosen_cluster or dataset.declared_cluster or [INPUT_ID])
 
 
 def cluster_notices(
     dataset: BoundDataset, frame: pl.DataFrame, clusters: pl.Series
 ) -> Iterator[str]:
-    """Say what is worth knowing about clusters that a user chose.
-
-    Yields:
-        Sentences; none where the clusters are the data set's own.
-    """
+    """Say what is worth knowing about clusters that a user chose."""
     columns = dataset.chosen_cluster
     if not columns:
         return
@@ -107,13 +87,7 @@ def _without_value(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
 
 
 def cluster_column(dataset: BoundDataset, loaded: ExampleRows) -> pl.Series:
-    """Number the clusters by content, so that parts of the data name them alike.
-
-    Returns:
-        The column `cluster` of integers; null where nobody names any and the data
-        are no perturbed copies. A row that has no value (null or NaN) in one of the
-        columns or more is a cluster of its own; copies and their original are one.
-    """
+    """Number the clusters by content, so that parts of the data name them alike."""
     columns, frame = cluster_names(dataset), loaded.frame
     chosen = dataset.chosen_cluster
     if not chosen and not dataset.declared_cluster:
@@ -164,16 +138,7 @@ def _numbers(values: pl.DataFrame) -> pl.Series:
 def repeated_text_notices(
     frame: pl.DataFrame, hashes: Mapping[str, pl.Series], fields: Iterable[str]
 ) -> list[str]:
-    """Say of which field examples share texts, and what to do about it.
-
-    Args:
-        frame: The examples; it may lack columns whose hashes are known.
-        hashes: Those of long texts, by column.
-        fields: The fields that may hold what examples are about.
-
-    Returns:
-        At most one sentence: of the field with the fewest texts.
-    """
+    """Say of which field examples share texts, and what to do about it."""
     found = []
     for name in fields:
         known = hashes.get(name)

@@ -52,11 +52,7 @@ Declaration = Mapping[str, Any]
 def find_converter(
     hook: str, dataset: BoundDataset, task: BoundTask
 ) -> tuple[Converting, Declaration | None]:
-    """Find who converts: the data set if it says how, else the task.
-
-    Returns:
-        The plugin that converts, and its declaration; None where it has a method.
-    """
+    """Find who converts: the data set if it says how, else the task."""
     for bound in (dataset, task):
         if bound.has(hook):
             return bound, None
@@ -99,11 +95,7 @@ def _what_it_takes(hook: str, key: Any) -> str:
 
 
 def predictions_are_texts(dataset: BoundDataset, task: BoundTask) -> bool:
-    """Tell whether what is scored is a field of `Output` that holds texts.
-
-    Returns:
-        False also where a method converts responses into whatever it likes.
-    """
+    """Tell whether what is scored is a field of `Output` that holds texts."""
     try:
         declared = find_converter(PRED_CONVERTER, dataset, task)[1]
     except PluginContractError:
@@ -113,12 +105,7 @@ def predictions_are_texts(dataset: BoundDataset, task: BoundTask) -> bool:
 
 
 def predicted_field(dataset: BoundDataset, task: BoundTask) -> str | None:
-    """Name the field of `Output` that says the type of predictions and answers.
-
-    Returns:
-        The field that is scored. Where a method converts, which may give anything, the
-        task's `answer_field`, if its values are more than texts, numbers and lists.
-    """
+    """Name the field of `Output` that says the type of predictions and answers."""
     try:
         declared = find_converter(PRED_CONVERTER, dataset, task)[1]
     except PluginContractError:
@@ -140,12 +127,7 @@ def prediction_type(
 
 
 def answer_name(dataset: BoundDataset, task: BoundTask) -> str | None:
-    """Name the column of the data that answers are in, as far as it is known.
-
-    Returns:
-        The declared column; where a method or an expression makes answers, the task's
-        `answer_field`.
-    """
+    """Name the column of the data that answers are in, as far as it is known."""
     try:
         declared = find_converter(LABEL_CONVERTER, dataset, task)[1]
     except PluginContractError:
@@ -159,13 +141,7 @@ PredictionFunction = Callable[[Mapping[str, Any], Mapping[str, Any] | None], Any
 
 
 def pred_function(dataset: BoundDataset, task: BoundTask) -> PredictionFunction:
-    """Return the function from a response to what is scored.
-
-    Returns:
-        A function from a response to its prediction, or to `Unparsed`. It raises a
-        `PluginError` where a method fails or returns what cannot be scored, and a
-        `SchemaError` where the declared field holds that.
-    """
+    """Return the function from a response to what is scored."""
     bound, declared = find_converter(PRED_CONVERTER, dataset, task)
     _, dtype = prediction_type(dataset, task)
     if declared is None:
@@ -202,19 +178,7 @@ def pred_function(dataset: BoundDataset, task: BoundTask) -> PredictionFunction:
 
 
 def typed_or_scored(value: Any, dtype: pl.DataType | None) -> Any:
-    """Return a value as it is scored.
-
-    Args:
-        value: An answer or a prediction.
-        dtype: The type of the field that it is of; None where that is not known.
-
-    Returns:
-        The value as a column of the type holds it; what is not of that type as
-        `scored_value` gives it.
-
-    Raises:
-        UnscorableError: It is neither.
-    """
+    """Return a value as it is scored."""
     if dtype is None or type(value) in PLAIN_TYPES:
         return scored_value(value)
     try:
@@ -250,15 +214,7 @@ def converted(
     uid: str,
     dtype: pl.DataType | None = None,
 ) -> Mapping[str, Any]:
-    """Check what a converter's method returned.
-
-    Args:
-        bound: Whose converter it is.
-        hook: `label_field_converter` or `pred_field_converter`.
-        value: What it returned.
-        uid: The id that it must return.
-        dtype: The type of answers and predictions; None where that is not known.
-    """
+    """Check what a converter's method returned."""
     problem = _broken(hook, value, uid, dtype)
     if problem:
         raise PluginContractError(f"{bound.component.origin}: {hook} {problem}")

@@ -88,21 +88,7 @@ def join_statements(statements: Collection[Statement]) -> dict[str, Statement]:
 def kept_columns(
     examples: Examples, taken: Collection[str], include_examples: bool
 ) -> list[pl.Series]:
-    """Return those columns of copies that a run keeps beside their ids.
-
-    Args:
-        examples: The examples that are evaluated, copies or not.
-        taken: Names that fields of responses have.
-        include_examples: Whether values of the data may be kept; a run without answers
-            cannot stand in for its copies and needs no more than their ids.
-
-    Returns:
-        `input_id` and `perturbation`, null where the examples are no copies; and
-        where they are, `label_effect` and `families` if they say so, and the tags
-        that the rows store as `input/tags`. Where they have the columns of copies, but
-        not as copies must, `input/problem` says what a file of them would be refused
-        for.
-    """
+    """Return those columns of copies that a run keeps beside their ids."""
     inputs = examples.inputs
     nothing = pl.repeat(None, inputs.height, dtype=pl.String, eager=True)
     if INPUT_ID not in inputs.columns or PERTURBATION not in inputs.columns:
@@ -134,11 +120,7 @@ def stored_columns(frame: pl.DataFrame) -> list[pl.Series]:
 
 
 def with_texts(column: pl.Series) -> pl.Series:
-    """Say that the items of lists that are all empty, or null, are texts.
-
-    Returns:
-        The column; one of another type as it is.
-    """
+    """Say that the items of lists that are all empty, or null, are texts."""
     is_bare = column.dtype in (pl.Null, pl.List(pl.Null))
     return column.cast(pl.List(pl.String)) if is_bare else column
 

@@ -72,17 +72,6 @@ def locate(dataset: str, filename: str, source: Source) -> Path:
     `EVALKIT_OFFLINE` is set: from the web with a progress bar, and from a place such as
     `s3://` by the store that is installed for it. A file in the user's own folder
     is taken as it is; one in the cache must have the declared SHA-256.
-
-    Args:
-        dataset: Name of the data set.
-        filename: Name of the file there.
-        source: Where it comes from.
-
-    Returns:
-        The path of the local copy.
-
-    Raises:
-        DataError: It is nowhere to be had, or its SHA-256 is not the declared one.
     """
     data_folder = os.environ.get(DATA_FOLDER_VARIABLE)
     if data_folder:

@@ -79,26 +79,13 @@ def is_file_name(dataset: Any) -> bool:
 
 
 def bind_file(path: Path, task: Any) -> BoundDataset:
-    """Make a data set of a file.
-
-    Args:
-        path: The file, in any format that examples are read from.
-        task: The task, by name or as a class or instance.
-
-    Returns:
-        The bound data set, named after the file.
-    """
+    """Make a data set of a file."""
     name = re.sub(r"[\W_]+", "-", model_name(path).lower()).strip("-")[:62]
     return _bound(name.strip("-") or "file", AS_FILE, path, task)
 
 
 def bind_rows(rows: Any, task: Any) -> BoundDataset:
-    """Make a data set of rows.
-
-    Args:
-        rows: A polars, pandas or Arrow table, or dicts.
-        task: The task, by name or as a class or instance.
-    """
+    """Make a data set of rows."""
     return _bound("data", AS_ROWS, rows_of(rows, "data"), task)
 
 

@@ -25,13 +25,7 @@ NO_COLUMNS = "none"
 def keeping(
     dataset: BoundDataset, keep: Sequence[str] | str | None, include_examples: bool
 ) -> BoundDataset:
-    """Return a data set of which a run keeps columns.
-
-    Args:
-        dataset: The data set.
-        keep: Names of columns, or `none`; None for all that have few short values.
-        include_examples: Whether the run holds values of the data at all.
-    """
+    """Return a data set of which a run keeps columns."""
     if isinstance(keep, str):
         keep = [keep]
     names = None if keep is None else tuple(dict.fromkeys(keep))
@@ -50,19 +44,7 @@ def keeping(
 def names_to_keep(
     dataset: BoundDataset, task: BoundTask, loaded: ExampleRows
 ) -> tuple[str, ...]:
-    """Return the columns of the data that a run keeps.
-
-    Args:
-        dataset: The data set, which says which are chosen.
-        task: Its task.
-        loaded: The rows.
-
-    Returns:
-        Those that are named; where none are, those with at least two and at most 50
-        values of at most 64 characters each, of which one occurs twice, but for what a
-        model is sent, ids, answers and tags, and for names by which --by means
-        something else.
-    """
+    """Return the columns of the data that a run keeps."""
     frame = loaded.frame if loaded.given is None else loaded.given
     if dataset.keep is not None:
         for name in dataset.keep:
@@ -115,12 +97,7 @@ def _makes_groups(column: pl.Series) -> bool:
 
 
 def kept_notices(kept: Sequence[str], keep: Sequence[str] | None) -> Iterator[str]:
-    """Name the columns that a run keeps without being asked.
-
-    Args:
-        kept: The columns.
-        keep: Those that were named; None where nobody named any.
-    """
+    """Name the columns that a run keeps without being asked."""
     if kept and keep is None:
         noun = "column" if len(kept) == 1 else "columns"
         yield (

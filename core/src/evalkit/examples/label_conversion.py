@@ -39,14 +39,7 @@ def convert_labels(
     loaded: ExampleRows,
     dtype: pl.DataType | None,
 ) -> ConvertedLabels:
-    """Apply the label converter of a data set or its task.
-
-    Args:
-        dataset: The data set.
-        task: Its task.
-        loaded: The examples.
-        dtype: The type of answers and predictions; None where that is not known.
-    """
+    """Apply the label converter of a data set or its task."""
     bound, declared = find_converter(LABEL_CONVERTER, dataset, task)
     if declared is None:
         results = [*_by_rows(bound, loaded, dtype, task.answer_kind == "none")]
@@ -183,11 +176,7 @@ def _by_rows(
 def tag_notices(
     dataset: BoundDataset, task: BoundTask, columns: Collection[str]
 ) -> Iterator[str]:
-    """Name columns that look like tags where the one that tags are in is not there.
-
-    Yields:
-        A sentence for each; none where tags are read by a function or an expression.
-    """
+    """Name columns that look like tags where the one that tags are in is not there."""
     declared = find_converter(LABEL_CONVERTER, dataset, task)[1] or {}
     name = declared.get("tags")
     if not isinstance(name, str) or name in columns:
@@ -202,15 +191,7 @@ def tag_notices(
 
 
 def tag_column(reporter: Reporter, tags: list[Any] | pl.Series) -> pl.Series:
-    """Make a column of tags, each once.
-
-    Args:
-        reporter: Says which example is wrong.
-        tags: The tags of each example; None for none.
-
-    Returns:
-        The column `tags` of lists of texts.
-    """
+    """Make a column of tags, each once."""
     if isinstance(tags, pl.Series):
         column = _sound_tags(tags)
         if column is not None:

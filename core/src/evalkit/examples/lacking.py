@@ -20,19 +20,7 @@ def lacking_error(
     loaded: ExampleRows,
     absent: Sequence[str] | None = None,
 ) -> SchemaError:
-    """Return the error of data in which no row has some keys that must be there.
-
-    Args:
-        dataset: The data set.
-        task: Its task.
-        loaded: The rows.
-        absent: The fields of `Input` that no row has; None to find them by the names
-            of the columns.
-
-    Returns:
-        The error, which names all keys, the columns that are there and, where a guess
-        is plausible, those that may be meant.
-    """
+    """Return the error of data in which no row has some keys that must be there."""
     from evalkit.diagnosis import (
         ROW_NUMBER,
         guess_data_columns,

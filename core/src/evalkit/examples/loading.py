@@ -46,20 +46,7 @@ def load_rows(
     *,
     needs_answer: bool = False,
 ) -> ExampleRows:
-    """Load the rows of a split and check their ids.
-
-    Args:
-        dataset: The data set.
-        task: Its task.
-        split: Name of the split.
-        kept: Columns of the rows that are needed; others may be dropped once they are
-            checked. None for all.
-        given: Rows in place of those that the data set loads, in any form that it may
-            load them in.
-        asked: What is told to a data set that looks at it; nothing by default.
-        needs_answer: Whether the rows must hold answers, so that an error names these
-            too.
-    """
+    """Load the rows of a split and check their ids."""
     splits = dataset.splits
     # a row stage may read any column, and drop rows
     asked = Asked() if asked is None or dataset.pipeline is not None else asked
@@ -216,11 +203,7 @@ def _wanted(
 
 
 def input_plan(task: BoundTask) -> ColumnPlan | None:
-    """Plan the columns of the task's `Input`.
-
-    Returns:
-        The plan; None where rows must be asked.
-    """
+    """Plan the columns of the task's `Input`."""
     plan = plan_of(task.Input, apart=EXAMPLE_ID_KEYS)
     is_used = plan is not None and not plan.forbids_undeclared
     return plan if is_used else None

@@ -50,39 +50,13 @@ class RowStage(Protocol):
     def read_examples(
         self, dataset: BoundDataset, task: BoundTask, path: Path | None, given: Any
     ) -> pl.DataFrame | Iterator[Row]:
-        """Change what a data set loaded.
-
-        Args:
-            dataset: The data set.
-            task: Its task.
-            path: The file; None where no file was loaded.
-            given: Rows or a table, where there is no file.
-
-        Returns:
-            A table, or rows with the line or number of the row that each came from.
-        """
+        """Change what a data set loaded."""
 
     def read_responses(self, given: Any, reader: ResponseColumns) -> Iterator[Block]:
-        """Read predictions and change them.
-
-        Args:
-            given: A file, a table or dicts.
-            reader: Says which columns are wanted.
-
-        Yields:
-            Blocks of rows, each with the line of the row that it came from.
-        """
+        """Read predictions and change them."""
 
     def refuse_absent(self, source: str, place: str) -> None:
-        """Refuse columns that are named and that no row had.
-
-        Args:
-            source: Where the rows are from.
-            place: `data` or `predictions`.
-
-        Raises:
-            DataError: There is such a column.
-        """
+        """Refuse columns that are named and that no row had."""
 
 
 class DataSource(Protocol):
@@ -112,32 +86,14 @@ class DataSource(Protocol):
 
 
 def source_for(bound: Bound, attribute: str, source: Any) -> Any:
-    """Return the source that obeys an attribute, beside what a source does.
-
-    Args:
-        bound: The plugin that sets the attribute.
-        attribute: Name of the attribute.
-        source: The user's source; None for none.
-
-    Raises:
-        PluginError: No installed distribution obeys it.
-    """
+    """Return the source that obeys an attribute, beside what a source does."""
     return require_owner(bound.component, attribute)(getattr(bound, attribute), source)
 
 
 def with_data(
     dataset: BoundDataset, source: DataSource | None, registry: Registry
 ) -> BoundDataset:
-    """Return a data set whose rows are changed as a user and it itself say.
-
-    Args:
-        dataset: The data set.
-        source: The user's source; None for none.
-        registry: Where plugins are found.
-
-    Raises:
-        PluginError: What changes the rows is unknown or broken.
-    """
+    """Return a data set whose rows are changed as a user and it itself say."""
     if dataset.adapters:
         source = source_for(dataset, "adapters", source)
     return dataset if source is None else source.with_data(dataset, registry)
@@ -146,11 +102,6 @@ def with_data(
 def names_texts(
     fields: Collection[str], renamed: Mapping[str, set[str]]
 ) -> Collection[str]:
-    """Return the columns whose cells are texts, also those that become such fields.
-
-    Args:
-        fields: The fields that are texts.
-        renamed: Which fields columns become.
-    """
+    """Return the columns whose cells are texts, also those that become such fields."""
     found = {name for name in fields if name not in renamed}
     return found | {name for name, to in renamed.items() if not to.isdisjoint(fields)}

@@ -27,14 +27,7 @@ class UnscorableError(ValueError):
 
 
 def scored_value(value: Any) -> Any:
-    """Return a value as it is scored.
-
-    Returns:
-        A text, number or boolean, a list of such values or of lists, or None.
-
-    Raises:
-        UnscorableError: It is something else.
-    """
+    """Return a value as it is scored."""
     if type(value) in PLAIN_TYPES:
         return value
     kind = unscorable_kind(value)
@@ -47,11 +40,7 @@ def scored_value(value: Any) -> Any:
 
 
 def unscorable_kind(value: Any) -> str | None:
-    """Say what a value is that cannot be scored.
-
-    Returns:
-        A phrase such as "a set"; None for a value that can be scored.
-    """
+    """Say what a value is that cannot be scored."""
     try:
         return _unscorable(native(value))
     except RecursionError:
@@ -78,19 +67,7 @@ def _unscorable(value: Any) -> str | None:
 
 
 def value_column(name: str, values: Sequence[Any]) -> pl.Series:
-    """Make a column of values that are scored.
-
-    Args:
-        name: Name of the column.
-        values: What `scored_value` gave; None for null.
-
-    Returns:
-        Texts, booleans, integers, floats, or lists of one of these. Where values are of
-        several types, they become texts: a text stays, another one is written as JSON.
-
-    Raises:
-        ValueError: A value cannot be stored, such as a surrogate without a partner.
-    """
+    """Make a column of values that are scored."""
     if {*map(type, values)} - {type(None)} != {list}:
         return to_series(name, values)
     kind = _list_type(values)

@@ -39,12 +39,7 @@ class Selection(NamedTuple):
     def of(
         cls, limit: int | None, filters: Mapping[str, str | Sequence[str]] | None
     ) -> Selection:
-        """Make a selection of what a caller gives.
-
-        Args:
-            limit: The most examples; None for all.
-            filters: One value or several by column, facet, `tag` or `answer`.
-        """
+        """Make a selection of what a caller gives."""
         if limit is not None and (
             not isinstance(limit, int) or isinstance(limit, bool) or limit < 1
         ):
@@ -94,11 +89,7 @@ class Selection(NamedTuple):
         return {"limit": self.limit, "filters": filters}
 
     def mask(self, examples: Examples) -> pl.Series | None:
-        """Tell which examples are evaluated.
-
-        Returns:
-            Booleans in the data's order; None for all.
-        """
+        """Tell which examples are evaluated."""
         if self.is_whole:
             return None
         masks = []

@@ -61,11 +61,7 @@ class Examples(NamedTuple):
     """BCP 47 codes of the languages of the texts."""
 
     def where(self, selected: pl.Series) -> Examples:
-        """Return some of the examples.
-
-        Returns:
-            Those that are true; identity and labels are still the whole's.
-        """
+        """Return some of the examples."""
         return self._replace(
             frame=self.frame.filter(selected),
             inputs=self.inputs.filter(selected),
@@ -77,11 +73,7 @@ class Examples(NamedTuple):
         )
 
     def repeated(self, times: int) -> Examples:
-        """Return each example several times, one after the other.
-
-        Returns:
-            The examples; identity and labels stay the same.
-        """
+        """Return each example several times, one after the other."""
         rows = np.repeat(np.arange(self.frame.height), times)
         return self._replace(
             frame=self.frame[rows],
@@ -107,18 +99,7 @@ def load_examples(
     given: Any = None,
     limit: int | None = None,
 ) -> Examples:
-    """Load, check and convert the examples of a split.
-
-    Args:
-        dataset: The data set.
-        task: Its task.
-        split: Name of the split.
-        columns: Columns of the data that `inputs` must have, as far as the data has
-            them; None for all.
-        given: Rows in place of those that the data set loads; its labels and
-            converters hold for them too.
-        limit: How many examples are wanted, which a data set may look at.
-    """
+    """Load, check and convert the examples of a split."""
     needed = None if columns is None else _needed(dataset, task, columns)
     asked = _asked(dataset, task, needed)._replace(limit=limit)
     loaded = load_rows(dataset, task, split, needed, given, asked, needs_answer=True)
@@ -132,14 +113,7 @@ def convert_examples(
     loaded: ExampleRows,
     columns: Collection[str] | None = None,
 ) -> Examples:
-    """Convert rows that were loaded and checked to what is scored.
-
-    Args:
-        dataset: The data set.
-        task: Its task.
-        loaded: The rows.
-        columns: Columns of the data that `inputs` must have; None for all.
-    """
+    """Convert rows that were loaded and checked to what is scored."""
     labels, mapping = labels_of(dataset, task)
     _, dtype = prediction_type(dataset, task)
     converted = convert_labels(dataset, task, loaded, dtype)
@@ -230,12 +204,7 @@ def _asked(dataset: BoundDataset, task: BoundTask, needed: set[str] | None) -> A
 def labels_of(
     dataset: BoundDataset, task: BoundTask
 ) -> tuple[tuple[str, ...] | None, Mapping[str, str] | None]:
-    """Return a data set's labels as its task spells them.
-
-    Returns:
-        The labels (None where neither names any), and the mapping from stored
-        labels to them where the data set gives one.
-    """
+    """Return a data set's labels as its task spells them."""
     declared = dataset.labels
     if isinstance(declared, Mapping):
         return tuple(dict.fromkeys(declared.values())), declared

@@ -143,12 +143,7 @@ def _name_by_folder(folder: str) -> str:
 def _entry_points_text(
     distribution: importlib.metadata.Distribution, folder: str
 ) -> str:
-    """Read `entry_points.txt`; "" where there is none.
-
-    Raises:
-        OSError: It is there and cannot be read, which importlib.metadata hides.
-        ValueError: It is not UTF-8.
-    """
+    """Read `entry_points.txt`; "" where there is none."""
     text = distribution.read_text(_ENTRY_POINTS)
     path = f"{folder}/{_ENTRY_POINTS}"
     if text is None and os.path.lexists(path):
@@ -160,9 +155,6 @@ def _read_entry_points(text: str) -> Iterator[tuple[str, str, str]]:
     """Yield group, name and value of each entry point of evalkit's groups.
 
     importlib.metadata says nothing of a malformed line, and is slow.
-
-    Raises:
-        ValueError: A line is malformed.
     """
     group = ""
     for number, line in enumerate(map(str.strip, text.splitlines()), 1):

@@ -292,11 +292,7 @@ def run_file(path: Path) -> ModuleType:
 
 
 def _allow_imports_beside(path: Path) -> None:
-    """Let a file import those beside it, after all that is installed.
-
-    Raises:
-        PluginLoadError: A file of that name was imported from another folder.
-    """
+    """Let a file import those beside it, after all that is installed."""
     folder = str(path.parent)
     for name, module in [*sys.modules.items()]:
         origin = getattr(module, "__file__", None) or ""

@@ -188,17 +188,17 @@ def made_values(bound: Bound) -> dict[str, str]:
         made.append(own)
     if "<locals>" in getattr(code, "__qualname__", "<locals>"):
         made.append(code)
-    values = _values_of(made, str(code.__module__), set())
+    values = _values_of(made, str(code.__module__), frozenset())
     return {"values": run_id_of({"values": values})} if made else {}
 
 
-def _values_of(value: Any, module: str, seen: set[int]) -> Any:
+def _values_of(value: Any, module: str, holders: frozenset[int]) -> Any:
     """Return the plain values that an object, a class or a function holds."""
-    if value is None or isinstance(value, str | int | float | Path):
+    if value is None or isinstance(value, str | bytes | int | float | Path):
         return repr(value)
-    if id(value) in seen:
+    if id(value) in holders:  # it holds itself
         return None
-    seen.add(id(value))
+    holders |= {id(value)}
     parts: Mapping[Any, Any] = {}
     if isinstance(value, Mapping):
         parts = value
@@ -217,7 +217,7 @@ def _values_of(value: Any, module: str, seen: set[int]) -> Any:
         parts = dict(zip(code.co_freevars, cells, strict=True))
         parts["(defaults)"] = [value.__defaults__, value.__kwdefaults__]
     named = getattr(value, "__qualname__", type(value).__qualname__)
-    held = {str(key): _values_of(each, module, seen) for key, each in parts.items()}
+    held = {str(key): _values_of(each, module, holders) for key, each in parts.items()}
     return [named, held] if held else named
 
 

@@ -109,18 +109,7 @@ def align(
     selected: pl.Series | None = None,
     is_part: bool = False,
 ) -> Alignment:
-    """Give every prediction row and every example its status.
-
-    Args:
-        ids: The examples' ids, in the data's order.
-        blocks: The prediction rows, in file order but within a block.
-        reader: Checks and converts responses.
-        on_duplicate: Which row of several with one id is kept (`error` keeps the
-            first, for the counts).
-        selected: Which examples are evaluated; all by default. Rows that name another
-            one are counted apart, as `unselected`.
-        is_part: Whether the data may have others: their rows are `unselected` too.
-    """
+    """Give every prediction row and every example its status."""
     collected = JudgedRows(ids, reader)
     for block in blocks:
         collected.add(block)
@@ -188,14 +177,7 @@ def settle(
     selected: pl.Series | None,
     is_part: bool,
 ) -> Alignment:
-    """Give rows that were collected, and examples, their status.
-
-    Args:
-        collected: The rows and the examples. It may be settled for several selections.
-        on_duplicate: Which row of several with one id is kept.
-        selected: Which examples are evaluated; None for all.
-        is_part: Whether the data may have others.
-    """
+    """Give rows that were collected, and examples, their status."""
     ids = collected.ids if selected is None else collected.ids.filter(selected)
     matched = _match(collected, on_duplicate, selected, is_part)
     cells = matched.cells
@@ -337,8 +319,4 @@ class ComputedColumns(Protocol):
         """What went wrong without changing a score."""
 
     def record(self, details: pl.DataFrame) -> Mapping[str, Any]:
-        """Return a JSON object for `run.json`.
-
-        Args:
-            details: The details that the run keeps.
-        """
+        """Return a JSON object for `run.json`."""

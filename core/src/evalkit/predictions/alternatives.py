@@ -36,11 +36,7 @@ class Alternatives(NamedTuple):
     violations: tuple[Violation, ...]
 
     def merged(self, place: int, response: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a response with the keys of one object instead of the list.
-
-        Returns:
-            The keys of both; where both have one, the object's counts.
-        """
+        """Return a response with the keys of one object instead of the list."""
         whole = {**response, **self.items[place]}
         return {
             key: value
@@ -50,12 +46,7 @@ class Alternatives(NamedTuple):
 
 
 def read_alternatives(response: Mapping[str, Any]) -> Alternatives | None:
-    """Find the alternatives of a response.
-
-    Returns:
-        The alternatives, none for an empty list; None where `responses` is no list or
-        holds no object.
-    """
+    """Find the alternatives of a response."""
     given = response.get(RESPONSES_KEY)
     if not isinstance(given, list | tuple):
         return None
@@ -94,19 +85,7 @@ def read_answers(
     own: Mapping[str, str],
     takes_lists: bool,
 ) -> Outcome:
-    """Check and convert all alternatives of a response.
-
-    Args:
-        ranked: The alternatives.
-        response: The response.
-        read: Checks and converts a response with the keys of one object.
-        own: Names of fields of all alternatives, and what each is called in an object.
-        takes_lists: Whether an answer is a list of parts also where it has one.
-
-    Returns:
-        Prediction and fields of the first one; null where there is none. The field
-        `responses` holds the predictions of all, and each field of `own` its values.
-    """
+    """Check and convert all alternatives of a response."""
     fields: Mapping[str, Any] = {}
     predictions: list[Any] = []
     values: dict[str, list[Any]] = {name: [] for name in own}
@@ -138,15 +117,7 @@ def read_answers(
 
 
 def alternatives_column(values: Sequence[Sequence[Any] | None]) -> pl.Series:
-    """Make a column of the predictions of all alternatives.
-
-    Args:
-        values: The predictions of each row, the first one first; None for none.
-
-    Returns:
-        Lists of texts, numbers or booleans where all predictions are of that type;
-        else lists of texts, in which other values are JSON.
-    """
+    """Make a column of the predictions of all alternatives."""
     types = {type(item) for items in values for item in items or ()} - {type(None)}
     if types and types <= {int, float}:
         dtype: Any = pl.Float64

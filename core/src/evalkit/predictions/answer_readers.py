@@ -68,28 +68,12 @@ class BoundAnswerReader(Protocol):
         """The field of a response that it looks at."""
 
     def of_frame(self, frame: pl.DataFrame, positions: Places) -> FrameExtracted | None:
-        """Take the answers out of a column.
-
-        Args:
-            frame: Responses.
-            positions: The example of each, `NOWHERE` for none.
-
-        Returns:
-            The outcome; None where the table lacks the field.
-        """
+        """Take the answers out of a column."""
 
     def of_rows(
         self, responses: Sequence[Mapping[str, Any]], positions: Sequence[int]
     ) -> list[RowExtracted]:
-        """Take the answers out of responses that are judged one by one.
-
-        Args:
-            responses: The responses.
-            positions: The example of each, `NOWHERE` for none.
-
-        Returns:
-            The outcome of each.
-        """
+        """Take the answers out of responses that are judged one by one."""
 
 
 class AnswerReader(Protocol):
@@ -106,13 +90,4 @@ class AnswerReader(Protocol):
     def for_examples(
         self, dataset: BoundDataset, task: BoundTask, examples: Examples
     ) -> BoundAnswerReader:
-        """Return what takes the answers out of responses to some examples.
-
-        Args:
-            dataset: The data set.
-            task: Its task.
-            examples: The examples.
-
-        Raises:
-            EvalkitError: It needs what the task does not have.
-        """
+        """Return what takes the answers out of responses to some examples."""

@@ -49,11 +49,7 @@ def file_of(predictions: Any) -> str | Path | None:
 
 
 def read_beside(path: Path, model: type[_Model]) -> tuple[_Model, bytes] | None:
-    """Read a JSON file beside predictions.
-
-    Returns:
-        What it says, and its bytes; None where it is not there.
-    """
+    """Read a JSON file beside predictions."""
     if not (path.exists() or path.is_symlink()):
         return None
     try:
@@ -114,23 +110,12 @@ class JobFile(NamedTuple):
 
 
 def job_file_name(predictions: str) -> str:
-    """Return the name of the file that tells of the job that made another one.
-
-    Returns:
-        It without the suffixes of its format: `a.job.json` for `a.jsonl.gz`.
-    """
+    """Return the name of the file that tells of the job that made another one."""
     return model_name(Path(predictions)) + ".job.json"
 
 
 def read_job(predictions: Any) -> JobFile | None:
-    """Read the file beside a file of predictions.
-
-    Args:
-        predictions: The file, or what was given in its place.
-
-    Returns:
-        What it says; None where the predictions are of no file.
-    """
+    """Read the file beside a file of predictions."""
     file = file_of(predictions)
     if file is None:
         return None
@@ -144,11 +129,7 @@ def read_job(predictions: Any) -> JobFile | None:
 
 
 def given_job(figures: Mapping[str, Any]) -> Job:
-    """Return the job whose figures are given in Python.
-
-    Args:
-        figures: What it took, with the keys of a file.
-    """
+    """Return the job whose figures are given in Python."""
     try:
         return Job("job", checked_figures(JobFigures, figures))
     except DataError as error:
@@ -212,14 +193,7 @@ class System(BaseModel):
 
 
 def read_system(predictions: Any) -> System | None:
-    """Read the file beside a file of predictions.
-
-    Args:
-        predictions: The file, or what was given in its place.
-
-    Returns:
-        What it says; None where there is no such file.
-    """
+    """Read the file beside a file of predictions."""
     file = file_of(predictions)
     path = None if file is None else system_file(file)
     found = None if path is None else read_beside(path, System)

@@ -54,11 +54,4 @@ class BoundColumns(Protocol):
     def compute(
         self, examples: Examples, alignment: Alignment, jobs: int, tell: Tell
     ) -> Alignment:
-        """Return the alignment with the columns, and `computed` and `lacking` of them.
-
-        Args:
-            examples: The examples.
-            alignment: The responses to them.
-            jobs: Processes that it may use.
-            tell: Told how far it is.
-        """
+        """Return the alignment with the columns, those computed and those lacking."""

@@ -46,11 +46,7 @@ def _fields_of_row(dataset: BoundDataset, task: BoundTask) -> list[str] | None:
 def rows_by_id(
     dataset: BoundDataset, task: BoundTask, examples: Examples
 ) -> Mapping[str, Mapping[str, Any]]:
-    """Return what the model was asked, where a hook takes it as `row`.
-
-    Returns:
-        A dict for each example, by its id; nothing where no hook takes them.
-    """
+    """Return what the model was asked, where a hook takes it as `row`."""
     fields = _fields_of_row(dataset, task)
     if fields is None:
         return {}
@@ -79,17 +75,7 @@ def rows_of_columns(
     nested: Mapping[str, Sequence[Any]],
     fields: Sequence[str],
 ) -> list[dict[str, Any]]:
-    """Return some columns of examples as rows, with values as pydantic returns them.
-
-    Args:
-        task: The task.
-        inputs: The columns, with `uid` among them.
-        nested: Values of those that hold other values as JSON text.
-        fields: The columns that are wanted; those that there are not are left out.
-
-    Returns:
-        A dict for each example, with `uid`.
-    """
+    """Return some columns of examples as rows, with values as pydantic returns them."""
     names = dict.fromkeys(("uid", *(name for name in fields if name in inputs.columns)))
     rows = inputs.select(all_named(names)).rows(named=True)
     for name in names:

@@ -236,21 +236,12 @@ class JudgedRows:
         self._judged.append(judged)
 
     def absent(self, rows: int) -> tuple[str, ...]:
-        """Return the required fields that no row has.
-
-        Args:
-            rows: How many rows there are; of a single one, no field is absent.
-        """
+        """Return the required fields that no row has."""
         lacking = self.lacking.items()
         return tuple(key for key, count in lacking if count == rows > 1)
 
     def rows(self) -> pl.DataFrame:
-        """Return all rows that name an id, in file order.
-
-        Returns:
-            `line`, `id`, `example`, `is_valid`, `source`: where its prediction is
-            found, and `replication` where some row names one.
-        """
+        """Return all rows that name an id, in file order."""
         schema = {**_KEYS, "replication": pl.String, "is_valid": pl.Boolean}
         valid = [_some(part, (*_KEYS, "replication")) for part in self._columns]
         own = [judged[: len(schema)] for judged in self._judged]
@@ -263,11 +254,7 @@ class JudgedRows:
         return rows if rows["line"].is_sorted() else rows.sort("line")
 
     def predictions(self, sources: pl.Series) -> pl.Series:
-        """Return the predictions of all cells.
-
-        Args:
-            sources: Where each cell's is found; null for none.
-        """
+        """Return the predictions of all cells."""
         values = [row.prediction for row in self._judged]
         dtype = self._reader.prediction_type
         return self._gather("prediction", values, sources, dtype)
@@ -275,16 +262,7 @@ class JudgedRows:
     def unparsed(
         self, sources: pl.Series, extracted: pl.DataFrame | None
     ) -> dict[str, int]:
-        """Count the cells without an answer that could be extracted, by the reason.
-
-        Args:
-            sources: Where each cell's prediction is found; null for none.
-            extracted: What `extracted` returned for them.
-
-        Returns:
-            The counts, the most frequent reason first, and the rare ones of many
-            together; a cell of which nobody said why is in none.
-        """
+        """Count the cells without an answer that could be extracted, by the reason."""
         if extracted is not None:
             reasons = extracted[REASON].drop_nulls().to_list()
         else:
@@ -309,16 +287,7 @@ class JudgedRows:
         return pl.DataFrame([column.gather(sources) for column in columns])
 
     def fields(self, sources: pl.Series) -> dict[str, pl.Series]:
-        """Return the scored fields of all cells.
-
-        Args:
-            sources: Where each cell's are found; null for none.
-
-        Returns:
-            The fields of the task by name, and others that were asked for where some
-            response has them; and `responses`, the predictions of all alternatives,
-            where some response holds ranked ones.
-        """
+        """Return the scored fields of all cells."""
         found = {}
         types = self._reader.field_types
         for place, name in enumerate(self._reader.scored_fields):

@@ -34,13 +34,7 @@ Responses = str | Path | pl.DataFrame | Sequence[Mapping[str, Any]]
 
 
 def keep_responses(responses: Responses) -> pl.DataFrame | None:
-    """Return responses as a table that a run keeps.
-
-    Returns:
-        The table; None for a folder or file that only an adapter can read, for a file
-        with a line that is too long to be read, and for rows with a value that JSON
-        lacks, such as NaN.
-    """
+    """Return responses as a table that a run keeps."""
     if isinstance(responses, pl.DataFrame):
         if pl.Object not in responses.dtypes:
             return responses
@@ -83,16 +77,7 @@ def _lines_of(block: LineBlock) -> pl.Series:
 def restore_responses(
     kept: pl.DataFrame, name: str | None, folder: Path
 ) -> Path | pl.DataFrame:
-    """Return responses in a form that can be read as they were.
-
-    Args:
-        kept: What `keep_responses` gave.
-        name: Name of the file that they were in; None for no file.
-        folder: Folder for a file of lines.
-
-    Returns:
-        A file of the same name but for a compression, or the table.
-    """
+    """Return responses in a form that can be read as they were."""
     if kept.columns != [LINE]:
         return kept
     # a record may come from anybody: what it names stays in the folder

@@ -31,14 +31,7 @@ class IdIndex:
         self._hashes = hashes[self._order]
 
     def find(self, wanted: pl.Series) -> Places:
-        """Find texts.
-
-        Args:
-            wanted: The texts; null is found nowhere.
-
-        Returns:
-            The position of each among the ids, or `NOWHERE`.
-        """
+        """Find texts."""
         positions = np.full(len(wanted), NOWHERE, dtype=np.int64)
         if not len(self._ids) or not len(wanted):
             return positions
@@ -93,11 +86,7 @@ def _hashes(texts: pl.Series) -> NDArray[np.uint64]:
 
 
 def pair(wanted: Places, owners: Places, free: Places) -> Places:
-    """Give the k-th row of each example the k-th free cell of it.
-
-    Returns:
-        The cell of each row; `NOWHERE` where its example has no more.
-    """
+    """Give the k-th row of each example the k-th free cell of it."""
     rank = pl.int_range(pl.len()).over("example").alias("rank")
     rows = pl.DataFrame({"example": wanted}).with_columns(rank)
     cells = pl.DataFrame({"example": owners, "cell": free}).with_columns(rank)
@@ -140,14 +129,6 @@ def place(
 
     A row that names no replication while others do is placed in the first cell of its
     example that no other row names, where there is one.
-
-    Args:
-        examples: The example of each row, `NOWHERE` for none.
-        replications: The replication that each row names, null for none; None where no
-            row names any.
-        count: How many examples there are.
-        is_last_first: Whether the last of several rows without replication is placed
-            first.
     """
     nobody = np.zeros(len(examples), dtype=bool)
     is_known = examples != NOWHERE

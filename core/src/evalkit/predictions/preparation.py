@@ -14,7 +14,7 @@ import polars as pl
 
 from evalkit.base.columns import all_named
 from evalkit.base.jobs import Job
-from evalkit.base.progress import Progress, told_of_each
+from evalkit.base.progress import Progress, reported
 from evalkit.errors import DataError
 from evalkit.examples.fingerprints import hash_frame
 from evalkit.examples.row_stages import RowStage
@@ -134,7 +134,7 @@ def prepare(
     if file is None:
         identity.result()
     job = read_job(predictions)
-    blocks = told_of_each(read_responses(predictions, reader, ids), progress, *reading)
+    blocks = reported(read_responses(predictions, reader, ids), progress, *reading)
     is_part = examples.identity.limit is not None
     alignment = align(ids, blocks, reader, on_duplicate, selected, is_part=is_part)
     source = identity.result()
@@ -178,16 +178,7 @@ def _has_plain_lines(predictions: Predictions) -> bool:
 def read_responses(
     predictions: Predictions, reader: ResponseReader, ids: pl.Series
 ) -> Iterable[Block]:
-    """Read predictions, of a file or as they were given.
-
-    Args:
-        predictions: What `rows_of` gave.
-        reader: Checks and converts responses.
-        ids: The ids that lines of a file of plain answers are of.
-
-    Returns:
-        The rows, block by block; those that are of no file are numbered from 1.
-    """
+    """Read predictions, of a file or as they were given."""
     if isinstance(predictions, ChangedPredictions):
         return predictions.stage.read_responses(predictions.given, reader)
     if isinstance(predictions, str | Path):
@@ -203,12 +194,7 @@ Predictions = (
 
 
 def changed_by(predictions: Predictions, stage: RowStage | None) -> Predictions:
-    """Return predictions whose rows a stage changes as they are read.
-
-    Args:
-        predictions: What `rows_of` gave.
-        stage: The stage; None for none.
-    """
+    """Return predictions whose rows a stage changes as they are read."""
     if stage is None or isinstance(predictions, ChangedPredictions):
         return predictions
     return ChangedPredictions(predictions, stage)
@@ -217,15 +203,7 @@ def changed_by(predictions: Predictions, stage: RowStage | None) -> Predictions:
 def identify(
     predictions: Predictions, *, may_be_folder: bool = False
 ) -> Mapping[str, Any]:
-    """Return name and SHA-256 of a file of predictions, or of rows, and their adapters.
-
-    Args:
-        predictions: The file, or the rows before anybody could change them.
-        may_be_folder: Whether it may be a folder that an adapter reads.
-
-    Returns:
-        `name` (None for rows) and `sha256`; and `adapters`, where there are any.
-    """
+    """Return name, SHA-256 and adapters of the predictions."""
     if isinstance(predictions, ChangedPredictions):
         given, stage = predictions
         own = identify(given, may_be_folder=stage.reads_files)

@@ -103,11 +103,7 @@ class Problems(Sequence[Problem]):
             self.add(problem)
 
     def add(self, problem: Problem) -> None:
-        """Add a problem.
-
-        Raises:
-            StorageError: The temporary file cannot be written.
-        """
+        """Add a problem."""
         row = [
             problem.id,
             problem.replication,
@@ -123,11 +119,7 @@ class Problems(Sequence[Problem]):
         self._order = None
 
     def only_lines(self, status: str, lines: NDArray[np.int64]) -> Problems:
-        """Leave out problems of one status, but for those of some lines.
-
-        Returns:
-            The problems that are left, in the same file.
-        """
+        """Leave out problems of one status, but for those of some lines."""
         other = np.array(self._statuses, np.int8) != _ALL_STATUSES.index(status)
         kept = np.isin(np.array(self._lines, np.int64), lines)
         return self._copy(np.flatnonzero(other | kept))

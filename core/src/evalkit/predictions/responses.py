@@ -167,29 +167,17 @@ class ResponseReader:
         return plan if all(known.get(n, t) == t for n, t in types.items()) else None
 
     def accept(self, frame: pl.DataFrame) -> pl.Series:
-        """Tell which responses are surely valid, from their columns.
-
-        Returns:
-            Booleans; a response that is False may still be valid, see `read`.
-        """
+        """Tell which responses are surely valid, from their columns."""
         assert self.plan is not None
         return self.plan.passes(frame)
 
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Convert valid responses into what is scored.
-
-        Args:
-            frame: The planned columns of responses that were accepted.
-        """
+        """Convert valid responses into what is scored."""
         fields = [frame[name].alias(f"field {name}") for name in self.scored_fields]
         return pl.DataFrame([frame[str(self._column)].alias("prediction"), *fields])
 
     def undeclared(self, response: Mapping[str, Any]) -> set[str]:
-        """Return the keys of a response that the task does not declare.
-
-        Returns:
-            Those that have a value, also in one of its alternatives.
-        """
+        """Return the keys of a response that the task does not declare."""
         ranked = self._alternatives(response)
         whole = [response] if ranked is None else [response, *ranked.items]
         found = {
@@ -209,14 +197,7 @@ class ResponseReader:
         return read_alternatives(response) if self._reads_alternatives else None
 
     def read(self, response: Mapping[str, Any], uid: str, position: int) -> Outcome:
-        """Check a response and convert it into what is scored.
-
-        Returns:
-            The prediction, or `Unparsed`, the scored fields, and all violations. Where
-            the response holds ranked alternatives, prediction and fields are the first
-            one's, null where there is none, and the field `responses` holds the
-            predictions of all.
-        """
+        """Check a response and convert it into what is scored."""
         if self._reports_errors and response.get("error") is not None:
             rule = "the model reports an error"
             return None, {}, (Violation("error", rule, response["error"]),)

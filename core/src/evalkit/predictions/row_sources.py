@@ -117,18 +117,7 @@ def bind_rows(
     predictions: Any,
     registry: Registry,
 ) -> BoundRows:
-    """Bind what rows go through, also as data set, task and a file beside say.
-
-    Args:
-        dataset: The data set.
-        task: Its task.
-        source: The user's source; None for none.
-        predictions: The predictions; None for none.
-        registry: Where plugins are found.
-
-    Raises:
-        PluginError: Nobody obeys an attribute, or a plugin is unknown or broken.
-    """
+    """Bind what rows go through, also as data set, task and a file beside say."""
     system = read_system(predictions)
     where = "" if system is None else str(system_file(predictions))
     if dataset.extract is not None:
@@ -147,15 +136,7 @@ def diagnose(
     alignment: Alignment,
     registry: Registry,
 ) -> Diagnosis:
-    """Say why responses were refused, and what would mend them.
-
-    Args:
-        dataset: The data set.
-        task: Its task.
-        examples: The examples, each as often as there are replications.
-        alignment: The outcome of their responses.
-        registry: Where plugins are found.
-    """
+    """Say why responses were refused, and what would mend them."""
     from evalkit.diagnosis import Diagnosis, find_causes
 
     unreadable = alignment.problems.first("unreadable", _MOST_PROBLEMS)

@@ -15,11 +15,7 @@ from evalkit.scoring.table import ScoringTable, comparable
 def scoring_table(
     examples: Examples, alignment: Alignment, job: Job | None = None
 ) -> ScoringTable:
-    """Make the table of all examples, counted or not.
-
-    Returns:
-        The table, with the scored fields of responses and the columns of the data.
-    """
+    """Make the table of all examples, counted or not."""
     columns = [
         pl.Series("position", range(examples.frame.height), dtype=pl.UInt32),
         prediction_column(examples, alignment.predictions),

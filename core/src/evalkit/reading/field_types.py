@@ -84,15 +84,6 @@ def field_type(
     | `dict[str, T]`, `Mapping[str, T]` | List of Struct of `key` and `value`, by key |
     | `dict[str, float]` or `dict[str, Any]`, with labels | Struct: Float64 by label |
     | `Optional[T]`, `Annotated[T, …]` | the type of T; every column may hold null |
-
-    Args:
-        annotation: The annotation of a field.
-        labels: The labels, for a field that maps them to numbers.
-
-    Returns:
-        The type; None for an annotation that says no type, such as `Any`, a union of
-        several, or a model that holds itself. Values of such a field are told apart by
-        what they are: see `evalkit.base.columns.to_series`.
     """
     if labels and bare(annotation) in (dict[str, Any], dict[str, float]):
         return pl.Struct({label: pl.Float64() for label in sorted({*labels})})

@@ -89,14 +89,7 @@ def rows_of(
     *,
     may_be_folder: bool = False,
 ) -> str | Path | pl.DataFrame | Sequence[Mapping[str, Any]]:
-    """Return predictions as a path, a polars data frame or a list.
-
-    Raises:
-        DataError: The table cannot be read, or a URI is of a folder where nothing
-            reads folders.
-        EvalkitError: It is something else.
-        StorageError: The URI cannot be fetched.
-    """
+    """Return predictions as a path, a polars data frame or a list."""
     if isinstance(predictions, str | Path):
         return (local_path if may_be_folder else local_file)(predictions, progress)
     if isinstance(predictions, pl.LazyFrame) or hasattr(

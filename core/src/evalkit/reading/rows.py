@@ -81,13 +81,7 @@ def parse_json_line(number: int, line: bytes) -> Row:
 
 
 def decode_json(text: str) -> Any:
-    """Read JSON more strictly than Python does.
-
-    Raises:
-        ValueError: It is no JSON, or holds a key twice, NaN, an infinity, a number
-            that would become one, or a surrogate without a partner.
-        RecursionError: It is nested too deeply.
-    """
+    """Read JSON more strictly than Python does."""
     values = _DECODER.decode(text)
     _refuse_halves(text, values)
     return values
@@ -183,15 +177,7 @@ def unwritable(values: Any) -> Violation | None:
 
 
 def row_blocks(rows: Iterable[Row], plan: ColumnPlan | None) -> Iterator[Block]:
-    """Return rows as blocks of columns, where those hold just the same values.
-
-    Args:
-        rows: The rows.
-        plan: The columns that are wanted; None for rows only.
-
-    Yields:
-        The blocks; rows with values of other types than planned are apart.
-    """
+    """Return rows as blocks of columns, where those hold just the same values."""
     if plan is None:
         yield Block(rows=rows)
         return

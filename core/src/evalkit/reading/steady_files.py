@@ -28,12 +28,7 @@ class SteadyFile:
         self._before = _states(path)
 
     def hashes(self) -> tuple[Mapping[str, str], ...]:
-        """Return `name` and `sha256` of it, or of each of its shards.
-
-        Raises:
-            DataError: It was changed since, or is no data set that was written.
-            OSError: It cannot be read.
-        """
+        """Return `name` and `sha256` of it, or of each of its shards."""
         found = file_hashes(self._path)
         self.check()
         return found

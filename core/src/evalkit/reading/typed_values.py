@@ -24,11 +24,7 @@ class MisfitError(ValueError):
 
 
 def typed_series(name: str, values: Sequence[Any], dtype: pl.DataType) -> pl.Series:
-    """Make a column of a field's type of values as pydantic returns them.
-
-    Raises:
-        MisfitError: A value is not of that type; `fits` finds it.
-    """
+    """Make a column of a field's type of values as pydantic returns them."""
     if dtype == pl.List(pl.String) and {*map(type, values)} <= {list, type(None)}:
         items = {type(item) for value in values for item in value or ()}
         if items <= {str}:
@@ -101,9 +97,6 @@ def fit(value: Any, dtype: pl.DataType) -> Any:
 
     That is an Enum's own value, a mapping as its entries by key where the type is a
     list, a set as a sorted list.
-
-    Raises:
-        MisfitError: It is not of that type.
     """
     if isinstance(value, Enum):
         value = value.value

@@ -27,21 +27,7 @@ def load_metrics(
     metrics: Iterable[BoundMetric | recorded.Component],
     resolver: Resolver,
 ) -> tuple[Measured, list[BoundMetric], dict[str, EvalkitError]]:
-    """Load metrics of a run, with the columns of the data that they ask for.
-
-    Args:
-        result: The run.
-        metrics: Metrics, or what the run recorded of them.
-        resolver: Finds the plugins.
-
-    Returns:
-        What the metrics score, those that can be computed, and why the others cannot,
-        by name.
-
-    Raises:
-        StorageError: The run was refused or made with `--no-examples`, or its examples
-            cannot be read.
-    """
+    """Load metrics of a run, with the columns of the data that they ask for."""
     measured = measured_run(result)
     ready: list[BoundMetric] = []
     errors: dict[str, EvalkitError] = {}
@@ -62,12 +48,7 @@ def load_metrics(
 def _with_inputs(
     measured: Measured, result: Result, metric: BoundMetric, resolver: Resolver
 ) -> Measured:
-    """Add the columns of the data that a metric asks for and a run does not hold.
-
-    Raises:
-        EvalkitError: The data is not what it was when the run was made.
-        PluginError: The data set is not installed.
-    """
+    """Add the columns of the data that a metric asks for and a run does not hold."""
     frame = measured.everything.frame
     lacking = {*metric.columns_of_data} - {*frame.columns}
     if not lacking:
@@ -110,11 +91,7 @@ def _what_is_needed(result: Result) -> str:
 
 
 def load_data(result: Result, resolver: Resolver, columns: set[str]) -> Examples:
-    """Read the data again that a run was made from; it may have changed since.
-
-    Raises:
-        EvalkitError: It cannot be read, or did not come from an installed data set.
-    """
+    """Read the data again that a run was made from; it may have changed since."""
     record = result.record
     used = next(c for c in record.components if c.kind == "datasets")
     if resolver.data is not None:

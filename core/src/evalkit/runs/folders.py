@@ -133,11 +133,7 @@ def statistics_file(metric: str) -> str:
 
 
 def read_record(folder: Path) -> RunRecord:
-    """Read the `run.json` of a run folder.
-
-    Raises:
-        StorageError: It cannot be read, is no record of a run, or is of another format.
-    """
+    """Read the `run.json` of a run folder."""
     from pydantic import ValidationError
 
     path = folder / RUN_FILE
@@ -179,15 +175,7 @@ def _foreign(path: Path, why: str) -> StorageError:
 
 
 def read_file(path: Path, expected: FileDigest | None = None) -> bytes:
-    """Return the bytes of a regular file, which are those that were compared.
-
-    Args:
-        path: The file; a symlink is followed.
-        expected: What it must be; None to check nothing.
-
-    Raises:
-        StorageError: It cannot be read, or is not what was written.
-    """
+    """Return the bytes of a regular file, which are those that were compared."""
     if expected is not None and not path.exists():
         raise StorageError(f"{path}: is missing; the run had it when it was written")
     try:
@@ -212,17 +200,7 @@ def read_table(
     columns: Sequence[str] | Mapping[str, str],
     expected: FileDigest | None = None,
 ) -> pl.DataFrame:
-    """Read a table of a run folder.
-
-    Args:
-        path: The file: of examples, or a metric's statistics.
-        columns: Columns that every such file has; where it is a mapping with the name
-            of the type of each.
-        expected: What the file must be; None to check nothing.
-
-    Raises:
-        StorageError: It cannot be read, or is not what evalkit writes.
-    """
+    """Read a table of a run folder."""
     import polars as pl
 
     content = read_file(path, expected)
@@ -241,11 +219,7 @@ def read_table(
 
 
 def read_problems(folder: Path, expected: FileDigest | None = None) -> Problems:
-    """Read the `problems.jsonl` of a run folder; they are on disk once they are many.
-
-    Raises:
-        StorageError: It cannot be read, or a line of it is no problem.
-    """
+    """Read the `problems.jsonl` of a run folder; many problems stay on disk."""
     return Problems(_iterate_problems(folder / PROBLEMS_FILE, expected))
 
 

@@ -55,12 +55,7 @@ def send_run(folder: Path, root: str, *, dry_run: bool = False) -> tuple[str, bo
 
 
 def check_place(out: str | Path | None) -> None:
-    """Refuse a place for runs that no plugin writes to, before anything is computed.
-
-    Raises:
-        PluginError: The plugin of the URI's scheme is broken.
-        StorageError: There is none, it only reads, or a file is there.
-    """
+    """Refuse a place for runs that no plugin writes to, before anything is computed."""
     if out is None:
         return
     if _SCHEME_ALONE.fullmatch(str(out)):  # `s3://` as a path

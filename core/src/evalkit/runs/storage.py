@@ -150,11 +150,7 @@ def send_files(folder: Path, place: str, record: RunRecord) -> None:
 
 
 def _write(run: RunContents, folder: Path) -> RunRecord:
-    """Write the files of a run into an empty folder, `run.json` last.
-
-    Returns:
-        The record as it was written, which holds what the other files are.
-    """
+    """Write the files of a run into an empty folder, `run.json` last."""
     for parent in dict.fromkeys((folder / name).parent for name in run.tables):
         parent.mkdir(exist_ok=True)
     with ThreadPoolExecutor(2, "evalkit-writer") as threads:

@@ -154,11 +154,7 @@ def read_run(path: str | Path) -> Result:
 
 
 def examples_of(result: Result) -> pl.DataFrame:
-    """Return the examples of a result with their answers and predictions.
-
-    Raises:
-        StorageError: The run was made with `--no-examples`, or its file is missing.
-    """
+    """Return the examples of a result with their answers and predictions."""
     frame = result.examples
     where = result.path or f"the run {result.run_id}"
     if frame is None:

@@ -39,12 +39,7 @@ def settings_of(record: RunRecord, jobs: int = 1) -> ScoringSettings:
 
 
 def measured_run(result: Result) -> Measured:
-    """Make what metrics score of the stored examples, without the fields of the input.
-
-    Raises:
-        StorageError: The run was refused or made with `--no-examples`, or its examples
-            cannot be read.
-    """
+    """Make the table that metrics score from stored examples, without input fields."""
     record = result.record
     if result.status == "refused":
         raise StorageError(

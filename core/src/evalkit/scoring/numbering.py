@@ -97,6 +97,8 @@ def number_column(column: pl.Series) -> tuple[Codes, int]:
         return np.zeros(len(column), dtype=np.int64), 1
     if column.dtype in (pl.Enum, pl.Boolean):
         column = column.to_physical().cast(pl.UInt32)
+    if column.dtype.is_signed_integer():
+        column = column.cast(pl.Int64)  # the range of a small type may not fit into it
     if column.dtype.is_integer() or column.dtype.is_float():
         codes, distinct = dense(*_number_codes(column))
         return codes, len(distinct)
@@ -111,14 +113,14 @@ def number_column(column: pl.Series) -> tuple[Codes, int]:
 def _number_codes(column: pl.Series) -> tuple[Codes, int]:
     known = column.drop_nulls() if column.null_count() else column
     values = known.to_numpy()
-    low, high = float(values.min()), float(values.max())
+    low, high = values.min(), values.max()
     if low == high and len(known) == len(column):
         return np.zeros(len(column), dtype=np.int64), 1
     if (
-        high - low < _MOST_FLAGS * (len(values) + 1_000)
+        float(high) - float(low) < _MOST_FLAGS * (len(values) + 1_000)
         and (values == np.rint(values)).all()
     ):
-        codes = (values - values.min()).astype(np.int64)
+        codes = (values - low).astype(np.int64)
     else:
         codes = np.unique(values, return_inverse=True)[1]
     if len(known) == len(column):

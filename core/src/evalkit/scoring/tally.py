@@ -153,8 +153,11 @@ def merge_tallies(parts: Sequence[Tallies]) -> Tallies:
         Their sum.
 
     Raises:
-        MetricError: The parts have other metrics, replications or kinds of clusters.
+        MetricError: There are no parts, or they differ in metrics or replications, or
+            only some have clusters.
     """
+    if not parts:
+        raise MetricError("tallies: expected at least one part, got none")
     first = parts[0]
     for part in parts:
         if part.metrics.keys() != first.metrics.keys():
@@ -196,20 +199,17 @@ def _merge_metric(parts: Sequence[MetricTally], maps: _Maps) -> MetricTally:
     wrong = right = None
     if any(part.as_wrong is not None for part in parts):
         # a part of which nothing was left out is the same either way
-        wrong = add_tallies([part.as_wrong or part.tally for part in parts], maps)
-        right = add_tallies([part.as_right or part.tally for part in parts], maps)
+        wrong = _add_tallies([part.as_wrong or part.tally for part in parts], maps)
+        right = _add_tallies([part.as_right or part.tally for part in parts], maps)
     return MetricTally(
-        add_tallies([part.tally for part in parts], maps),
+        _add_tallies([part.tally for part in parts], maps),
         as_wrong=wrong,
         as_right=right,
         is_unbounded=any(part.is_unbounded for part in parts),
     )
 
 
-def add_tallies(
-    tallies: Sequence[Tally | None], maps: _Maps | None = None
-) -> Tally | None:
-    """Add tallies."""
+def _add_tallies(tallies: Sequence[Tally | None], maps: _Maps) -> Tally | None:
     known = [number for number, tally in enumerate(tallies) if tally is not None]
     chosen = [tally for tally in tallies if tally is not None]
     if not chosen:
@@ -217,10 +217,8 @@ def add_tallies(
     patterns, numbers = merge_patterns([tally.patterns for tally in chosen])
     moved = []
     for place, (_, entries) in enumerate(chosen):
-        tag_set, cluster = entries.tag_set, entries.cluster
-        if maps is not None:
-            of_sets, of_clusters = maps[known[place]]
-            tag_set, cluster = of_sets[tag_set], of_clusters[cluster]
+        tag_sets, clusters = maps[known[place]]
+        tag_set, cluster = tag_sets[entries.tag_set], clusters[entries.cluster]
         pattern = numbers[place][entries.pattern]
         moved.append(Entries(tag_set, cluster, pattern, entries.times))
     together = Entries(*map(np.concatenate, zip(*moved, strict=True)))

@@ -23,12 +23,7 @@ def check_values(
     targets: Sequence[Any],
     labels: Sequence[str] | None,
 ) -> None:
-    """Refuse values that no file of data or predictions may hold.
-
-    Raises:
-        DataError: A text is no Unicode, an answer is none of the labels, `prob` holds
-            no probabilities, or a span ends before its start.
-    """
+    """Refuse values that no file of data or predictions may hold."""
     for name, values in lists.items():
         _refuse(name, values, _broken_text)
     _refuse("labels", labels or (), _broken_text)

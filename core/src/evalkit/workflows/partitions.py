@@ -43,7 +43,7 @@ class PartitionPlan(NamedTuple):
     asked: Asked
     """The plugins; metrics with `prepare` have seen all answers."""
     context: MetricContext
-    """What metrics know: labels and kind of answers of the whole dataset."""
+    """What metrics know: labels, kind of answers and languages of the whole dataset."""
 
 
 def plan_partitions(
@@ -71,7 +71,7 @@ def plan_partitions(
 
     Raises:
         DataError: The data cannot be read.
-        EvalkitError: The options select examples.
+        EvalkitError: The options select examples, or name observers.
         MetricError: A score cannot be computed in parts.
         PluginError: A plugin is unknown or broken.
     """
@@ -81,11 +81,15 @@ def plan_partitions(
             "limit and filters cannot be used with partitions. Choose the examples of "
             "each part"
         )
-    chosen, watchers = chosen_data(dataset, data), Observers(registry)
-    asked = bind(chosen, task, None, options, registry, watchers)
+    if options.observers:
+        raise EvalkitError("observers cannot be used with partitions")
+    chosen = chosen_data(dataset, data)
+    asked = bind(chosen, task, None, options, registry, Observers(registry))
     _refuse_wholes(asked)
     examples = load_examples(asked.dataset, asked.task, asked.split, ())
-    context = MetricContext(examples.labels, examples.answer_kind)
+    context = MetricContext(
+        examples.labels, examples.answer_kind, languages=examples.languages
+    )
     answers = comparable(
         examples.frame.select(
             pl.int_range(pl.len(), dtype=pl.UInt32).alias("position"),
@@ -100,11 +104,7 @@ def plan_partitions(
 
 
 def _refuse_wholes(asked: Asked) -> None:
-    """Refuse what needs all examples at once.
-
-    Raises:
-        MetricError: There is such a score.
-    """
+    """Refuse what needs all examples at once."""
     lists = [metric for metric in asked.metrics if metric.has("compute")]
     if lists:
         raise MetricError(
@@ -143,12 +143,13 @@ def partition_tallies(plan: PartitionPlan, examples: Any, responses: Any) -> Tal
     policies = asked.options.policies
     if reasons := matched.alignment.refusal(policies):
         raise DataError(f"the responses of a part were refused: {'; '.join(reasons)}")
+    if plan.context.answer_kind == "any-of" and matched.examples.answer_kind == "one":
+        frame = matched.examples.frame.with_columns(answer=pl.concat_list("answer"))
+        widened = matched.examples._replace(frame=frame, answer_kind="any-of")
+        matched = matched._replace(examples=widened)
     crossed = group(asked, matched).crossed
     table = scoring_table(*matched[:2])
-    frame = table.frame
-    if plan.context.answer_kind == "any-of" and matched.examples.answer_kind == "one":
-        frame = frame.with_columns(target=pl.concat_list("target"))
-    table = table._replace(frame=frame, context=plan.context, is_part=True)
+    table = table._replace(context=plan.context, is_part=True)
     status = pl.lit(matched.alignment.statuses.cast(pl.String))
     left_out = pl.select(pl.when(~status.is_in(list(policies.counted))).then(status))
     tags = matched.examples.frame["tags"]

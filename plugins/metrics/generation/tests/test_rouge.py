@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 import evalkit
+from evalkit_metrics_generation.rouge import Rouge
 from evalkit_metrics_generation.words import WORDS
 
 NAMES = {"1": "rouge1", "2": "rouge2", "L": "rougeL", "Lsum": "rougeLsum"}
@@ -157,6 +159,25 @@ def test_words_are_cut(kind: Any, text: str, expected: list[str]) -> None:
 def test_unicode_words_are_stemmed_as_ascii_ones_are() -> None:
     text = "running runs easily the cats"
     assert WORDS["unicode"](True).tokenize(text) == WORDS["ascii"](True).tokenize(text)
+
+
+def test_an_object_takes_words_from_each_dataset_anew() -> None:
+    class Chinese(evalkit.Dataset):
+        task = "text-generation"
+        languages: ClassVar[Sequence[str]] = ("zh",)
+
+        def load(self, split: str) -> list[dict[str, str]]:
+            return [{"uid": "1", "text": "two cats"}]
+
+    class English(Chinese):
+        languages = ("en",)
+
+    used, said = Rouge(), [{"id": "1", "text": "two bats"}]
+    values = [
+        evalkit.evaluate(each, said, metrics=[used])["rouge#1"].value
+        for each in (English, Chinese, English)
+    ]
+    assert values[0] == values[2] == 0.5 != values[1]
 
 
 def test_it_is_stored_as_a_share_and_shown_as_a_percentage() -> None:

@@ -117,4 +117,6 @@ def test_units_are_compared_by_choice() -> None:
 def test_a_comparison_without_end_is_wrong_and_flagged() -> None:
     found = score("math-match", [("9^{9^{9^{9}}}", "1"), ("1", "1")])
     assert found.value == 0.5
-    assert found.flag == "comparisons longer than 5 seconds, counted as wrong: 1"
+    assert found.flag == (
+        "comparisons that failed or took longer than 5 seconds, counted as wrong: 1"
+    )

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import jiwer
 import numpy as np
@@ -13,6 +13,8 @@ from scipy import stats
 
 import evalkit
 from evalkit import Score
+from evalkit_metrics_text.token_f1 import TokenF1
+from evalkit_metrics_text.wer import WordErrorRate
 
 from .drawn_rows import Row, rows_of, texts, value
 from .tagged_rows import rows_by_group
@@ -183,3 +185,27 @@ def test_the_dataset_language_says_what_words_are(
     assert found["wer:tokens=words"].value == 1
     assert found["wer:tokens=characters"].value == 0.2
     assert (found["token-f1"].value == 0) is (expected == 1)
+    options = evalkit.EvaluationOptions(metrics=names)
+    plan = evalkit.plan_partitions(Weather, options)
+    parts = evalkit.partition_tallies(plan, Weather().load("all"), said)
+    assert evalkit.finalize(plan, parts).scores == found.scores
+
+
+@pytest.mark.parametrize("metric", [TokenF1, WordErrorRate])
+def test_an_object_takes_words_from_each_dataset_anew(metric: Any) -> None:
+    class Chinese(evalkit.Dataset):
+        task = "math-qa"
+        languages: ClassVar[Sequence[str]] = ("zh",)
+
+        def load(self, split: str) -> list[dict[str, str]]:
+            return [{"uid": "1", "question": "?", "answer": "two cats"}]
+
+    class English(Chinese):
+        languages = ("en",)
+
+    used, said = metric(), [{"id": "1", "answer": "two bats"}]
+    values = [
+        evalkit.evaluate(each, said, metrics=[used]).scores[0].value
+        for each in (English, Chinese, English)
+    ]
+    assert values[0] == values[2] == 0.5 != values[1]

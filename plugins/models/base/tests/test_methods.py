@@ -513,7 +513,7 @@ def test_a_conversation() -> None:
 )
 @pytest.mark.parametrize("form", ["{}", "({})", "{}. {}", "**{}**"])
 def test_a_letter_is_read_where_options_are_letters(
-    order: str, letters: str, options: Sequence[str], form: str
+    order: str, letters: str, options: Sequence[str], form: str, tmp_path: Path
 ) -> None:
     """What is asked for is a letter: `B` is none of the options in its own right."""
     data = [
@@ -529,7 +529,8 @@ def test_a_letter_is_read_where_options_are_letters(
 
     choices = {"letters": letters, "order": order}
     found = ask(Scripted(answer), {**JOINT, "choices": choices}, data)
-    assert accuracy(found, data=data) == 1.0
+    result = scored(found, tmp_path, data=data, task="multiple-choice")
+    assert result["accuracy"].value == 1.0
 
 
 @pytest.mark.parametrize(

@@ -454,7 +454,6 @@ def test_a_batch_that_takes_longer_is_left_under_way(
 def test_who_asks_again_while_a_batch_is_under_way_begins_no_second_one(
     server: BatchServer,
 ) -> None:
-    """As after the limit of time, when the first one still waits in its thread."""
     server.statuses = ["in_progress"]
     model = BoundModel.of(evalkit.Registry().load("models", reference(server)))
     message = Message(role="user", content="a")

@@ -60,14 +60,7 @@ class Archive:
         self._zip.close()
 
     def read(self, name: str) -> Any:
-        """Read a member that is a JSON document.
-
-        Args:
-            name: Its name.
-
-        Raises:
-            AdapterError: It cannot be read, or is no JSON.
-        """
+        """Read a member that is a JSON document."""
         member = self._zip.getinfo(name)
         if member.file_size > MOST_BYTES:
             raise AdapterError(f"{name}: may have {MOST_BYTES >> 30} GiB")

@@ -13,14 +13,7 @@ MOST_BYTES = 2 << 30
 
 
 def read_document(path: Path) -> Any:
-    """Read a file that is one JSON document.
-
-    Args:
-        path: The file.
-
-    Raises:
-        AdapterError: It cannot be read, or is no JSON.
-    """
+    """Read a file that is one JSON document."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise AdapterError(f"a document may have {MOST_BYTES >> 30} GiB")
@@ -31,15 +24,7 @@ def read_document(path: Path) -> Any:
 
 
 def parse_document(content: bytes, name: str = "") -> Any:
-    """Parse a JSON document.
-
-    Args:
-        content: Its bytes.
-        name: What it is called within a file, for messages.
-
-    Raises:
-        AdapterError: It is no JSON.
-    """
+    """Parse a JSON document."""
     where = f"{name}: " if name else ""
     try:
         return json.loads(content)

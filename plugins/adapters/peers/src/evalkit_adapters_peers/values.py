@@ -11,29 +11,14 @@ _MOST_NAMES = 12
 
 
 def object_row(row: Any) -> dict[str, Any]:
-    """Return a row that is an object.
-
-    Args:
-        row: The row.
-
-    Raises:
-        AdapterError: It is something else.
-    """
+    """Return a row that is an object."""
     if isinstance(row, dict):
         return row
     raise AdapterError(f"the row must be an object with fields, is {word_for(row)}")
 
 
 def value_at(row: Mapping[str, Any], path: str) -> Any:
-    """Return the value at a path, such as `doc.key`.
-
-    Args:
-        row: The row.
-        path: Names of fields, and positions in lists, joined by dots.
-
-    Raises:
-        AdapterError: There is none.
-    """
+    """Return the value at a path, such as `doc.key`."""
     found: Any = row
     for part in path.split("."):
         if isinstance(found, Mapping) and part in found:
@@ -49,15 +34,7 @@ def value_at(row: Mapping[str, Any], path: str) -> Any:
 
 
 def list_at(row: Mapping[str, Any], path: str) -> list[Any]:
-    """Return the list at a path.
-
-    Args:
-        row: The row.
-        path: As for `value_at`.
-
-    Raises:
-        AdapterError: There is none.
-    """
+    """Return the list at a path."""
     found = value_at(row, path)
     if isinstance(found, list):
         return found
@@ -65,15 +42,7 @@ def list_at(row: Mapping[str, Any], path: str) -> list[Any]:
 
 
 def text_of(value: Any, field: str) -> str:
-    """Return a value that is a text.
-
-    Args:
-        value: The value.
-        field: Where it stands, for the message.
-
-    Raises:
-        AdapterError: It is something else.
-    """
+    """Return a value that is a text."""
     if isinstance(value, str):
         return value
     raise AdapterError(f"{field!r} must be a text, is {word_for(value)}", field=field)
@@ -82,16 +51,7 @@ def text_of(value: Any, field: str) -> str:
 def answers(
     texts: Sequence[str | None], field: str, is_stripped: bool
 ) -> dict[str, Any]:
-    """Return the fields of a response with one answer or several.
-
-    Args:
-        texts: The answers, the best one first.
-        field: The task's field for an answer.
-        is_stripped: Whether blanks around them are left out.
-
-    Returns:
-        One answer under its field; several as ranked alternatives.
-    """
+    """Return the fields of a response with one answer or several."""
     found = [each.strip() if is_stripped and each else each for each in texts]
     if len(found) == 1:
         return {field: found[0]}

@@ -44,23 +44,6 @@ def adapt_file(
     A table (Parquet, Arrow) that goes to Parquet is adapted at once where each adapter
     can. The target is there when all rows are; an error leaves what was there before.
     What is no regular file, such as a symlink, is not replaced.
-
-    Args:
-        pipeline: The adapters.
-        source: JSON lines, CSV, TSV, Parquet or Arrow.
-        target: A file of JSON lines (`.jsonl`, `.ndjson`) or Parquet (`.parquet`).
-        limit: Adapt at most so many rows, the first ones.
-        progress: Told how many rows were adapted.
-
-    Returns:
-        How many rows were read and written.
-
-    Raises:
-        AdapterError: An adapter cannot use a row; with file and line.
-        SchemaError: A row cannot be read, or rows have no one type as Parquet needs.
-        DataError: The file cannot be read.
-        PluginError: An adapter failed.
-        StorageError: The target cannot be written.
     """
     source = local_path(source)
     with file_to_write(target, overwrite=True) as place:
@@ -154,35 +137,14 @@ class _Counted:
 
 
 def adapted_rows(pipeline: Pipeline, source: Path, limit: int) -> Iterator[Any]:
-    """Adapt the first rows of a file.
-
-    Args:
-        pipeline: The adapters.
-        source: JSON lines, CSV, TSV, Parquet or Arrow.
-        limit: How many rows.
-
-    Raises:
-        AdapterError: An adapter cannot use a row; with file and line.
-        SchemaError: A row cannot be read.
-        DataError: The file cannot be read.
-        PluginError: An adapter failed.
-    """
+    """Adapt the first rows of a file."""
     rows = rows_of(pipeline, source)
     counted = _Counted(rows, source, limit, lambda _text, _share: None)
     yield from _adapted(pipeline, counted, source)
 
 
 def rows_of(pipeline: Pipeline, source: Path) -> Iterator[Row]:
-    """Return the rows of a file, read by the first adapter where that does so.
-
-    Args:
-        pipeline: The adapters.
-        source: The file.
-
-    Raises:
-        DataError: The file cannot be read.
-        PluginError: The adapter failed.
-    """
+    """Return the rows of a file, read by the first adapter where that does so."""
     read = pipeline.read_file(source)
     if read is None:
         return file_rows(source)

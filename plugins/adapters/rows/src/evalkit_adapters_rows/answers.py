@@ -111,15 +111,7 @@ class AnswerExtractor:
         )
 
     def of_frame(self, frame: pl.DataFrame, positions: Places) -> FrameExtracted | None:
-        """Take the answers out of a column.
-
-        Args:
-            frame: Responses.
-            positions: The example of each, `NOWHERE` for none.
-
-        Returns:
-            The outcome; None where the table lacks the field.
-        """
+        """Take the answers out of a column."""
         if self.field not in frame.columns:
             return None
         texts = frame[self.field]
@@ -167,15 +159,7 @@ class AnswerExtractor:
     def of_rows(
         self, responses: Sequence[Mapping[str, Any]], positions: Sequence[int]
     ) -> list[RowExtracted]:
-        """Take the answers out of responses that are judged one by one.
-
-        Args:
-            responses: The responses.
-            positions: The example of each, `NOWHERE` for none.
-
-        Returns:
-            The outcome of each.
-        """
+        """Take the answers out of responses that are judged one by one."""
         places = [*self._text_places(responses)]
         rows = pl.Series([place.row for place in places], dtype=pl.Int64)
         texts = pl.Series([place.text for place in places], dtype=pl.String)
@@ -316,11 +300,7 @@ def _kept_values(values: pl.Series) -> pl.DataFrame:
 
 
 def choices_of(examples: Examples) -> pl.Series | None:
-    """Return the options of each example as lists of texts; None where there are none.
-
-    Args:
-        examples: The examples.
-    """
+    """Return the options of each example as lists of texts; None if none has any."""
     if examples.choices is None:
         return None
     return examples.choices.cast(pl.List(pl.String))

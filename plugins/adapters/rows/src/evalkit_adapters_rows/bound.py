@@ -23,15 +23,7 @@ MOST_ROWS = 1_000_000
 
 
 def first_rows(made: Iterable[Any], room: int = MOST_ROWS) -> list[Any]:
-    """Return the rows that an adapter makes.
-
-    Args:
-        made: The rows.
-        room: How many there may be.
-
-    Raises:
-        AdapterError: There are more; they are not waited for.
-    """
+    """Return the rows that an adapter makes."""
     found = list(islice(made, room + 1))
     if len(found) > room:
         raise AdapterError(f"the row becomes more than {MOST_ROWS:,} rows")

@@ -27,26 +27,14 @@ class Function(AdapterSettings, ABC):
 
     @abstractmethod
     def of_value(self, value: Any) -> Any:
-        """Return the function of a value of JSON.
-
-        Raises:
-            AdapterError: It takes no such value.
-        """
+        """Return the function of a value of JSON."""
 
     def of_values(self, values: Sequence[Any]) -> list[Any]:
-        """Return the function of several values of JSON.
-
-        Raises:
-            AdapterError: It takes none such as one of them.
-        """
+        """Return the function of several values of JSON."""
         return [self.of_value(value) for value in values]
 
     def of_column(self, column: pl.Series) -> pl.Series | None:
-        """Return the function of each value, none of which is null.
-
-        Returns:
-            The values; None where they must be computed one by one.
-        """
+        """Return the function of each value, none of which is null."""
         return None
 
 

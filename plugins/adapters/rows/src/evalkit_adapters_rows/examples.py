@@ -24,24 +24,7 @@ def adapt_examples(
     path: Path | None,
     given: Any,
 ) -> pl.DataFrame | Iterator[Row]:
-    """Adapt what a data set loaded.
-
-    Args:
-        pipeline: The adapters.
-        dataset: The data set.
-        task: Its task.
-        path: The file; None where no file was loaded.
-        given: Rows or a table, where there is no file.
-
-    Returns:
-        A table where a table could be adapted at once; else the rows that come out of
-        the adapters, each with the line or number of the one that went in. A row that
-        they cannot use is one that cannot be read.
-
-    Raises:
-        DataError: The file cannot be read.
-        PluginError: An adapter failed.
-    """
+    """Adapt what a data set loaded."""
     if path is not None and (read := pipeline.read_file(path)) is not None:
         if not isinstance(read, pl.DataFrame):
             return adapted_rows(read, pipeline)

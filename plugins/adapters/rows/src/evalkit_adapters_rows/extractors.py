@@ -264,22 +264,7 @@ def _chosen(stage: Stage, state: pl.DataFrame) -> pl.DataFrame:
 def as_extraction(
     given: Any, registry: Registry | None = None, chosen_by: ChosenBy = "user"
 ) -> Extraction | None:
-    """Return extractors, however they were given.
-
-    Args:
-        given: A text such as `after:Answer:|choice`, the path of a file with a list of
-            stages (YAML or JSON), such a list, whose items may be texts, what
-            this function returned, or None.
-        registry: Where installed adapters are found.
-        chosen_by: Who named them.
-
-    Returns:
-        The extractors; None for None.
-
-    Raises:
-        AdapterError: They are written wrongly, or one is an adapter of rows.
-        PluginError: One is unknown or broken.
-    """
+    """Return extractors, however they were given."""
     if given is None or isinstance(given, Extraction):
         return given
     registry = Registry() if registry is None else registry

@@ -64,15 +64,7 @@ PLACES = ("data", "predictions", "perturbed")
 
 
 def check_adapters(adapters: Mapping[str, Any], places: Sequence[str] = PLACES) -> None:
-    """Check at which places adapters are given.
-
-    Args:
-        adapters: A pipeline, or what one is made of, by place.
-        places: Where they may sit.
-
-    Raises:
-        EvalkitError: There is no such place.
-    """
+    """Check at which places adapters are given."""
     if not isinstance(adapters, Mapping):
         raise EvalkitError(
             f"adapters must map a place ({', '.join(places)}) to adapters, are "
@@ -117,17 +109,7 @@ def as_pipeline(given: Any, registry: Registry | None = None) -> Pipeline | None
 def with_map(
     given: Any, mapping: Mapping[str, str] | None, registry: Registry | None = None
 ) -> Pipeline | None:
-    """Return the adapters of a place, and what maps columns to fields after them.
-
-    Args:
-        given: As for `as_pipeline`.
-        mapping: Columns by field, as `MapFields` takes them; None or empty for none.
-        registry: Where installed adapters are found.
-
-    Raises:
-        AdapterError: The adapters or the mapping are written wrongly.
-        PluginError: An adapter is unknown or broken.
-    """
+    """Return the adapters of a place, and what maps columns to fields after them."""
     whole: Pipeline | None = as_pipeline(given, registry)
     if not mapping:
         return whole
@@ -148,20 +130,7 @@ def _names_adapter(given: str) -> bool:
 
 
 def named_pipeline(text: str, registry: Registry | None = None) -> Pipeline:
-    """Return a pipeline of one adapter that is named.
-
-    Args:
-        text: `NAME[@DISTRIBUTION][:KEY=VALUE,…]`; the items of a list are separated by
-            slashes.
-        registry: Where installed adapters are found; what is installed by default.
-
-    Returns:
-        The pipeline.
-
-    Raises:
-        AdapterError: Its configuration is wrong.
-        PluginError: The adapter is unknown or broken.
-    """
+    """Return a pipeline of one adapter that is named."""
     registry = Registry() if registry is None else registry
     reference = parse_reference(text)
     component = registry.select("adapters", text).component
@@ -179,12 +148,7 @@ def named_pipeline(text: str, registry: Registry | None = None) -> Pipeline:
 
 
 def listed(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values of which a single text for a list is a list of one.
-
-    Args:
-        model: The parameters of an adapter.
-        values: What was given, by name.
-    """
+    """Return values of which a single text for a list is a list of one."""
     found = dict(values)
     for name, value in values.items():
         field = model.model_fields.get(name)

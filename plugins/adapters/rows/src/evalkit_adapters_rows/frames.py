@@ -12,11 +12,7 @@ if TYPE_CHECKING:
 
 
 def table_of(columns: Sequence[pl.Series]) -> pl.DataFrame:
-    """Return a table of columns that have different names.
-
-    Args:
-        columns: The columns; polars itself would give one without a name a new one.
-    """
+    """Return a table of columns that have different names."""
     import polars as pl
 
     return pl.DataFrame({column.name: column for column in columns})
@@ -26,23 +22,12 @@ def unnamed(column: pl.Series) -> pl.Series:
     """Return a column without a name, for functions of lists.
 
     They look for columns by name, and take one such as `^a$` for a pattern.
-
-    Args:
-        column: The column.
     """
     return column.alias("")
 
 
 def select_one(column: pl.Series, steps: Sequence[Step]) -> pl.Series | None:
-    """Return the one value that a path selects of each row.
-
-    Args:
-        column: The rows, as structs, or values within them.
-        steps: The path.
-
-    Returns:
-        The values; None where a row might have none or several.
-    """
+    """Return the one value that a path selects of each row."""
     import polars as pl
 
     for step in steps:
@@ -66,15 +51,7 @@ def select_one(column: pl.Series, steps: Sequence[Step]) -> pl.Series | None:
 
 
 def select_many(column: pl.Series, steps: Sequence[Step]) -> pl.Series | None:
-    """Return all values that a path selects of each row, as lists.
-
-    Args:
-        column: The rows, as structs, or values within them.
-        steps: The path: to a list, `[*]`, and fields of its elements.
-
-    Returns:
-        The lists; None for another path, or where a row lacks a value on the way.
-    """
+    """Return all values that a path selects of each row, as lists."""
     import polars as pl
 
     if Every() not in steps:
@@ -99,12 +76,7 @@ def select_many(column: pl.Series, steps: Sequence[Step]) -> pl.Series | None:
 
 
 def as_lists(values: pl.Series, lengths: pl.Series) -> pl.Series:
-    """Return lists of so many values each.
-
-    Args:
-        values: The values of all lists, one after another.
-        lengths: How many each list has.
-    """
+    """Return lists of so many values each."""
     import polars as pl
 
     rows = pl.int_range(0, len(lengths), eager=True)

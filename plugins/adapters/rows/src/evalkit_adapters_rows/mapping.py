@@ -141,15 +141,7 @@ class MapFields:
         return frame_of(made)
 
     def refuse_absent(self, source: str, place: str) -> None:
-        """Refuse columns that are mapped to fields, and that no row had so far.
-
-        Args:
-            source: Where the rows are from.
-            place: `data` or `predictions`.
-
-        Raises:
-            DataError: There is such a column.
-        """
+        """Refuse columns that are mapped to fields, and that no row had so far."""
         absent = [
             each
             for each in self.mapped

@@ -14,20 +14,7 @@ from evalkit_adapters_rows.pipelines import Pipeline, joined, pipeline
 def normalised(
     dataset: BoundDataset, task: BoundTask, registry: Registry
 ) -> tuple[BoundDataset, Pipeline]:
-    """Return a data set whose labels are normalised, and what does it to predictions.
-
-    Args:
-        dataset: The data set.
-        task: Its task.
-        registry: Where installed adapters are found.
-
-    Returns:
-        The data set with a further adapter, and the adapter of predictions.
-
-    Raises:
-        AdapterError: Two labels differ only in form.
-        EvalkitError: Nobody says in which fields labels are.
-    """
+    """Return a dataset with normalized labels, and what normalizes predictions."""
     answer = answer_name(dataset, task)
     pred = predicted_field(dataset, task) or task.answer_field
     if answer is None or pred is None:

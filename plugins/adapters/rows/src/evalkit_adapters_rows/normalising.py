@@ -100,14 +100,7 @@ class NormaliseLabels:
 
 
 def check_normalise(normalise: Sequence[str] | str) -> bool:
-    """Tell whether labels are to be normalised.
-
-    Args:
-        normalise: `labels`, a list of it, or nothing.
-
-    Raises:
-        EvalkitError: It names something else.
-    """
+    """Tell whether labels are to be normalised."""
     named = [normalise] if isinstance(normalise, str) else [*normalise]
     for each in named:
         if each != LABELS:

@@ -38,14 +38,7 @@ class Visits:
     count: int = 0
 
     def add(self, count: int = 1) -> None:
-        """Count further values.
-
-        Args:
-            count: How many.
-
-        Raises:
-            PathError: These are more than `MOST_VALUES`.
-        """
+        """Count further values."""
         self.count += count
         if self.count > MOST_VALUES:
             raise PathError(
@@ -146,17 +139,7 @@ class Path:
     steps: tuple[Step, ...]
 
     def matches(self, value: Any) -> list[Any]:
-        """Return all values that the path selects.
-
-        Args:
-            value: A row, or any value of JSON.
-
-        Returns:
-            The values, which are not copied, in their order.
-
-        Raises:
-            PathError: It looks at more than `MOST_VALUES` values.
-        """
+        """Return all values that the path selects."""
         return list(_select(value, self.steps, Visits(self.text)))
 
 
@@ -169,17 +152,7 @@ def _select(value: Any, steps: Sequence[Step], visits: Visits) -> Iterator[Any]:
 
 
 def read_path(text: str) -> Path:
-    """Read a path.
-
-    Args:
-        text: The path, which begins with `$`.
-
-    Returns:
-        The path.
-
-    Raises:
-        PathError: It is not of the dialect.
-    """
+    """Read a path."""
     from jsonpath_ng.exceptions import JSONPathError
     from jsonpath_ng.parser import parse
 

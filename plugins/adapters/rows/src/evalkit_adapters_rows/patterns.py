@@ -71,14 +71,7 @@ class Pattern:
         )
 
     def group_number(self, group: int | str) -> int:
-        """Return the number of a group; 0 is the whole match.
-
-        Args:
-            group: Its number or name.
-
-        Raises:
-            AdapterError: There is none.
-        """
+        """Return the number of a group; 0 is the whole match."""
         if isinstance(group, int) and 0 <= group <= len(self.groups):
             return group
         if isinstance(group, str) and group in self.groups:
@@ -88,17 +81,7 @@ class Pattern:
         )
 
     def replacement(self, template: str) -> str:
-        r"""Translate a replacement as Python's `re` writes it.
-
-        Args:
-            template: With groups such as `\1` or `\g<name>`, and escapes such as `\n`.
-
-        Returns:
-            The replacement as polars' engine writes it.
-
-        Raises:
-            AdapterError: An escape means nothing, or there is no such group.
-        """
+        r"""Translate a replacement as Python's `re` writes it."""
 
         def translate(found: re.Match[str]) -> str:
             if found[0] == "$":
@@ -118,16 +101,7 @@ class Pattern:
         return _ESCAPED.sub(translate, template)
 
     def search(self, column: pl.Series, group: int, default: Any) -> pl.Series:
-        """Return a group of the first match of each text.
-
-        Args:
-            column: Texts, none of which is null.
-            group: The number of the group; 0 is the whole match.
-            default: A text or None, for texts without a match.
-
-        Returns:
-            Texts; null where the group takes no part in the match.
-        """
+        """Return a group of the first match of each text."""
         import polars as pl
 
         found = column.str.extract(self.text, group)
@@ -137,16 +111,7 @@ class Pattern:
         return found.zip_with(column.str.contains(self.text), missing)
 
     def find_all(self, column: pl.Series) -> pl.Series:
-        """Return all matches of each text.
-
-        Args:
-            column: Texts, none of which is null.
-
-        Returns:
-            A list for each text: of matches; of texts of the group, where the pattern
-            has one; of lists of such texts where it has several. A group that takes no
-            part is "".
-        """
+        """Return all matches of each text."""
         import polars as pl
 
         if not self.groups:
@@ -179,13 +144,7 @@ class Pattern:
         ]
 
     def substitute(self, column: pl.Series, replacement: str, count: int) -> list[str]:
-        """Return texts with their first matches replaced.
-
-        Args:
-            column: Texts, none of which is null.
-            replacement: As `replacement` returns it.
-            count: How many matches of each; 0 for all.
-        """
+        """Return texts with their first matches replaced."""
         if not count:
             return column.str.replace_all(self.text, replacement).to_list()
         mark = _mark_outside([replacement, *column])
@@ -199,12 +158,7 @@ class Pattern:
         return found
 
     def split(self, column: pl.Series, most: int) -> list[list[str]]:
-        """Return the parts of texts between matches.
-
-        Args:
-            column: Texts, none of which is null.
-            most: How often each is split at most; 0 for at every match.
-        """
+        """Return the parts of texts between matches."""
         mark = _mark_outside(column)
         marked = column.str.replace_all(self.text, mark)
         parts: list[list[str]] = [text.split(mark) for text in marked]

@@ -22,21 +22,7 @@ from evalkit_adapters_rows.rows import Adapters, adapted_rows
 def adapted_blocks(
     pipeline: Adapters, given: Any, reader: ResponseColumns
 ) -> Iterator[Block]:
-    """Read predictions and adapt them.
-
-    Args:
-        pipeline: The adapters.
-        given: A file, a table or dicts.
-        reader: Says which columns are wanted.
-
-    Yields:
-        Blocks of the rows that come out of the adapters, each with the line of the row
-        that went into them. A row that they cannot use is one that cannot be read.
-
-    Raises:
-        DataError: The file cannot be read, or has no fields.
-        PluginError: An adapter failed.
-    """
+    """Read predictions and adapt them."""
     if isinstance(given, pl.DataFrame):
         yield from _blocks_of_frames([given], pipeline, reader)
     elif not isinstance(given, str | Path):

@@ -11,26 +11,14 @@ _MOST_NAMES = 12
 
 
 def object_row(row: Any) -> dict[str, Any]:
-    """Return a row that is an object.
-
-    Args:
-        row: The row.
-
-    Raises:
-        AdapterError: It is a list or a plain value.
-    """
+    """Return a row that is an object."""
     if isinstance(row, dict):
         return row
     raise AdapterError(f"the row must be an object with fields, is {word_for(row)}")
 
 
 def missing(name: str, names: Iterable[str]) -> AdapterError:
-    """Return the error of a row that lacks a field.
-
-    Args:
-        name: The field.
-        names: The fields that the row has.
-    """
+    """Return the error of a row that lacks a field."""
     known = list(names)
     more = f" and {len(known) - _MOST_NAMES} more" if len(known) > _MOST_NAMES else ""
     has = ", ".join(map(repr, known[:_MOST_NAMES])) + more if known else "no fields"
@@ -38,15 +26,7 @@ def missing(name: str, names: Iterable[str]) -> AdapterError:
 
 
 def collection(row: dict[str, Any], name: str) -> list[Any]:
-    """Return a field of a row that is a list.
-
-    Args:
-        row: The row.
-        name: The field.
-
-    Raises:
-        AdapterError: There is none, or it is something else.
-    """
+    """Return a field of a row that is a list."""
     if name not in row:
         raise missing(name, row)
     value = row[name]

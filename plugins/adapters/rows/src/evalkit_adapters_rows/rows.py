@@ -42,19 +42,7 @@ class Adapters(Protocol):
 def adapted_rows(
     rows: Iterable[Row], pipeline: Adapters, first: int = 1
 ) -> Iterator[Row]:
-    """Adapt rows that were read.
-
-    Args:
-        rows: The rows; broken ones are passed on.
-        pipeline: The adapters.
-        first: The number of the first row.
-
-    Yields:
-        The rows that come out, each with the line of the one that went in.
-
-    Raises:
-        PluginError: An adapter failed.
-    """
+    """Adapt rows that were read."""
     waiting = iter(rows)
     while block := list(islice(waiting, BLOCK_ROWS)):
         sound = [dict(row.values) for row in block if row.values is not None]

@@ -101,19 +101,7 @@ class Stage:
 def bind_stages(
     stages: Sequence[Mapping[str, Any]], registry: Registry
 ) -> Iterator[Stage]:
-    """Load the adapters of a pipeline.
-
-    Args:
-        stages: Kind and configuration of each.
-        registry: Where installed adapters are found.
-
-    Yields:
-        The stages.
-
-    Raises:
-        AdapterError: A stage is written wrongly.
-        PluginError: An adapter is unknown or broken.
-    """
+    """Load the adapters of a pipeline."""
     if isinstance(stages, str | bytes | Mapping) or not isinstance(stages, Sequence):
         raise AdapterError(
             f"a pipeline must be a list of adapters, is {shorten(stages)}"
@@ -174,12 +162,7 @@ def _find(kind: Any, registry: Registry) -> tuple[Component, Any]:
 
 
 def _build(component: Component, loaded: Any, configuration: Any) -> tuple[Any, Any]:
-    """Return an adapter and its configuration with defaults.
-
-    Raises:
-        AdapterError: The configuration is wrong.
-        PluginLoadError: The adapter cannot be constructed.
-    """
+    """Return an adapter and its configuration with defaults."""
     model = getattr(loaded, "Parameters", None)
     if not (inspect.isclass(model) and issubclass(model, BaseModel)):
         if configuration:

@@ -58,11 +58,7 @@ def suggestions(
     alignment: Alignment,
     registry: Registry,
 ) -> list[str]:
-    """Try extractors on responses without a valid answer, where these are many.
-
-    Returns:
-        At most one sentence; none for tasks without labels and choices.
-    """
+    """Try extractors on responses without a valid answer, where these are many."""
     counts = alignment.counts
     given = counts["scored"] + counts["invalid"]
     last = "choice" if examples.choices is not None else "labels"

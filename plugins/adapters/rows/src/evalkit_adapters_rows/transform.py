@@ -137,11 +137,7 @@ class Selected(Node):
     default: Literal | None = None
 
     def of_row(self, row: Any) -> Any:
-        """Return the value.
-
-        Raises:
-            AdapterError: The path selects none and there is no default, or several.
-        """
+        """Return the value."""
         found = self.path.matches(row)
         if len(found) == 1:
             return found[0]

@@ -20,11 +20,7 @@ _LIST_FORM = 'write a list: [{"kind": NAME, "configuration": {PARAMETER: VALUE}}
 
 
 def split_stages(text: str) -> list[str]:
-    r"""Split a text at each `|` that is not escaped (`\|`) or within brackets.
-
-    Raises:
-        AdapterError: A bracket before a `|` is not closed.
-    """
+    r"""Split a text at each `|` that is not escaped (`\|`) or within brackets."""
     stages, depth, is_inside = [""], 0, False
     for sign in re.findall(r"\\.|.", text, re.DOTALL):
         if sign == "|" and not depth:
@@ -41,20 +37,7 @@ def split_stages(text: str) -> list[str]:
 
 
 def read_stage(number: int, text: str, registry: Registry) -> dict[str, Any]:
-    """Read one stage: `NAME[@DISTRIBUTION][:VALUE][,KEY=VALUE…]`.
-
-    Args:
-        number: Number of the stage, from 1.
-        text: The stage. VALUE is the first required parameter, or else the first one.
-        registry: Where installed adapters are found.
-
-    Returns:
-        Its `kind` and `configuration`.
-
-    Raises:
-        AdapterError: The stage is empty, or a parameter is repeated or not possible.
-        PluginError: The extractor is unknown or broken.
-    """
+    """Read one stage: `NAME[@DISTRIBUTION][:VALUE][,KEY=VALUE…]`."""
     name, _, rest = text.partition(":")
     kind = name.strip()
     if not kind:

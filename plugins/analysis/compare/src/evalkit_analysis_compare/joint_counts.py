@@ -101,11 +101,7 @@ class JointCounts:
         return self._sides(cells, every, np.zeros_like(every))
 
     def swaps(self) -> Iterator[tuple[int, SumPair]]:
-        """Swap the labels of about every other example between the models.
-
-        Yields:
-            How many swaps, and the sums after each; `SWAPS` together.
-        """
+        """Swap the labels of about every other example between the models."""
         counts, random = self._cells["n"].to_numpy(), self._random("swaps")
         for start in range(0, SWAPS, _BLOCK):
             size = min(_BLOCK, SWAPS - start)

@@ -19,19 +19,7 @@ from evalkit.statistics.student_t import normal_quantile
 def tango_interval(
     only_first: int, only_second: int, n: int, confidence: float
 ) -> Interval:
-    """Compute Tango's score interval of a difference of paired shares.
-
-    Args:
-        only_first: How many examples only the first is right on.
-        only_second: How many only the second is right on.
-        n: How many examples there are.
-        confidence: Probability of the interval, above 0 and below 1.
-
-    Returns:
-        The interval of the first share less the second, within -1 to 1, also where the
-        two never disagree; the standard error is that of the mean difference. None
-        for n = 1.
-    """
+    """Compute Tango's score interval of a difference of paired shares."""
     if n < 2:
         return without_interval(N_IS_1)
     quantile = normal_quantile(confidence)
@@ -42,18 +30,7 @@ def tango_interval(
 def tango_bounds(
     only_first: float, only_second: float, n: float, quantile: float
 ) -> tuple[float, float]:
-    """Return the differences that the score statistic does not reject.
-
-    Args:
-        only_first: How many examples only the first is right on; with an effective
-            number of examples it is not a whole number.
-        only_second: How many only the second is right on.
-        n: How many examples there are.
-        quantile: Two-sided quantile, 1.96 for 95 %.
-
-    Returns:
-        The lowest and the highest, within -1 to 1.
-    """
+    """Return the differences that the score statistic does not reject."""
     return (
         -_upper_bound(only_second, only_first, n, quantile),
         _upper_bound(only_first, only_second, n, quantile),
@@ -68,16 +45,6 @@ def tango_score(
     It is `(b - c - n d) / sqrt(n (2 q + d (1 - d)))`, where q is the probability of c
     that is most likely if the difference is d, the greater root of `2 n q² + (d (2 n -
     b + c) - b - c) q - c d (1 - d)`.
-
-    Args:
-        only_first: b, the examples that only the first is right on.
-        only_second: c, those that only the second is right on.
-        n: How many examples there are.
-        difference: d, between -1 and 1.
-
-    Returns:
-        A statistic that is about standard normal if the difference is d; 0 or infinite
-        where d leaves no spread.
     """
     linear = difference * (2 * n - only_first + only_second) - only_first - only_second
     constant = only_second * difference * (1 - difference)

@@ -77,16 +77,7 @@ class TestedMean(NamedTuple):
 def compare_mean(
     differences: Floats, clusters: Integers | None, *, binary: bool
 ) -> TestedMean:
-    """Test whether a mean difference is zero.
-
-    Args:
-        differences: First score less the second of each example, of shape (n,).
-        clusters: The cluster of each, of shape (n,); None for independent examples.
-        binary: Whether all scores are zeros and ones.
-
-    Returns:
-        The test and its intervals.
-    """
+    """Test whether a mean difference is zero."""
     n = len(differences)
     if binary and clusters is None:
         wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
@@ -135,13 +126,6 @@ def mcnemar(only_first: int, only_second: int) -> Significance:
 
     The mid-p-value is `2 P(X <= min(b, c)) - P(X = min(b, c))` for X binomial with
     b + c trials of probability 1/2 (Fagerland, Lydersen and Laake 2013).
-
-    Args:
-        only_first: b, the examples that only the first is right on.
-        only_second: c, those that only the second is right on.
-
-    Returns:
-        The test; its p-value is 1 where b equals c.
     """
     trials, fewer = only_first + only_second, min(only_first, only_second)
     least = 0.5**trials
@@ -164,9 +148,6 @@ def flip_test(differences: Floats) -> Significance:
     All flips are counted where they are at most `FLIPS`. Otherwise `FLIPS` random ones
     are, and the p-value is `(1 + hits) / (1 + flips)`. They are seeded by the sizes of
     the differences, so that they are the same for both orders of the runs.
-
-    Args:
-        differences: The difference of each unit, of shape (units,).
     """
     sizes = np.sort(np.abs(differences[differences != 0]))
     least = min(1.0, 2.0 ** (1 - len(sizes)))

@@ -36,16 +36,7 @@ class Goal(NamedTuple):
 
 
 def units_needed(goal: Goal, variance: float) -> int:
-    """Return the number of independent units that find a difference.
-
-    Args:
-        goal: What the test is to achieve.
-        variance: Variance of the difference of one unit, above 0.
-
-    Returns:
-        The sample size, at most `MOST_UNITS`; at least as many units as the exact test
-        of their signs needs to reach the level, 6 for .05.
-    """
+    """Return the number of independent units that find a difference."""
     root = _quantiles(goal) * math.sqrt(variance) / goal.difference
     # the square of a larger number overflows
     if root > math.sqrt(MOST_UNITS):
@@ -55,16 +46,7 @@ def units_needed(goal: Goal, variance: float) -> int:
 
 
 def difference_found(goal: Goal, variance: float, units: int) -> float | None:
-    """Return the smallest difference that a number of units finds.
-
-    Args:
-        goal: What the test is to achieve; its difference is ignored.
-        variance: Variance of the difference of one unit, above 0.
-        units: The number of units.
-
-    Returns:
-        The difference for which `units_needed` is `units`; None for too few units.
-    """
+    """Return the smallest difference that a number of units finds."""
     if units < _fewest(goal.level):
         return None
     return _quantiles(goal) * math.sqrt(variance / (units - _estimated(goal.level)))

@@ -149,15 +149,7 @@ class _Side:
 def delong(
     positives: tuple[Floats, Floats], negatives: tuple[Floats, Floats]
 ) -> SmoothDifference | str:
-    """Compare two areas under the ROC curve of the same examples.
-
-    Args:
-        positives: By model, the score of each example of the class.
-        negatives: The same of each other example.
-
-    Returns:
-        The interval and the test; or why there is none.
-    """
+    """Compare two areas under the ROC curve of the same examples."""
     if min(len(positives[0]), len(negatives[0])) < 2:
         return "a class has fewer than two examples"
     above, below = zip(*map(_placements, positives, negatives), strict=True)
@@ -211,12 +203,7 @@ def two_classes(
 def compare_rankings(
     statistics: tuple[pl.DataFrame, pl.DataFrame], names: tuple[str, str]
 ) -> SmoothDifference | str:
-    """Compare the AUROC of the examples of one group.
-
-    Args:
-        statistics: Of either model: `example`, class and score, one row an example.
-        names: What `two_classes` returned.
-    """
+    """Compare the AUROC of the examples of one group."""
     flag, score = names
     sides = [part.sort("example") for part in statistics]
     is_positive = sides[0][flag].to_numpy()

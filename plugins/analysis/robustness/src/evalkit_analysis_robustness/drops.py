@@ -67,12 +67,7 @@ def _difference(
 
 
 def is_tested(drop: GroupScore, fewest: int) -> bool:
-    """Tell whether a drop is tested.
-
-    Args:
-        drop: The drop.
-        fewest: Originals below which a tag is not tested.
-    """
+    """Tell whether a drop is tested."""
     return drop.value is not None and (drop.group == WHOLE or drop.n >= fewest)
 
 
@@ -85,16 +80,7 @@ def mean_drops(
     *,
     shares: bool,
 ) -> tuple[list[GroupScore], TestedDrops]:
-    """Return the mean drop of each group with its interval, and its test.
-
-    Args:
-        scores: The drops.
-        rows: Original less perturbed of each original.
-        units: The unit of each original.
-        fewest: Originals below which a tag is not tested.
-        confidence: Probability of the intervals.
-        shares: Whether the scores lie between 0 and 1.
-    """
+    """Return the mean drop of each group with its interval, and its test."""
     by_group = rows.by_group
     found: list[GroupScore] = []
     tested: list[Difference | None] = []
@@ -225,17 +211,7 @@ class TestedScore(NamedTuple):
 def adjust(
     scores: Iterable[TestedScore], confidence: float, *, whole: bool
 ) -> Iterator[TestedScore]:
-    """Adjust drops for all that are read together.
-
-    Args:
-        scores: Scores by one metric: under one perturbation or family for tags, under
-            all for the whole set.
-        confidence: Probability of the intervals; 1 less it is the level of the tests.
-        whole: Whether drops of the whole set are adjusted, or those of tags.
-
-    Yields:
-        The same scores. Those that were adjusted have no test any more.
-    """
+    """Adjust drops for all that are read together."""
     listed = list(scores)
     sizes: dict[tuple[str, bool], int] = {}
     for score, tested in listed:

@@ -192,12 +192,7 @@ def _sources(
 def _evaluate(
     originals: Originals, loaded: Sequence[Loaded], progress: Progress
 ) -> tuple[Result, list[Sequence[str]]]:
-    """Evaluate both sides.
-
-    Returns:
-        The result of the originals with those of the perturbations, and for each of
-        them why the policies refuse its predictions.
-    """
+    """Evaluate both sides."""
     asked = originals.asked
     found = [part for each in loaded for part in each.parts]
     statements = join_statements([each for part in found for each in part.statements])

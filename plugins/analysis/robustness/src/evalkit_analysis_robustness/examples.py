@@ -133,21 +133,7 @@ class Loaded(NamedTuple):
 
 
 def load_perturbed(source: FileSource, originals: Originals) -> Loaded:
-    """Load the perturbed examples of a file, and match them.
-
-    Args:
-        source: The file, and the predictions for it.
-        originals: The evaluation of the unperturbed examples.
-
-    Returns:
-        The examples of each perturbation.
-
-    Raises:
-        AlignmentError: They are of other data, their ids are not their own, or the
-            predictions have replications.
-        DataError: A file cannot be read.
-        SchemaError: Rows break the task's input, or lack a column.
-    """
+    """Load the perturbed examples of a file, and match them."""
     asked, columns = originals.asked, originals.asked.columns
     dataset, task = asked.dataset, asked.task
     needed = (
@@ -206,13 +192,7 @@ def load_perturbed(source: FileSource, originals: Originals) -> Loaded:
 
 
 def with_unselected(alignment: Alignment, unselected: int, asked: Asked) -> Alignment:
-    """Count rows of examples that are not evaluated, and not those of others.
-
-    Args:
-        alignment: The outcome for the examples of one perturbation.
-        unselected: Rows whose examples are not evaluated.
-        asked: Says whether only some examples are evaluated.
-    """
+    """Count rows of examples that are not evaluated, and not those of others."""
     counts = {**alignment.counts, "unselected": unselected}
     if asked.options.selection.is_whole:
         del counts["unselected"]
@@ -242,20 +222,7 @@ def _given_rows(source: FileSource, dataset: BoundDataset, task: BoundTask) -> A
 
 
 def place(source: Source, examples: Examples, originals: Originals) -> Placed:
-    """Find the originals of perturbed examples.
-
-    Args:
-        source: Where the examples are from.
-        examples: The perturbed examples.
-        originals: The evaluation of the unperturbed ones.
-
-    Returns:
-        Those whose originals are evaluated, with the labels of the originals.
-
-    Raises:
-        AlignmentError: They are of other data, or their ids are not their own.
-        SchemaError: Rows lack a column, or have answers of another kind.
-    """
+    """Find the originals of perturbed examples."""
     examples = _with_kind_of(source, examples, originals.examples)
     columns = read_columns(source.name, examples)
     _check_ids(source, examples, columns.input_ids, originals)
@@ -300,14 +267,7 @@ def _check_ids(
 
 
 def refuse_shared(parts: Sequence[Perturbed]) -> None:
-    """Refuse a perturbation, or an id, that is in two sources.
-
-    Args:
-        parts: The examples of each perturbation of each source.
-
-    Raises:
-        AlignmentError: There is one.
-    """
+    """Refuse a perturbation, or an id, that is in two sources."""
     for number, later in enumerate(parts):
         for earlier in parts[:number]:
             if earlier.source is later.source:

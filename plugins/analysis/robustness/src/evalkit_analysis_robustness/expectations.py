@@ -31,19 +31,6 @@ def ask_expectation(
     """Call the `expect` of a perturbation for all of its pairs.
 
     The rows of the dataset and of the file are read again, with all their fields.
-
-    Args:
-        step: The perturbation.
-        originals: The evaluation of the unperturbed examples.
-        part: The perturbed examples, which are of a file.
-        counted: Whether both predictions of a pair count.
-
-    Returns:
-        1 for a pair that passes, 0 for one that fails, NaN for one to which it does
-        not apply.
-
-    Raises:
-        PluginError: It fails, or returns something else.
     """
     assert isinstance(part.source, FileSource)
     found: Floats = np.full(len(part.originals), np.nan)

@@ -55,18 +55,7 @@ def score_rows(
     settings: ScoringSettings,
     tags: Sequence[str | None] | None = None,
 ) -> list[GroupScore]:
-    """Compute the mean of each group, with its interval.
-
-    Args:
-        rows: The values of originals.
-        groups: The groups of pairs that they are of.
-        interval: `wilson` for zeros and ones, `none`; Student's for the others.
-        settings: Probability of the intervals.
-        tags: The tags of the groups, if they are not those of the pairs.
-
-    Returns:
-        A score for each group, with its coverage.
-    """
+    """Compute the mean of each group, with its interval."""
     count = len(rows.value)
     statistics = pl.DataFrame(
         {
@@ -93,15 +82,7 @@ def score_rows(
 
 
 def numbered_groups(tags: Sequence[str | None], group: Integers) -> Groups:
-    """Make groups of rows that are in one group each.
-
-    Args:
-        tags: The tag of each group by number.
-        group: The group of each row.
-
-    Returns:
-        The groups, with rows as positions.
-    """
+    """Make groups of rows that are in one group each."""
     rows = np.arange(len(group), dtype=np.uint32)
     return Groups(tuple(tags), rows, group.astype(np.uint32), {})
 

@@ -139,29 +139,13 @@ class PairGroups:
     def rows(
         self, values: Floats, chosen: Mask | None = None, reduction: Reduction = "mean"
     ) -> Rows:
-        """Make one row of the values of each original's perturbed examples.
-
-        Args:
-            values: The value of each pair, of shape (pairs,); NaN for none.
-            chosen: Which pairs could have a value, for the coverage; all by default.
-            reduction: What the values of an original become.
-
-        Returns:
-            The rows.
-        """
+        """Make one row of the values of each original's perturbed examples."""
         offered = None if chosen is None else chosen[self.pair]
         found = self.group, self.original, values[self.pair]
         return self._rows(*found, offered, reduction)
 
     def rows_of_originals(self, values: Floats) -> Rows:
-        """Make rows of the values of the originals that have a pair.
-
-        Args:
-            values: The value of each original, of shape (examples,); NaN for none.
-
-        Returns:
-            The rows.
-        """
+        """Make rows of the values of the originals that have a pair."""
         original = self.original[self.once]
         return self._rows(self.group[self.once], original, values[original])
 
@@ -192,18 +176,7 @@ def reduce_values(
     examples: int,
     reduction: Reduction,
 ) -> tuple[Integers, Integers, Floats]:
-    """Make one value of those of each original in each group.
-
-    Args:
-        group: The group of each value.
-        original: The original of each value, below `examples`.
-        value: The values.
-        examples: How many originals there may be.
-        reduction: What they become.
-
-    Returns:
-        Group, original and value, sorted by the first two.
-    """
+    """Make one value of those of each original in each group."""
     code = group * np.int64(max(examples, 1)) + original
     # sorted by value, so that rounding does not depend on the order of copies
     order = np.lexsort((value, code))

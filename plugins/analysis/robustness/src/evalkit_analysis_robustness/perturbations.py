@@ -129,14 +129,7 @@ def _asked(identity: str, task: str, registry: Registry) -> Effect:
 
 
 def effect_notices(effects: Iterable[Effect]) -> list[str]:
-    """Say what was not told by the rows, and which `expect` was not asked.
-
-    Args:
-        effects: What is known of each perturbation.
-
-    Returns:
-        Sentences.
-    """
+    """Say what was not told by the rows, and which `expect` was not asked."""
     asked: list[str] = []
     notices: list[str] = []
     without: dict[str, list[str]] = {}
@@ -190,15 +183,7 @@ class View(NamedTuple):
 
 
 def make_views(effects: Iterable[Effect]) -> list[View]:
-    """Say which copies are reported together.
-
-    Args:
-        effects: What is known of each perturbation.
-
-    Returns:
-        One for each perturbation, then one for each family of those that are not
-        uncertain.
-    """
+    """Say which copies are reported together."""
     views = []
     families: dict[str, list[Effect]] = {}
     for effect in effects:

@@ -123,15 +123,7 @@ class ExampleQuantities:
         self._shown = shown_as(metric)
 
     def of(self, view: View, groups: PairGroups) -> Iterator[Quantity]:
-        """Return the quantities that every metric has.
-
-        Args:
-            view: A perturbation or a family.
-            groups: The groups of its pairs.
-
-        Yields:
-            One after the other.
-        """
+        """Return the quantities that every metric has."""
         rows = groups.rows_of_originals(self._original)
         yield self._scored("original", groups, rows)
         yield self._scored("perturbed", groups, groups.rows(self._perturbed))
@@ -146,15 +138,7 @@ class ExampleQuantities:
         yield from self._worst(view, groups)
 
     def of_judge(self, view: View, groups: PairGroups) -> Iterator[Quantity]:
-        """Return what only the metric has that tells right from wrong, as 1 and 0.
-
-        Args:
-            view: A perturbation or a family.
-            groups: The groups of its pairs.
-
-        Yields:
-            Flips; of a perturbation expected changes and consistency, too.
-        """
+        """Return what only the metric has that tells right from wrong, as 1 and 0."""
         declared = [] if view.is_family else [*self._as_it_should_be(view)]
         for one in [*declared, *self._flips()]:
             rows = groups.rows(one.values, one.chosen, one.reduction)
@@ -267,16 +251,7 @@ class ExampleQuantities:
 
 
 def agreement_of(metric: BoundMetric, paired: Paired, workers: Workers) -> Floats | str:
-    """Score all copies of invariant perturbations against the model's own predictions.
-
-    Args:
-        metric: A metric with per-example scores.
-        paired: The pairs.
-        workers: Processes that may share the work.
-
-    Returns:
-        The scores by pair; why there are none where the metric cannot give them.
-    """
+    """Score all invariant perturbations against the model's own predictions."""
     invariant = {name for view in paired.views for name in view.invariant}
     chosen = paired.tables.pairs.made_by(sorted(invariant))
     try:

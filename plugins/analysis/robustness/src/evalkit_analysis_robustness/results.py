@@ -117,14 +117,7 @@ def record_of(result: Result) -> dict[str, Any]:
 
 
 def find_original(result: Result) -> Result:
-    """Find the run of the unperturbed examples.
-
-    Args:
-        result: A stored run of perturbed examples.
-
-    Raises:
-        StorageError: It is not in the folder that holds the run.
-    """
+    """Find the run of the unperturbed examples."""
     wanted, path = result.record.original, result.path
     for run in [] if path is None else list_runs(_folder_of(path)):
         if run.record.fingerprint == wanted:

@@ -64,15 +64,7 @@ UNCERTAIN = "the answers may not hold after this perturbation"
 
 
 def score_pairs(scored: Sequence[MetricScores], paired: Paired) -> list[Score]:
-    """Compute the scores of all metrics under all perturbations.
-
-    Args:
-        scored: What the metrics computed of the originals.
-        paired: The pairs.
-
-    Returns:
-        The scores. A metric that fails has null scores with the reason.
-    """
+    """Compute the scores of all metrics under all perturbations."""
     with Workers(paired.settings.jobs) as workers:
         return _Scorer(scored, paired, workers).all()
 

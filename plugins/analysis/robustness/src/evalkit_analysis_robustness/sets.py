@@ -100,15 +100,7 @@ class SetQuantities:
         self._parts = parts
 
     def of(self, view: View, groups: PairGroups) -> Iterator[Quantity]:
-        """Score the originals, the perturbed examples, and their difference.
-
-        Args:
-            view: A perturbation or a family.
-            groups: The groups of its pairs.
-
-        Yields:
-            One quantity after the other; without values if the metric failed.
-        """
+        """Score the originals, the perturbed examples, and their difference."""
         shown = shown_as(self._metric)
         try:
             before, after, drops, tested = self._scored(groups)

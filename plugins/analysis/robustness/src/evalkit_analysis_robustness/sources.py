@@ -65,23 +65,7 @@ Source = FileSource | RunSource
 def pair_sources(
     perturbed: Given, predictions: Given, runs: str | Path = "runs"
 ) -> list[Source]:
-    """Pair files of copies with files of predictions, by position.
-
-    Args:
-        perturbed: Files or tables of copies; or runs of them, by path, start of the
-            id, model or `latest`, or as results. Rows are taken as one table.
-        predictions: The files or tables of predictions for those that are no runs.
-        runs: Folder that runs are looked for in.
-
-    Returns:
-        The pairs and the runs, in the order of the copies.
-
-    Raises:
-        EvalkitError: There are not as many of one as of the other, or something else
-            was given.
-        DataError: A file is not of this machine, or a table cannot be read.
-        StorageError: A run cannot be read.
-    """
+    """Pair files of copies with files of predictions, by position."""
     copies = [
         _copies(each, f"perturbed copies, number {number},", runs)
         for number, each in enumerate(_listed(perturbed, "perturbed"), 1)

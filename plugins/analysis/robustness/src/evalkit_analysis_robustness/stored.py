@@ -33,22 +33,7 @@ _OF_NO_EXAMPLE = ("unreadable", "unknown")
 
 
 def load_stored(source: RunSource, originals: Originals) -> Loaded:
-    """Return the examples of a run as perturbed ones, with its predictions.
-
-    Args:
-        source: The run.
-        originals: The evaluation of the unperturbed examples.
-
-    Returns:
-        The examples of each perturbation.
-
-    Raises:
-        AlignmentError: They are of other data or of another task, their ids are not
-            their own, or another one of several rows would count now.
-        SchemaError: The run is not of perturbed examples.
-        StorageError: The run was refused, holds no answers and predictions, or cannot
-            be read.
-    """
+    """Return the examples of a run as perturbed ones, with its predictions."""
     run, record = source.run, source.run.record
     _refuse_other(source, record, originals)
     frame = examples_of(run)

@@ -88,11 +88,7 @@ class PairedTables:
         return None
 
     def statistics(self, name: str) -> pl.DataFrame:
-        """Return a metric's statistics of all perturbed examples that count.
-
-        Returns:
-            `position` (the number of the pair), the metric's keys and number columns.
-        """
+        """Return a metric's statistics of all perturbed examples that count."""
         return self._joined([scored[name].statistics for scored in self._scored])
 
     def _joined(self, statistics: Sequence[pl.DataFrame | None]) -> pl.DataFrame:
@@ -115,21 +111,7 @@ class PairedTables:
     def agreement(
         self, metric: BoundMetric, chosen: Mask, workers: Workers | None = None
     ) -> Floats:
-        """Score predictions for perturbed examples against those for their originals.
-
-        Args:
-            metric: A metric with per-example scores.
-            chosen: The pairs to score.
-            workers: Processes that may share the work.
-
-        Returns:
-            The metric's score of each pair, of shape (pairs,): its target is what the
-            model predicted for the original. A pair whose original has no prediction
-            has the worst score that the metric can give; NaN for other pairs.
-
-        Raises:
-            MetricError: The metric failed, or cannot take predictions as targets.
-        """
+        """Score predictions for perturbed examples against those for the originals."""
         if self.originals.context.answer_kind == "none":
             raise MetricError(
                 "the task has no right answers, so its metrics compare no predictions"
@@ -161,14 +143,7 @@ class PairedTables:
         return found
 
     def differ(self, chosen: Mask) -> Mask:
-        """Tell which perturbed examples have another prediction than their originals.
-
-        Args:
-            chosen: The pairs to look at; their perturbed examples count.
-
-        Returns:
-            Of shape (pairs,); False for other pairs.
-        """
+        """Tell which perturbed examples have another prediction than originals."""
         pairs = self.pairs
         different = np.zeros(pairs.size, dtype=bool)
         answers = self.originals.frame["prediction"]

@@ -6,15 +6,13 @@ import json
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    ModelWrapValidatorHandler,
     PrivateAttr,
-    ValidationError,
     computed_field,
     field_serializer,
     field_validator,
@@ -23,7 +21,6 @@ from pydantic import (
 
 from evalkit import Parameters
 from evalkit.errors import PluginContractError
-from evalkit_annotators_judge.wrong_values import refusal
 from evalkit_models_base import Sampling
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -218,18 +215,6 @@ class Declaration(Parameters):
             # not a ValueError, of which pydantic would lose the place
             raise PluginContractError(f"{key}: {problem}")
         return said
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _say_what_a_value_may_be(
-        cls, given: Any, handler: ModelWrapValidatorHandler[Self]
-    ) -> Self:
-        try:
-            return handler(given)
-        except ValidationError as error:
-            if not given:  # evalkit says of a plugin that it needs parameters
-                raise
-            raise refusal(error) from error
 
     @computed_field
     def identities(self) -> list[dict[str, Any]]:

@@ -48,9 +48,6 @@ def plugins_in(tree: ast.Module) -> Iterator[DefinedPlugin]:
 
     Adapters and observers have no base class, so that they are not known;
     what others of the file inherit from is none, nor is what begins with an underscore.
-
-    Args:
-        tree: The file.
     """
     defined = defined_in(tree)
     inherited = {

@@ -40,12 +40,7 @@ class Names:
         return singular(self.kind)
 
     def put_into(self, text: str) -> str:
-        """Replace the names of a template.
-
-        Args:
-            text: A text with `my-thing`, `my_thing`, `MY_THING`, `MyThing` and
-                `my_package`.
-        """
+        """Replace the names of a template."""
         replaced = {
             "my-thing": self.component,
             "my_thing": self.module,
@@ -58,14 +53,7 @@ class Names:
 
 
 def kind_of(word: str) -> str:
-    """Return the kind that a word names, in the plural or the singular.
-
-    Args:
-        word: Such as `metric`, `metrics`, `dataset` or `data-set`.
-
-    Raises:
-        UnknownPluginError: There is no such kind.
-    """
+    """Return the kind that a word names, in the plural or the singular."""
     plain = re.sub(r"[\s_-]", "", word).lower()
     kinds = template_kinds()
     known = {name: kind for kind in kinds for name in (kind, singular(kind))}
@@ -79,16 +67,7 @@ def kind_of(word: str) -> str:
 
 
 def names_of(kind: str, component: str, template: str) -> Names:
-    """Derive all names from that of the plugin.
-
-    Args:
-        kind: The kind.
-        component: The name that users will type.
-        template: The module's text, in which no other class may be called so.
-
-    Raises:
-        UnknownPluginError: It is no name of a plugin.
-    """
+    """Derive all names from that of the plugin."""
     if not is_component_name(component):
         suggested = re.sub(r"[^a-z0-9]+", "-", component.lower()).strip("-")[:62]
         hint = f": {suggested.strip('-')!r} would be one" if suggested else ""
@@ -119,16 +98,7 @@ def names_of(kind: str, component: str, template: str) -> Names:
 def refuse_taken(
     names: Names, plugins: Collection[tuple[str, str]], commands: frozenset[str]
 ) -> None:
-    """Refuse names that something installed has.
-
-    Args:
-        names: The names.
-        plugins: Kind and name of each plugin in the package.
-        commands: The commands that there are.
-
-    Raises:
-        UnknownPluginError: One of them is taken.
-    """
+    """Refuse names that something installed has."""
     from importlib.metadata import PackageNotFoundError, version
 
     for kind, name in plugins:

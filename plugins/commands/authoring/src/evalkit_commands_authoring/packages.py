@@ -71,14 +71,7 @@ class Author:
 def package_files(
     names: Names, template: Template, author: Author, source: Source | None
 ) -> dict[str, str]:
-    """Return the texts of all files of a package, by their paths in it.
-
-    Args:
-        names: The names in it.
-        template: What it is about.
-        author: Who publishes it.
-        source: The file that becomes its module; the template's by default.
-    """
+    """Return the texts of all files of a package, by their paths in it."""
     own = module_text(names.kind) if source is None else source.text
     tests = tests_text(names.kind) if source is None else _tests_of(names)
     values = _values(names, template, author, source)
@@ -104,13 +97,7 @@ def package_files(
 def entry_points(
     names: Names, template: Template, source: Source | None
 ) -> dict[str, dict[str, str]]:
-    """Return the entry points of a package by group, the plugin's own first.
-
-    Args:
-        names: The names in it.
-        template: What it is about.
-        source: The file that becomes its module; the template's by default.
-    """
+    """Return the entry points of a package by group, the plugin's own first."""
     module = f"{names.package}.{names.module}"
     if source is None:
         target, further = template.target, template.further
@@ -135,15 +122,7 @@ def _docstring(summary: str) -> str:
 
 
 def write_package(folder: Path, texts: Mapping[str, str]) -> None:
-    """Write a package, whole or not at all.
-
-    Args:
-        folder: Where; it must not be there.
-        texts: The texts of its files, by their paths.
-
-    Raises:
-        StorageError: It is there, or cannot be written.
-    """
+    """Write a package, whole or not at all."""
     if folder.exists():
         raise StorageError(f"{folder}: is there already, and nothing was written")
     try:

@@ -48,15 +48,6 @@ def read_source(reference: str, kind: str) -> Source:
     """Read a file, and find the plugin in it.
 
     Nothing of it is run.
-
-    Args:
-        reference: `FILE.py`, or `FILE.py:NAME` where several could be meant.
-        kind: The kind of the plugin.
-
-    Raises:
-        DataError: The file cannot be read, or is no Python.
-        PluginError: It holds no such class or function, several, or one of another
-            kind; or it imports files beside it.
     """
     file, colon, name = reference.rpartition(":")
     path = Path(file if colon and file.endswith(".py") else reference)
@@ -151,15 +142,7 @@ def _is_beside(path: Path, module: str) -> bool:
 
 
 def refuse_function(names: Names, source: Source) -> None:
-    """Refuse a function where a plugin must be a class.
-
-    Args:
-        names: The names of the package.
-        source: The file that would be its module.
-
-    Raises:
-        PluginError: It is a function, and no metric or command.
-    """
+    """Refuse a function where a plugin must be a class."""
     if source.is_class or names.kind in ("metrics", "commands"):
         return
     raise PluginError(

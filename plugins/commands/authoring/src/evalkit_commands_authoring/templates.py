@@ -61,51 +61,28 @@ class Template(BaseModel):
 
 @cache
 def read_template(kind: str) -> Template:
-    """Read what the template of a kind says.
-
-    Args:
-        kind: Such as `metrics`.
-    """
+    """Read what the template of a kind says."""
     return Template.model_validate(_tables(kind))
 
 
 def module_text(kind: str) -> str:
-    """Return the module of a template.
-
-    Args:
-        kind: Such as `metrics`.
-    """
+    """Return the module of a template."""
     return _text(kind, "my_thing.py")
 
 
 def tests_text(kind: str) -> str:
-    """Return the tests of a template.
-
-    Args:
-        kind: Such as `metrics`.
-    """
+    """Return the tests of a template."""
     return _text(kind, "test_my_thing.py")
 
 
 def conftest_text(kind: str) -> str | None:
-    """Return what gives the conformance run what a template's laws are checked with.
-
-    Args:
-        kind: Such as `metrics`.
-
-    Returns:
-        A `conftest.py`; None where nothing has to be given.
-    """
+    """Return what gives the conformance run what a template's laws are checked with."""
     path = _folder() / kind / "conftest.py"
     return path.read_text(encoding="utf-8") if path.is_file() else None
 
 
 def common_text(name: str) -> str:
-    """Return a file that packages of all kinds have.
-
-    Args:
-        name: Its name in `templates/common`.
-    """
+    """Return a file that packages of all kinds have."""
     return _text(_COMMON, name)
 
 

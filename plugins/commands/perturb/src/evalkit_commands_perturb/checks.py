@@ -60,18 +60,7 @@ class CopyChecks:
     def refuse(
         self, before: Mapping[str, Any], after: Mapping[str, Any], uid: str
     ) -> None:
-        """Refuse a changed example that is none of its task.
-
-        Args:
-            before: The example.
-            after: The changed one, before it has an id of its own.
-            uid: The example's id.
-
-        Raises:
-            PluginError: The copy breaks the task's `Input`, has an answer that is none
-                of the labels or its choices, or another answer where it is said to
-                stay; or it cannot be stored.
-        """
+        """Refuse a changed example that is none of its task."""
         problem = (
             self._problem_of_answer(before, after, uid)
             or self._problem_of_choices(before, after)

@@ -39,23 +39,7 @@ def choose_perturbations(
     families: Sequence[str] = (),
     preset: str | None = None,
 ) -> Choice:
-    """Find and bind perturbations.
-
-    Args:
-        resolver: Binds plugins.
-        named: Names (`keyboard-typos:prob=0.3`, `lowercase+contractions`), classes,
-            instances, or lists of these that are applied one after the other.
-        families: Families of which all installed perturbations are wanted.
-        preset: How strong those are that have presets and are not told otherwise.
-
-    Returns:
-        Each perturbation once, in the order in which they were named, then by name.
-
-    Raises:
-        PluginError: A named one is unknown or broken, two have one name, or a family
-            has none.
-        EvalkitError: None was asked for.
-    """
+    """Find and bind perturbations."""
     notices: list[str] = []
     found: dict[str, list[BoundPerturbation]] = {}
     for what in named:

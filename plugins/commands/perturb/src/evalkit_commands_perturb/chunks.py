@@ -83,22 +83,7 @@ def perturb_chunk(
     edits: bool,
     seconds: float | None = None,
 ) -> Chunk:
-    """Perturb some examples.
-
-    Args:
-        perturbers: The perturbations.
-        examples: The examples; each, or each few that are perturbed together, are let
-            go before the next are asked for.
-        edits: Whether rows say what was edited.
-        seconds: After which time no others are asked for; None to perturb all.
-
-    Returns:
-        The copies, example after example.
-
-    Raises:
-        DataError: A value of an example cannot be written as JSON.
-        PluginError: A perturbation failed.
-    """
+    """Perturb some examples."""
     lines: list[str] = []
     counts = [_Count() for _ in perturbers]
     total = 0
@@ -192,20 +177,7 @@ def portable(
     converter: Converting | None,
     edits: bool,
 ) -> Portable | None:
-    """Describe perturbers for another process.
-
-    Args:
-        perturbers: The perturbations.
-        task: The task.
-        settings: Seed, variants, fields and what is not protected.
-        answer_field: The field that holds the answer.
-        labels: The labels that the data set names, as it stores them.
-        converter: Whose method makes the answers, where no field holds them.
-        edits: Whether rows say what was edited.
-
-    Returns:
-        The description; None where one was given as an object.
-    """
+    """Describe perturbers for another process."""
     steps = [[_reference(step) for step in each.steps] for each in perturbers]
     found = None if task is None else _reference(task)
     method = None if converter is None else _reference(converter)
@@ -231,17 +203,7 @@ class Loaded(NamedTuple):
 
 
 def load_perturbers(described: Portable) -> Loaded:
-    """Make the perturbers that a description is of.
-
-    Args:
-        described: From `portable`.
-
-    Returns:
-        The perturbers.
-
-    Raises:
-        PluginError: A component cannot be loaded.
-    """
+    """Make the perturbers that a description is of."""
     task = described.task and BoundTask.of(load_component(*described.task))
     method = described.converter and Converting.of(load_component(*described.converter))
     perturbers = [

@@ -53,11 +53,7 @@ class Copy(NamedTuple):
     edits: Mapping[Place, Sequence[Edit] | None]
 
     def changes(self) -> dict[str, Change]:
-        """Return what was done to each changed text, by where it is.
-
-        Returns:
-            By the name of the field, with the place in a list of texts in brackets.
-        """
+        """Return what was done to each changed text, by where it is."""
         found = {}
         for place, edits in self.edits.items():
             before, after = text_at(self.original, place), text_at(self.row, place)
@@ -150,18 +146,7 @@ class Perturber:
         return max(1, *(step.batch_texts for step in self._steps))
 
     def copies_of(self, examples: Sequence[Example]) -> list[Iterable[Copy]]:
-        """Make the changed copies of some examples.
-
-        Args:
-            examples: The examples; they are not changed.
-
-        Returns:
-            For each example copies that differ from it and from each other.
-
-        Raises:
-            PluginError: A perturbation failed, or returned something else; it may be
-                raised while the copies are taken.
-        """
+        """Make the changed copies of some examples."""
         if self._is_plain:
             return [self._copies_of_plain(*example) for example in examples]
         if self._is_batched:

@@ -21,17 +21,7 @@ SETTINGS_DIGITS = 8
 def identity_of(
     steps: Sequence[tuple[str, Mapping[str, Any]]], settings: Mapping[str, Any]
 ) -> str:
-    """Name a perturbation so that it can be applied again by that name.
-
-    Args:
-        steps: Name and parameters, those not at their default, of each step.
-        settings: What else copies depend on and is not at its default: the fields and
-            what is not protected.
-
-    Returns:
-        The steps joined by `+`, then the settings in braces, where there are any; what
-        would be taken for a part of the name is written as `%` and two hex digits.
-    """
+    """Name a perturbation so that it can be applied again by that name."""
     name = "+".join(
         score_name(name, {key: _quoted(value) for key, value in parameters.items()})
         for name, parameters in steps
@@ -55,16 +45,7 @@ def camel_case(name: str) -> str:
 
 
 def row_suffix(names: Sequence[str], settings: Mapping[str, Any]) -> str:
-    """Return what is appended to the uid of an original.
-
-    Args:
-        names: Names of the steps, without parameters.
-        settings: All that is not at its default, as JSON values.
-
-    Returns:
-        `Name`, joined by `+` where there are several steps, and with eight hex digits
-        of the settings where there are any.
-    """
+    """Return what is appended to the uid of an original."""
     name = "+".join(map(camel_case, names))
     if not settings:
         return name

@@ -54,14 +54,7 @@ class SourceExamples(NamedTuple):
     """The keys of those fields of `Input` that the data names otherwise, by field."""
 
     def examples(self, first: int = 0) -> Iterator[Example]:
-        """Return the examples.
-
-        Args:
-            first: How many to leave out at the beginning.
-
-        Yields:
-            The examples, in the data's order.
-        """
+        """Return the examples."""
         defaults, aliases = self.loaded.defaults, self.aliases
         rows: Iterator[Mapping[str, Any]] = iter(
             self.loaded.checked(_rows(self.loaded))
@@ -80,14 +73,7 @@ class SourceExamples(NamedTuple):
             yield Example(uid, row, own)
 
     def refuse_absent(self, fields: Sequence[str] | None) -> None:
-        """Refuse a field that no example has, or a path that leads to no text.
-
-        Args:
-            fields: The fields that a user names; None for the task's.
-
-        Raises:
-            EvalkitError: There is one.
-        """
+        """Refuse a field that no example has, or a path that leads to no text."""
         columns = self.loaded.columns
         for field in fields or ():
             if not {field, read_path(field).outer} & {*columns}:
@@ -102,15 +88,7 @@ class SourceExamples(NamedTuple):
             wanted.refuse_absent()
 
     def refuse_taken_uids(self, perturbers: Sequence[Perturber]) -> None:
-        """Refuse data in which an example has the id that a copy of another would get.
-
-        Args:
-            perturbers: What makes the copies.
-
-        Raises:
-            EvalkitError: Two perturbations would give copies the same id.
-            SchemaError: There is such an example.
-        """
+        """Refuse data in which an example has the id of another one's copy."""
         uids = self.uids
         marks = [f"_{perturber.suffix}" for perturber in perturbers]
         repeated = [mark for mark in marks if marks.count(mark) > 1]
@@ -148,21 +126,6 @@ def read_originals(
     """Load and check the examples that are to be perturbed.
 
     A file need not hold answers.
-
-    Args:
-        dataset: The data set.
-        task: Its task.
-        split: Name of the split.
-        selection: Which examples are wanted.
-        again: Whether examples that are perturbed already are taken.
-
-    Returns:
-        The examples.
-
-    Raises:
-        DataError: The data cannot be loaded, or is empty.
-        EvalkitError: A filter needs answers, and the file has none.
-        SchemaError: Rows break the task's input, repeat ids, or are perturbed already.
     """
     loaded = load_rows(dataset, task, split)
     if not again:
@@ -196,14 +159,7 @@ def read_originals(
 
 
 def stored_labels(dataset: BoundDataset) -> tuple[str, ...] | None:
-    """Return the labels that a data set names, as they stand in its rows.
-
-    Args:
-        dataset: The data set.
-
-    Returns:
-        The labels; None where it names none.
-    """
+    """Return the labels that a data set names, as they stand in its rows."""
     named = dataset.labels
     if isinstance(named, Mapping):
         # an answer that is spelt as the task does is taken too

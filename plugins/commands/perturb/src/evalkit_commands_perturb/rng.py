@@ -19,11 +19,7 @@ class LazyRandom(Random):
     """What the next number depends on; None once the generator is seeded."""
 
     def start(self, *key: object) -> None:
-        """Begin anew.
-
-        Args:
-            *key: What the numbers depend on, as texts and integers.
-        """
+        """Begin anew."""
         if self._key is None:
             self.gauss_next = None  # a number that gauss() keeps for the next call
             # attributes of the object go before the methods below

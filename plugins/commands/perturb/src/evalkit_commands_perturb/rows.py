@@ -138,20 +138,7 @@ def read_settings(
     fields: Sequence[str] | None,
     unprotected: Sequence[str],
 ) -> Settings:
-    """Check what a caller gives.
-
-    Args:
-        seed: Seed of all draws.
-        variants: Copies of each example.
-        fields: Fields to change; None for the task's.
-        unprotected: Kinds of spans that may be changed.
-
-    Returns:
-        The settings.
-
-    Raises:
-        EvalkitError: One is out of range.
-    """
+    """Check what a caller gives."""
     for name, number in (("seed", seed), ("variants", variants)):
         if not isinstance(number, int) or isinstance(number, bool):
             raise EvalkitError(f"{name} must be an integer, is {number!r}")
@@ -215,15 +202,7 @@ def _examples(
 def together(
     perturbers: Sequence[Perturber], examples: Iterable[Example]
 ) -> Iterator[Sequence[Example]]:
-    """Take as many examples at a time as are best perturbed together.
-
-    Args:
-        perturbers: The perturbations.
-        examples: The examples.
-
-    Yields:
-        A few; one at a time where no perturbation wants several.
-    """
+    """Take as many examples at a time as are best perturbed together."""
     size = max(perturber.batch for perturber in perturbers)
     following = iter(examples)
     if size == 1:
@@ -247,11 +226,7 @@ class WantedTexts:
         self._known: dict[str, None] = {}
 
     def look_at(self, example: Mapping[str, Any]) -> bool:
-        """Look for them in an example.
-
-        Returns:
-            Whether all were found, in this example or earlier ones.
-        """
+        """Look for them in an example."""
         self._are_absent &= self._names.isdisjoint(example)
         if self._lacking or self._are_absent:
             here = dict.fromkeys(paths_of_texts(example))
@@ -265,11 +240,7 @@ class WantedTexts:
         return not (self._lacking or self._are_absent)
 
     def refuse_absent(self) -> None:
-        """Refuse a path that led nowhere, or to objects in place of texts.
-
-        Raises:
-            EvalkitError: There is one; the message names those that hold texts.
-        """
+        """Refuse a path that led nowhere, or to objects in place of texts."""
         if not (self._lacking or self._are_absent) or not self._known:
             return
         name = (self._lacking or self._fields)[0].name
@@ -304,14 +275,7 @@ def already_perturbed(option: str) -> str:
 
 
 def with_edits(copy: Copy) -> dict[str, Any]:
-    """Return the row of a copy with its edits.
-
-    Args:
-        copy: A changed copy.
-
-    Returns:
-        The row; under `edits`, by field, lists of start, end and new text.
-    """
+    """Return the row of a copy with its edits."""
     found = {
         place: [list(edit) for edit in change.edits]
         for place, change in copy.changes().items()

@@ -67,22 +67,7 @@ def scope_of(
     labels: Sequence[str] | None,
     converter: Converting | None = None,
 ) -> Scope:
-    """Say what the perturbations of a command are told of the examples.
-
-    Args:
-        task: The task of the examples; None where they have none.
-        settings: Seed, variants, fields and what is not protected.
-        answer_field: The field that holds the answer, where there is one.
-        labels: The labels as the data set stores them; None for the task's.
-        converter: Whose method makes the answers, where no field holds them.
-
-    Returns:
-        The scope.
-
-    Raises:
-        EvalkitError: A field is no part of what a model is asked.
-        PluginError: Neither the settings nor the task say which fields to change.
-    """
+    """Say what the perturbations of a command are told of the examples."""
     name = "" if task is None else task.component.name
     own = () if task is None else task.perturb_fields
     fields = tuple(own) if settings.fields is None else settings.fields

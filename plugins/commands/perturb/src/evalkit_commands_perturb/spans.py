@@ -123,13 +123,6 @@ def outside(edits: Sequence[Edit], spans: Sequence[tuple[int, int]]) -> list[Edi
     """Leave out the edits that would change a protected span.
 
     An insertion at the edge of a span is none of them.
-
-    Args:
-        edits: Edits of a text.
-        spans: Start and end of spans, in order.
-
-    Returns:
-        The others, in their order.
     """
     if not spans:
         return list(edits)

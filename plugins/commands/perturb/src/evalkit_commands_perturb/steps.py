@@ -86,18 +86,7 @@ class Step:
         return not {"rng", "rngs"}.isdisjoint(self._bound.arguments_of(self._hook))
 
     def make_rng(self, uid: str, variant: int) -> Random:
-        """Let the perturbation seed its own generator.
-
-        Args:
-            uid: The example's id.
-            variant: Which copy of it is made.
-
-        Returns:
-            The generator.
-
-        Raises:
-            PluginError: The perturbation failed, or returned something else.
-        """
+        """Let the perturbation seed its own generator."""
         seed = self._scope.settings.seed
         offered = {"seed": seed, "uid": uid, "variant": variant}
         rng = self._bound.call("make_rng", ("example", uid), **offered)
@@ -106,19 +95,7 @@ class Step:
         return rng
 
     def apply(self, state: State, rng: Random, uid: str) -> list[State]:
-        """Return what becomes of an example; the same state where nothing is changed.
-
-        Args:
-            state: The example.
-            rng: Where the perturbation's draws come from.
-            uid: The example's id, for messages.
-
-        Returns:
-            One state, or several where the perturbation makes several copies.
-
-        Raises:
-            PluginError: The perturbation failed, or returned something else.
-        """
+        """Return the changed state of an example; the same one if nothing changed."""
         if self._hook != "perturb_example":
             return [
                 self._with_texts(state, self.changed_texts(state.row, rng, uid), uid)
@@ -159,19 +136,7 @@ class Step:
     def changed_texts(
         self, row: Mapping[str, Any], rng: Random, uid: str
     ) -> list[Changed]:
-        """Return the texts of an example that are changed, and what becomes of them.
-
-        Args:
-            row: The example.
-            rng: Where the perturbation's draws come from.
-            uid: The example's id, for messages.
-
-        Returns:
-            What becomes of each changed text.
-
-        Raises:
-            PluginError: The perturbation failed, or returned something else.
-        """
+        """Return the texts of an example that are changed, and what becomes of them."""
         with self._bound.guard(self._hook, "example", uid):
             found = find_texts(row, self._paths)
             if not found:
@@ -199,19 +164,7 @@ class Step:
     def apply_to_all(
         self, states: Sequence[State], uids: Sequence[str], rng_of: TextRandom
     ) -> list[State]:
-        """Return what becomes of several examples, whose texts are given together.
-
-        Args:
-            states: The examples.
-            uids: The id of each.
-            rng_of: Makes the generator of a text, from the number of its example.
-
-        Returns:
-            A state for each; the same where nothing is changed.
-
-        Raises:
-            PluginError: The perturbation failed, or returned something else.
-        """
+        """Return what becomes of several examples, whose texts are given together."""
         found = [
             (number, place, text)
             for number, state in enumerate(states)
@@ -273,19 +226,7 @@ class Step:
 
 
 def changed_tags(bound: BoundPerturbation, uid: str, **offered: Any) -> list[str]:
-    """Ask a perturbation for the tags of a changed example.
-
-    Args:
-        bound: The perturbation.
-        uid: The example's id.
-        **offered: What its `change_tags` is called with.
-
-    Returns:
-        The changed example's tags.
-
-    Raises:
-        PluginError: The perturbation failed, or returned something else.
-    """
+    """Ask a perturbation for the tags of a changed example."""
     found = bound.call("change_tags", ("example", uid), **copy.deepcopy(offered))
     if not isinstance(found, _LISTS) or not all(isinstance(tag, str) for tag in found):
         raise _wrong(bound, "change_tags", "a list of texts", found, uid)

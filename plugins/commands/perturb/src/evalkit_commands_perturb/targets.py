@@ -15,18 +15,7 @@ _SUFFIXES = (".jsonl", ".ndjson", ".json")
 
 @contextmanager
 def place_of_copies(out: Any, overwrite: bool) -> Iterator[Path | None]:
-    """Return where copies are written.
-
-    Args:
-        out: A file, also as a URI, or a stream.
-        overwrite: Whether a file that is there may be replaced.
-
-    Yields:
-        The file, which is sent where it is a URI's; None for a stream.
-
-    Raises:
-        StorageError: It is there already, cannot be written, or is no JSON lines.
-    """
+    """Return where copies are written."""
     if not isinstance(out, str | Path):
         yield None
         return
@@ -49,15 +38,7 @@ def _check_target(path: Path, overwrite: bool) -> None:
 
 
 def refuse_own_input(target: Path | None, path: Path | None) -> None:
-    """Refuse to write copies over the examples that they are of.
-
-    Args:
-        target: Where copies are written; None for a stream.
-        path: The file of the examples; None where they are of no file.
-
-    Raises:
-        StorageError: Both are one file.
-    """
+    """Refuse to write copies over the examples that they are of."""
     if target is not None and path is not None and is_same_file(target, path):
         raise StorageError(
             f"{target} holds the originals, which would be lost; choose another name"

@@ -103,12 +103,7 @@ def _texts_of(
 
 
 def paths_of_texts(value: Any, path: str = "") -> Iterator[str]:
-    """Return the paths that lead to the texts of an example, as they are written.
-
-    Args:
-        value: The example.
-        path: What leads to it; nothing for the example as a whole.
-    """
+    """Return the paths that lead to the texts of an example, as they are written."""
     if isinstance(value, str):
         yield path
     elif isinstance(value, Mapping):
@@ -122,13 +117,7 @@ def paths_of_texts(value: Any, path: str = "") -> Iterator[str]:
 
 
 def same_places(place: Place, before: Any, after: Any) -> Iterator[Place]:
-    """Return the places of texts that a value had and still has.
-
-    Args:
-        place: Where the value is.
-        before: What it was.
-        after: What it is now.
-    """
+    """Return the places of texts that a value had and still has."""
     if isinstance(before, str) and isinstance(after, str):
         yield place
     elif isinstance(before, _LISTS) and isinstance(after, _LISTS):
@@ -153,13 +142,7 @@ def text_at(example: Mapping[str, Any], place: Place) -> str | None:
 
 
 def with_text(example: dict[str, Any], place: Place, text: str) -> None:
-    """Put a text in its place.
-
-    Args:
-        example: The example, which is changed; what is in it is not, but replaced.
-        place: Where it goes.
-        text: The text.
-    """
+    """Put a text in its place."""
     example[place.field] = _replaced(example.get(place.field), place.path, text)
 
 

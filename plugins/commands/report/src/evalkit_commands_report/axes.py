@@ -31,17 +31,7 @@ def make_axis(
     include: Iterable[float] = (),
     limits: tuple[float, float] = (-math.inf, math.inf),
 ) -> Axis:
-    """Make an axis that holds values.
-
-    Args:
-        values: The values, as stored.
-        scale: What they are multiplied with to be shown.
-        include: Further values that it holds, such as 0 for differences.
-        limits: The least and the greatest value that there can be, as stored.
-
-    Returns:
-        The axis; from 0 to 1 where there is no value.
-    """
+    """Make an axis that holds values."""
     shown = [scale * value for value in (*values, *include) if math.isfinite(value)]
     low, high = (min(shown), max(shown)) if shown else (0.0, scale)
     if high <= low:

@@ -27,15 +27,7 @@ _WHOLE = "all examples"
 
 
 def bar_lines(groups: Sequence[Gathered], width: int) -> Iterator[str]:
-    """Draw the scores of tags as intervals made of characters.
-
-    Args:
-        groups: The runs by data set.
-        width: Columns of the terminal.
-
-    Yields:
-        Lines: for each run the whole set and its tags, the worst first.
-    """
+    """Draw the scores of tags as intervals made of characters."""
     for group in groups:
         for run in group.runs:
             yield from _run_lines(group, run, width)

@@ -34,12 +34,7 @@ MOST_FOLDED = 200
 
 
 def comparison_section(group: Gathered, name: str) -> Markup | None:
-    """Return the comparison of the runs; None where there is nothing to compare.
-
-    Args:
-        group: The runs of a data set.
-        name: Beginning of the ids of its elements.
-    """
+    """Return the comparison of the runs; None where there is nothing to compare."""
     if group.comparison is None and not group.not_compared:
         return None
     heading = element("h2", "Comparison", id=f"{name}-comparison")
@@ -254,15 +249,7 @@ def _number(row: ComparedScore, field: str, shown: str) -> Markup:
 
 
 def shown_ends(row: ComparedScore, widest: Widest) -> tuple[float, float] | None:
-    """Return the interval beside a p-value, cut where no difference can be.
-
-    Args:
-        row: The difference.
-        widest: The greatest difference that there can be, by metric.
-
-    Returns:
-        Its ends, as stored; None where there is no interval.
-    """
+    """Return the interval beside a p-value, cut where no difference can be."""
     low, high = row.tested_interval
     if low is None or high is None:
         return None

@@ -24,12 +24,7 @@ NO_ANSWER = "(no answer)"
 
 
 def confusion_section(group: Gathered, name: str) -> Markup | None:
-    """Return the confusion matrix of each run; None where no run has one.
-
-    Args:
-        group: The runs of a data set.
-        name: Beginning of the ids of its elements.
-    """
+    """Return the confusion matrix of each run; None where no run has one."""
     found = [(run, confusion_of(run)) for run in group.scored]
     if not any(confusion for _, confusion in found):
         return None

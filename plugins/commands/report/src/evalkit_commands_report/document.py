@@ -18,18 +18,7 @@ from evalkit_commands_report.markup import (
 def make_document(
     title: str, content: Child, *, says: str, data: str = "", script: str = ""
 ) -> str:
-    """Return a document of the page's style.
-
-    Args:
-        title: What the tab of a browser shows.
-        content: What its main part holds.
-        says: What its foot says after the version of evalkit.
-        data: JSON that the script reads, as `script_json` returns it.
-        script: Code of this package; "" for a document without one.
-
-    Returns:
-        An HTML document.
-    """
+    """Return a document of the page's style."""
     style = asset("parts.css") + asset("page.css")
     head = element(
         "head",

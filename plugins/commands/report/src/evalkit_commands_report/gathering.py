@@ -104,15 +104,7 @@ def gather(
     results: Sequence[Result],
     compare: Callable[[Sequence[Result]], Comparison] | None,
 ) -> list[Gathered]:
-    """Put runs of the same data set together whose scores are comparable.
-
-    Args:
-        results: The runs.
-        compare: Compares some of them; None for no comparison.
-
-    Returns:
-        Runs that are comparable, in the order that they were named.
-    """
+    """Put runs of the same data set together whose scores are comparable."""
     groups: list[tuple[list[Result], str]] = []
     for result in results:
         apart = ""

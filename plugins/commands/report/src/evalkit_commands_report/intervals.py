@@ -61,19 +61,7 @@ def interval_line(
     ends: tuple[float, float] | None,
     reference: float | None = None,
 ) -> Markup:
-    """Draw a value and its interval.
-
-    Args:
-        axis: The axis.
-        place: Place of the run, which gives colour and mark.
-        value: The value; None for none.
-        ends: The interval; None for none.
-        reference: Where a line stands for comparison; None for none.
-
-    Returns:
-        An SVG as wide as its cell. Its numbers stand beside it in the table, so it is
-        hidden from readers of the screen.
-    """
+    """Draw a value and its interval."""
     low, high = (axis.place(end) for end in ends) if ends else (0.0, 0.0)
     return element(
         "svg",

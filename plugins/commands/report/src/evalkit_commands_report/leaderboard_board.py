@@ -57,14 +57,7 @@ class Board:
 def make_board(
     columns: Sequence[Column], tag: str | None, *, ranks: bool, progress: Progress
 ) -> Board:
-    """Compute means, win rates and ranks.
-
-    Args:
-        columns: The scores, by data set.
-        tag: The tag whose examples count.
-        ranks: Whether models are compared.
-        progress: Told what is being done.
-    """
+    """Compute means, win rates and ranks."""
     models = list(dict.fromkeys(name for each in columns for name in each.entries))
     confidence, notices = _confidence(columns)
     notices += [*_partly_scored(columns), *_counted_as_wrong(columns)]
@@ -280,13 +273,7 @@ def _default_order(board: Board) -> str:
 
 
 def sort_board(board: Board, by: str) -> None:
-    """Sort the models of a board, the best first; those without a number come last.
-
-    Args:
-        board: The board, which is changed.
-        by: `mean`, `win-rate`, `model`, or the name of a data set that it has.
-
-    """
+    """Sort the models of a board, the best first; those without a number come last."""
     keys: dict[str, float | None] = {}
     if by == MEAN:
         keys = {model: _oriented(score) for model, score in board.means.items()}

@@ -10,12 +10,7 @@ from evalkit_commands_report.tables import table
 
 
 def html_page(rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
-    """Return a page with the table and what is to be known of it.
-
-    Args:
-        rows: A header and rows of cells.
-        notes: Sentences below the table.
-    """
+    """Return a page with the table and what is to be known of it."""
     title = "Leaderboard"
     header, *models = rows
     body = [[row[0], *map(_cell, row[1:])] for row in models]

@@ -35,12 +35,6 @@ def rank_column(
     """Say which ranks models may have on a data set.
 
     All pairs are compared on the same examples, adjusted for their number.
-
-    Args:
-        column: The scores.
-        tag: The tag whose examples count; None for the whole set.
-        confidence: Probability that all ranges hold the true ranks.
-        progress: Told what is being done.
     """
     from evalkit.errors import EvalkitError
     from evalkit_analysis_compare import compare
@@ -97,11 +91,6 @@ def rank_means(
 
     The difference of two means is the mean of the differences on each data set, whose
     adjusted intervals are put together as those of scores are.
-
-    Args:
-        models: Models that have a mean.
-        ranked: The comparisons on each data set.
-        higher_is_better: Whether a higher mean is better.
     """
     without = [each.reason for each in ranked if each.reason is not None]
     if without:
@@ -139,12 +128,7 @@ def _differences(rows: Sequence[ComparedScore]) -> list[Estimate] | None:
 def mean_win_rates(
     rates: Sequence[Mapping[str, float]], models: Sequence[str]
 ) -> dict[str, tuple[float, int]]:
-    """Return the mean win rate of each model, and over how many data sets it is.
-
-    Args:
-        rates: The win rates on each data set.
-        models: The models.
-    """
+    """Return the mean win rate of each model, and over how many data sets it is."""
     found = {}
     for model in models:
         own = [rate[model] for rate in rates if model in rate]

@@ -59,18 +59,7 @@ class Column(NamedTuple):
 
 
 def choose_runs(folders: Sequence[Path], since: datetime | None) -> Chosen:
-    """Choose the newest complete run of each model on each data set.
-
-    Args:
-        folders: Folders of runs.
-        since: Leave out runs evaluated before.
-
-    Returns:
-        The runs. One that was rescored stands behind the one that it became.
-
-    Raises:
-        StorageError: A folder is not there, or a chosen run cannot be read.
-    """
+    """Choose the newest complete run of each model on each data set."""
     from evalkit import read_run
     from evalkit.places import is_offline, is_remote, missing, uri_of
     from evalkit.runs import list_runs
@@ -172,18 +161,7 @@ def _partly_scored(newest: dict[DataSet, dict[str, RunSummary]]) -> list[str]:
 def columns_of(
     chosen: Chosen, metric: str | None, group: str | None
 ) -> tuple[list[Column], list[str]]:
-    """Take the score of each run that the leaderboard shows.
-
-    Args:
-        chosen: The runs.
-        metric: The metric; None for the main score of the newest run of each data set.
-        group: The tag whose examples count, or `macro:FACET` for the mean over a
-            facet; None for the whole set.
-
-    Returns:
-        A column for each data set in which a model has a score, and notices about
-        those without.
-    """
+    """Take the score of each run that the leaderboard shows."""
     columns: list[Column] = []
     notices: list[str] = []
     for data, runs in chosen.runs.items():

@@ -31,9 +31,6 @@ def mean_of(parts: Sequence[Estimate]) -> Estimate:
     1693-1702). Where all intervals are `value ± z · SE`, it is `mean ± z · √ΣSE² / k`;
     where they are not, it keeps their skewness, and has a width even where a standard
     error is 0, as that of a share of 100 % is.
-
-    Args:
-        parts: The estimates, with intervals of one probability.
     """
     count = len(parts)
     mean = math.fsum(part.value for part in parts) / count
@@ -51,13 +48,6 @@ def win_rates(scores: Mapping[str, float], higher_is_better: bool) -> dict[str, 
     """Return the share of the other models that each does better than.
 
     An equal score counts as half of a win.
-
-    Args:
-        scores: The score of each model.
-        higher_is_better: Whether a higher score is better.
-
-    Returns:
-        The share by model; nothing where there is only one.
     """
     if len(scores) < 2:
         return {}
@@ -76,16 +66,7 @@ def win_rates(scores: Mapping[str, float], higher_is_better: bool) -> dict[str, 
 def rank_ranges(
     models: Collection[str], shown: Collection[tuple[str, str]]
 ) -> dict[str, Ranks]:
-    """Return the ranks that each model may have.
-
-    Args:
-        models: The models.
-        shown: Pairs of models of which the first was shown to be better.
-
-    Returns:
-        From 1 for each that was shown to be better than it, down to as many places from
-        the last as there are models that it was shown to be better than.
-    """
+    """Return the ranks that each model may have."""
     pairs = set(shown)
     return {
         model: Ranks(

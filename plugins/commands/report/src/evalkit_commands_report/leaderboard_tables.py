@@ -30,11 +30,7 @@ CSV_HEADER = (
 
 
 def table_of(board: Board) -> list[list[str]]:
-    """Return a header, and a row for each model.
-
-    Args:
-        board: The leaderboard.
-    """
+    """Return a header, and a row for each model."""
     show_means, show_rates = bool(board.means), bool(board.win_rates)
     show_mean_ranks = bool(board.mean_ranks)
     header = ["model"]

@@ -35,17 +35,7 @@ _UNSAFE_IN_SCRIPT = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u20
 
 
 def element(name: str, /, *children: Child, **attributes: object) -> Markup:
-    """Make an element.
-
-    Args:
-        name: Name of the element.
-        *children: What it holds.
-        **attributes: Its attributes: `class_` is `class`, other underscores are
-            hyphens. None and False leave one out, True gives it no value.
-
-    Returns:
-        The element.
-    """
+    """Make an element."""
     start = f"<{name}{''.join(_attribute(*each) for each in attributes.items())}>"
     if name in _VOID:
         return Markup(start)
@@ -53,31 +43,12 @@ def element(name: str, /, *children: Child, **attributes: object) -> Markup:
 
 
 def fragment(*children: Child) -> Markup:
-    """Join elements and texts.
-
-    Args:
-        *children: What is joined.
-
-    Returns:
-        All of them, the texts escaped.
-    """
+    """Join elements and texts."""
     return Markup("".join(map(_child, children)))
 
 
 def raw_element(name: str, content: str, /, **attributes: object) -> Markup:
-    """Make a script or style element of content that is not escaped.
-
-    Args:
-        name: `script` or `style`.
-        content: Code of this package, or what `script_json` returned.
-        **attributes: As of `element`.
-
-    Returns:
-        The element.
-
-    Raises:
-        ValueError: The content would end the element.
-    """
+    """Make a script or style element of content that is not escaped."""
     if f"</{name}" in content.lower():
         raise ValueError(f"the content would end the {name} element")
     start = element(name, **attributes).removesuffix(f"</{name}>")
@@ -85,14 +56,7 @@ def raw_element(name: str, content: str, /, **attributes: object) -> Markup:
 
 
 def script_json(value: Any) -> str:
-    """Return JSON that a script element may hold, with every number in full precision.
-
-    Args:
-        value: JSON values.
-
-    Returns:
-        JSON on one line.
-    """
+    """Return JSON for a script element, with every number in full precision."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return text.translate(_UNSAFE_IN_SCRIPT)
 

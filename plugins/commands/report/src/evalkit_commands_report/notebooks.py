@@ -22,14 +22,7 @@ MOST_TAGS = 10
 
 
 def result_html(result: Result) -> str:
-    """Return a run as a notebook shows it: scores, the worst tags, and counts.
-
-    Args:
-        result: A run, stored or not.
-
-    Returns:
-        HTML without a script.
-    """
+    """Return a run as a notebook shows it: scores, the worst tags, and counts."""
     group = Gathered(str(result.dataset), [Shown(result, str(result.model), 0)])
     counts = result.counts
     said = f"{counts.get('scored', 0)} of {counts.get('examples', 0)} examples scored"
@@ -51,14 +44,7 @@ def result_html(result: Result) -> str:
 
 
 def comparison_html(comparison: Comparison) -> str:
-    """Return a comparison as a notebook shows it.
-
-    Args:
-        comparison: The comparison.
-
-    Returns:
-        HTML without a script.
-    """
+    """Return a comparison as a notebook shows it."""
     return _framed(comparison_body(comparison))
 
 

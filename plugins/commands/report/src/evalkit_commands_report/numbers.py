@@ -24,32 +24,13 @@ _MOST_FLAGS = 5
 
 
 def exact(shown: str, value: float | None, **slots: Any) -> Markup:
-    """Return a number as it is read, with all of its digits as its `value`.
-
-    Args:
-        shown: What is read.
-        value: The number as stored; None where there is none.
-        **slots: Further attributes, which say what the number is.
-
-    Returns:
-        A `data` element.
-    """
+    """Return a number as it is read, with all of its digits as its `value`."""
     whole = "" if value is None else repr(value)
     return element("data", shown, value=whole, **slots)
 
 
 def score_number(run: Shown, score: Score, field: str, shown: str) -> Markup:
-    """Return a number of a score, with what names it in the run.
-
-    Args:
-        run: The run.
-        score: The score.
-        field: Which field of the score it is.
-        shown: What is read.
-
-    Returns:
-        A `data` element whose attributes name run, metric, tag, view and field.
-    """
+    """Return a number of a score, with what names it in the run."""
     return exact(
         shown,
         getattr(score, field),
@@ -118,11 +99,7 @@ def range_words(score: Score) -> str:
 
 
 def flag_text(scores: Iterable[Score | None]) -> str:
-    """Say what the asterisk beside a value means; "" where there is none.
-
-    Args:
-        scores: The scores that are shown.
-    """
+    """Say what the asterisk beside a value means; "" where there is none."""
     flags = sorted(
         {
             score.flag
@@ -142,15 +119,7 @@ def flags_of(scores: Iterable[Score | None]) -> Markup | None:
 
 
 def clipped(score: Score, bounds: Mapping[str, Any]) -> tuple[float, float] | None:
-    """Return the interval, cut where no value of the metric can be.
-
-    Args:
-        score: The score.
-        bounds: The least and the greatest value by metric.
-
-    Returns:
-        Its ends, as stored; None where there is no interval.
-    """
+    """Return the interval, cut where no value of the metric can be."""
     if score.ci is None:
         return None
     low, high = score.ci
@@ -159,15 +128,7 @@ def clipped(score: Score, bounds: Mapping[str, Any]) -> tuple[float, float] | No
 
 
 def limits(score: Score, bounds: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the least and the greatest value that a score can have.
-
-    Args:
-        score: The score.
-        bounds: The least and the greatest value by metric.
-
-    Returns:
-        Both, as stored; infinite where the metric has none.
-    """
+    """Return the least and the greatest value that a score can have."""
     from evalkit.catalog import metric_of
 
     name = metric_of(score.metric, bounds)
@@ -180,11 +141,7 @@ def limits(score: Score, bounds: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def score_axis(scores: Iterable[tuple[Shown, Score]]) -> Axis:
-    """Return the axis that holds the values and intervals of scores of one metric.
-
-    Args:
-        scores: The scores, each with its run.
-    """
+    """Return the axis that holds the values and intervals of scores of one metric."""
     values: list[float] = []
     scale, ends = 1.0, (-math.inf, math.inf)
     for run, score in scores:

@@ -31,14 +31,7 @@ SECTIONS = (
 
 
 def make_page(groups: Sequence[Gathered]) -> str:
-    """Return a page that shows runs.
-
-    Args:
-        groups: The runs by data set.
-
-    Returns:
-        An HTML document.
-    """
+    """Return a page that shows runs."""
     names = [f"group-{number}" for number in range(len(groups))]
     title = f"evalkit report: {', '.join(group.dataset for group in groups)}"
     data = {name: tag_columns(group) for name, group in zip(names, groups, strict=True)}

@@ -32,12 +32,7 @@ _COLUMNS = (
 
 
 def perturbation_section(group: Gathered, name: str) -> Markup | None:
-    """Return the effects of perturbations on each run; None where there are none.
-
-    Args:
-        group: The runs of a data set.
-        name: Beginning of the ids of its elements.
-    """
+    """Return the effects of perturbations on each run; None where there are none."""
     tables = [found for run in group.scored if (found := _of_run(run, group))]
     if not tables:
         return None
@@ -57,15 +52,7 @@ def perturbation_section(group: Gathered, name: str) -> Markup | None:
 
 
 def effects_of(run: Shown, metric: str) -> dict[str, dict[str, Score]]:
-    """Return the effects on a metric, by perturbation and view.
-
-    Args:
-        run: The run.
-        metric: The metric.
-
-    Returns:
-        The scores of the whole set: the largest drop first, families last.
-    """
+    """Return the effects on a metric, by perturbation and view."""
     found: dict[str, dict[str, Score]] = {}
     for score in run.effects.scores:
         if score.metric == metric and score.tag is None and score.perturbation:
@@ -131,12 +118,7 @@ def uncertain_of(run: Shown) -> set[str]:
 
 
 def effect_table(run: Shown, effects: Mapping[str, Views]) -> Markup:
-    """Return the table of the effects on one metric of a run.
-
-    Args:
-        run: The run.
-        effects: What `effects_of` returned.
-    """
+    """Return the table of the effects on one metric of a run."""
     columns = [
         (view, word)
         for view, word in _COLUMNS

@@ -52,20 +52,7 @@ _MISSING = (
 
 
 def draw_plot(groups: Sequence[Gathered], plot: str, kind: str) -> bytes:
-    """Draw one plot.
-
-    Args:
-        groups: The runs; a plot is of one data set.
-        plot: `tags`, `confusion`, `reliability`, `comparison` or `perturbations`.
-        kind: `svg` or `png`.
-
-    Returns:
-        The file.
-
-    Raises:
-        DataError: The runs are of several data sets, or have nothing of the kind.
-        EvalkitError: matplotlib is not installed.
-    """
+    """Draw one plot."""
     from evalkit import DataError
 
     if len(groups) > 1:

@@ -20,12 +20,7 @@ MOST_PROBLEMS = 25
 
 
 def problem_section(group: Gathered, name: str) -> Markup:
-    """Return what was scored and what was not, with notices and warnings.
-
-    Args:
-        group: The runs of a data set.
-        name: Beginning of the ids of its elements.
-    """
+    """Return what was scored and what was not, with notices and warnings."""
     common = _common(group)
     return element(
         "section",

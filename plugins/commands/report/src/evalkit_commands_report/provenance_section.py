@@ -15,12 +15,7 @@ if TYPE_CHECKING:
 
 
 def provenance_section(group: Gathered, name: str) -> Markup:
-    """Return data, predictions, components and versions of each run.
-
-    Args:
-        group: The runs of a data set.
-        name: Beginning of the ids of its elements.
-    """
+    """Return data, predictions, components and versions of each run."""
     return element(
         "section",
         element("h2", "Provenance", id=f"{name}-provenance"),

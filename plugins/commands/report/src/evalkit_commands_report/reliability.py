@@ -37,14 +37,7 @@ class Reliability(NamedTuple):
 
 
 def reliability_of(run: Shown) -> Reliability | None:
-    """Compare probabilities of predictions with how often they are right.
-
-    Args:
-        run: A run.
-
-    Returns:
-        The bins; None where the run holds no probability for a label.
-    """
+    """Compare probabilities of predictions with how often they are right."""
     import polars as pl
 
     examples = run.result.examples

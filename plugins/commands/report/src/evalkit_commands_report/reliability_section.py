@@ -15,12 +15,7 @@ _LARGEST = 9.0
 
 
 def reliability_section(group: Gathered, name: str) -> Markup | None:
-    """Return the reliability of each run; None where no run has probabilities.
-
-    Args:
-        group: The runs of a data set.
-        name: Beginning of the ids of its elements.
-    """
+    """Return the reliability of each run; None where no run has probabilities."""
     found = [(run, reliability_of(run)) for run in group.scored]
     figures = [_figure(run, known) for run, known in found if known is not None]
     if not figures:

@@ -10,18 +10,7 @@ if TYPE_CHECKING:
 
 
 def only_metrics(results: Sequence[Result], metrics: Sequence[str]) -> list[Result]:
-    """Leave out the scores of other metrics.
-
-    Args:
-        results: Runs.
-        metrics: Names of scores; none for all.
-
-    Returns:
-        The runs, with fewer scores and else as they are.
-
-    Raises:
-        DataError: No run has a score of that name.
-    """
+    """Leave out the scores of other metrics."""
     from evalkit import DataError
 
     if not metrics:

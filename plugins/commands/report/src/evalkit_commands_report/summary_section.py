@@ -25,12 +25,7 @@ if TYPE_CHECKING:
 
 
 def summary_section(group: Gathered, name: str) -> Markup:
-    """Return the section of the scores of whole runs.
-
-    Args:
-        group: The runs of a data set.
-        name: Beginning of the ids of its elements.
-    """
+    """Return the section of the scores of whole runs."""
     return element(
         "section",
         element("h2", "Scores", id=f"{name}-scores"),

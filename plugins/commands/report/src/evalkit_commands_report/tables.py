@@ -15,18 +15,7 @@ def table(
     caption: str | None = None,
     class_: str | None = None,
 ) -> Markup:
-    """Make a table whose first column names the rows.
-
-    Args:
-        header: What is above the columns.
-        rows: The cells.
-        texts: Columns that are texts, and not numbers.
-        caption: What it shows.
-        class_: Its class.
-
-    Returns:
-        The table, in a box that scrolls where it is too wide.
-    """
+    """Make a table whose first column names the rows."""
 
     def kind(column: int) -> str | None:
         return None if column in texts else "n"

@@ -84,15 +84,7 @@ def largest_n(group: Gathered, metric: str, tag: str) -> int:
 
 
 def tag_columns(group: Gathered) -> dict[str, Any]:
-    """Return what the page's script needs of the tags, as JSON values.
-
-    Args:
-        group: The runs of a data set.
-
-    Returns:
-        The runs, the facets and, for each metric, the tags with a list of columns for
-        each run: numbers as stored beside the texts that are shown.
-    """
+    """Return what the page's script needs of the tags, as JSON values."""
     held = held_metrics(group)
     return {
         "runs": [

@@ -37,12 +37,7 @@ Scores = Mapping[int, "Score | None"]
 
 
 def tag_section(group: Gathered, name: str) -> Markup | None:
-    """Return the section of the tags of one data set; None where there are no tags.
-
-    Args:
-        group: The runs.
-        name: Beginning of the ids of its elements.
-    """
+    """Return the section of the tags of one data set; None where there are no tags."""
     metrics = held_metrics(group)
     if not metrics:
         return None
@@ -77,13 +72,7 @@ def tag_section(group: Gathered, name: str) -> Markup | None:
 def flag_note(
     group: Gathered, metrics: Sequence[str], tags: Sequence[str]
 ) -> Markup | None:
-    """Say what asterisks beside scores mean; None where there are none.
-
-    Args:
-        group: The runs.
-        metrics: The metrics that may be shown.
-        tags: The tags that may be shown, beside all examples.
-    """
+    """Say what asterisks beside scores mean; None where there are none."""
     return flags_of(
         score
         for metric in metrics
@@ -98,14 +87,7 @@ def flag_note(
 def tag_table(
     group: Gathered, metric: str, tags: list[str], sortable: bool = True
 ) -> Markup:
-    """Return the table of some tags, below the row of all examples.
-
-    Args:
-        group: The runs.
-        metric: The metric.
-        tags: The tags, in their order.
-        sortable: Whether its head has the buttons that the page's script hears.
-    """
+    """Return the table of some tags, below the row of all examples."""
     sorter = _sorter if sortable else _plain
     axis = axis_of(group, metric)
     whole = {run.place: run.whole.get(metric) for run in group.scored}

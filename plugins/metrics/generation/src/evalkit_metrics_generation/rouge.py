@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cache
+from typing import Any, Literal
 
 from evalkit import Metric, MetricContext, NotScored, Parameters
 from evalkit_metrics_generation.references import NO_REFERENCE, reference_list
-from evalkit_metrics_generation.words import WORDS, Cutter, Words
-
-if TYPE_CHECKING:
-    from rouge_score.rouge_scorer import RougeScorer
+from evalkit_metrics_generation.words import WORDS, Words
 
 TYPES = {"1": "rouge1", "2": "rouge2", "L": "rougeL", "Lsum": "rougeLsum"}
 """The library's names of the scores."""
@@ -69,16 +66,6 @@ class Rouge(Metric):
     worst_value = 0.0
     scores = {name: {} for name in TYPES}
 
-    @cached_property
-    def _given(self) -> RougeParameters:
-        given = self.parameters
-        assert isinstance(given, RougeParameters)
-        return given
-
-    @cached_property
-    def _words(self) -> Words:
-        return self._given.words or "ascii"
-
     def score_example(
         self, prediction: Any, target: Any, context: MetricContext
     ) -> dict[str, float] | NotScored:
@@ -86,46 +73,39 @@ class Rouge(Metric):
         references = reference_list(target)
         if not references:
             return NotScored(NO_REFERENCE)
-        if self._given.words is None and context.lacks_blanks:
-            self._words = "characters"
-        if not self._can_be_read(references):
+        given = self.parameters
+        assert isinstance(given, RougeParameters)
+        words = given.words or ("characters" if context.lacks_blanks else "ascii")
+        if not _can_be_read(references, words, given.stemmer):
             return NotScored(
                 "its reference has no word that words="
-                f"{self._words} knows; words=unicode knows all scripts"
+                f"{words} knows; words=unicode knows all scripts"
             )
         text = str(prediction)
-        found = self._whole.score_multi(references, text)
+        types = "rouge1", "rouge2", "rougeL"
+        found = _scorer(words, given.stemmer, *types).score_multi(references, text)
         in_lines = found["rougeL"]
         if _has_lines(text) or any(map(_has_lines, references)):
-            in_lines = self._lines.score_multi(references, text)["rougeLsum"]
+            by_line = _scorer(words, given.stemmer, "rougeLsum")
+            in_lines = by_line.score_multi(references, text)["rougeLsum"]
         found["rougeLsum"] = in_lines
-        measure = MEASURES[self._given.measure]
+        measure = MEASURES[given.measure]
         return {
             name: float(getattr(found[known], measure)) for name, known in TYPES.items()
         }
 
-    def _can_be_read(self, references: Sequence[str]) -> bool:
-        """Tell whether any reference has words, or is empty on purpose."""
-        return any(
-            not text.strip() or self._cutter.has_word(text) for text in references
-        )
 
-    @cached_property
-    def _cutter(self) -> Cutter:
-        return WORDS[self._words](self._given.stemmer)
+def _can_be_read(references: Sequence[str], words: Words, stems: bool) -> bool:
+    """Tell whether any reference has words, or is empty on purpose."""
+    cutter = WORDS[words](stems)
+    return any(not text.strip() or cutter.has_word(text) for text in references)
 
-    @cached_property
-    def _whole(self) -> RougeScorer:
-        return self._scorer("rouge1", "rouge2", "rougeL")
 
-    @cached_property
-    def _lines(self) -> RougeScorer:
-        return self._scorer("rougeLsum")
+@cache
+def _scorer(words: Words, stems: bool, *types: str) -> Any:
+    from rouge_score.rouge_scorer import RougeScorer
 
-    def _scorer(self, *types: str) -> RougeScorer:
-        from rouge_score.rouge_scorer import RougeScorer
-
-        return RougeScorer(list(types), tokenizer=self._cutter)
+    return RougeScorer(list(types), tokenizer=WORDS[words](stems))
 
 
 def _has_lines(text: str) -> bool:

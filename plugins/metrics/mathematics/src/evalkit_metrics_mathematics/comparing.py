@@ -17,7 +17,9 @@ from typing import IO, Any
 from evalkit.errors import MetricError
 
 TIME_LIMIT = 5.0
-"""Seconds for one example."""
+"""Seconds of processor time for one example, which a busy machine does not change."""
+_WAIT_LIMIT = 120.0
+"""Seconds until a reply, which end what waits or where processor time has no limit."""
 _START_LIMIT = 120.0
 
 
@@ -54,7 +56,8 @@ class Comparer:
         with self._lock:
             if self._process is None or self._owner != os.getpid():
                 self._start()
-            reply = self._ask(json.dumps(request), TIME_LIMIT)
+            timed = {**request, "seconds": TIME_LIMIT}
+            reply = self._ask(json.dumps(timed), _WAIT_LIMIT)
             if not reply:
                 self.stop()
                 raise TimeLimitError

@@ -28,10 +28,10 @@ class MathMatch(Metric):
     text. Of a prediction with `\boxed{}` the last one is read; other text is read as
     LaTeX, and prose as math-verify reads it. Floating-point numbers are rounded to six
     decimals; units are ignored unless `ignore_units=false`; the same text is always
-    equal. Of several acceptable answers one must be equal. A comparison that takes
-    longer than 5 seconds is wrong, and a flag counts these. A missing prediction that
-    counts is wrong; an example whose answers hold no expression is not scored. Range 0
-    to 1, in %, higher is better; Wilson's interval.
+    equal. Of several acceptable answers one must be equal. A comparison that fails or
+    takes longer than 5 seconds is wrong, and a flag counts these. A missing prediction
+    that counts is wrong; an example whose answers hold no expression is not scored.
+    Range 0 to 1, in %, higher is better; Wilson's interval.
 
     Source: math-verify 0.9 (Kydlíček, 2025).
 
@@ -82,7 +82,8 @@ class MathMatch(Metric):
     def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
         """Divide the right ones by all."""
         flag = pl.format(
-            f"comparisons longer than {TIME_LIMIT:g} seconds, counted as wrong: {{}}",
+            "comparisons that failed or took longer than "
+            f"{TIME_LIMIT:g} seconds, counted as wrong: {{}}",
             pl.col("undecided").cast(pl.Int64),
         )
         return sums.select(

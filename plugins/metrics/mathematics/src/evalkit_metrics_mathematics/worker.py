@@ -1,7 +1,7 @@
 """The program that compares expressions, which `comparing` runs.
 
 It reads requests from standard input, one JSON object a line, and answers each by one
-JSON value. It has no time limit: the parent process ends it.
+JSON value. An example that takes too much processor time ends it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ def main() -> None:
 
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     logging.disable(logging.CRITICAL)
+    # a library that prints, as antlr4 does of versions, must not answer a request
+    replies, sys.stdout = sys.stdout, sys.stderr
     latex = LatexExtractionConfig()
     kept = replace(
         latex, normalization_config=replace(latex.normalization_config, units=False)
@@ -45,9 +47,20 @@ def main() -> None:
             return None
         return any(verify(each, prediction, timeout_seconds=None) for each in answers)
 
-    print(flush=True)
+    print(file=replies, flush=True)
     for line in sys.stdin:
-        print(json.dumps(answer(json.loads(line))), flush=True)
+        request = json.loads(line)
+        _limit_time(request["seconds"])
+        print(json.dumps(answer(request)), file=replies, flush=True)
+        _limit_time(0.0)
+
+
+def _limit_time(seconds: float) -> None:
+    """End this process after so much processor time; 0 for no limit."""
+    if sys.platform != "win32":
+        import signal
+
+        signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 if __name__ == "__main__":

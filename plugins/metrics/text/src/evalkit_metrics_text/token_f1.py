@@ -53,12 +53,14 @@ class TokenF1(ComparisonMetric[Tokens]):
     def __init__(self, parameters: TokenParameters | None = None) -> None:
         super().__init__(parameters)
         given = parameters or TokenParameters()
-        self._tokens, self._lowercase = given.tokens, given.lowercase
+        self._given, self._lowercase = given.tokens, given.lowercase
+        self._tokens = self._given or "words"
 
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
         """Return the score of every example, or why it has none."""
-        if self._tokens is None and context.lacks_blanks:
-            self._tokens = "characters"
+        self._tokens = self._given or (
+            "characters" if context.lacks_blanks else "words"
+        )
         return super().statistics(batch, context)
 
     def form_of(self, text: str) -> Tokens:

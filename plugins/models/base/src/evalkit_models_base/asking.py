@@ -25,7 +25,7 @@ from tenacity import (
 
 from evalkit_models_base.bound import BoundModel
 from evalkit_models_base.cache import Keys, ReplyCache
-from evalkit_models_base.calling import Broken, Caller, Running
+from evalkit_models_base.calling import Caller
 from evalkit_models_base.limits import (
     Again,
     even_limiter,
@@ -79,12 +79,11 @@ class Asker:
         refuse_unknown_cost(model.component.id, asked.cost_limit, price)
         self.budget = Budget(model.component.id, asked, requests, price)
         self._coming: dict[str, tuple[asyncio.Future[list[Reply]], int]] = {}
-        self._count = places_of(model, asked)
-        self._slots = asyncio.Semaphore(self._count)
+        self._places = places_of(model, asked)
+        self._slots = asyncio.Semaphore(self._places)
         self._ended = asyncio.Event()
         self._ended_by: BaseException | None = None
         self._has_failed = False
-        self._running_on = 0
         self._limiter = even_limiter(asked.requests_per_minute)
         self._token_limiter = limiter(asked.tokens_per_minute)
 
@@ -97,7 +96,7 @@ class Asker:
         for and kept; an interrupt waits for nothing.
         """
         size = 1 if self._model.way == "ask" else self._model.batch_requests
-        ahead = max(_AHEAD * self._count, _LEAST_AHEAD // size)
+        ahead = max(_AHEAD * self._places, _LEAST_AHEAD // size)
         under_way: deque[asyncio.Task[list[Answer]]] = deque()
         try:
             for batch in batches(questions, size):
@@ -134,8 +133,6 @@ class Asker:
         if self._ended_by is None:
             self._ended_by = error
             self._ended.set()
-            for _ in range(self._running_on):  # who waits for a place is to hear of it
-                self._slots.release()
 
     def _go_on(self) -> None:
         if self._ended_by is not None:
@@ -238,17 +235,15 @@ class Asker:
         if not questions:
             return []
         batch = Batch([each.request for each in questions], keys)
-        await self._slots.acquire()
-        try:
-            self._go_on()
-            refuse_offline(self._model, f"the example {questions[0].uid!r}")
-            await self._ask_again_and_again(batch)
-            self._count_in(batch)
-        except Exception as error:
-            self._end(error)
-            raise
-        finally:
-            self._leave(batch.running)
+        async with self._slots:
+            try:
+                self._go_on()
+                refuse_offline(self._model)
+                await self._ask_again_and_again(batch)
+                self._count_in(batch)
+            except Exception as error:
+                self._end(error)
+                raise
         return [batch.replies[n] for n in range(len(questions))]
 
     def _count_in(self, batch: Batch) -> None:
@@ -259,26 +254,6 @@ class Asker:
         except AskingEnded as error:
             self._has_failed = True
             self._end(error)
-
-    def _leave(self, running: Running) -> None:
-        """Give up a place, once the call that cannot be stopped has ended."""
-        if running.future is None or not running.is_on or self._ended_by is not None:
-            self._slots.release()
-            return
-        self._running_on += 1
-        running.future.add_done_callback(self._left)
-        if self._running_on == self._count:
-            self._end(
-                AskingEnded(
-                    f"{self._model.component.id} goes on after --timeout and cannot be "
-                    "stopped, so that nothing more can be asked"
-                )
-            )
-
-    def _left(self, _: asyncio.Future[Any]) -> None:
-        if self._ended_by is None:
-            self._running_on -= 1
-            self._slots.release()
 
     async def _unless_ended(self, waiting: Awaitable[Any]) -> None:
         """Wait, but for no longer than anything is asked."""
@@ -315,13 +290,7 @@ class Asker:
             for _ in places:
                 await self._unless_ended(self._limiter.acquire())
         self._go_on()
-        try:
-            came = await self._caller.replies(
-                [batch.asked[n] for n in places], batch.running
-            )
-        except Broken as broken:
-            self._take_in(batch, places, broken.replies)
-            raise broken.error from broken.error.__cause__
+        came = await self._caller.replies([batch.asked[n] for n in places])
         found = [within_patience(reply) for reply in came]
         self._take_in(batch, places, found)
         await self._spend(found)

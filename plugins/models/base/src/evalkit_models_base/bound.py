@@ -128,28 +128,29 @@ class BoundModel(Bound, ModelAttributes):
         """
         if not self.has("describe"):
             return {}
-        said = self.call("describe")
-        try:
-            json.dumps(said, allow_nan=False)
-        except (TypeError, ValueError) as error:
-            said, reason = None, f": {error}"
-        else:
-            reason = ""
-        if not isinstance(said, Mapping):
-            raise PluginError(
-                f"{self.component.origin}: describe must return an object of JSON"
-                f"{reason}"
-            )
-        return dict(said)
+        return self._json_object("describe", self.call("describe"))
 
-    def describe_request(self, request: Request | Mapping[str, Any]) -> Any:
+    def describe_request(self, request: Request | Mapping[str, Any]) -> dict[str, Any]:
         """Return all that a service gets for a request.
 
         Raises:
-            PluginError: The hook failed.
+            PluginError: The hook failed, or returns anything but a JSON object.
         """
         with self.guard("describe_request"):
-            return self.row_function("describe_request")(request=request)
+            description = self.row_function("describe_request")(request=request)
+        return self._json_object("describe_request", description)
+
+    def _json_object(self, hook: str, value: Any) -> dict[str, Any]:
+        reason = ""
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            value, reason = None, f": {error}"
+        if not isinstance(value, Mapping):
+            raise PluginError(
+                f"{self.component.origin}: {hook} must return an object of JSON{reason}"
+            )
+        return dict(value)
 
     def guard_of_asking(self, way: str = "ask") -> Guard:
         """Return a context that names the model in what it raises.

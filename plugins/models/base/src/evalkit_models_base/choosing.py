@@ -46,6 +46,17 @@ class Shown:
         """Return the option whose letter is the whole text, but for signs around it."""
         return self._named_by(text, rf"{_SIGNS}$")
 
+    def repeated(self, text: str) -> str | None:
+        """Return the option whose letter and text are the whole text, marked or not."""
+        for letter, option in zip(self.letters, self.options, strict=True):
+            if re.fullmatch(
+                rf"{_SIGNS}{re.escape(letter.strip())}{_MARK}"
+                rf"{_SIGNS}{re.escape(option.strip())}{_SIGNS}",
+                text,
+            ):
+                return option
+        return None
+
     def marked(self, text: str) -> str | None:
         """Return the option with whose letter, marked as in a list, a text begins."""
         first = self._named_by(text, _MARK)

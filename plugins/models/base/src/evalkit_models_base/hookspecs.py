@@ -56,7 +56,8 @@ class ModelSpec:
 
         Args:
             inputs: The fields of `Input` that the task sends to a model, and `uid`.
-            seconds: How long is waited for all; what goes on then cannot be stopped.
+            seconds: Maximum time for all of them; a model that ends later raises
+                `TimeoutError`.
 
         Returns:
             A list: for each input a response, as the task's `Output` describes it but

@@ -27,7 +27,7 @@ from evalkit_models_base.probabilities import (
     softmax,
     tokens_of,
 )
-from evalkit_models_base.reading import NO_EXTRACTOR, OptionReader, json_list
+from evalkit_models_base.reading import ANY_TEXT, NO_EXTRACTOR, OptionReader, json_list
 from evalkit_models_base.rendering import Renderer, Shot
 from evalkit_models_base.requests import Completion, Continuation, Reply, Request
 
@@ -87,7 +87,7 @@ class Methods:
         name = choices_name(prompt, inputs)
         if name is None:
             return "labels"
-        return "choice" if name == inputs.choices_field else NO_EXTRACTOR
+        return ANY_TEXT if name == inputs.choices_field else NO_EXTRACTOR
 
     @property
     def requests_of_one(self) -> Callable[[Mapping[str, Any]], int]:

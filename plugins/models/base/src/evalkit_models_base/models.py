@@ -149,12 +149,12 @@ def places_of(model: BoundModel, asked: Asked) -> int:
     return wanted if model.way == "ask" else min(wanted, model.concurrency)
 
 
-def refuse_offline(model: BoundModel, what: str) -> None:
+def refuse_offline(model: BoundModel) -> None:
     """Refuse to ask another machine where the network is forbidden."""
     if model.uses_network and is_offline():
         raise AskingEnded(
-            f"{model.component.id} cannot be asked about {what}, as EVALKIT_OFFLINE "
-            "forbids the network, and no reply is in the cache: unset it"
+            f"{model.component.id} cannot be asked, as EVALKIT_OFFLINE forbids the "
+            "network, and the reply is not in the cache: unset it"
         )
 
 

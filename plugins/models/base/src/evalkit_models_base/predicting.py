@@ -235,8 +235,6 @@ def _asked(
             f"replies are not cached: {model.component.id} does not describe its "
             "requests (describe_request)"
         )
-    if cache is not None:
-        notices += cache.notices
     notices += usage.notices
     notices += _of_limits(asks, asked, usage)
     return Predicted(

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from evalkit_models_base.calling import Running
 from evalkit_models_base.requests import Reply, Request
 
 
@@ -37,7 +36,6 @@ class Batch:
 
     Attributes:
         replies: What came, by the place of what was asked.
-        running: The call in a thread that is waited for.
     """
 
     def __init__(
@@ -47,7 +45,6 @@ class Batch:
     ) -> None:
         self.asked, self.keys = asked, keys
         self.replies: dict[int, Reply] = {}
-        self.running = Running()
 
     @property
     def open(self) -> list[int]:

@@ -12,6 +12,8 @@ from evalkit_models_base.prompts import LETTERS
 _CHOICE = "choice"
 NO_EXTRACTOR = "none"
 """What a user says for none."""
+ANY_TEXT = "regex:pattern=(?s).+"
+"""The extractor of options that are read already: only an empty text is unparsed."""
 
 _FILES = (".yaml", ".yml", ".json")
 _NO_LETTER = "option \ue000"
@@ -42,6 +44,9 @@ class OptionReader:
         letters = [letter.strip().casefold() for letter in shown.letters]
         if bare in shown.options and bare.casefold() not in letters:
             return bare
+        repeated = shown.repeated(text)
+        if repeated is not None:
+            return repeated
         if "".join(shown.letters) == LETTERS[: len(shown.letters)]:
             return self._chosen(text, shown, [*map(_standing_in, shown.options)], 0)
         for find in (shown.lettered, shown.marked):

@@ -11,7 +11,6 @@ from typing import Any, Self
 
 from evalkit import Registry
 from evalkit.errors import PluginError
-from evalkit.places import is_offline
 from evalkit_models_base.asking import Asker, AskingEnded, Question, close
 from evalkit_models_base.cache import ReplyCache
 from evalkit_models_base.loops import end, run
@@ -136,7 +135,7 @@ class Session:
             error.add_note(f"the replies so far are {kept}")
             raise
         except AskingEnded as error:
-            ended = self._why_ended(error)
+            ended = str(error)
             for question in questions[len(found) :]:
                 kept_reply = self._asker.kept_reply(question)
                 reply = kept_reply or Reply(error=ended)
@@ -154,14 +153,6 @@ class Session:
             end(self._runner)
             if self._cache is not None:
                 self._cache.close()
-
-    def _why_ended(self, error: AskingEnded) -> str:
-        if self._bound.uses_network and is_offline():
-            return (
-                f"{self._bound.component.id} cannot be asked, as EVALKIT_OFFLINE "
-                "forbids the network, and the reply is not in the cache: unset it"
-            )
-        return str(error)
 
 
 def ask(

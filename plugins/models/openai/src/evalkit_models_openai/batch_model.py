@@ -6,9 +6,8 @@ import json
 import sys
 from asyncio import CancelledError
 from collections.abc import Sequence
-from concurrent.futures import Future
 from functools import partial
-from threading import Event, Lock
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -79,7 +78,7 @@ class OpenAIBatch(Model):
             gt=0,
             allow_inf_nan=False,
             exclude=True,
-            description="How long a batch is waited for; --timeout must be longer.",
+            description="How long a batch is waited for.",
         )
 
     def __init__(self, parameters: Parameters) -> None:
@@ -89,8 +88,6 @@ class OpenAIBatch(Model):
         self.context_length = parameters.context_length
         self.batch_requests = parameters.batch_requests
         self._stopped = Event()
-        self._lock = Lock()
-        self._under_way: dict[str, Future[list[Reply]]] = {}
         self._collected: set[str] = set()
         self._access: Access | None = None
         self._client: OpenAI | None = None
@@ -108,7 +105,7 @@ class OpenAIBatch(Model):
         except Unusable as error:
             return [error.as_reply()] * len(requests)
         try:
-            return self._shared(requests, lines, access)
+            return self._answered(requests, lines, access)
         except Unusable as error:
             reply = Reply(error=access.clean(error.reason), is_fatal=True)
         except APIStatusError as error:
@@ -141,32 +138,21 @@ class OpenAIBatch(Model):
             self._access.redacts.end()
         self._client = self._access = None
 
-    def _shared(
+    def _answered(
         self, requests: Sequence[Request], lines: Sequence[Line], access: Access
     ) -> list[Reply]:
-        """Wait for a batch; with who waits already, as after the time limit."""
+        """Wait for a batch, and read what came."""
         key = key_of(lines, str(sent_to(access.url)))
-        with self._lock:
-            waiting = self._under_way.get(key)
-            mine: Future[list[Reply]] = Future()
-            if waiting is None:
-                self._under_way[key] = mine
-        if waiting is not None:
-            return waiting.result()
-        try:
-            is_new = key in self._collected
-            ended = self._batches().run(key, lines, is_new=is_new)
-            self._refuse_strange(key, lines, ended)
-            replies = self._replies(requests, lines, ended, access)
-            if all(reply.error is not None for reply in replies):
-                self._batches().forget(key)  # the same command asks them anew
-            mine.set_result(replies)
-            self._collected.add(key)
-        except BaseException as error:
-            mine.set_exception(error)
-        finally:
-            del self._under_way[key]
-        return mine.result()
+        ended = self._batches().run(key, lines, is_new=key in self._collected)
+        self._refuse_strange(key, lines, ended)
+        replies = [
+            self._reply(request, ended.outcomes.get(line.name, []), ended, access)
+            for request, line in zip(requests, lines, strict=True)
+        ]
+        if all(reply.error is not None for reply in replies):
+            self._batches().forget(key)  # the same command asks them anew
+        self._collected.add(key)
+        return replies
 
     def _refuse_strange(self, key: str, lines: Sequence[Line], ended: Ended) -> None:
         """Refuse a batch that answers what was not asked, as nothing of it is sure."""
@@ -177,18 +163,6 @@ class OpenAIBatch(Model):
                 f"the batch {ended.name} answers {min(strange)!r}, which was not "
                 "asked; the same command asks all of it anew"
             )
-
-    def _replies(
-        self,
-        requests: Sequence[Request],
-        lines: Sequence[Line],
-        ended: Ended,
-        access: Access,
-    ) -> list[Reply]:
-        return [
-            self._reply(request, ended.outcomes.get(line.name, []), ended, access)
-            for request, line in zip(requests, lines, strict=True)
-        ]
 
     def _reply(
         self,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import Field
@@ -94,24 +93,21 @@ class Transformers(Model):
             self.abilities = ("text", "logprobs", "continuations")
         self._weights: Any = None
         self._generator: Generator | None = None
-        # a call that nobody waits for any more goes on in its thread
-        self._lock = Lock()
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """Answer requests, in batches."""
         from torch import OutOfMemoryError
 
-        with self._lock:
-            try:
-                self._load()
-                return self._replies(requests)
-            except PluginContractError as error:
-                reason = str(error)
-            except OutOfMemoryError:
-                reason = (
-                    f"{self._given.batch_size} texts at once are too many for the "
-                    "memory: lower batch_size"
-                )
+        try:
+            self._load()
+            return self._replies(requests)
+        except PluginContractError as error:
+            reason = str(error)
+        except OutOfMemoryError:
+            reason = (
+                f"{self._given.batch_size} texts at once are too many for the "
+                "memory: lower batch_size"
+            )
         return [Reply(error=reason, is_fatal=True)] * len(requests)
 
     def describe(self) -> Mapping[str, str]:

@@ -47,11 +47,7 @@ class ContrastSets(Perturbation):
         fields: Sequence[str],
         answer_field: str | None,
     ) -> list[Mapping[str, Any]] | None:
-        """Return the copies of an example.
-
-        Raises:
-            DataError: The two columns do not fit each other or the fields.
-        """
+        """Return the copies of an example."""
         inputs, answers = example.get(INPUTS), example.get(ANSWERS)
         if not inputs and not answers:
             return None

@@ -15,14 +15,7 @@ _KEPT = frozenset(
 
 
 def texts_of(row: Mapping[str, Any]) -> Iterator[str]:
-    """Return the texts of an example, those in lists too.
-
-    Args:
-        row: An original or a copy.
-
-    Yields:
-        Each text that may be changed.
-    """
+    """Return the texts of an example, those in lists too."""
     for name, value in row.items():
         if name in _KEPT:
             continue
@@ -32,10 +25,5 @@ def texts_of(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def is_changed(original: Mapping[str, Any], copy: Mapping[str, Any]) -> bool:
-    """Tell whether a text of the original is another one in its copy.
-
-    Args:
-        original: The original.
-        copy: The changed example; a field that it lacks is as in the original.
-    """
+    """Tell whether a text of the original is another one in its copy."""
     return [*texts_of(original)] != [*texts_of({**original, **copy})]

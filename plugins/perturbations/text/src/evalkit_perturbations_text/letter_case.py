@@ -4,16 +4,7 @@ from __future__ import annotations
 
 
 def with_case_of(original: str, new: str) -> str:
-    """Write a word in the letter case of another.
-
-    Args:
-        original: A word in lower case, with a first capital, or in capitals.
-        new: What stands there instead, in lower case but for inner capitals of names.
-
-    Returns:
-        All in capitals if the original has at least two letters and is; with a first
-        capital if the original has one; else as it is.
-    """
+    """Write a word in the letter case of another."""
     if len(original) > 1 and original.isupper():
         return new.upper()
     if original[:1].isupper():
@@ -22,13 +13,5 @@ def with_case_of(original: str, new: str) -> str:
 
 
 def with_capitals_of(original: str, new: str) -> str:
-    """Write the rest of a word in capitals where the word is in capitals.
-
-    Args:
-        original: A word; `I` counts as in capitals.
-        new: What is put behind its beginning, in lower case.
-
-    Returns:
-        It in capitals, or as it is.
-    """
+    """Write the rest of a word in capitals where the word is in capitals."""
     return new.upper() if original.isupper() else new

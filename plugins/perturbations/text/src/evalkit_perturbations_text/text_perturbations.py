@@ -36,15 +36,7 @@ class TextPerturbation(Perturbation):
 
     @abstractmethod
     def edits_of(self, text: str, rng: Random) -> list[Edit]:
-        """Say what to change in one text.
-
-        Args:
-            text: The original.
-            rng: Where chance comes from.
-
-        Returns:
-            Edits in order, none of which overlap.
-        """
+        """Say what to change in one text."""
 
 
 class StrengthParameters(Parameters):

@@ -27,26 +27,12 @@ LETTERS = re.compile(rf"{_BEFORE}[A-Za-z]+{_AFTER}")
 
 
 def long_words(least: int) -> re.Pattern[str]:
-    """Return the pattern of words without apostrophe of at least some letters.
-
-    Args:
-        least: The fewest letters, at least 1.
-
-    Returns:
-        A pattern as `LETTERS`.
-    """
+    """Return the pattern of words without apostrophe of at least some letters."""
     return re.compile(rf"{_BEFORE}[A-Za-z]{{{least},}}{_AFTER}")
 
 
 def find_gaps(text: str) -> Iterator[int]:
-    """Find the single blanks between two words of plain letters.
-
-    Args:
-        text: A text.
-
-    Yields:
-        The place of each blank.
-    """
+    """Find the single blanks between two words of plain letters."""
     last = -2
     for word in WORD.finditer(text):
         start = word.start()

@@ -82,15 +82,7 @@ def model_from_arrow(schema: pa.Schema, name: str = "Row") -> type[BaseModel]:
 
 
 def shape_of_arrow(schema: pa.Schema, name: str) -> Shape:
-    """Read an Arrow schema.
-
-    Args:
-        schema: Any Arrow schema.
-        name: What it is called in errors.
-
-    Raises:
-        SchemaError: As `model_from_arrow`.
-    """
+    """Read an Arrow schema."""
     members = tuple(_member(field, f"{name}.{field.name}") for field in schema)
     whole = _decode(schema.metadata, STRUCT, name)
     check_members(name, members)

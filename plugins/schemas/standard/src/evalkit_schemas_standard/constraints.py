@@ -75,19 +75,7 @@ def single(rules: Iterable[Any]) -> Iterator[Any]:
 
 
 def with_rules(shape: Shape, rules: Iterable[Any], where: str) -> Shape:
-    """Add the rules beside a type to its shape.
-
-    Args:
-        shape: Shape of the type.
-        rules: Metadata of `Annotated`.
-        where: Model and field, for errors.
-
-    Returns:
-        The shape; a rule that only Python knows is named among its `rules`.
-
-    Raises:
-        SchemaError: A rule cannot be said of values of this kind.
-    """
+    """Add the rules beside a type to its shape."""
     found: dict[str, Any] = {}
     only_python: list[str] = []
     for rule in single(rules):
@@ -152,11 +140,7 @@ def _parts_of_pydantic(
 
 
 def pattern_of(pattern: str | re.Pattern[str], where: str) -> str:
-    """Return the text of a regular expression.
-
-    Raises:
-        SchemaError: It was compiled with flags, which a schema cannot say.
-    """
+    """Return the text of a regular expression."""
     if isinstance(pattern, str):
         return pattern
     if pattern.flags & ~re.UNICODE:
@@ -177,11 +161,7 @@ def _plain(value: Any) -> Any:
 
 
 def normal(shape: Shape, where: str) -> Shape:
-    """Return a shape as all that say the same have it.
-
-    Raises:
-        SchemaError: It is a decimal without digits, or of more than Arrow has.
-    """
+    """Return a shape as all that say the same have it."""
     found: dict[str, Any] = {}
     if shape.kind in INTEGERS:
         found |= _integer_bounds(shape, where)

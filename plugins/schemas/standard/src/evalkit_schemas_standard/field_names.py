@@ -25,18 +25,7 @@ DEFINED = {
 
 
 def check_members(model: str, members: Sequence[Member]) -> None:
-    """Check the names of a struct's fields.
-
-    Args:
-        model: Name of the model, for errors.
-        members: The fields.
-
-    Raises:
-        SchemaError: Two fields have one name; a name is empty, cannot be encoded or is
-            reserved: `_x_` in any spelling, but for `_index_`, `_replication_` and
-            `_response_index_` with the shape that they have; `dyff.io/x` and
-            `sub.dyff.io/x`; `a/x` where `a` is no domain.
-    """
+    """Check the names of a struct's fields."""
     seen = set()
     for member in members:
         problem = _problem_of(member)
@@ -77,12 +66,7 @@ def _problem_of_reserved(member: Member) -> str:
 
 
 def declared_keys(model: type[BaseModel]) -> Iterator[str | int]:
-    """Yield the keys of a row from which a model reads its fields.
-
-    Args:
-        model: A pydantic model; where a field has an alias, its own name is a key only
-            if the model says so.
-    """
+    """Yield the keys of a row from which a model reads its fields."""
     config = model.model_config
     by_name = config.get("populate_by_name") or config.get("validate_by_name")
     for name, field in model.model_fields.items():

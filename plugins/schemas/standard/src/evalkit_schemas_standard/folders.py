@@ -21,20 +21,7 @@ _EXCHANGE = 2
 
 @contextmanager
 def new_folder(final: Path, *, overwrite: bool) -> Iterator[Path]:
-    """Make a folder beside its place, hidden, and move it there when it is whole.
-
-    Args:
-        final: Where it will be.
-        overwrite: Whether it may replace the data set that is there.
-
-    Yields:
-        The hidden folder, which is moved if the block ends without an error, else
-        removed.
-
-    Raises:
-        StorageError: Something else is there, or the folder cannot be written. What was
-            there before is as it was.
-    """
+    """Make a folder beside its place, hidden, and move it there when it is whole."""
     final = final.resolve()
     _refuse_inner(final)
     _refuse_other(final, overwrite)

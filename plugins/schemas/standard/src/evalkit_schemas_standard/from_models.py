@@ -79,18 +79,7 @@ _CONSTANTS: tuple[tuple[type, Kind], ...] = (
 
 
 def shape_of_model(model: type[BaseModel]) -> Shape:
-    """Read a model.
-
-    Args:
-        model: A pydantic model with fields.
-
-    Returns:
-        Its shape, a struct.
-
-    Raises:
-        SchemaError: A part of it is outside of what all three views can say; the
-            message names the model, the field and the rule.
-    """
+    """Read a model."""
     shape = _Reader().model(model)
     if shape.kind != "struct":
         raise SchemaError(f"{model.__name__}: a schema has fields; it is {shape.kind}")

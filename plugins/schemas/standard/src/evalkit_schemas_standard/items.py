@@ -41,14 +41,7 @@ class ResponseItem(SchemaModel):
 
 
 def with_responses(response: type[BaseModel]) -> type[BaseModel]:
-    """Return the schema of what a model answered to one row.
-
-    Args:
-        response: The schema of one response.
-
-    Returns:
-        A model with the fields of `ReplicatedItem`, and `responses`.
-    """
+    """Return the schema of what a model answered to one row."""
     kind: Any = list
     described = Field(description="Inference responses")
     return create_model(

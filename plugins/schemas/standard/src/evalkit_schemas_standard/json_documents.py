@@ -67,14 +67,7 @@ _SIMPLE = {"string": "string", "integer": "int64", "number": "float64"} | {
 
 
 def read_document(document: Document) -> Shape:
-    """Read a JSON Schema document.
-
-    Args:
-        document: Its root describes an object with properties.
-
-    Raises:
-        SchemaError: It is none, or says what no column can; with the place.
-    """
+    """Read a JSON Schema document."""
     try:
         shape = _Reader(document).schema(document, "#")
     except RecursionError:

@@ -19,18 +19,7 @@ class NoHooks:
 
 
 def import_schema(component: Component) -> type[BaseModel]:
-    """Import the model that a named schema is.
-
-    Args:
-        component: A component of the kind `schemas`.
-
-    Returns:
-        The pydantic model.
-
-    Raises:
-        PluginLoadError: Importing it failed, or its metadata say that it would.
-        PluginContractError: It is no pydantic model.
-    """
+    """Import the model that a named schema is."""
     from pydantic import BaseModel
 
     loaded = import_component(component)

@@ -15,13 +15,7 @@ if TYPE_CHECKING:
 
 
 def schema_components() -> list[Component]:
-    """Return all schemas that installed distributions declare; none is imported.
-
-    Returns:
-        What their metadata say, by name and distribution. One that its name alone does
-        not stand for, as it is hidden, of several distributions or its name is illegal,
-        says so in `problem`.
-    """
+    """Return all schemas that installed distributions declare; none is imported."""
     catalog = find_components()
     ambiguous = catalog.only_with_distribution()
     found = [

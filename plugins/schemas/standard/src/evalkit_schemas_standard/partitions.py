@@ -22,12 +22,7 @@ Key = tuple[Any, ...]
 
 
 def check_partition_fields(schema: pa.Schema, names: Sequence[str]) -> None:
-    """Refuse fields that rows cannot be kept apart by.
-
-    Raises:
-        SchemaError: A field is unknown, given twice or of another type than text,
-            integer, boolean and date; or no field is left.
-    """
+    """Refuse fields that rows cannot be kept apart by."""
     import pyarrow as pa
 
     for name in names:
@@ -50,11 +45,7 @@ def check_partition_fields(schema: pa.Schema, names: Sequence[str]) -> None:
 
 
 def folder_of(names: Sequence[str], key: Key) -> str:
-    """Return the folder of a partition, as `lang=en/year=2024`, as Hive names it.
-
-    Raises:
-        SchemaError: A value cannot be the name of a folder.
-    """
+    """Return the folder of a partition, as `lang=en/year=2024`, as Hive names it."""
     parts = []
     for name, value in zip(names, key, strict=True):
         text = _NULL if value is None else str(as_json(value))
@@ -99,11 +90,7 @@ class Partitions:
         self._writer = pa.ipc.new_file(str(path), self.schema)
 
     def add(self, table: pa.Table) -> None:
-        """Add rows.
-
-        Raises:
-            SchemaError: There are too many partitions.
-        """
+        """Add rows."""
         keys = zip(
             *(table.column(name).to_pylist() for name in self._names), strict=True
         )

@@ -65,15 +65,7 @@ def product(components: Sequence[Part], name: str = "Product") -> type[BaseModel
 
 
 def model_of(part: Part) -> type[BaseModel]:
-    """Return the model that a part of a product stands for.
-
-    Args:
-        part: A name, or a model.
-
-    Raises:
-        SchemaError: It is neither.
-        PluginError: A name stands for no schema.
-    """
+    """Return the model that a part of a product stands for."""
     if isinstance(part, str):
         return named_schema(part)
     if isinstance(part, type) and issubclass(part, BaseModel):

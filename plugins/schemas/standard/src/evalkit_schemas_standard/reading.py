@@ -61,18 +61,7 @@ def verify_data_set(folder: str | Path) -> Manifest:
 
 
 def tables_of(folder: Path, manifest: Manifest) -> Iterator[pa.Table]:
-    """Read the files of a data set one after the other.
-
-    Args:
-        folder: The folder.
-        manifest: What it holds.
-
-    Yields:
-        The rows of each file, with the fields that it is partitioned by.
-
-    Raises:
-        DataError: A file cannot be read, or has other fields than the manifest.
-    """
+    """Read the files of a data set one after the other."""
     import pyarrow as pa
     import pyarrow.parquet as parquet
 

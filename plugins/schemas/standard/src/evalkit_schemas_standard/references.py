@@ -18,17 +18,7 @@ _OF_TASKS = "tasks/"
 
 
 def find_schema(references: Sequence[str]) -> type[BaseModel]:
-    """Return the model that a user names.
-
-    Args:
-        references: Names such as `text.Text`, `FILE.py:Model`, or `tasks/NAME:Input`
-            and `tasks/NAME:Output` of an installed task; the product of several.
-
-    Raises:
-        SchemaError: A file cannot be imported or has no such model, or several have no
-            product.
-        PluginError: A name stands for no schema or task.
-    """
+    """Return the model that a user names."""
     models = [_find(reference) for reference in references]
     return models[0] if len(models) == 1 else product(models)
 

@@ -64,18 +64,7 @@ _RULES = {
 
 
 def model_source(model: type[BaseModel]) -> str:
-    """Return a schema as source code.
-
-    Args:
-        model: The schema.
-
-    Returns:
-        A module that defines it, and the models that it holds. Validators are named in
-        comments, as a schema does not have their code.
-
-    Raises:
-        SchemaError: The model is outside of what a schema can say.
-    """
+    """Return a schema as source code."""
     shape = shape_of_model(model)
     writer = _Writer({*_field_names(shape)})
     writer.write_class(shape, model.__name__)

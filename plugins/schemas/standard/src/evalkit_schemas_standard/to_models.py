@@ -62,18 +62,7 @@ _TAKEN = frozenset(dir(BaseModel))
 
 
 def model_of_shape(shape: Shape, name: str) -> type[BaseModel]:
-    """Make a model.
-
-    Args:
-        shape: A struct.
-        name: Name of the class, where the shape has no title.
-
-    Returns:
-        A class whose shape is this one, but for rules that only Python knows.
-
-    Raises:
-        SchemaError: Pydantic takes a part of it for wrong, such as a pattern.
-    """
+    """Make a model."""
     title = shape.title or name
     check_members(title, shape.fields)
     fields: dict[str, Any] = {}
@@ -99,13 +88,7 @@ def model_of_shape(shape: Shape, name: str) -> type[BaseModel]:
 
 
 def python_name(name: str, number: int, taken: Container[str]) -> str:
-    """Return the attribute of a field: its name, where Python and pydantic take it.
-
-    Args:
-        name: The name in the data.
-        number: The field's position.
-        taken: Attributes that there are.
-    """
+    """Return the attribute of a field: its name, where Python and pydantic take it."""
     wanted = name + "_" if keyword.iskeyword(name) else name
     is_python = wanted.isidentifier() and wanted.isascii()
     if not is_python or wanted in _TAKEN or wanted.startswith(("_", "model_")):
@@ -141,18 +124,7 @@ def _default(member: Member, annotation: Any, where: str) -> Any:
 
 
 def annotation_of(shape: Shape, where: str) -> Any:
-    """Make the annotation of a field.
-
-    Args:
-        shape: What its values are.
-        where: Model and field, for errors and the names of inner models.
-
-    Returns:
-        A type, or `Annotated` with its rules.
-
-    Raises:
-        SchemaError: As `model_of_shape`.
-    """
+    """Make the annotation of a field."""
     annotation = _base(shape, where)
     rules = _rules(shape, where)
     if rules:

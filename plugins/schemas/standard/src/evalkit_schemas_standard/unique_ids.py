@@ -43,15 +43,7 @@ class UniqueIds:
     def refuse_repeated(
         self, tables: Iterable[pa.Table], where: Callable[[int], str]
     ) -> None:
-        """Refuse ids that several rows have.
-
-        Args:
-            tables: All rows once more, in any order.
-            where: Says where a row is from, by its number as it was added, from 0.
-
-        Raises:
-            SchemaError: Rows have one id; names the first of them.
-        """
+        """Refuse ids that several rows have."""
         suspects = self.suspects()
         if not len(suspects):
             return

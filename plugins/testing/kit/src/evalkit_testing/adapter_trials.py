@@ -36,13 +36,7 @@ class Trial:
 def makes_adapters(
     adapter: Any, configuration: Any, registry: Registry
 ) -> Callable[[], Any]:
-    """Return what loads an adapter, another instance each time.
-
-    Args:
-        adapter: Name, class or instance; of an instance copies are made.
-        configuration: What its `Parameters` read; None for nothing.
-        registry: Where it is found.
-    """
+    """Return what loads an adapter, another instance each time."""
     if isinstance(adapter, str | type):
         return lambda: _bound(adapter, configuration, registry)
     return partial(copy.deepcopy, Resolver(registry).bind("adapters", adapter))
@@ -57,16 +51,7 @@ def _bound(adapter: str | type, configuration: Any, registry: Registry) -> Any:
 
 
 def adapted(adapter: Any, row: Any, number: int = 1) -> list[Any] | str:
-    """Return the rows that a row becomes, or what an adapter has against it.
-
-    Args:
-        adapter: The adapter.
-        row: The row.
-        number: Its number.
-
-    Raises:
-        LawBroken: It failed.
-    """
+    """Return the rows that a row becomes, or what an adapter has against it."""
     return adapted_rows(adapter, copy.deepcopy(row), number)
 
 

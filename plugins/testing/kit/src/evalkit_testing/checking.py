@@ -91,12 +91,6 @@ class Checks(Generic[SampleT, TrialT]):
 
         So that everything is drawn and computed once, and shrinking never ends at data
         that break another law.
-
-        Args:
-            listed: Samples that are tried before those that are drawn.
-
-        Raises:
-            LawError: A law is broken.
         """
         broken: dict[str, _Found[TrialT]] = {}
 
@@ -195,15 +189,7 @@ def _run_drawn(
 
 
 def collect_drawn(drawn: st.SearchStrategy[SampleT], count: int) -> list[SampleT]:
-    """Return what a strategy draws, the same each time.
-
-    Args:
-        drawn: The strategy.
-        count: How much is drawn, at most.
-
-    Returns:
-        What was drawn, with repetitions; nothing from a strategy that is empty.
-    """
+    """Return what a strategy draws, the same each time."""
     found: list[SampleT] = []
     if not drawn.is_empty:
         _run_drawn(found.append, drawn, count, shrinks=False)
@@ -213,20 +199,7 @@ def collect_drawn(drawn: st.SearchStrategy[SampleT], count: int) -> list[SampleT
 def given_examples(
     examples: Any, form: str, read: Callable[[Any], SampleT]
 ) -> st.SearchStrategy[SampleT] | list[SampleT]:
-    """Read the examples that an author gives.
-
-    Args:
-        examples: A strategy of single examples, or a list of some.
-        form: What an example is, in words.
-        read: Checks one example.
-
-    Returns:
-        The same, checked.
-
-    Raises:
-        EvalkitError: It is neither, or has examples of another form; where a strategy
-            draws one, when it is drawn.
-    """
+    """Read the examples that an author gives."""
     if isinstance(examples, st.SearchStrategy):
         return examples.map(read)
     is_list = isinstance(examples, Sequence) and not isinstance(examples, str)

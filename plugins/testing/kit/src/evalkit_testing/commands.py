@@ -61,15 +61,7 @@ class _Trial:
 
 
 def run_python(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in an empty folder, with the variables of this process.
-
-    Args:
-        arguments: What follows the name of the program.
-        variables: Variables that are set, or have another value, there.
-
-    Raises:
-        LawBroken: It does not end.
-    """
+    """Run Python in an empty folder, with the variables of this process."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             return subprocess.run(

@@ -68,11 +68,7 @@ GROUPS: Mapping[str, tuple[Group, ...]] = {
 
 
 def check_of(kind: str) -> Callable[..., None] | None:
-    """Return the check of a kind; None where the kit has none.
-
-    Args:
-        kind: Such as `metrics`, whose check is `check_metric`.
-    """
+    """Return the check of a kind; None where the kit has none."""
     return getattr(evalkit_testing, f"check_{kind.removesuffix('s')}", None)
 
 
@@ -132,13 +128,7 @@ class LawItem(pytest.Item):
     def of(
         cls, parent: pytest.Collector, name: str, check: Callable[[], None]
     ) -> LawItem:
-        """Make an item.
-
-        Args:
-            parent: The distribution.
-            name: The component's id and the group's name.
-            check: Raises where a law is broken.
-        """
+        """Make an item."""
         made: LawItem = cls.from_parent(parent, name=name)
         made.check = check
         return made

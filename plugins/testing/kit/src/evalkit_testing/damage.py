@@ -12,16 +12,7 @@ from pydantic import BaseModel
 def damaged_rows(
     model: type[BaseModel], row: Mapping[str, Any], key: str | None
 ) -> list[tuple[str, dict[str, Any]]]:
-    """Return copies of a row that lack a required field, or hold an object in it.
-
-    Args:
-        model: Whose row it is.
-        row: The row.
-        key: The field of the id, which stays; None for none.
-
-    Returns:
-        The name of the field, and the row.
-    """
+    """Return copies of a row that lack a required field, or hold an object in it."""
     required = [
         info.alias or name
         for name, info in model.model_fields.items()

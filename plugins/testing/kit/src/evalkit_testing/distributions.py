@@ -55,11 +55,7 @@ class Surveyed:
         return importlib.metadata.metadata(self.distribution)
 
     def survey(self) -> Survey:
-        """Load the components in processes of their own, once.
-
-        Raises:
-            LawBroken: Such a process cannot even begin.
-        """
+        """Load the components in processes of their own, once."""
         return self._survey
 
     @cached_property
@@ -83,11 +79,7 @@ class Surveyed:
             yield component.id, found
 
     def unsafe(self, component: Component) -> str:
-        """Tell why a component must not be loaded by this process; "" if it may be.
-
-        Args:
-            component: The component.
-        """
+        """Tell why a component must not be loaded by this process; "" if it may be."""
         found = self.survey().components.get(component.id)
         return "" if found is None else str(found["unsafe"])
 
@@ -99,16 +91,7 @@ class Surveyed:
 
 
 def surveyed(distribution: str, registry: Registry | None = None) -> Surveyed:
-    """Find the components of a distribution.
-
-    Args:
-        distribution: Its name.
-        registry: Where plugins are found; all that are installed by default.
-
-    Raises:
-        PluginError: All that it has is hidden, or has a name that is not legal.
-        UnknownPluginError: It is not installed, or has none.
-    """
+    """Find the components of a distribution."""
     wanted = canonicalize_name(distribution)
     catalog = (registry or Registry()).catalog
     listed = [*catalog.components, *catalog.withheld]
@@ -154,16 +137,7 @@ def check_distribution(
 
 
 def check_surveyed(found: Surveyed, laws: Collection[str] | None = None) -> None:
-    """Check the laws of a distribution that was found.
-
-    Args:
-        found: The distribution.
-        laws: Names of the laws to check; all by default.
-
-    Raises:
-        DistributionLawError: It breaks a law.
-        EvalkitError: There is no such law.
-    """
+    """Check the laws of a distribution that was found."""
     chosen = chosen_laws(DISTRIBUTION_LAWS, laws)
     check_laws(chosen, found, found.distribution, DistributionLawError)
 

@@ -14,17 +14,7 @@ _OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 def wrong_examples(component: Component) -> Iterator[str]:
-    """Run what stands behind `>>>` in a component's docstrings, as doctest does.
-
-    Args:
-        component: The component, which can be imported.
-
-    Yields:
-        For each docstring with an example that gives something else, what that is.
-
-    Raises:
-        PluginError: It cannot be imported.
-    """
+    """Run what stands behind `>>>` in a component's docstrings, as doctest does."""
     found = import_component(component)
     owner = found if isinstance(found, type) or callable(found) else type(found)
     runner = doctest.DocTestRunner(verbose=False, optionflags=_OPTIONS)

@@ -14,22 +14,12 @@ _MANY = 40
 
 
 def drawn_examples(task: BoundTask, count: int) -> list[dict[str, Any]]:
-    """Return examples that the task's `Input` takes.
-
-    Args:
-        task: The task.
-        count: How many, at most.
-    """
+    """Return examples that the task's `Input` takes."""
     return drawn_rows(task.Input, count)
 
 
 def drawn_responses(task: BoundTask, count: int = _MANY) -> list[dict[str, Any]]:
-    """Return responses that the task's `Output` takes, with answers that are labels.
-
-    Args:
-        task: The task.
-        count: How many, at most.
-    """
+    """Return responses that the task's `Output` takes, with answers that are labels."""
     return drawn_rows(task.Output, count, _answers(task))
 
 
@@ -40,14 +30,7 @@ def _answers(task: BoundTask) -> Mapping[str, st.SearchStrategy[Any]]:
 
 
 def answers_of(task: BoundTask) -> st.SearchStrategy[Any] | None:
-    """Draw answers: labels where there are some, or what `Output` takes, once read.
-
-    Args:
-        task: The task.
-
-    Returns:
-        The strategy; None where nothing is known of its answers.
-    """
+    """Draw answers: labels where there are some, or what `Output` takes, once read."""
     field = task.Output.model_fields.get(task.answer_field or "")
     if field is None:
         return None

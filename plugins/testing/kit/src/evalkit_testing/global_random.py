@@ -11,14 +11,7 @@ from typing import Any
 
 @contextmanager
 def global_seed(seed: int) -> Iterator[Callable[[], str]]:
-    """Seed what all code of a process shares, and put it back afterwards.
-
-    Args:
-        seed: The seed.
-
-    Yields:
-        A function that names what was drawn from since; "" for nothing.
-    """
+    """Seed what all code of a process shares, and put it back afterwards."""
     numpy: Any = sys.modules.get("numpy")
     earlier = random.getstate()
     earlier_numpy = None if numpy is None else numpy.random.get_state()

@@ -67,13 +67,6 @@ def survey(
     """Load components of a distribution, up to the first that changes what is shared.
 
     What is changed by one could be blamed on the next, which needs a new process.
-
-    Args:
-        distribution: Its name.
-        wanted: Ids of those that are loaded.
-        write: Takes what was found: first `usual`, what importing evalkit itself takes
-            in seconds of this process; then for each component that it is `begun`,
-            that it is `imported`, and what loading it did when it is `done`.
     """
     began = time.process_time()
     import polars  # noqa: F401
@@ -203,10 +196,6 @@ def is_near(one: str, other: str) -> bool:
     """Tell whether one name becomes another by one letter more, less or other.
 
     Two letters that changed places count as one.
-
-    Args:
-        one: A name.
-        other: Another one.
     """
     if one == other or min(len(one), len(other)) < 4:
         return one != other and one.casefold() == other.casefold()

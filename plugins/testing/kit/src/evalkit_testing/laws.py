@@ -31,12 +31,7 @@ class Law(NamedTuple, Generic[TrialT]):
     """What an author usually does where it is broken."""
 
     def told(self, origin: str, found: str) -> list[str]:
-        """Return what is said where it is broken, as lines.
-
-        Args:
-            origin: The plugin's name with its distribution.
-            found: What was found.
-        """
+        """Return what is said where it is broken, as lines."""
         lines = [
             f"{origin} breaks the law {self.name!r}: {self.statement}",
             f"  found: {found}",
@@ -86,14 +81,7 @@ class LawError(AssertionError):
 
 
 def told_alone(check: Callable[ParametersT, None]) -> Callable[ParametersT, None]:
-    """Have pytest show what a check found, without the kit's own lines above it.
-
-    Args:
-        check: The check of a kind.
-
-    Returns:
-        The same check; what its plugin raised is still shown whole.
-    """
+    """Have pytest show what a check found, without the kit's own lines above it."""
 
     @wraps(check)
     def checked(*arguments: ParametersT.args, **options: ParametersT.kwargs) -> None:
@@ -107,26 +95,14 @@ def told_alone(check: Callable[ParametersT, None]) -> Callable[ParametersT, None
 
 
 def refuse(difference: str | None, where: str) -> None:
-    """Raise where two results differ.
-
-    Args:
-        difference: What differs; None where nothing does.
-        where: How the second result was made.
-
-    Raises:
-        LawBroken: Something differs.
-    """
+    """Raise where two results differ."""
     if difference:
         raise LawBroken(f"{difference} {where}")
 
 
 @contextmanager
 def refused_end() -> Iterator[None]:
-    """Have `os._exit` raise in this process: tests that end with 0 look passed.
-
-    Raises:
-        SystemExit: It was called; a hook that did so is told like any failure.
-    """
+    """Have `os._exit` raise in this process: tests that end with 0 look passed."""
     own, leave = os.getpid(), os._exit
 
     def refuse(status: int) -> Any:
@@ -144,17 +120,7 @@ def refused_end() -> Iterator[None]:
 def check_laws(
     laws: Sequence[Law[TrialT]], trial: TrialT, origin: str, error: type[LawError]
 ) -> None:
-    """Check laws one after the other, up to the first that is broken.
-
-    Args:
-        laws: The laws.
-        trial: What they look at.
-        origin: The plugin's name with its distribution.
-        error: What is raised where one is broken.
-
-    Raises:
-        LawError: One is, or what all of them need was not given.
-    """
+    """Check laws one after the other, up to the first that is broken."""
     untried: list[str] = []
     for law in laws:
         try:
@@ -175,16 +141,7 @@ def check_laws(
 
 
 def two_instances(kind: str, plugin: Any, registry: Registry) -> tuple[Bound, Bound]:
-    """Load a plugin twice, to compare what two instances of it do.
-
-    Args:
-        kind: Its kind.
-        plugin: A name, class or instance; of an instance there is one alone.
-        registry: Where plugins are found.
-
-    Raises:
-        PluginError: It is unknown or broken.
-    """
+    """Load a plugin twice, to compare what two instances of it do."""
     first, other = (Resolver(registry).bind(kind, plugin) for _ in range(2))
     return first, other
 
@@ -192,15 +149,7 @@ def two_instances(kind: str, plugin: Any, registry: Registry) -> tuple[Bound, Bo
 def smallest(
     items: Sequence[ItemT], breaks: Callable[[Sequence[ItemT]], bool]
 ) -> Sequence[ItemT]:
-    """Take items away for as long as those that stay break a law.
-
-    Args:
-        items: Items that break it.
-        breaks: Whether some do.
-
-    Returns:
-        Fewer items, none of which can be left out.
-    """
+    """Take items away for as long as those that stay break a law."""
     kept = [*items]
     size = len(kept) // 2
     while size and len(kept) > 1:
@@ -218,18 +167,7 @@ def smallest(
 def chosen_laws(
     laws: Sequence[Law[TrialT]], names: Collection[str] | None
 ) -> list[Law[TrialT]]:
-    """Return the laws that a caller names.
-
-    Args:
-        laws: All laws.
-        names: Names of some; None for all.
-
-    Returns:
-        Those laws, in the order of all laws.
-
-    Raises:
-        EvalkitError: There is no such law.
-    """
+    """Return the laws that a caller names."""
     known = [law.name for law in laws]
     wanted = known if names is None else names
     if not wanted:

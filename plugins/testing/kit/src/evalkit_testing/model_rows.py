@@ -33,14 +33,6 @@ def drawn_rows(
     Texts, numbers, booleans, choices, dates, lists, mappings and other models in it are
     drawn by their annotations, with the bounds of `Field`; optional fields are left out
     now and then.
-
-    Args:
-        model: The model.
-        count: How many, at most.
-        given: What some fields are drawn from instead.
-
-    Returns:
-        The rows; none where the model takes nothing that its annotations say.
     """
     rows = _rows(model, given or {}, _DEEPEST)
     found: dict[str, dict[str, Any]] = {}
@@ -60,20 +52,12 @@ def takes(model: type[BaseModel], row: Mapping[str, Any]) -> bool:
 
 
 def values_of(field: FieldInfo) -> Values:
-    """Draw values of a field.
-
-    Args:
-        field: The field.
-    """
+    """Draw values of a field."""
     return _of(field.annotation, field.metadata, _DEEPEST)
 
 
 def read_values_of(field: FieldInfo) -> Values:
-    """Draw values of a field as they are once read: dates, and models as mappings.
-
-    Args:
-        field: The field.
-    """
+    """Draw values of a field as they are once read: dates, and models as mappings."""
     kind: Any = field.annotation
     for limit in field.metadata:
         kind = Annotated[kind, limit]

@@ -18,14 +18,6 @@ def check_narrow(dataset: BoundDataset, task: BoundTask, split: str) -> None:
 
     What `load` returns as a path or an Arrow table is not looked at, and neither is a
     data set with adapters, whose columns are others before them.
-
-    Args:
-        dataset: The data set.
-        task: Its task.
-        split: The split.
-
-    Raises:
-        LawBroken: It gives other values, or leaves a column out that was asked for.
     """
     taken = {"columns", "limit"} & {*dataset.arguments_of("load")}
     if not taken or dataset.adapters:

@@ -25,18 +25,7 @@ class Unasked(Model):
 def check_prompts(
     task: BoundTask, given: Any, example: Mapping[str, Any], registry: Registry
 ) -> None:
-    """Plan what would be asked of the task's example by each of its prompts.
-
-    Args:
-        task: The task.
-        given: The same, as it was given.
-        example: Its example.
-        registry: Where plugins are found.
-
-    Raises:
-        LawBroken: Nothing can be asked by a prompt.
-        MissingOption: What asks models is not installed.
-    """
+    """Plan what would be asked of the task's example by each of its prompts."""
     if not task.prompts:
         return
     try:

@@ -29,16 +29,7 @@ class Hooks:
 
     @pytest.hookspec(firstresult=True)
     def pytest_evalkit_options(self, kind: str, name: str) -> Any:
-        """Give the arguments with which a component is checked.
-
-        Args:
-            kind: Its kind, such as `metrics`.
-            name: Its name.
-
-        Returns:
-            Arguments of the check of its kind, as `{"examples": …}`; under `plugin` the
-            name with parameters, as `judge-mean:of=j`. None for none.
-        """
+        """Give the arguments with which a component is checked."""
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -67,11 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Collect the laws, and tests only where some are named.
-
-    Raises:
-        UsageError: Nothing would be drawn.
-    """
+    """Collect the laws, and tests only where some are named."""
     if not config.getoption("--evalkit-conformance"):
         return
     if config.getoption("--evalkit-examples") < 1:

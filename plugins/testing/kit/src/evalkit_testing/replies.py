@@ -49,19 +49,7 @@ class Asker:
         size: int | None = None,
         as_given: bool = False,
     ) -> list[Answer]:
-        """Ask questions in their order.
-
-        Args:
-            questions: The questions.
-            size: How many at once; as many as the model takes by default.
-            as_given: Whether the model is given them, and no copies.
-
-        Returns:
-            An answer to each.
-
-        Raises:
-            PluginError: The model failed.
-        """
+        """Ask questions in their order."""
         most = min(size or self.model.batch_requests, self.model.batch_requests)
         # what a model does to them must not be what it is asked the next time
         questions = questions if as_given else copy.deepcopy([*questions])
@@ -117,11 +105,7 @@ class Asker:
         return _of_reply(self.model.checked(reply, request))
 
     def close(self) -> None:
-        """Have the model give up what it holds.
-
-        Raises:
-            PluginError: It failed.
-        """
+        """Have the model give up what it holds."""
         if not self.model.has("close"):
             return
         with self.model.guard("close"):

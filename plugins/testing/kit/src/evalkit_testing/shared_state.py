@@ -77,11 +77,7 @@ class State:
         return [*texts, *places, *self._added]
 
     def put_back(self, changed: Sequence[str]) -> None:
-        """Put back what can be, so that others find it as it was.
-
-        Args:
-            changed: Names of what is another by now.
-        """
+        """Put back what can be, so that others find it as it was."""
         for name in changed:
             if name in self._places:
                 self._places[name].put_back()
@@ -99,11 +95,7 @@ class State:
 
 
 def is_of_evalkit(name: str) -> bool:
-    """Tell whether what is changed is in the way of all that is done afterwards.
-
-    Args:
-        name: A name out of `State.changed`.
-    """
+    """Tell whether what is changed is in the way of all that is done afterwards."""
     return name.startswith(("sys.modules[", *(f"{root}." for root in _ROOTS), "json."))
 
 

@@ -32,15 +32,7 @@ class Survey:
         self.components: dict[str, Mapping[str, Any]] = {}
 
     def read(self, lines: Sequence[Mapping[str, Any]]) -> tuple[str, bool]:
-        """Keep what a process wrote.
-
-        Args:
-            lines: What it wrote.
-
-        Returns:
-            The component that it was at when it ended, and whether its module was
-            imported; "" where it was at none.
-        """
+        """Keep what a process wrote."""
         begun, is_imported = "", False
         for line in lines:
             if "usual" in line:
@@ -60,12 +52,6 @@ def survey_components(components: Sequence[Component]) -> Survey:
 
     Where one ends the process, or changes what the next one needs, another process goes
     on with those that are left.
-
-    Args:
-        components: The components.
-
-    Raises:
-        LawBroken: The process cannot even begin.
     """
     survey, left = Survey(), [*components]
     while left:

@@ -78,11 +78,7 @@ def write_distribution(
 
 @contextmanager
 def on_the_path(made: ThrowAway) -> Iterator[ThrowAway]:
-    """Have this process, and those that it starts, find a distribution.
-
-    Args:
-        made: The distribution.
-    """
+    """Have this process, and those that it starts, find a distribution."""
     folder, before = str(made.folder), os.environ.get("PYTHONPATH")
     sys.path.insert(0, folder)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [folder, before]))
@@ -115,63 +111,31 @@ class CommandRun(NamedTuple):
         )
 
     def ok(self) -> Self:
-        """Check that it did its work, with the exit code 0.
-
-        Raises:
-            AssertionError: It did not.
-        """
+        """Check that it did its work, with the exit code 0."""
         return self.ends_with(0)
 
     def ends_with(self, exit_code: int) -> Self:
-        """Check its exit code.
-
-        Args:
-            exit_code: 1 for an error, 2 for wrong usage.
-
-        Raises:
-            AssertionError: It is another one.
-        """
+        """Check its exit code."""
         if self.exit_code != exit_code:
             self._refuse(f"does not end with {exit_code}")
         return self
 
     def says(self, *texts: str) -> Self:
-        """Check that it wrote texts to the standard output.
-
-        Args:
-            texts: The texts.
-
-        Raises:
-            AssertionError: One is not there.
-        """
+        """Check that it wrote texts to the standard output."""
         for text in texts:
             if text not in self.stdout:
                 self._refuse(f"does not say {text!r}")
         return self
 
     def warns(self, *texts: str) -> Self:
-        """Check that it wrote texts to the standard error.
-
-        Args:
-            texts: The texts.
-
-        Raises:
-            AssertionError: One is not there.
-        """
+        """Check that it wrote texts to the standard error."""
         for text in texts:
             if text not in self.stderr:
                 self._refuse(f"does not say on the standard error {text!r}")
         return self
 
     def says_nothing_of(self, *texts: str) -> Self:
-        """Check that it wrote texts nowhere.
-
-        Args:
-            texts: The texts.
-
-        Raises:
-            AssertionError: One is there.
-        """
+        """Check that it wrote texts nowhere."""
         for text in texts:
             if text in self.stdout + self.stderr:
                 self._refuse(f"says {text!r}")
@@ -197,17 +161,7 @@ def run_evalkit(
     variables: Mapping[str, str] | None = None,
     seconds: float = 280,
 ) -> CommandRun:
-    """Run the command line in a process of its own.
-
-    Args:
-        arguments: What follows `evalkit`.
-        folder: The current folder; this process' own by default.
-        variables: Variables of the environment beside those of this process.
-        seconds: How long is waited.
-
-    Returns:
-        How it ended.
-    """
+    """Run the command line in a process of its own."""
     words = tuple(map(str, arguments))
     done = subprocess.run(
         [sys.executable, "-m", "evalkit", *words],

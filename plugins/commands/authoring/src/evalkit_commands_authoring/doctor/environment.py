@@ -48,11 +48,7 @@ class Environment:
         return find_components()
 
     def named(self, name: str) -> Installed | None:
-        """Return a distribution of evalkit's by its name; None if it is not there.
-
-        Args:
-            name: The name, with dashes and in lower case.
-        """
+        """Return a distribution of evalkit's by its name; None if it is not there."""
         from evalkit_commands_authoring.doctor.installed import normalised
 
         found = (each for each in self.everything if normalised(each.name) == name)

@@ -77,13 +77,7 @@ class Examination(NamedTuple):
 def examine(
     environment: Environment, imports: bool = True, timeout: float = TIMEOUT
 ) -> Examination:
-    """Make all checks.
-
-    Args:
-        environment: What to look at.
-        imports: Whether plugins are imported, in processes of their own.
-        timeout: Seconds that importing a distribution may take.
-    """
+    """Make all checks."""
     findings = [found for check in _CHECKS for found in _made(check, environment)]
     imported: list[Imported] = []
     if imports:
@@ -119,11 +113,7 @@ def _failed(name: str, error: Exception) -> Finding:
 
 
 def as_json(found: Examination) -> dict[str, Any]:
-    """Return an examination as JSON values.
-
-    Args:
-        found: The examination.
-    """
+    """Return an examination as JSON values."""
     return {
         "python": sys.executable,
         "platform": platform.platform(),
@@ -143,11 +133,7 @@ def as_json(found: Examination) -> dict[str, Any]:
 
 
 def counts(found: Examination) -> dict[str, int]:
-    """Count findings by their severity.
-
-    Args:
-        found: The examination.
-    """
+    """Count findings by their severity."""
     return {
         name: sum(each.severity == name for each in found.findings)
         for name in SEVERITIES
@@ -155,12 +141,7 @@ def counts(found: Examination) -> dict[str, int]:
 
 
 def report(found: Examination, verbose: bool = False) -> Iterator[str]:
-    """Write an examination as lines.
-
-    Args:
-        found: The examination.
-        verbose: Name each distribution, and how long importing it took.
-    """
+    """Write an examination as lines."""
     python, *others = found.versions.items()
     yield f"Python {python[1]} ({sys.executable}), {platform.platform()}"
     core = found.versions.get(CORE)

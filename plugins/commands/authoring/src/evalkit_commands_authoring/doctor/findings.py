@@ -30,11 +30,7 @@ class Finding(NamedTuple):
 
 
 def pip(*words: str) -> str:
-    """Return the command that runs pip, or else uv, for this very environment.
-
-    Args:
-        words: What follows `pip`, each as it is.
-    """
+    """Return the command that runs pip, or else uv, for this very environment."""
     python = shlex.quote(sys.executable)
     quoted = " ".join(map(shlex.quote, words))
     if importlib.util.find_spec("pip") is None:
@@ -44,29 +40,16 @@ def pip(*words: str) -> str:
 
 
 def reinstall(name: str) -> str:
-    """Return the command that installs a distribution anew.
-
-    Args:
-        name: The distribution's name.
-    """
+    """Return the command that installs a distribution anew."""
     return pip("install", "--force-reinstall", "--no-deps", name)
 
 
 def remove_folder(folder: str) -> str:
-    """Return the command that removes a folder.
-
-    Args:
-        folder: The folder.
-    """
+    """Return the command that removes a folder."""
     return f"rm -r {shlex.quote(folder)}"
 
 
 def enumerated(names: list[str], most: int = 5) -> str:
-    """Return names with commas, and how many more there are.
-
-    Args:
-        names: The names.
-        most: How many are written.
-    """
+    """Return names with commas, and how many more there are."""
     shown = ", ".join(names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")

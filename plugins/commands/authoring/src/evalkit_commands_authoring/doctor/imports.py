@@ -57,15 +57,7 @@ class Imported(NamedTuple):
 def import_all(
     distributions: Sequence[Installed], timeout: float = TIMEOUT
 ) -> list[Imported]:
-    """Import all that distributions declare, each in a process of its own.
-
-    Args:
-        distributions: The distributions.
-        timeout: Seconds that each gets.
-
-    Returns:
-        How it went, for each that declares something.
-    """
+    """Import all that distributions declare, each in a process of its own."""
     declaring = [each for each in distributions if _values(each)]
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         first = [*pool.map(partial(_import, timeout=timeout), declaring)]
@@ -189,11 +181,7 @@ def _most(times: bytes) -> tuple[str, float]:
 
 
 def check_imports(imported: Sequence[Imported]) -> Iterator[Finding]:
-    """Tell which entry points cannot be imported, and what is slow.
-
-    Args:
-        imported: How it went.
-    """
+    """Tell which entry points cannot be imported, and what is slow."""
     for each in imported:
         yield from _broken(each)
         if each.seconds >= SLOW:

@@ -21,11 +21,7 @@ _MOST_BYTES = 1 << 22
 
 
 def normalised(name: str) -> str:
-    """Return a distribution's name in the one spelling that compares equal.
-
-    Args:
-        name: The name.
-    """
+    """Return a distribution's name in the one spelling that compares equal."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -120,19 +116,11 @@ class Installed:
         return Path(url2pathname(unquote(address.path)))
 
     def file(self, name: str) -> Path:
-        """Return where a file lies that the `RECORD` names.
-
-        Args:
-            name: The name there.
-        """
+        """Return where a file lies that the `RECORD` names."""
         return self.folder.parent / name
 
     def read(self, name: str) -> str | None:
-        """Read a file of the metadata; None where there is none that can be read.
-
-        Args:
-            name: Its name.
-        """
+        """Read a file of the metadata; None where there is none that can be read."""
         path = self.folder / name
         try:
             if not path.is_file():  # opening a pipe would wait for ever
@@ -149,11 +137,7 @@ def _is_module(text: str) -> bool:
 
 
 def find_installed() -> list[Installed]:
-    """Find all distributions on the path; of several of one name the first.
-
-    Returns:
-        The distributions, by their names.
-    """
+    """Find all distributions on the path; of several of one name the first."""
     found: dict[str, Installed] = {}
     for each in _on_the_path():
         found.setdefault(normalised(each.name), each)
@@ -168,10 +152,6 @@ def _on_the_path() -> Iterator[Installed]:
 
 
 def is_of_evalkit(distribution: Installed) -> bool:
-    """Tell whether a distribution is a part of evalkit, or holds plugins of it.
-
-    Args:
-        distribution: The distribution.
-    """
+    """Tell whether a distribution is a part of evalkit, or holds plugins of it."""
     begins = normalised(distribution.name).startswith(("evalkit-", "evalkit_"))
     return begins or bool(distribution.entry_points)

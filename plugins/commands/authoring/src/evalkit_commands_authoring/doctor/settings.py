@@ -101,31 +101,16 @@ def check_cache(environment: Environment) -> Iterator[Finding]:
 
 
 def _sizes(folder: Path) -> Iterator[Finding]:
-    from evalkit.errors import StorageError
     from evalkit_cli.commanding import kept_by_kind
 
-    try:
-        kinds = kept_by_kind()
-    except StorageError as error:
-        variable, _, why = str(error).partition(": ")
-        yield Finding(
-            ERROR,
-            "variables",
-            variable,
-            why,
-            "commands that keep replies of models fail",
-            f"unset {variable}",
-        )
-        return
-    for kept in kinds:
-        limit = _LARGE if kept.limit is None else kept.limit
-        if kept.size > limit:
+    for kept in kept_by_kind():
+        if kept.size > _LARGE:
             yield Finding(
                 WARNING,
                 "cache",
                 str(folder),
                 f"its {kept.kind} take {kept.size / _GIB:.1f} GiB, more than "
-                f"{limit / _GIB:g}",
+                f"{_LARGE / _GIB:g}",
                 "they may be removed, and are fetched or asked for again when needed",
                 f"evalkit cache --clear {kept.kind}",
             )

@@ -117,15 +117,7 @@ def _phrases_by_word() -> dict[str, list[tuple[int, tuple[str, ...]]]]:
 
 
 def is_fixed(tokens: Tokens, position: int) -> bool:
-    """Tell whether a word is part of a phrase that is left alone.
-
-    Args:
-        tokens: A text.
-        position: Of a gendered word.
-
-    Returns:
-        Whether it is; apostrophes and hyphens between words do not matter.
-    """
+    """Tell whether a word is part of a phrase that is left alone."""
     for place, phrase in _phrases_by_word().get(tokens.word(position), ()):
         places = _phrase_places(tokens, position, place, phrase)
         if not places:

@@ -32,15 +32,7 @@ from evalkit_perturbations_text.grammar.tokens import (
 
 
 def is_possessive(tokens: Tokens, position: int) -> bool:
-    """Tell whether `her` at a position says whose something is.
-
-    Args:
-        tokens: A text.
-        position: Of a token that is `her`.
-
-    Returns:
-        True for `her book`, False for `saw her`.
-    """
+    """Tell whether `her` at a position says whose something is."""
     after = tokens.word(position + 1)
     if not after or tokens.breaks_line(position):
         return False
@@ -65,15 +57,7 @@ def _is_compound(tokens: Tokens, position: int) -> bool:
 
 
 def precedes_noun(tokens: Tokens, position: int) -> bool:
-    """Tell whether `his` at a position stands before what somebody has.
-
-    Args:
-        tokens: A text.
-        position: Of a token that is `his`.
-
-    Returns:
-        True for `his book` and `his own`, False for `it is his`.
-    """
+    """Tell whether `his` at a position stands before what somebody has."""
     after, following = tokens.word(position + 1), tokens.word(position + 2)
     if not after or tokens.breaks_line(position):
         return False

@@ -58,15 +58,7 @@ class GenderSwap(FairnessPerturbation):
     label_effect = {"hs": "uncertain", "qa": "transforms", "*": "invariant"}
 
     def find_edits(self, texts: Sequence[str], rng: Random) -> list[list[Edit]]:
-        """Find the gendered words and names of an example.
-
-        Args:
-            texts: The texts of one example.
-            rng: Chooses the names; words have fixed counterparts.
-
-        Returns:
-            The edits of each text.
-        """
+        """Find the gendered words and names of an example."""
         chosen = self.parameters
         if chosen.prob < 1 and rng.random() >= chosen.prob:
             return [[] for _ in texts]
@@ -84,19 +76,7 @@ class GenderSwap(FairnessPerturbation):
         perturbed: Mapping[str, Any],
         task: str,
     ) -> list[str]:
-        """Mark the target of hate speech that the swap makes false.
-
-        Args:
-            tags: The original's tags.
-            original: The original.
-            perturbed: The changed example.
-            task: Name of the task.
-
-        Returns:
-            For the task `hs`, `original-target:women` for `target:women`, likewise for
-            the other words for women or men where the swap changed a text; all other
-            tags as they are.
-        """
+        """Mark the target of hate speech that the swap makes false."""
         if task != "hs" or not is_changed(original, perturbed):
             return list(tags)
         return [f"original-{tag}" if _is_gendered_target(tag) else tag for tag in tags]
@@ -143,11 +123,7 @@ def _word_edits(tokens: Tokens) -> list[Edit]:
 def _with_possessive(
     tokens: Tokens, position: int, end: int, new: str
 ) -> tuple[int, str]:
-    """Turn the ending of `ladies'` into that of `gentlemen's`, and back.
-
-    Returns:
-        The token after the last that is replaced, and what stands there instead.
-    """
+    """Turn the ending of `ladies'` into that of `gentlemen's`, and back."""
     old, ending = tokens.word(position), tokens.form(end)
     if end != position + 1 or ending not in APOSTROPHES or not tokens.touches(position):
         return end, new

@@ -10,12 +10,7 @@ _FILE = "data/gender_pairs.tsv"
 
 @cache
 def swapped_words() -> dict[str, str]:
-    """Return the counterpart of each word that has the same one wherever it stands.
-
-    Returns:
-        Words in lower case, both directions. Those that depend on what is around them
-        are in `gender_contexts`.
-    """
+    """Return the counterpart of each word that has the same one wherever it stands."""
     found = {"he": "she", "she": "he", "him": "her"}
     for male, female, direction in _rows():
         if direction in "=>":

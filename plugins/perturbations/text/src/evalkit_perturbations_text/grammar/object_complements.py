@@ -62,16 +62,7 @@ _IDIOMS = frozenset(
 
 
 def describes_object(tokens: Tokens, position: int) -> bool:
-    """Tell whether an adjective behind `her` says something of her.
-
-    Args:
-        tokens: A text.
-        position: Of a token that is `her`.
-
-    Returns:
-        True where a verb with such an object precedes and no noun goes on: `made her
-        drowsy`, `left her utterly helpless`; False for `made her drowsy aunt`.
-    """
+    """Tell whether an adjective behind `her` says something of her."""
     before = tokens.word(position - 1)
     if before not in verbs.COMPLEMENT_VERBS:
         return False
@@ -87,14 +78,7 @@ def describes_object(tokens: Tokens, position: int) -> bool:
 
 
 def is_predicate(word: str) -> bool:
-    """Tell whether a word in lower case may say something of an object before it.
-
-    Args:
-        word: A word.
-
-    Returns:
-        True for adjectives that are seldom nouns, and for past participles.
-    """
+    """Tell whether a word in lower case may say something of an object before it."""
     if word in contexts.PREDICATES or word in MORE_PREDICATES:
         return True
     if word in verbs.PARTICIPLES:

@@ -144,16 +144,7 @@ _VOWELS = frozenset("aeiou")
 
 
 def article_edits(tokens: Tokens, position: int, new: str) -> list[Edit]:
-    """Change `a` before a word to `an`, or back, where the new first letter asks.
-
-    Args:
-        tokens: A text.
-        position: Of the word that is replaced.
-        new: What stands there instead.
-
-    Returns:
-        One edit, or none.
-    """
+    """Change `a` before a word to `an`, or back, where the new first letter asks."""
     article = tokens.word(position - 1)
     old_vowel = tokens.word(position)[:1] in _VOWELS
     new_vowel = new[:1].lower() in _VOWELS

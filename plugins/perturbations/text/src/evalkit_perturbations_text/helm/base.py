@@ -24,17 +24,7 @@ class HelmPerturbation(Perturbation):
     protects: ClassVar[bool] = False
 
     def make_rng(self, seed: int, uid: str, variant: int) -> Random:
-        """Make the random numbers of one example.
-
-        Args:
-            seed: The user's seed; 0 for HELM's own run.
-            uid: The id of the original.
-            variant: The number of the copy, from 0.
-
-        Returns:
-            As HELM with the sum of seed and variant for its seed, and none where that
-            is 0.
-        """
+        """Make the random numbers of one example."""
         number = seed + variant
         return Random(uid if number == 0 else f"{number}{uid}")
 
@@ -48,17 +38,7 @@ class HelmTextPerturbation(HelmPerturbation):
 
 
 def match_case(source: str, target: str) -> str:
-    """Return a word the capitals of another, as HELM does.
-
-    Args:
-        source: The word with the capitals.
-        target: The word that gets them.
-
-    Returns:
-        In lower case where each sign of the source is a small letter, in capitals where
-        each is a capital (so not where a blank is among them), with a capital at the
-        beginning where the source has one, else as it is.
-    """
+    """Return a word the capitals of another, as HELM does."""
     if all(sign.islower() for sign in source):
         return target.lower()
     if all(sign.isupper() for sign in source):

@@ -34,12 +34,7 @@ _OTHERS = {
 
 
 def full_forms() -> dict[str, str]:
-    """Return the table.
-
-    Returns:
-        The full form of each of 77 contractions, shorter ones first. A pattern of them
-        in this order finds `can't` in `can't've`, as HELM's does.
-    """
+    """Return the table."""
     regular = {f"{verb}n't": f"{verb} not" for verb in _NEGATED.split()}
     for ending, (verb, hosts) in _ENDINGS.items():
         regular |= {f"{host}{ending}": f"{host} {verb}" for host in hosts.split()}

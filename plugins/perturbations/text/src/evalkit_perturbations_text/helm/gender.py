@@ -109,15 +109,7 @@ class _HelmGender(HelmPerturbation):
         return value
 
     def change_text(self, text: str, rng: Random) -> str:
-        """Change one text.
-
-        Args:
-            text: The original.
-            rng: Where chance comes from.
-
-        Returns:
-            The text after each pair of words in turn.
-        """
+        """Change one text."""
         for pattern, new in self.pairs:
             text = pattern.sub(partial(self._put, new, rng), text)
         return text

@@ -19,18 +19,7 @@ def assign_names(
     mentions: Sequence[Sequence[Mention]],
     candidates: Callable[[str], Iterable[str]],
 ) -> dict[str, str]:
-    """Choose a replacement for each name.
-
-    Args:
-        texts: The texts of one example.
-        mentions: The names in each text.
-        candidates: Gives, for a name in lower case, possible replacements, best first;
-            none where the name is to stay.
-
-    Returns:
-        Replacements by name in lower case. None is a word of the texts, and no two
-        are the same; a name for which nothing is left is not among the keys.
-    """
+    """Choose a replacement for each name."""
     chosen: dict[str, str] = {}
     taken: set[str] = set()
     for found in mentions:
@@ -52,17 +41,7 @@ def name_edits(
     mentions: Sequence[Sequence[Mention]],
     chosen: Mapping[str, str],
 ) -> list[list[Edit]]:
-    """Make the edits that replace names.
-
-    Args:
-        texts: The texts of one example.
-        mentions: The names in each text.
-        chosen: Replacements by name in lower case.
-
-    Returns:
-        For each text its edits: the names, in their letter case; `a` and `an` before
-        them; and `'s` where a name in -s had a bare apostrophe.
-    """
+    """Make the edits that replace names."""
     edits: list[list[Edit]] = []
     for text, found in zip(texts, mentions, strict=True):
         made: list[Edit] = []

@@ -35,16 +35,7 @@ _NEAREST = 20
 
 @cache
 def group_of(name: str) -> str:
-    """Say which group of people the lists give a first name to.
-
-    Args:
-        name: A first name in lower case.
-
-    Returns:
-        `bertrand-mullainathan-2004-white` or `-black` for a name of that study; one of
-        Faker's locales for one that is known from that country, or from one with like
-        names; else `UNMARKED`.
-    """
+    """Say which group of people the lists give a first name to."""
     for study in PAIRED:
         if name in _of_study(study):
             return study
@@ -78,18 +69,7 @@ def _english_names() -> frozenset[str]:
 
 
 def counterparts(name: str, gender: OneGender, rng: Random) -> Iterator[str]:
-    """Return names of a gender that are of the group of a name.
-
-    Args:
-        name: A name in lower case.
-        gender: The gender of the names that are returned.
-        rng: Chooses with which to begin.
-
-    Yields:
-        For a name of a study or country all others of it; for any other first the
-        twenty that are about as frequent, then those that are less, then those that
-        are more.
-    """
+    """Return names of a gender that are of the group of a name."""
     group = group_of(name)
     if group == UNMARKED:
         yield from nearest_in_rank(name, gender, rng)
@@ -114,15 +94,7 @@ def _names_of(group: str, gender: OneGender) -> tuple[str, ...]:
 
 
 def region_of(group: str) -> str:
-    """Return the countries of a language as one, where their lists have like names.
-
-    Args:
-        group: From `group_of`.
-
-    Returns:
-        The language for locales of Spanish, Portuguese, German, French and Dutch; the
-        group itself for any other, and for Algeria's, whose names are Arabic.
-    """
+    """Return the countries of a language as one, where their lists have like names."""
     language = group.partition("_")[0]
     is_shared = language in ("es", "pt", "de", "fr", "nl") and group != "fr_DZ"
     return language if is_shared else group
@@ -130,29 +102,12 @@ def region_of(group: str) -> str:
 
 @cache
 def unmarked_names(gender: OneGender) -> tuple[str, ...]:
-    """Return the names that an unmarked one may become, most frequent first.
-
-    Args:
-        gender: `female` or `male`.
-
-    Returns:
-        The `ranked_names` of the US census that are of no group, in lower case.
-    """
+    """Return the names that an unmarked one may become, most frequent first."""
     return tuple(name for name in ranked_names(gender) if group_of(name) == UNMARKED)
 
 
 def nearest_in_rank(name: str, gender: OneGender, rng: Random) -> Iterator[str]:
-    """Return unmarked names of a gender, those first that are about as frequent.
-
-    Args:
-        name: A name in lower case.
-        gender: `female` or `male`.
-        rng: Chooses with which of the twenty nearest in rank to begin.
-
-    Yields:
-        All of `unmarked_names`: the twenty nearest, then those that are less frequent,
-        then those that are more.
-    """
+    """Return unmarked names of a gender, those first that are about as frequent."""
     ranked = unmarked_names(gender)
     middle = min(rank_of(name), len(ranked) - _NEAREST // 2)
     low = max(0, min(middle - _NEAREST // 2, len(ranked) - _NEAREST))

@@ -54,18 +54,7 @@ class CountryName(NamedTuple):
 
 @cache
 def country_names(locale: str) -> CountryNames:
-    """Return Faker's names of a country, in Latin script and of one word only.
-
-    Args:
-        locale: One of Faker's locales, such as `en_US`.
-
-    Returns:
-        First names of women and of men, and surnames, sorted; none of a kind where
-        Faker lists none.
-
-    Raises:
-        ModuleNotFoundError: Faker has no names for the locale.
-    """
+    """Return Faker's names of a country, in Latin script and of one word only."""
     from importlib import import_module
 
     provider = import_module(f"faker.providers.person.{locale}").Provider
@@ -95,14 +84,7 @@ def _is_latin(name: str) -> bool:
 
 
 def without_accents(word: str) -> str:
-    """Write a word in lower case with the letters `a` to `z`, where these are like it.
-
-    Args:
-        word: A word, such as `inês`.
-
-    Returns:
-        The word without marks, and with `l` for `ł`, `o` for `ø` and the like.
-    """
+    """Write a word in lower case with plain letters `a` to `z`."""
     if word.isascii():
         return word
     apart = unicodedata.normalize("NFKD", word.translate(_LETTERS))
@@ -126,12 +108,7 @@ def _gender(is_womans: bool, is_mans: bool) -> Gender:
 
 @cache
 def country_first_names() -> Mapping[str, CountryName]:
-    """Return the first names in all lists of `LOCALES`.
-
-    Returns:
-        What is known of each, by name in lower case; with and without its accents, and
-        with marks that are code points of their own.
-    """
+    """Return the first names in all lists of `LOCALES`."""
     lists = [(locale, *names) for locale, names in REVIEWED_NAMES.items()]
     lists += [
         (locale, _lower(names.female), _lower(names.male))
@@ -158,15 +135,7 @@ def country_first_names() -> Mapping[str, CountryName]:
 
 @cache
 def country_spellings(locale: str, gender: OneGender) -> tuple[str, ...]:
-    """Return the names that a country's list has of a gender, and no list of the other.
-
-    Args:
-        locale: One of Faker's locales.
-        gender: `female` or `male`.
-
-    Returns:
-        First names of one word as they are written, sorted.
-    """
+    """Return a country's names that only one gender's list has."""
     women, men, _ = country_names(locale)
     known = country_first_names()
     return tuple(

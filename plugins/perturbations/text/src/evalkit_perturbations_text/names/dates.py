@@ -15,15 +15,7 @@ _PARTS_OF_TIME = word_set("month months end beginning middle start rest day days
 
 
 def is_month(tokens: Tokens, place: int) -> bool:
-    """Tell `in May` and `May 5` from `with May`.
-
-    Args:
-        tokens: A text.
-        place: Of a token.
-
-    Returns:
-        True for the name of a month where it is one for certain.
-    """
+    """Tell `in May` and `May 5` from `with May`."""
     if tokens.word(place) not in name_words.MONTHS:
         return False
     before, after = tokens.word(place - 1), tokens.word(place + 1)
@@ -46,16 +38,7 @@ def is_month(tokens: Tokens, place: int) -> bool:
 
 
 def may_be_month(tokens: Tokens, place: int) -> bool:
-    """Tell whether nothing but other texts can say that a month is a person.
-
-    Args:
-        tokens: A text.
-        place: Of a token.
-
-    Returns:
-        True for `by June`, which may be a time or somebody; False for `told by June`,
-        `by June's mother` and `with June`.
-    """
+    """Tell whether nothing but other texts can say that a month is a person."""
     if tokens.word(place) not in name_words.MONTHS:
         return False
     if tokens.word(place - 1) not in _OPEN_PREPOSITIONS or tokens.has_possessive(place):
@@ -66,15 +49,7 @@ def may_be_month(tokens: Tokens, place: int) -> bool:
 
 
 def is_season(tokens: Tokens, place: int) -> bool:
-    """Tell `in Summer` and `the Summer` from `told Summer`.
-
-    Args:
-        tokens: A text.
-        place: Of a token.
-
-    Returns:
-        True for the name of a season or of a part of the day that is used as one.
-    """
+    """Tell `in Summer` and `the Summer` from `told Summer`."""
     if tokens.word(place) not in name_words.SEASONS:
         return False
     return tokens.word(place - 1) in (*name_words.MONTH_PREPOSITIONS, "the")

@@ -65,14 +65,7 @@ class NameGroup(NamedTuple):
 
 
 def group_problem(name: str) -> str:
-    """Say why there is no group of a name.
-
-    Args:
-        name: What a user gave.
-
-    Returns:
-        A sentence for the user; "" where there is one.
-    """
+    """Say why there is no group of a name."""
     if name in _PUBLISHED or name == CENSUS:
         return ""
     known = ", ".join([*_PUBLISHED, CENSUS])
@@ -105,15 +98,7 @@ def _as_surname(word: str) -> str:
 
 @cache
 def name_group(name: str) -> NameGroup:
-    """Return a group.
-
-    Args:
-        name: Of a published list, `us-census-1990`, or `country:` and one of Faker's
-            locales.
-
-    Returns:
-        Its names.
-    """
+    """Return a group."""
     if name.startswith(COUNTRY):
         return NameGroup(*country_names(name.removeprefix(COUNTRY)))
     if name == CENSUS:

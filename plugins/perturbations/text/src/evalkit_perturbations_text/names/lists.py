@@ -62,14 +62,7 @@ def _surname_shares() -> dict[str, float]:
 
 @cache
 def first_names() -> dict[str, Gender]:
-    """Return who has a first name.
-
-    Returns:
-        `female`, `male` or `either`, by name in lower case. From the US census of
-        1990, Faker's lists of countries, and reviewed lists of this package, of which
-        the last win. A name that is rare in the census is `either` where a country's
-        list says otherwise.
-    """
+    """Return who has a first name."""
     female, male = _census()
     found: dict[str, Gender] = {}
     last = _surname_shares()
@@ -132,15 +125,7 @@ def common_first_names() -> frozenset[str]:
 
 @cache
 def ranked_names(gender: Gender) -> tuple[str, ...]:
-    """Return names to choose replacements from, most frequent first.
-
-    Args:
-        gender: `female` or `male`.
-
-    Returns:
-        Names in lower case that one gender has, that are common in the US census of
-        1990 and neither words nor places.
-    """
+    """Return names to choose replacements from, most frequent first."""
     frequencies = _census().female if gender == "female" else _census().male
     genders = first_names()
     places = name_words.PLACE_NAMES | name_words.TOWNS
@@ -167,25 +152,13 @@ def rank_of(name: str) -> int:
 
 
 def is_census_name(name: str) -> bool:
-    """Tell whether the US census of 1990 lists a first name.
-
-    Args:
-        name: A name in lower case.
-    """
+    """Tell whether the US census of 1990 lists a first name."""
     female, male = _census()
     return name in female or name in male
 
 
 def country_of(name: str) -> str:
-    """Return the country whose list a name is taken from.
-
-    Args:
-        name: A name in lower case that is not in the census.
-
-    Returns:
-        One of Faker's locales; `en_US` for a name that only `MORE_FEMALE` or
-        `MORE_MALE` have.
-    """
+    """Return the country whose list a name is taken from."""
     known = country_first_names().get(name)
     return _HOME if known is None else known.locale
 
@@ -196,15 +169,7 @@ _HOME = "en_US"
 
 @cache
 def names_of_country(locale: str, gender: OneGender) -> tuple[str, ...]:
-    """Return the names of a gender on a country's list that are no words or places.
-
-    Args:
-        locale: One of Faker's locales.
-        gender: `female` or `male`.
-
-    Returns:
-        First names as they are written, sorted.
-    """
+    """Return the names of a gender on a country's list that are no words or places."""
     known = first_names()
     others = name_words.WORD_NAMES | name_words.PLACE_NAMES | name_words.TOWNS
     return tuple(

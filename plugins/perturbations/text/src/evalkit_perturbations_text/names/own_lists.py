@@ -16,24 +16,7 @@ _GENDERS = ("female", "male")
 
 
 def read_names(path: Path, kind: Kind, *, needs_gender: bool = False) -> NameGroup:
-    """Read a user's list of names.
-
-    Args:
-        path: A file in UTF-8 with a name in each line; a first name may have a tab and
-            `female` or `male` behind it. Blank lines, and lines that begin with `#`,
-            are left out.
-        kind: Whether they are first names or surnames.
-        needs_gender: Whether a name of unknown gender could never be chosen, and is
-            refused.
-
-    Returns:
-        The names as they are written. First names without a gender have the one that
-        the lists of this package know, if that is one.
-
-    Raises:
-        DataError: The file cannot be read, is empty, or a line of it is wrong.
-        StorageError: It is in a store, and cannot be fetched.
-    """
+    """Read a user's list of names."""
     from evalkit.catalog import local_file
 
     path = local_file(path)

@@ -39,13 +39,6 @@ def find_first_names(
     A name that is also a word is one at the beginning of a sentence if what follows
     says so, or if the texts use it as a name elsewhere. A name that is found once is
     found in other letter cases too, so that nobody is left with two names.
-
-    Args:
-        texts: The texts.
-        names: Names in lower case and who has them; `first_names` by default.
-
-    Returns:
-        For each text its first names in order.
     """
     known = first_names() if names is None else names
     places = [
@@ -319,16 +312,7 @@ def _begins_as_name(
 def find_last_names(
     texts: Sequence[Tokens], names: Mapping[str, Gender] | None = None
 ) -> list[list[Mention]]:
-    """Find the surnames in the texts of one example.
-
-    Args:
-        texts: The texts.
-        names: First names in lower case and who has them; `first_names` by default.
-
-    Returns:
-        For each text the words with a capital that stand after a first name or a
-        title such as Mr, and the same words elsewhere; their gender is `either`.
-    """
+    """Find the surnames in the texts of one example."""
     found = {
         text.word(place)
         for text, mentions in zip(texts, find_first_names(texts, names), strict=True)

@@ -67,17 +67,7 @@ _GOT = word_set(
 
 
 def is_place(tokens: Tokens, place: int, known: Mapping[str, Gender]) -> bool:
-    """Tell whether a name is a place's, or part of a name of a street, firm or team.
-
-    Args:
-        tokens: A text.
-        place: Of a token that may be a first name.
-        known: First names in lower case.
-
-    Returns:
-        True where the words around it say so, and where a town cannot be told from a
-        person, as in `moved to Charlotte`.
-    """
+    """Tell whether a name is a place's, or part of a name of a street, firm or team."""
     if _has_place_suffix(tokens, place) or _is_firm(tokens, place, known):
         return True
     before = tokens.word(place - 1)

@@ -38,18 +38,7 @@ _TITLES = (name_words.SURNAME_TITLES | name_words.FIRST_NAME_TITLES) - {"young",
 
 @cache
 def load_recogniser(name: str) -> FindEntities:
-    """Load a recogniser, once per process.
-
-    Args:
-        name: Name of an entry point of `GROUP`, with parameters.
-
-    Returns:
-        Its `find_entities`. It raises a `PluginError` that names the recogniser and its
-        distribution where the recogniser fails or returns something else.
-
-    Raises:
-        PluginError: The recogniser is not installed, or loading it failed.
-    """
+    """Load a recogniser, once per process."""
     from evalkit.errors import PluginError
 
     entry_name, _, values = name.partition(":")
@@ -130,15 +119,7 @@ def _is_entity(found: Any, text: str) -> bool:
 
 
 def person_spans(name: str, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-    """Ask a recogniser where people are named.
-
-    Args:
-        name: The recogniser.
-        texts: The texts of one example.
-
-    Returns:
-        For each text start and end of the entities of kind `person`.
-    """
+    """Ask a recogniser where people are named."""
     found = load_recogniser(name)(texts)
     return [
         [(start, end) for start, end, kind in entities if kind == PERSON]
@@ -149,17 +130,7 @@ def person_spans(name: str, texts: Sequence[str]) -> list[list[tuple[int, int]]]
 def first_names_in(
     tokens: Tokens, spans: Sequence[tuple[int, int]], names: Mapping[str, Gender]
 ) -> list[Mention]:
-    """Return the first name of each person that a recogniser found.
-
-    Args:
-        tokens: A text.
-        spans: Where people are named.
-        names: Who has which name, by name in lower case.
-
-    Returns:
-        The first word of each span that is no title, unless it is all there is after
-        a title such as Mr; `either` for a name that is on no list.
-    """
+    """Return the first name of each person that a recogniser found."""
     mentions = []
     for places in _words_in(tokens, spans):
         titled = [place for place in places if tokens.word(place) in _TITLES]
@@ -176,15 +147,7 @@ def first_names_in(
 
 
 def last_names_in(tokens: Tokens, spans: Sequence[tuple[int, int]]) -> list[int]:
-    """Return where the surname of each person is that a recogniser found.
-
-    Args:
-        tokens: A text.
-        spans: Where people are named.
-
-    Returns:
-        Places of the last word of each span of several words, or of one after a title.
-    """
+    """Return where the surname of each person is that a recogniser found."""
     places_found = []
     for places in _words_in(tokens, spans):
         before = tokens.word(places[0] - 1)

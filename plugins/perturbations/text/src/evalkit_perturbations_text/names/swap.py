@@ -137,15 +137,7 @@ class NameSwap(FairnessPerturbation):
         return self._own[name] if name in self._own else name_group(name)
 
     def find_edits(self, texts: Sequence[str], rng: Random) -> list[list[Edit]]:
-        """Find the names of an example, and a replacement for each.
-
-        Args:
-            texts: The texts of one example.
-            rng: Chooses group, names and replacements.
-
-        Returns:
-            The edits of each text.
-        """
+        """Find the names of an example, and a replacement for each."""
         tokens = [Tokens(text) for text in texts]
         mentions = self._find(tokens)
         named = sorted({mention.name for found in mentions for mention in found})
@@ -170,18 +162,7 @@ class NameSwap(FairnessPerturbation):
         perturbed: Mapping[str, Any],
         task: str,
     ) -> list[str]:
-        """Say whose names a copy has now.
-
-        Args:
-            tags: The original's tags.
-            original: The original.
-            perturbed: The changed example.
-            task: Name of the task.
-
-        Returns:
-            The tags with `name-group:GROUP` for the group that its new names are from,
-            and without such a tag of a group of which it has no name any more.
-        """
+        """Say whose names a copy has now."""
         return with_name_groups(tags, original, perturbed, self._targets(), self._own)
 
     def _targets(self) -> Sequence[str]:

@@ -25,20 +25,7 @@ def with_name_groups(
     targets: Iterable[str],
     own: Mapping[str, NameGroup],
 ) -> list[str]:
-    """Return the tags of a copy whose names were replaced.
-
-    Args:
-        tags: The original's tags.
-        original: The original.
-        copy: The changed example.
-        targets: Groups that new names may be from.
-        own: Groups of the user's, by name.
-
-    Returns:
-        The tags, without those of a group of which no name is left, and with one for
-        each target of which the copy has a name that the original has not. Words with
-        a capital are taken for names; all words where the copy has no capitals.
-    """
+    """Return the tags of a copy whose names were replaced."""
     changed = {**original, **copy}
     new = _capital_words(changed) - _all_words(original)
     left = _capital_words(original) & _all_words(changed)

@@ -17,11 +17,7 @@ _RUN = re.compile("[A-Za-z]{2,}")
 
 @cache
 def read_misspellings() -> dict[str, str]:
-    """Read the list that comes with this package, once a process.
-
-    Returns:
-        For each word, in lower case, its misspellings with a blank between them.
-    """
+    """Read the list that comes with this package, once a process."""
     path = files("evalkit_perturbations_text") / "data/misspellings-CC-BY-SA-3.0.tsv"
     lines = path.read_text(encoding="utf-8").splitlines()
     return dict(line.split("\t") for line in lines)

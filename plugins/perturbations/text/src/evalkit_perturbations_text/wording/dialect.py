@@ -68,16 +68,7 @@ class Dialect(FairnessPerturbation):
             self._phrases = read_phrases(chosen.mapping)
 
     def find_edits(self, texts: Sequence[str], rng: Random) -> list[list[Edit]]:
-        """Find what the target dialect writes otherwise.
-
-        Args:
-            texts: The texts of one example.
-            rng: Chooses places where `prob` is less than 1, and among several
-                replacements.
-
-        Returns:
-            The edits of each text.
-        """
+        """Find what the target dialect writes otherwise."""
         prob = self.parameters.prob
         return [_find(Tokens(text), self._phrases, prob, rng) for text in texts]
 

@@ -12,21 +12,7 @@ from evalkit import PluginContractError, RequiredParameterError
 
 
 def read_lexicon(path: str | Path) -> Mapping[str, Sequence[str]]:
-    """Read a user's lexicon.
-
-    Args:
-        path: A file in UTF-8. With the ending `.json` it holds an object of lists of
-            texts, or of texts; else each line holds a word, a tab and its synonyms,
-            with commas between them. Blank lines, and lines that begin with `#`, are
-            skipped.
-
-    Returns:
-        The synonyms by word in lower case, without the word itself.
-
-    Raises:
-        PluginContractError: The file cannot be read or is not of this form.
-        StorageError: It is in a store, and cannot be fetched.
-    """
+    """Read a user's lexicon."""
     from evalkit.catalog import local_file
 
     file = local_file(path)
@@ -74,16 +60,7 @@ def _lines(text: str) -> list[tuple[str, list[str]]]:
 
 
 def wordnet_lookup() -> Callable[[str], Sequence[str]]:
-    """Return a function that looks words up in WordNet.
-
-    Returns:
-        A function from a word in lower case to the single-word synonyms of its most
-        frequent meaning; none for a word that is inflected or has several parts of
-        speech.
-
-    Raises:
-        RequiredParameterError: nltk or its data is not installed.
-    """
+    """Return a function that looks words up in WordNet."""
     try:
         from nltk.corpus import wordnet  # type: ignore[import-not-found, unused-ignore]
 

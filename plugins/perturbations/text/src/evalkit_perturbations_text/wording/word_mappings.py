@@ -38,16 +38,7 @@ Phrases = Mapping[str, tuple[Phrase, ...]]
 
 @cache
 def shipped_phrases(source: str, target: str) -> Phrases:
-    """Return the list that this package ships, in one direction.
-
-    Args:
-        source: `en-US` or `en-GB`.
-        target: The other one.
-
-    Returns:
-        Its phrases. What the target dialect writes in both ways, or for two things,
-        is replaced in one direction only: `cheque` becomes `check`, which stays.
-    """
+    """Return the list that this package ships, in one direction."""
     lines = files("evalkit_perturbations_text").joinpath(_FILE).read_text("utf-8")
     found = _Found()
     wanted = "=>" if source == SHIPPED[0] else "=<"
@@ -62,20 +53,7 @@ def shipped_phrases(source: str, target: str) -> Phrases:
 
 
 def read_phrases(path: Path) -> Phrases:
-    """Read a user's list.
-
-    Args:
-        path: A JSON object from words or phrases to what stands for them, a text or a
-            list of texts; or lines of two columns with a tab between them, where a
-            word may have several lines, and lines that begin with `#` are left out.
-
-    Returns:
-        Its phrases.
-
-    Raises:
-        DataError: The file cannot be read, or is neither.
-        StorageError: It is in a store, and cannot be fetched.
-    """
+    """Read a user's list."""
     from evalkit.catalog import local_file
 
     path = local_file(path)
@@ -156,15 +134,7 @@ def _add(found: _Found, place: str, key: str, choice: str) -> None:
 
 
 def in_both_directions(phrases: Phrases) -> Phrases:
-    """Return a list with also each replacement as what is replaced.
-
-    Args:
-        phrases: A list.
-
-    Returns:
-        It, and what each replacement stands for, unless the list has a replacement
-        for that too.
-    """
+    """Return a list with also each replacement as what is replaced."""
     back = _Found()
     known = {each.words: each for same in phrases.values() for each in same}
     for each in known.values():
@@ -193,16 +163,7 @@ def plain_sign(word: str) -> str:
 
 
 def match_phrase(tokens: Tokens, position: int, phrases: Phrases) -> Phrase | None:
-    """Find the longest phrase of a list at a place of a text.
-
-    Args:
-        tokens: A text.
-        position: Of the token with which it is to begin.
-        phrases: The list.
-
-    Returns:
-        The phrase, in any letter case; None if there is none.
-    """
+    """Find the longest phrase of a list at a place of a text."""
     for phrase in phrases.get(tokens.lower[position], ()):
         end = position + len(phrase.words)
         if tuple(map(plain_sign, tokens.lower[position:end])) == phrase.words:
@@ -211,11 +172,6 @@ def match_phrase(tokens: Tokens, position: int, phrases: Phrases) -> Phrase | No
 
 
 def with_case_of_phrase(old: str, new: str) -> str:
-    """Write a word or phrase in the letter case of another.
-
-    Args:
-        old: What is replaced; `DVD player` has a first capital only.
-        new: What stands there instead.
-    """
+    """Write a word or phrase in the letter case of another."""
     has_first_capital = old[:1].isupper() and not old.isupper()
     return with_case_of("Xx" if has_first_capital else old, new)

@@ -70,16 +70,7 @@ class WordSwap(Perturbation):
         vars(self)["label_effect"] = {"qa": "transforms", "*": chosen.answer}
 
     def find_edits(self, texts: Sequence[str], rng: Random) -> list[list[Edit]]:
-        """Find the listed words of an example.
-
-        Args:
-            texts: The texts of one example.
-            rng: Chooses words where `prob` is less than 1, and among several
-                replacements.
-
-        Returns:
-            The edits of each text.
-        """
+        """Find the listed words of an example."""
         chosen: dict[Phrase, str | None] = {}
         edits: list[list[Edit]] = []
         for text in texts:

@@ -46,16 +46,7 @@ def difference_of_scores(
     second: Mapping[Part, GroupScore],
     intervals: bool = True,
 ) -> str | None:
-    """Say where two sets of scores differ.
-
-    Args:
-        first: Scores by part.
-        second: Others.
-        intervals: Whether intervals are compared.
-
-    Returns:
-        What differs, with both values; None where nothing does.
-    """
+    """Say where two sets of scores differ."""
     for part in sorted(first.keys() | second.keys(), key=repr):
         if part not in first or part not in second:
             only = first if part in first else second
@@ -101,17 +92,7 @@ def difference_of_sums(
     keys: Sequence[str],
     scales: Mapping[str, float],
 ) -> str | None:
-    """Say where two sets of sums differ.
-
-    Args:
-        first: Keys and merged columns.
-        second: Others.
-        keys: Names of the keys.
-        scales: What the tolerance of each column is a share of.
-
-    Returns:
-        What differs, with both sums; None where nothing does.
-    """
+    """Say where two sets of sums differ."""
     strange = sorted({*first.columns} ^ {*second.columns})
     if strange:
         return f"the statistic {strange[0]!r} is in only one of the two"

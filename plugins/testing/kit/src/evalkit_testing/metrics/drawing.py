@@ -58,16 +58,7 @@ DRAWS = frozenset({"tags", "clusters", "order", "cuts", "parts", "silent", "othe
 def samples(
     source: Source, draws: Collection[str] = DRAWS
 ) -> st.SearchStrategy[Sample]:
-    """Draw what one check of a law needs.
-
-    Args:
-        source: Draws what the predictions, targets and fields of a set are drawn from.
-        draws: Those of `DRAWS` that are needed. Without the others there is less to
-            shrink, and less to read.
-
-    Returns:
-        The strategy.
-    """
+    """Draw what one check of a law needs."""
     return _samples(source, draws)
 
 
@@ -128,16 +119,7 @@ def _rows(
 
 
 def drawn_source(kind: AnswerKind, labels: Sequence[str] | None, nulls: bool) -> Source:
-    """Draw predictions and targets.
-
-    Args:
-        kind: One of `DRAWN_KINDS`.
-        labels: What texts are drawn from; a few of all sorts by default.
-        nulls: Whether predictions may be missing.
-
-    Returns:
-        Where sets of examples come from.
-    """
+    """Draw predictions and targets."""
     values: list[st.SearchStrategy[Any]]
     if kind == "number":
         decimals = st.floats(-1e6, 1e6).map(lambda number: round(number, 6))
@@ -178,17 +160,7 @@ def _prediction(
 
 
 def given_source(examples: Any) -> Source:
-    """Draw sets of examples from what an author gives.
-
-    Args:
-        examples: A strategy of single examples, or a list of some.
-
-    Returns:
-        Where sets of them come from; each may come several times.
-
-    Raises:
-        EvalkitError: It is neither, or has examples of another form.
-    """
+    """Draw sets of examples from what an author gives."""
     form = "(prediction, target) or (prediction, target, fields)"
     found = given_examples(examples, form, _checked)
     return st.just(st.sampled_from(found) if isinstance(found, list) else found)
@@ -205,14 +177,7 @@ def _checked(example: Any) -> Triple:
 
 
 def source_of_sets(labels: Sequence[str] | None) -> Source:
-    """Draw predictions and targets that are sets of labels.
-
-    Args:
-        labels: The labels; a few texts by default.
-
-    Returns:
-        Where sets of examples come from.
-    """
+    """Draw predictions and targets that are sets of labels."""
     several = st.lists(st.sampled_from(labels or LABELS), max_size=3, unique=True)
     pairs = st.tuples(several, several)
     return st.just(st.one_of(pairs, several.map(lambda drawn: (drawn, drawn))))
@@ -221,16 +186,7 @@ def source_of_sets(labels: Sequence[str] | None) -> Source:
 def source_of_columns(
     kind: AnswerKind, columns: Sequence[str], labels: Sequence[str] | None
 ) -> Source | None:
-    """Draw examples with the columns that are the same in every task that has them.
-
-    Args:
-        kind: The kind of answers.
-        columns: The columns of the metric.
-        labels: The labels; a few texts by default.
-
-    Returns:
-        Where sets of examples come from; None where nobody knows what they hold.
-    """
+    """Draw examples with the columns that are the same in every task that has them."""
     if kind != "one" or len(columns) != 1:
         return None
     chosen = st.sampled_from(labels or LABELS)
@@ -261,18 +217,7 @@ def source_of_task(
     columns: Collection[str],
     optional: Collection[str],
 ) -> Source | None:
-    """Draw examples with the answers and the fields that a task declares.
-
-    Args:
-        task: The task.
-        kind: The kind of answers.
-        columns: The columns of the metric.
-        optional: Those that it can do without.
-
-    Returns:
-        Where sets of examples come from; None where the task says nothing of its
-        answers, or of a column that is needed.
-    """
+    """Draw examples with the answers and the fields that a task declares."""
     answers = answers_of(task)
     fields = {**task.Output.model_fields, **task.Input.model_fields}
     known = {name: read_values_of(fields[name]) for name in columns if name in fields}

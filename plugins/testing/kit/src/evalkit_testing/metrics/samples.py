@@ -57,18 +57,7 @@ def to_table(
     clustered: bool = False,
     task: BoundTask | None = None,
 ) -> ScoringTable:
-    """Make the table that metrics score.
-
-    Args:
-        rows: The examples.
-        context: What metrics know beside them.
-        columns: Names of the fields that are handed over.
-        clustered: Whether rows of one cluster are dependent.
-        task: Whose fields say of which types the values are.
-
-    Returns:
-        The table.
-    """
+    """Make the table that metrics score."""
     fields = {name: [row.fields.get(name) for row in rows] for name in columns}
     table = make_table(
         [row.prediction for row in rows],

@@ -90,14 +90,7 @@ class Subject:
         self._seen[0] = count
 
     def bind(self, **attributes: Any) -> BoundMetric:
-        """Return the metric as it was made, whatever was done with it since.
-
-        Args:
-            attributes: What stands in place of attributes that it declares.
-
-        Returns:
-            A copy; the metric itself where it cannot be copied.
-        """
+        """Return the metric as it was made, whatever was done with it since."""
         try:
             bound = copy.deepcopy(self._as_given)
         except Exception:
@@ -209,17 +202,7 @@ def _per_example(found: MetricScores) -> Mapping[int, float] | None:
 
 
 def scales_of(metric: BoundMetric, statistics: pl.DataFrame) -> Mapping[str, float]:
-    """Return what the tolerance of merged columns is a share of.
-
-    Args:
-        metric: The metric.
-        statistics: Its statistics.
-
-    Returns:
-        `max(1, sum of |x|)` by name of the merged column, `max(1, sum of x^2)` for the
-        centred second moments, and the root of the product of two of these for their
-        co-moment.
-    """
+    """Return what the tolerance of merged columns is a share of."""
     scales: dict[str, float] = {}
     squares: dict[str, float] = {}
     keys = ("position", *metric.keys)

@@ -43,14 +43,7 @@ class Made(NamedTuple):
 
 
 def check_elsewhere(made: Sequence[Made]) -> None:
-    """Make copies again, in a process with another seed of hashes.
-
-    Args:
-        made: What was made here, of examples that are plain.
-
-    Raises:
-        LawBroken: Other copies were made there, or none could be.
-    """
+    """Make copies again, in a process with another seed of hashes."""
     if not made:
         return
     here = "0" if os.environ.get("PYTHONHASHSEED") != "0" else "1"
@@ -83,11 +76,7 @@ def _as_text(copies: Any) -> str:
 
 
 def shown_copies(copies: Sequence[Mapping[str, Any]]) -> str:
-    """Show what copies hold beside where they come from.
-
-    Args:
-        copies: The copies.
-    """
+    """Show what copies hold beside where they come from."""
     kept = ("uid", "input_id", "perturbation", "edits")
     return repr([{k: v for k, v in row.items() if k not in kept} for row in copies])
 

@@ -84,16 +84,7 @@ class PerturbationSample(NamedTuple):
 def perturbation_samples(
     examples: st.SearchStrategy[Example], needs_other: bool = True
 ) -> st.SearchStrategy[PerturbationSample]:
-    """Draw what one check of a law needs.
-
-    Args:
-        examples: Draws single examples.
-        needs_other: Whether the second example is drawn too. Without it there is less
-            to shrink.
-
-    Returns:
-        The strategy.
-    """
+    """Draw what one check of a law needs."""
     if not needs_other:
         return st.tuples(examples, st.integers(0, 3)).map(
             lambda drawn: _sample((drawn[0], drawn[0], drawn[1]))
@@ -109,14 +100,7 @@ def _sample(drawn: tuple[Example, Example, int]) -> PerturbationSample:
 
 
 def listed_samples(examples: Sequence[Example]) -> list[PerturbationSample]:
-    """Return one check with each of an author's examples, and the one before it.
-
-    Args:
-        examples: The examples.
-
-    Returns:
-        As many checks.
-    """
+    """Return one check with each of an author's examples, and the one before it."""
     return [
         _sample((example, examples[place - 1], place))
         for place, example in enumerate(examples)
@@ -129,14 +113,7 @@ def _other_id(first: Example, other: Example) -> dict[str, str]:
 
 
 def drawn_examples(target: Target) -> st.SearchStrategy[Example]:
-    """Draw examples with texts in all fields that are changed.
-
-    Args:
-        target: What the perturbation is applied to.
-
-    Returns:
-        The strategy; answers are labels of the task, or words of the texts.
-    """
+    """Draw examples with texts in all fields that are changed."""
     several = st.lists(texts, min_size=1, max_size=3)
     fields = {name: several if "[]" in name else texts for name in target.fields}
     tags = st.lists(st.sampled_from(_TAGS), max_size=2, unique=True)
@@ -203,18 +180,7 @@ class ExampleSource(NamedTuple):
 
 
 def example_source(examples: Any, target: Target) -> ExampleSource:
-    """Say where examples come from.
-
-    Args:
-        examples: What an author gives: a strategy, a list, or None.
-        target: What the perturbation is applied to.
-
-    Returns:
-        A list beside what is drawn for the target; a strategy in its place.
-
-    Raises:
-        EvalkitError: It is none of these.
-    """
+    """Say where examples come from."""
     if examples is None:
         return ExampleSource((), drawn_examples(target))
     found = given_examples(examples, "dicts with the fields of an example", _checked)

@@ -39,16 +39,7 @@ Example = Mapping[str, Any]
 def texts_by_name(
     example: Mapping[str, Any], fields: Iterable[str], lists: bool = True
 ) -> dict[str, str]:
-    """Return the texts of some fields.
-
-    Args:
-        example: An example.
-        fields: Names of its fields, or paths to texts in them.
-        lists: Whether also the texts in lists.
-
-    Returns:
-        Texts by the field's name, with the place in a list in brackets.
-    """
+    """Return the texts of some fields."""
     found: dict[str, Any] = {}
     for name in fields:
         value = example.get(name)
@@ -104,21 +95,7 @@ class Target:
         variants: int = 1,
         registry: Registry | None = None,
     ) -> list[dict[str, Any]]:
-        """Make the copies of an example, as `perturb` does.
-
-        Args:
-            perturbation: The perturbation, by name or as bound.
-            example: The example, with its uid.
-            seed: Seed of all draws.
-            variants: Copies as far as they differ.
-            registry: Where plugins are found.
-
-        Returns:
-            The rows, with the edits of their texts under `edits`.
-
-        Raises:
-            PluginError: It is unknown, failed, or returned something else.
-        """
+        """Make the copies of an example, as `perturb` does."""
         made = perturb(
             [example],
             perturbation,
@@ -149,32 +126,11 @@ class Instance:
     def copies(
         self, example: Example, seed: int, variants: int = 1
     ) -> list[dict[str, Any]]:
-        """Make the copies of an example, as `perturb` does.
-
-        Args:
-            example: The example, with its uid.
-            seed: Seed of all draws.
-            variants: Copies as far as they differ.
-
-        Returns:
-            The rows, with the edits of their texts under `edits`.
-
-        Raises:
-            PluginError: The perturbation failed, or returned something else.
-        """
+        """Make the copies of an example, as `perturb` does."""
         return self._target.copies(self._bound, example, seed, variants)
 
     def arguments(self, example: Example, seed: int) -> dict[str, Any]:
-        """Return what the hooks are called with for an example.
-
-        Args:
-            example: The example.
-            seed: Seed of the generator.
-
-        Returns:
-            All arguments that an implementation may name; texts and example are copies,
-            and each text has a generator.
-        """
+        """Return what the hooks are called with for an example."""
         own = copy.deepcopy(dict(example))
         named = texts_by_name(own, self._target.fields)
         texts = [text for text in named.values() if text]
@@ -190,19 +146,7 @@ class Instance:
         }
 
     def call(self, hook: str, arguments: Mapping[str, Any]) -> Any:
-        """Call a hook, which may change none of its arguments.
-
-        Args:
-            hook: Its name.
-            arguments: All that an implementation may name; those that it names are
-                handed over.
-
-        Returns:
-            What it returned.
-
-        Raises:
-            LawBroken: It changed an argument.
-        """
+        """Call a hook, which may change none of its arguments."""
         before = {
             name: copy.deepcopy(value)
             for name, value in arguments.items()
@@ -273,14 +217,7 @@ class PerturbationSubject:
         return Instance(bound, self.target)
 
     def changes_unprotected(self, text: str) -> bool:
-        """Tell whether it changes a text where nothing is protected.
-
-        Args:
-            text: The text.
-
-        Returns:
-            Whether it does; False where it fails.
-        """
+        """Tell whether it changes a text where nothing is protected."""
         bound = copy.copy(self._as_given)
         example = {"uid": "1", "text": text}
         try:
@@ -294,35 +231,14 @@ class PerturbationSubject:
     def copies_by_name(
         self, name: str, example: Example, seed: int
     ) -> list[dict[str, Any]]:
-        """Make the copies of an example by what the column `perturbation` holds.
-
-        Args:
-            name: What a copy has there.
-            example: The example.
-            seed: Seed of all draws.
-
-        Returns:
-            The rows, as `Instance.copies` gives them.
-
-        Raises:
-            PluginError: There is no such perturbation, or it failed.
-        """
+        """Make the copies of an example by what the column `perturbation` holds."""
         return self.target.copies(name, example, seed, registry=self.registry)
 
 
 def strengths_of(
     bound: BoundPerturbation, resolver: Resolver
 ) -> list[BoundPerturbation]:
-    """Return a perturbation as it is, and at its full strength.
-
-    Args:
-        bound: The perturbation.
-        resolver: Binds a class that was given as an object.
-
-    Returns:
-        The perturbation; where its parameters have `prob`, or one whose name ends in
-        `_prob`, or `preset`, also with 1.0 and `hard` for these.
-    """
+    """Return a perturbation as it is, and at its full strength."""
     if bound.parameters is None:
         return [bound]
     wanted = {}

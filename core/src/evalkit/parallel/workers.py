@@ -96,21 +96,8 @@ class Workers:
     ) -> Generator[Any, None, None]:
         """Apply a function to parts, several at a time.
 
-        Args:
-            load: Called once in each process; makes what the function works with.
-            arguments: What it is called with.
-            function: Called with what was loaded and a part.
-            parts: The parts, those that have `with_own_ids` by what it returns; only a
-                few are taken ahead.
-            died: Makes the error of a process that ended, from the first and the last
-                part that processes had by then.
-
-        Yields:
-            The result of each part, in order.
-
-        Raises:
-            EvalkitError: The part whose turn it is failed, or its process died.
-            NotPortable: Something of it cannot go to another process.
+        `died` makes the error of a process that ended, from the first and the last part
+        that processes had by then.
         """
         if self.jobs == 1:
             raise NotPortable

@@ -16,33 +16,34 @@ ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "src" / "evalkit"
 
 LINES = {
-    "core": 35_155,
-    "cli": 13_405,
-    "core + cli + plugins": 126_465,
-    "tests": 115_770,
+    "core": 32_260,
+    "cli": 12_500,
+    "core + cli + plugins": 119_170,
+    "tests": 111_100,
     "examples": 382,
     "benchmarks": 8_205,
     "data": 860,
 }
-STATEMENTS = {"core": 16_510, "core + cli + plugins": 57_550}
+STATEMENTS = {"core": 16_120, "core + cli + plugins": 57_550}
 
-WORDS = 84_375
+WORDS = 75_760
 """Of the pages in `docs` that people write."""
 
 DISTRIBUTIONS = {
-    "adapters/rows": 5_580,
-    "analysis/compare": 4_065,
-    "analysis/robustness": 3_560,
-    "analysis/upkeep": 730,
-    "annotators/columns": 1_460,
-    "commands/perturb": 3_310,
+    "adapters/rows": 5_245,
+    "analysis/compare": 3_980,
+    "analysis/robustness": 3_310,
+    "analysis/upkeep": 725,
+    "annotators/columns": 1_085,
+    "commands/perturb": 3_010,
     "commands/publish": 290,
-    "models/base": 6_780,
+    "metrics/mathematics": 375,
+    "models/base": 6_075,
     "storage/fsspec": 165,
     "storage/huggingface": 155,
     "storage/s3": 395,
 }
-"""Lines of what left core."""
+"""Lines of what left core, and of new distributions."""
 
 MODULE = 600
 """Lines of a module."""

@@ -226,5 +226,5 @@ def _sound_tags(tags: pl.Series) -> pl.Series | None:
     tags = tags.alias("tags")
     if not tags.null_count():
         return tags
-    empty = pl.lit([], dtype=pl.List(pl.String))
-    return tags.to_frame().select(pl.col("tags").fill_null(empty))["tags"]
+    empty = pl.col("tags").fill_null(pl.lit([], dtype=pl.List(pl.String)))
+    return tags.to_frame().select(empty)["tags"]

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from evalkit.errors import MetricError
 
@@ -61,8 +61,7 @@ class Comparer:
             if not reply:
                 self.stop()
                 raise TimeLimitError
-            equal: bool | None = json.loads(reply)
-            return equal
+            return cast("bool | None", json.loads(reply))
 
     def stop(self) -> None:
         """End the process."""

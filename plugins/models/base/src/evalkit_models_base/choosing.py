@@ -48,14 +48,18 @@ class Shown:
 
     def repeated(self, text: str) -> str | None:
         """Return the option whose letter and text are the whole text, marked or not."""
-        for letter, option in zip(self.letters, self.options, strict=True):
-            if re.fullmatch(
-                rf"{_SIGNS}{re.escape(letter.strip())}{_MARK}"
-                rf"{_SIGNS}{re.escape(option.strip())}{_SIGNS}",
-                text,
-            ):
-                return option
-        return None
+        return next(
+            (
+                option
+                for letter, option in zip(self.letters, self.options, strict=True)
+                if re.fullmatch(
+                    rf"{_SIGNS}{re.escape(letter.strip())}{_MARK}"
+                    rf"{_SIGNS}{re.escape(option.strip())}{_SIGNS}",
+                    text,
+                )
+            ),
+            None,
+        )
 
     def marked(self, text: str) -> str | None:
         """Return the option with whose letter, marked as in a list, a text begins."""

@@ -44,15 +44,14 @@ class OptionReader:
         letters = [letter.strip().casefold() for letter in shown.letters]
         if bare in shown.options and bare.casefold() not in letters:
             return bare
-        repeated = shown.repeated(text)
-        if repeated is not None:
-            return repeated
-        if "".join(shown.letters) == LETTERS[: len(shown.letters)]:
-            return self._chosen(text, shown, [*map(_standing_in, shown.options)], 0)
-        for find in (shown.lettered, shown.marked):
-            named = find(text)
+        is_usual = "".join(shown.letters) == LETTERS[: len(shown.letters)]
+        readers = () if is_usual else (shown.lettered, shown.marked)
+        for read in (shown.repeated, *readers):
+            named = read(text)
             if named is not None:
                 return named
+        if is_usual:
+            return self._chosen(text, shown, [*map(_standing_in, shown.options)], 0)
         # another alphabet: only the texts of options are looked for, and A is no letter
         places = [None] * len(LETTERS)
         return self._chosen(text, shown, [*places, *shown.options], len(places))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 from urllib.parse import unquote
 
 from evalkit.base.names import parse_reference
@@ -60,8 +60,7 @@ class Edit(NamedTuple):
 
 def effect_on(effects: Mapping[str, Any], task: str) -> LabelEffect:
     """Return the effect for the task, or else for `*`; `uncertain` without either."""
-    effect: LabelEffect = effects.get(task, effects.get("*", "uncertain"))
-    return effect
+    return cast("LabelEffect", effects.get(task, effects.get("*", "uncertain")))
 
 
 def joint_effect(effects: Sequence[LabelEffect]) -> LabelEffect:

@@ -38,7 +38,7 @@ DISTRIBUTIONS = {
     "commands/perturb": 3_010,
     "commands/publish": 290,
     "metrics/mathematics": 375,
-    "models/base": 6_075,
+    "models/base": 6_080,
     "storage/fsspec": 165,
     "storage/huggingface": 155,
     "storage/s3": 395,

@@ -45,8 +45,8 @@ class OptionReader:
         if bare in shown.options and bare.casefold() not in letters:
             return bare
         is_usual = "".join(shown.letters) == LETTERS[: len(shown.letters)]
-        readers = () if is_usual else (shown.lettered, shown.marked)
-        for read in (shown.repeated, *readers):
+        readers = [shown.repeated, shown.lettered, shown.marked]
+        for read in readers[:1] if is_usual else readers:
             named = read(text)
             if named is not None:
                 return named

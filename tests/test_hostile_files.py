@@ -248,8 +248,9 @@ import os
 import sys
 
 import evalkit
+import pyarrow.parquet  # with all else that is imported when it is first needed
 
-evalkit.evaluate("sample-sentiment", sys.argv[1], on_missing="skip")  # imports all
+evalkit.evaluate("sample-sentiment", sys.argv[1], on_missing="skip")
 if os.geteuid() == 0:
     os.setegid(65534)
     os.seteuid(65534)
@@ -338,7 +339,7 @@ def test_ten_million_blank_lines_are_no_more_than_blank_lines(name: str) -> None
     if name == "p.jsonl":
         assert_refused(done, "3 examples without a prediction", "no predictions")
     elif name == "p.csv":
-        assert_refused(done, "p.csv: is empty")
+        assert_refused(done, "p.csv: file is empty")
     else:
         assert_refused(done, "the file has 10000000 lines and the data set has 3")
 

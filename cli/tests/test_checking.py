@@ -282,8 +282,8 @@ def test_a_task_that_says_its_extractors_wrongly_is_broken(
     done = invoke("list", "tasks", "--check", "--search", "checked")
     assert done.exit_code == 1
     assert done.stdout.startswith(
-        "broken  tasks/it (checked 1.2.3): extract: stage 1 (final-number): it takes "
-        "no parameters"
+        "broken  tasks/it (checked 1.2.3): extract: stage 1 (final-number): the "
+        "configuration is wrong: language: "
     )
 
 

@@ -196,6 +196,7 @@ def test_a_file_name_that_is_not_utf_8_is_no_traceback(
     assert record["model"] == "\udcffmodel"
     [path] = Path("runs", "tiny").glob("*/run.json")
     written = json.loads(path.read_text("utf-8"))
+    record.pop("scores")
     assert written == record
 
 

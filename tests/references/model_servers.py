@@ -7,7 +7,7 @@ import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -23,8 +23,9 @@ class Cached(Model):
     uses_network = True
 
     def describe_request(self, request: Any) -> Any:
-        """Return the request."""
-        return dict(request)
+        """Return the request, or the row of a model with `predict`."""
+        is_row = isinstance(request, Mapping)
+        return dict(request) if is_row else request.model_dump(mode="json")
 
 
 @dataclass(frozen=True)

@@ -525,7 +525,7 @@ class Slow(Model):
     uses_network = True
 
     def describe_request(self, request):
-        return dict(request)
+        return request.model_dump(mode="json")
 
     async def ask(self, request):
         await asyncio.sleep(0.02)

@@ -187,7 +187,7 @@ def test_what_is_asked_in_several_trials_is_taken_once() -> None:
 
     class Paid(Keeping):
         def describe_request(self, request: Any) -> Any:
-            return dict(request)
+            return request.model_dump(mode="json")
 
         def generate(self, requests: Sequence[Request]) -> list[Reply]:
             super().generate(requests)

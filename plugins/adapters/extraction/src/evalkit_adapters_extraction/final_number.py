@@ -96,6 +96,7 @@ class FinalNumber:
 
         language: str | None = Field(
             default=None,
+            pattern="^[A-Za-z]{2,3}(-[A-Za-z0-9]+)*$",
             description="Language of the numbers (BCP 47). Default: the data set's",
         )
 

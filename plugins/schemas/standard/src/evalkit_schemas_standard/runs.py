@@ -110,7 +110,7 @@ class Annotation(SchemaModel):
     failed: bool = Field(description="Whether the annotator failed")
     seconds: float | None = Field(description="How long it took")
     cost: float | None = Field(description="What it cost")
-    kept: bool = Field(description="Whether it was known from before")
+    repeated: bool = Field(description="Whether it has the answer of an equal row")
 
 
 class Statistic(BaseModel):

@@ -14,35 +14,14 @@ from click.testing import Result
 from scipy.stats import t
 from share_intervals import share_interval as interval_of_share
 
+from .test_snapshots import PLUGINS
+
 Invoke = Callable[..., Result]
 Write = Callable[..., str]
 
-SHAPES = '''
-"""Data sets made by a test."""
-
-import evalkit
-
-
-class Shapes(evalkit.Dataset):
-    """Sixty reviews of two facets, ten of them without a tag."""
-
-    task = "sentiment"
-    perf_metric = "accuracy"
-
-    def load(self, split):
-        return [
-            {
-                "uid": str(number),
-                "statement": "x",
-                "label": ("positive", "negative")[number % 2],
-                "author": f"author {number % 12:02}",
-                "tags": [] if number >= 50 else [
-                    f"topic:{'abcde'[number % 5]}", f"size:{'sl'[number % 2]}"
-                ],
-            }
-            for number in range(60)
-        ]
-
+SHAPES = (
+    PLUGINS
+    + '''
 
 class Off(evalkit.Metric):
     """One where the label is right and 0 elsewhere, of a delta interval."""
@@ -56,6 +35,7 @@ class Off(evalkit.Metric):
     def score_example(self, prediction, target):
         return float(prediction == target)
 '''
+)
 
 
 @pytest.fixture(autouse=True)

@@ -76,9 +76,9 @@ BAD: list[tuple[str, str]] = [
     ('{"seconds": 1, "seconds": 2}', "'seconds' is given twice"),
     ("[1]", "must be an object"),
     ("null", "must be an object"),
-    ("", "no JSON"),
-    ("{", "no JSON"),
-    ("[" * 100_000, "no JSON"),
+    ("", "invalid JSON"),
+    ("{", "invalid JSON"),
+    ("[" * 100_000, "invalid JSON"),
 ]
 
 
@@ -99,13 +99,13 @@ def test_what_breaks_the_schema_is_refused_with_its_place(
     with pytest.raises(DataError) as caught:
         read_job(tmp_path / "a.csv")
     assert f"{tmp_path / 'a.job.json'}: {said}" in str(caught.value).replace(
-        "no JSON: the key ", ""
+        "invalid JSON: the key ", ""
     )
 
 
 def test_bytes_that_are_no_text_and_a_folder_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.job.json").write_bytes(b"\xff")
-    with pytest.raises(DataError, match="no JSON"):
+    with pytest.raises(DataError, match="invalid JSON"):
         read_job(tmp_path / "a.csv")
     (tmp_path / "b.job.json").mkdir()
     with pytest.raises(DataError, match="cannot be read"):

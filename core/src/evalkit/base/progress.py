@@ -16,12 +16,12 @@ Progress = Callable[[str, float], None]
 def cancelling(progress: Progress, cancelled: Callable[[], bool]) -> Progress:
     """Return a callback that raises `CancelledError` once the caller has cancelled."""
 
-    def told(text: str, share: float) -> None:
+    def report(text: str, share: float) -> None:
         if cancelled():
             raise CancelledError(f"the evaluation was cancelled before: {text}")
         progress(text, share)
 
-    return told
+    return report
 
 
 def reported(

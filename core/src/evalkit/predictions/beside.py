@@ -54,7 +54,7 @@ def read_beside(path: Path, model: type[_Model]) -> tuple[_Model, bytes] | None:
         return None
     try:
         if path.exists() and not (path.is_file() or path.is_dir()):
-            raise DataError("is no file that can be read again")
+            raise DataError("not a regular file")
         content = path.read_bytes()
         return checked_figures(model, _decode(model, content)), content
     except OSError as error:
@@ -75,13 +75,13 @@ def _decode(model: type[BaseModel], content: bytes) -> Any:
         # NaN is no JSON, but what is to be mended is the field that holds it
         with suppress(ValueError, RecursionError):
             checked_figures(model, json.loads(text))
-        raise DataError(f"no JSON: {error}") from error
+        raise DataError(f"invalid JSON: {error}") from error
 
 
 def checked_figures(model: type[_Model], values: Any) -> _Model:
     """Return values as a model."""
     if not isinstance(values, Mapping):
-        raise DataError(f"must be an object, found {shorten(values)}")
+        raise DataError(f"must be an object, got {shorten(values)}")
     try:
         return model.model_validate(dict(values))
     except ValidationError as error:

@@ -13,7 +13,11 @@ from model_servers import Answer, Got, serving
 from evalkit.errors import PluginError
 from evalkit_models_base import Asked, Request, ask, predict
 
-PROGRAM = "import json, sys\n{}\nfor line in sys.stdin:\n    print(json.dumps({}))\n"
+PROGRAM = """import json, sys
+{}
+for line in sys.stdin:
+    print(json.dumps({}), flush=True)
+"""
 
 LABELS = ("positive", "negative")
 

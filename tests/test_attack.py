@@ -62,7 +62,7 @@ FAULTS = {
         "nobody noticed",
     ),
     "power_loss": (
-        "import evalkit.base.synced_files as synced\n"
+        "import evalkit.base.files as synced\n"
         "class Lazy:\n"
         "    O_RDONLY = O_DIRECTORY = 0\n"
         "    fsync = open = close = staticmethod(lambda *given: 0)\n"

@@ -27,10 +27,10 @@ from pydantic import (
 import evalkit
 from evalkit.errors import SchemaError
 from evalkit.examples.table import Examples, load_examples
+from evalkit.plugins.bound import validated
 from evalkit.plugins.components import Component
 from evalkit.plugins.registry import Registry, bind
 from evalkit.plugins.resolver import Resolver
-from evalkit.plugins.validation import validated
 from evalkit.predictions.judging import JudgedRows
 from evalkit.predictions.preparation import read_responses
 from evalkit.predictions.responses import ResponseReader

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import evalkit
-from evalkit.runs.identity import fingerprint_of
 from evalkit.runs.recorded import FileDigest
+from evalkit.runs.recording import fingerprint_of
 from evalkit.runs.score_columns import scores_frame
 from evalkit.runs.storage import write_parquet
 

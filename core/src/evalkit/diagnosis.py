@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from evalkit.base.columns import unnamed
-from evalkit.base.encodings import HOW_TO_CONVERT, NOT_UTF8
 from evalkit.base.ids import AS_INTEGERS
-from evalkit.base.label_forms import folded
+from evalkit.base.label_fields import folded
 from evalkit.base.terms import AnswerKind
 from evalkit.base.violations import Violation, shorten
-from evalkit.base.wording import count_of
+from evalkit.base.wording import HOW_TO_CONVERT, NOT_UTF8, count_of
 
 
 class Diagnosis(NamedTuple):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from evalkit.base.synced_files import new_file as new_file
+    from evalkit.base.files import new_file as new_file
     from evalkit.base.violations import describe as describe
     from evalkit.base.wording import count_of as count_of
     from evalkit.base.wording import show_p as show_p
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from evalkit.statistics.confidence_bins import CONFIDENCE_BINS as CONFIDENCE_BINS
     from evalkit.statistics.confidence_bins import confidence_bins as confidence_bins
     from evalkit.statistics.confidence_bins import confidence_edges as confidence_edges
-    from evalkit.statistics.draw_counts import DRAWS_BY_METHOD as DRAWS_BY_METHOD
     from evalkit.statistics.intervals import INTERVAL_RULES as INTERVAL_RULES
+    from evalkit.statistics.resampling import DRAWS_BY_METHOD as DRAWS_BY_METHOD
     from evalkit.statistics.student_t import check_confidence as check_confidence
     from evalkit.workflows.regrouping import score_crossings as score_crossings
     from evalkit.workflows.whole_rows import WholeRows as WholeRows

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evalkit.base.working_folder import WorkingFolder
+from evalkit.base.files import WorkingFolder
 from evalkit.errors import EvalkitError
 
 

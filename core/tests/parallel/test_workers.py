@@ -22,7 +22,7 @@ import pytest
 from evalkit import Metric
 from evalkit.base.terms import MetricContext
 from evalkit.errors import EvalkitError, MetricError
-from evalkit.parallel.workers import (
+from evalkit.parallel import (
     NotPortable,
     Workers,
     answer,
@@ -532,7 +532,7 @@ from evalkit.scoring.table import ScoringTable
 from evalkit.base.terms import MetricContext
 from evalkit.plugins.registry import Registry
 from evalkit.scoring import metric_outcomes
-from evalkit.parallel.workers import Workers
+from evalkit.parallel import Workers
 
 print("the main module runs", flush=True)
 batches.WORTH_SECONDS, batches.LEAST_MEASURED = -1.0, 0.0
@@ -638,7 +638,7 @@ def test_workers_end_when_their_parent_is_killed(script: Callable[..., Any]) -> 
 
 KILLED_IN_C = """
 import multiprocessing, re, threading, time
-from evalkit.parallel.workers import Workers
+from evalkit.parallel import Workers
 
 def tell():
     while not (children := multiprocessing.active_children()):

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 import evalkit
-from evalkit.plugins.plugin import NoParameters, Plugin
+from evalkit.plugins.classes import NoParameters, Plugin
 
 
 class Tuned(Plugin):

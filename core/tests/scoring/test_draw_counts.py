@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evalkit.scoring.group_intervals import REPLICATES
 from evalkit.scoring.lists import LIST_REPLICATES
-from evalkit.statistics.draw_counts import DRAWS_BY_METHOD
+from evalkit.statistics.resampling import DRAWS_BY_METHOD
 from evalkit_analysis_compare.paired_sums import SUM_REPLICATES
 
 

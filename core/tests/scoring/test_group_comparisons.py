@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from evalkit.scoring.records import MetricScores
+from evalkit.statistics.facets import holm
 from evalkit.statistics.intervals import Interval
-from evalkit.statistics.multiplicity import holm
 
 from ..engine_tables import (
     Mean,

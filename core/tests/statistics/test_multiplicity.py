@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalkit.statistics.multiplicity import holm
+from evalkit.statistics.facets import holm
 
 shares = st.floats(0, 1, allow_nan=False)
 families = st.lists(shares, min_size=1, max_size=7)

@@ -9,7 +9,7 @@ import pytest
 
 import evalkit
 from evalkit.errors import DataError
-from evalkit.workflows.list_checks import check_values
+from evalkit.workflows.lists import check_values
 
 GOLD = ["a", "b"]
 

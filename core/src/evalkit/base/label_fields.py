@@ -1,14 +1,16 @@
-"""Types of fields of `Output` whose rules depend on the labels."""
+"""Labels: types of fields whose rules depend on them, and their forms."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, ValidationInfo
     from pydantic_core import CoreSchema, InitErrorDetails
+
 
 SUM_TOLERANCE = 1e-3
 """Maximum distance of a sum of probabilities from 1, for rounded ones."""
@@ -113,3 +115,30 @@ def _broken(rule: str, value: Any, *place: str) -> InitErrorDetails:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_OTHER = "(other)"
+
+
+def folded(label: str) -> str:
+    """Return a label without case and surrounding blanks, in the Unicode form NFC."""
+    composed = unicodedata.normalize("NFC", label.strip())
+    return unicodedata.normalize("NFC", composed.casefold())
+
+
+def by_form(labels: Iterable[str]) -> Mapping[str, str]:
+    """Return labels by their folded forms; raise ValueError where two have one form."""
+    found: dict[str, str] = {}
+    for label in labels:
+        other = found.setdefault(folded(label), label)
+        if other != label:
+            raise ValueError(f"{other!r} and {label!r} are two labels of one form")
+    return found
+
+
+def other_label(labels: Collection[str]) -> str:
+    """Return `(other)`, in as many more brackets as make it none of the labels."""
+    found = _OTHER
+    while found in labels:
+        found = f"({found})"
+    return found

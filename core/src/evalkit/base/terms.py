@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from evalkit.base.label_forms import other_label
+from evalkit.base.label_fields import other_label
 
 if TYPE_CHECKING:
     from evalkit.base.jobs import Job

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from evalkit.base.columns import frame_of, is_text_only, to_series, unstorable_place
-from evalkit.base.encodings import HOW_TO_CONVERT, NOT_UTF8
 from evalkit.base.ids import AS_INTEGERS, EXAMPLE_ID_KEYS, read_id
 from evalkit.base.violations import FirstProblems, Violation, few, shorten
+from evalkit.base.wording import HOW_TO_CONVERT, NOT_UTF8
 from evalkit.errors import DataError, SchemaError
 from evalkit.examples.cells import read_cells
 from evalkit.examples.lacking import lacking_error

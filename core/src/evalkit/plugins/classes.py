@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict
 
 from evalkit.hookspecs import (
     DatasetAttributes,
@@ -11,7 +14,28 @@ from evalkit.hookspecs import (
     PerturbationAttributes,
     TaskIOAttributes,
 )
-from evalkit.plugins.plugin import Plugin
+
+
+class Parameters(BaseModel):
+    """Base of a component's typed parameters; this one has none."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+NoParameters = Parameters
+
+
+class Plugin:
+    """A component that is built from its typed parameters.
+
+    Attributes:
+        parameters: The parameters that it was built with.
+    """
+
+    Parameters: ClassVar[type[BaseModel]] = NoParameters
+
+    def __init__(self, parameters: BaseModel | None = None) -> None:
+        self.parameters = self.Parameters() if parameters is None else parameters
 
 
 class Perturbation(Plugin, PerturbationAttributes):

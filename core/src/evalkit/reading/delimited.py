@@ -12,8 +12,8 @@ from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from evalkit.base.encodings import HOW_TO_CONVERT, NOT_UTF8, UTF16
 from evalkit.base.violations import shorten
+from evalkit.base.wording import HOW_TO_CONVERT, NOT_UTF8, UTF16
 from evalkit.errors import DataError
 from evalkit.reading.rows import Row, broken_row, decode_json
 from evalkit.reading.streams import MOST_LINE_BYTES, line_blocks

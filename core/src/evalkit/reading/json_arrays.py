@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from evalkit.base.encodings import HOW_TO_CONVERT, NOT_UTF8
+from evalkit.base.wording import HOW_TO_CONVERT, NOT_UTF8
 from evalkit.errors import DataError
 from evalkit.reading.rows import Row, broken_row, decode_next
 from evalkit.reading.streams import MOST_LINE_BYTES, open_bytes

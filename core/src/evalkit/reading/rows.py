@@ -13,10 +13,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evalkit.base.columns import frame_of
-from evalkit.base.encodings import NOT_UTF8
 from evalkit.base.failures import hook_failures, text_of
 from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS, RESPONSES_KEY
 from evalkit.base.violations import Violation, shorten
+from evalkit.base.wording import NOT_UTF8
 from evalkit.reading.schemas import ColumnPlan
 from evalkit.reading.streams import BLOCK_BYTES
 from evalkit.reading.typed_values import MisfitError, are_exact, typed_series

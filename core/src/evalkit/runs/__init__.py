@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evalkit.runs.folders import find_damage as find_damage
     from evalkit.runs.listing import RunSummary as RunSummary
     from evalkit.runs.listing import list_runs as list_runs
-    from evalkit.runs.moments import read_moment as read_moment
+    from evalkit.runs.listing import read_moment as read_moment
     from evalkit.runs.record import RunRecord as RunRecord
     from evalkit.runs.remote import send_run as send_run
     from evalkit.runs.results import Result as Result

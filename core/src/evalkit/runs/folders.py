@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalkit.base.regular_files import regular_file
+from evalkit.base.files import regular_file
 from evalkit.base.violations import Violation, shorten
 from evalkit.errors import StorageError
 from evalkit.predictions.problems import FAILED, NOT_SCORED, STATUSES, Problem, Problems

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -17,7 +17,12 @@ from evalkit.examples.kept import kept_notices
 from evalkit.examples.row_stages import RowStage
 from evalkit.plugins.bound import Bound, BoundDataset, BoundMetric, BoundTask
 from evalkit.plugins.observers import Observers
-from evalkit.plugins.provenance import describe_component, describe_core, environment
+from evalkit.plugins.provenance import (
+    describe_component,
+    describe_core,
+    environment,
+    run_id_of,
+)
 from evalkit.plugins.registry import Registry
 from evalkit.predictions.answer_readers import AnswerReader
 from evalkit.predictions.column_stages import BoundColumns
@@ -25,11 +30,7 @@ from evalkit.predictions.preparation import Prepared
 from evalkit.predictions.problems import Problems
 from evalkit.predictions.table import prediction_column
 from evalkit.runs import recorded
-from evalkit.runs.accounts import alignment_notices
-from evalkit.runs.column_tables import detail_tables, join_details, record_columns
-from evalkit.runs.extractions import as_kept, record_extraction
-from evalkit.runs.identity import fingerprint_of
-from evalkit.runs.jobs import job_notices
+from evalkit.runs.accounts import alignment_notices, job_notices
 from evalkit.runs.options import EvaluationOptions
 from evalkit.runs.record import FORMAT_VERSION, RunRecord
 from evalkit.runs.results import Result
@@ -38,11 +39,17 @@ from evalkit.runs.tables import (
     CHOICES,
     CROSSING,
     KEPT,
+    as_kept,
+    detail_tables,
+    join_details,
+    record_columns,
+    record_extraction,
     replication_column,
     saved_statistics,
+    unscored_counts,
+    unscored_problems,
     with_example_scores,
 )
-from evalkit.runs.unscored import unscored_counts, unscored_problems
 from evalkit.runs.withholding import withhold_problem, withhold_reasons, withhold_text
 from evalkit.scoring.baselines import Baselines
 from evalkit.scoring.grouping import Groups
@@ -361,3 +368,35 @@ def recorded_component(bound: Bound) -> recorded.Component:
 def recorded_core() -> recorded.Core:
     """Return what a run records of what computes its numbers."""
     return recorded.Core.model_validate(describe_core())
+
+
+_INPUTS = {
+    *("format", "model", "dataset", "split", "policies", "selection", "by", "cluster"),
+    *("confidence", "seed", "min_n", "includes_examples", "core"),
+    *("against", "original", "parent", "merged"),
+}
+"""Fields that are inputs as they are recorded."""
+
+
+def fingerprint_of(record: RunRecord) -> str:
+    """Return the fingerprint of a run: evaluated, scored again or merged."""
+    given, perturbation = record.predictions, record.perturbation
+    return run_id_of(
+        {
+            **record.model_dump(include=_INPUTS),
+            "data": [record.data.identity.key, *_dumped(record.data.adapters)],
+            "kept": sorted(record.kept),
+            "predictions": [given.sha256, *_dumped(given.adapters)],
+            # what was asked is the same in any file, whatever it took
+            "name": None if given.system else given.name,
+            "job": None if given.system or not given.job else given.job.sha256,
+            "system": given.system and given.system.sha256,
+            "extract": _dumped(record.extraction.stages if record.extraction else ()),
+            "components": _dumped(record.components),
+            "perturbation": perturbation and perturbation.name,
+        }
+    )
+
+
+def _dumped(parts: Iterable[recorded.Part]) -> list[dict[str, Any]]:
+    return [part.model_dump() for part in parts]

@@ -20,8 +20,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evalkit.base.files import make_folder, sync_folder, write_synced
 from evalkit.base.json_text import dumps
-from evalkit.base.synced_files import make_folder, sync_folder, write_synced
 from evalkit.base.violations import json_value
 from evalkit.errors import ObjectExistsError, StorageError
 from evalkit.places.access import exists, local_folder, put

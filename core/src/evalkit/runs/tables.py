@@ -1,22 +1,34 @@
-"""The tables that a run keeps of its examples, and what metrics score of them."""
+"""The tables that a run keeps: of examples, computed columns, and what has no score."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 
 import polars as pl
 
-from evalkit.base.columns import all_named, named
+from evalkit.base.columns import all_named, frame_of, named
 from evalkit.base.copies import AS_STORED
 from evalkit.base.terms import MetricContext
 from evalkit.errors import StorageError
 from evalkit.plugins.attributes import RESERVED_FIELDS
-from evalkit.predictions.alignment import Alignment
-from evalkit.runs.column_tables import stored_lacking
-from evalkit.runs.jobs import known_job
+from evalkit.plugins.provenance import rows_hash
+from evalkit.predictions.alignment import Alignment, ComputedColumns
+from evalkit.predictions.answer_readers import (
+    RESPONSE,
+    RESPONSES,
+    STATUS,
+    TYPES,
+    AnswerReader,
+)
+from evalkit.predictions.problems import FAILED, NOT_SCORED, Problem
+from evalkit.runs import recorded
+from evalkit.runs.accounts import known_job
 from evalkit.runs.record import RunRecord
 from evalkit.runs.results import Result
 from evalkit.runs.stored import examples_of, scored_fields
+from evalkit.runs.withholding import WITHHELD
 from evalkit.scoring.grouping import group_by_tag
 from evalkit.scoring.measurement import Measured
 from evalkit.scoring.records import MetricScores, ScoringSettings
@@ -128,4 +140,174 @@ def saved_statistics(
         found.name: found.statistics
         for found in scored
         if found.statistics is not None and (include_examples or not found.metric.keys)
+    }
+
+
+def detail_tables(
+    computed: Iterable[ComputedColumns],
+    ids: pl.Series,
+    replications: pl.Series,
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield the details of computed columns as a run keeps them, and their names."""
+    for each in computed:
+        rows = each.details["position"]
+        columns = [
+            ids.gather(rows).alias("id"),
+            replications.gather(rows).alias("replication"),
+            *each.details.drop("position").get_columns(),
+        ]
+        yield each.component.name, frame_of(columns)
+
+
+def join_details(
+    tables: Iterable[tuple[str, pl.DataFrame]],
+) -> dict[str, pl.DataFrame]:
+    """Put tables of one name together."""
+    by_name = sorted(tables, key=lambda each: each[0])
+    return {
+        name: pl.concat([table for _, table in several])
+        for name, several in groupby(by_name, key=lambda each: each[0])
+    }
+
+
+def record_columns(
+    computed: Iterable[ComputedColumns],
+    tables: Mapping[str, pl.DataFrame],
+    include_reasons: bool,
+) -> tuple[recorded.Columns, ...]:
+    """Return what `run.json` says of computed columns; reasons may quote the data."""
+    found = []
+    for each in computed:
+        name = each.component.name
+        table = tables[name]
+        reasons = table["reason"].drop_nulls().to_list()
+        counts = Counter(reasons if include_reasons else [WITHHELD] * len(reasons))
+        found.append(
+            recorded.Columns(
+                component=each.component.component.id,
+                name=name,
+                columns=tuple(each.columns),
+                rows=table.height,
+                without_value=dict(counts.most_common()),
+                sha256=values_hash(each.columns.values(), table),
+                details=each.record(table),
+            )
+        )
+    return tuple(found)
+
+
+def values_hash(columns: Iterable[pl.Series], table: pl.DataFrame) -> str:
+    """Hash computed columns, and why some values are not there."""
+    of_examples = table.select("id", "replication", "reason")
+    values = ({"column": c.name, "values": c.to_list()} for c in columns)
+    reasons = ({"reasons": list(row)} for row in of_examples.iter_rows())
+    return rows_hash([*values, *reasons])
+
+
+def stored_lacking(
+    details: Mapping[str, pl.DataFrame],
+    told: Sequence[recorded.Columns],
+    rows: pl.DataFrame,
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield computed columns of a run with the rows that lack a value, and why."""
+    keys = ["id", "replication"]
+    places = rows.select(keys).with_columns(
+        pl.int_range(pl.len(), dtype=pl.UInt32).alias("position")
+    )
+    for each in told:
+        table = details.get(each.name)
+        if table is None:
+            continue
+        found = table.drop_nulls("reason").join(places, on=keys, nulls_equal=True)
+        lacking = found.select("position", "reason", "failed").sort("position")
+        for name in each.columns:
+            yield name, lacking
+
+
+def record_extraction(
+    answers: AnswerReader | None, extracted: pl.DataFrame | None
+) -> recorded.Extraction | None:
+    """Return what a run records of extractors; None where there are none."""
+    if answers is None or extracted is None:
+        return None
+    record = {**answers.record, **counts_of(extracted)}
+    return recorded.Extraction.model_validate(record)
+
+
+def counts_of(extracted: pl.DataFrame) -> dict[str, int]:
+    """Count responses by what became of them; without a status they are not scored."""
+    scored = extracted.filter(pl.col(STATUS).is_not_null())
+    by_status = Counter(dict(scored[STATUS].value_counts().iter_rows()))
+    if RESPONSES in scored.columns:
+        several = scored[RESPONSES].drop_nulls().explode()
+        texts = pl.concat(
+            [scored.filter(pl.col(RESPONSES).is_null())[RESPONSE], several]
+        )
+    else:
+        texts = scored[RESPONSE]
+    return {
+        "responses": scored.height,
+        "unique": texts.drop_nulls().n_unique(),
+        **{name: by_status[name] for name in ("ok", "empty", "unparsed", "error")},
+    }
+
+
+def as_kept(extracted: pl.DataFrame) -> list[pl.Series]:
+    """Return the columns of `examples.parquet` that hold what extractors looked at."""
+    return [each.alias(AS_STORED + each.name) for each in extracted.get_columns()]
+
+
+def kept_extraction(examples: pl.DataFrame) -> pl.DataFrame | None:
+    """Return what `as_kept` kept; None where a run kept no responses."""
+    names = [name for name in TYPES if AS_STORED + name in examples.columns]
+    if RESPONSE not in names:
+        return None
+    return pl.DataFrame([examples[AS_STORED + name].alias(name) for name in names])
+
+
+def unscored_counts(scored: Sequence[MetricScores]) -> dict[str, int]:
+    """Count the answers that each metric did not score, of those that left some out."""
+    return {
+        found.name: found.unscored.height
+        for found in scored
+        if found.unscored is not None and found.unscored.height
+    }
+
+
+def unscored_problems(
+    examples: pl.DataFrame, scored: Sequence[MetricScores]
+) -> Iterator[Problem]:
+    """Yield a problem for each answer that a metric did not score."""
+    for found in scored:
+        if found.unscored is None or found.unscored.is_empty():
+            continue
+        of_answers = examples.select("id", "replication")[found.unscored["position"]]
+        rows = found.unscored.select("reason", "failed").hstack(of_answers)
+        for reason, failed, uid, replication in rows.iter_rows():
+            status = FAILED if failed else NOT_SCORED
+            yield Problem(
+                *(status, None, uid, (), replication),
+                metric=found.name,
+                reason=reason,
+            )
+
+
+def unscored_answers(
+    examples: pl.DataFrame, problems: Iterable[Problem]
+) -> dict[str, pl.DataFrame]:
+    """Return what `unscored_problems` was made of, by name of the metric."""
+    rows = [
+        (found.metric, found.id, found.replication, found.reason, found.status)
+        for found in problems
+        if found.metric is not None
+    ]
+    names = ("metric", "id", "replication", "reason", "status")
+    listed = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+    places = examples.select("id", "replication").with_row_index("position")
+    keys = ["id", "replication"]
+    joined = listed.join(places, on=keys, nulls_equal=True).sort("position")
+    by_metric = joined.partition_by("metric", as_dict=True)
+    return {
+        str(name): rows.select("position", "reason", failed=pl.col("status") == FAILED)
+        for (name,), rows in by_metric.items()
     }

@@ -8,15 +8,15 @@ from typing import NamedTuple
 import polars as pl
 
 from evalkit.base.columns import named
-from evalkit.base.label_forms import other_label
+from evalkit.base.label_fields import other_label
 from evalkit.base.names import metric_of
 from evalkit.base.wording import count_of
 from evalkit.errors import DataError
 from evalkit.predictions.answer_readers import REASON, RESPONSE, STATUS
-from evalkit.runs.extractions import kept_extraction
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.runs.stored import examples_of
+from evalkit.runs.tables import kept_extraction
 
 UNPARSED = "unparsed"
 """Marks a response from which no answer could be extracted."""

@@ -30,7 +30,7 @@ from evalkit.scoring.group_intervals import (
 from evalkit.scoring.numbering import Codes
 from evalkit.scoring.records import AggregateScore, GroupScore, bootstrap_method
 from evalkit.statistics.clusters import MOST_OF_ONE
-from evalkit.statistics.facets import equal_tags_p
+from evalkit.statistics.facets import equal_tags_p, holm
 from evalkit.statistics.intervals import (
     ONE_CLUSTER,
     Interval,
@@ -38,7 +38,6 @@ from evalkit.statistics.intervals import (
     mean_of_intervals,
     without_interval,
 )
-from evalkit.statistics.multiplicity import holm
 from evalkit.statistics.resampling import (
     Weights,
     generator,

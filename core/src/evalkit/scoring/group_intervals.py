@@ -31,7 +31,6 @@ from evalkit.scoring.finalization import (
 from evalkit.scoring.influence import MOST_ENTRIES
 from evalkit.scoring.label_pairs import LabelPairs, SharedPairs
 from evalkit.scoring.records import Advance, bootstrap_method
-from evalkit.statistics import draw_counts
 from evalkit.statistics.intervals import (
     N_IS_1,
     ONE_CLUSTER,
@@ -53,9 +52,9 @@ from evalkit.statistics.label_pairs import (
     label_interval,
     smoothed_counts,
 )
-from evalkit.statistics.resampling import percentile_interval
+from evalkit.statistics.resampling import DRAWS_OF_SUMS, percentile_interval
 
-REPLICATES = draw_counts.DRAWS_OF_SUMS
+REPLICATES = DRAWS_OF_SUMS
 
 MOST_RESAMPLED = 20_000
 """Rows of a group beyond which the delta method takes the place of resampling."""

@@ -29,7 +29,6 @@ from evalkit.scoring.records import (
 )
 from evalkit.scoring.statistics_rows import Codes
 from evalkit.scoring.table import ScoringTable, columns_for
-from evalkit.statistics import draw_counts
 from evalkit.statistics.clusters import ClusterSizes, describe_sizes
 from evalkit.statistics.intervals import (
     N_IS_1,
@@ -38,9 +37,13 @@ from evalkit.statistics.intervals import (
     few_examples,
     without_interval,
 )
-from evalkit.statistics.resampling import percentile_interval, unit_weights
+from evalkit.statistics.resampling import (
+    DRAWS_OF_LISTS,
+    percentile_interval,
+    unit_weights,
+)
 
-LIST_REPLICATES = draw_counts.DRAWS_OF_LISTS
+LIST_REPLICATES = DRAWS_OF_LISTS
 MOST_LIST_EXAMPLES = 10_000
 """Maximum number of examples of a group whose function of lists is resampled."""
 

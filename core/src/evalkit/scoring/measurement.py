@@ -17,7 +17,7 @@ from evalkit.base.columns import named
 from evalkit.base.failures import log_failure
 from evalkit.base.progress import Progress
 from evalkit.errors import MetricError
-from evalkit.parallel.workers import Workers
+from evalkit.parallel import Workers
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.evidence import Evidence
 from evalkit.scoring.final_scores import finalize_metric

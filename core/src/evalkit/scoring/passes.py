@@ -19,7 +19,7 @@ import polars as pl
 
 from evalkit.base.columns import all_named
 from evalkit.errors import MetricError
-from evalkit.parallel.workers import NotPortable, Packed, Workers, packed, unpacked
+from evalkit.parallel import NotPortable, Packed, Workers, packed, unpacked
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.components import Component
 from evalkit.plugins.registry import load_component

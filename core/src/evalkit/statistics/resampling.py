@@ -11,7 +11,7 @@ independently by Poisson(1) in place of n out of n is due to Hanley and MacGibbo
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from statistics import NormalDist
 from typing import Any
 
@@ -214,3 +214,20 @@ def generator(seed: int, *parts: str) -> np.random.Generator:
     """
     digest = hashlib.sha256("\x1f".join((str(seed), *parts)).encode()).digest()
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "big")))
+
+
+DRAWS_OF_SUMS = 1_000
+"""Replicates of a score that is computed from sums."""
+
+DRAWS_OF_LISTS = 200
+"""Replicates of a function of lists, which has to be called for each."""
+
+DRAWS_BY_METHOD: Mapping[str, int] = {
+    "multinomial": DRAWS_OF_SUMS,
+    # a function of lists and a score of sums are called the same
+    "bootstrap": min(DRAWS_OF_SUMS, DRAWS_OF_LISTS),
+}
+"""The fewest draws of an interval, by a word in the name of its method.
+
+The bounds of an interval of another method do not depend on the seed.
+"""

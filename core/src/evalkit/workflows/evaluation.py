@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from evalkit.base.files import WorkingFolder
 from evalkit.base.progress import Progress, cancelling
-from evalkit.base.working_folder import WorkingFolder
 from evalkit.errors import AlignmentError, EvalkitError
 from evalkit.examples.files import chosen_data
 from evalkit.plugins.observers import Observers
@@ -22,14 +22,15 @@ from evalkit.runs.options import EvaluationOptions
 from evalkit.runs.recording import make_result
 from evalkit.runs.remote import check_place
 from evalkit.runs.results import Result
-from evalkit.workflows.against import beside
-from evalkit.workflows.announcing import announce, write
 from evalkit.workflows.evaluation_steps import (
     add_columns,
+    announce,
+    beside,
     bind,
     group,
     match,
     score,
+    write,
 )
 from evalkit.workflows.given_predictions import open_predictions
 

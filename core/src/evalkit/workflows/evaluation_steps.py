@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -11,7 +12,8 @@ import polars as pl
 from evalkit.base.copies import COPY_COLUMNS, TAGS
 from evalkit.base.ids import RESPONSES_KEY
 from evalkit.base.progress import Progress
-from evalkit.errors import MetricError
+from evalkit.base.wording import count_of
+from evalkit.errors import DataError, MetricError
 from evalkit.examples.clusters import clustered_by
 from evalkit.examples.files import bind_dataset
 from evalkit.examples.kept import keeping
@@ -34,6 +36,10 @@ from evalkit.predictions.table import prediction_column, scoring_table
 from evalkit.runs.options import EvaluationOptions
 from evalkit.runs.own_scores import own_scores
 from evalkit.runs.recording import Asked, Parts
+from evalkit.runs.results import Result
+from evalkit.runs.score_columns import Score
+from evalkit.runs.stored import examples_of
+from evalkit.runs.tables import replication_column
 from evalkit.runs.withholding import names_of_answers, refuse_facets_of_answers
 from evalkit.scoring.baselines import Baselines, compute_baselines
 from evalkit.scoring.crossings import cross
@@ -233,3 +239,75 @@ def _own_scores(
     )
     scored = alignment.statuses == "scored"
     return own_scores(dataset, frame.filter(scored), groups)
+
+
+AGAINST = "against"
+"""The field that holds the other answer."""
+
+
+def beside(run: Result | None, prepared: Prepared) -> Prepared:
+    """Put the answers of a run of the same data beside the responses, as a field."""
+    if run is None:
+        return prepared
+    examples, alignment = prepared.examples, prepared.alignment
+    where = f"--against: the run {run.run_id}"
+    if not run.record.includes_examples:
+        raise DataError(f"{where} holds no answers, as it was made with --no-examples")
+    if AGAINST in {*alignment.fields, *examples.data_columns}:
+        raise DataError(
+            f"{where}: data or responses have a field {AGAINST!r}; rename it"
+        )
+    replications = replication_column(alignment, examples.frame.height)
+    ours = examples.frame.select("id", "answer").with_columns(replication=replications)
+    theirs = examples_of(run).select("id", "replication", "pred", right="answer")
+    keys = ["id", "replication"] if run.record.replications else ["id"]
+    theirs = theirs.with_columns(pl.lit(True).alias("known"))
+    joined = ours.join(theirs, keys, "left", nulls_equal=True, maintain_order="left")
+    right = zip(joined["answer"].to_list(), joined["right"].to_list(), strict=True)
+    is_same = pl.Series([a == b for a, b in right], dtype=pl.Boolean)
+    wrong = joined.filter(~is_same | joined["known"].is_null())
+    if wrong.height:
+        count = count_of(wrong.height, "answer")
+        raise DataError(
+            f"{where} is of other data: it lacks {count} of {joined.height}, or "
+            f"another one is right, as of {wrong['id'][0]!r}"
+        )
+    fields = {**alignment.fields, AGAINST: joined["pred"].alias(AGAINST)}
+    return prepared._replace(alignment=alignment._replace(fields=fields))
+
+
+def announce(
+    result: Result,
+    scores: Sequence[Score],
+    refused: Sequence[str],
+    watchers: Observers,
+) -> None:
+    """Tell the observers what came of an evaluation."""
+    if not watchers:
+        return
+    record = result.to_dict()
+    facts = {"dataset": result.dataset, "model": result.model}
+    if refused:
+        watchers.tell("after_refusal", reasons=refused, record=record, **facts)
+    else:
+        told = {
+            "scores": [each._asdict() for each in scores],
+            "overall": [each._asdict() for each in scores if each.is_whole],
+            "groups": [each._asdict() for each in scores if not each.is_whole],
+        }
+        watchers.tell("after_scoring", **told, **facts)
+    watchers.tell("after_result", record=record)
+    result.record_warnings(watchers.warnings)
+
+
+def write(result: Result, out: str | Path, watchers: Observers) -> None:
+    """Write the run, and tell the observers."""
+    record = result.to_dict() if watchers else {}
+    watchers.tell("before_writing", run_id=result.run_id, record=record)
+    result.record_warnings(watchers.warnings)
+    result.save(out)
+    if watchers:
+        record = result.to_dict()
+    path = str(result.path)
+    watchers.tell("after_writing", run_id=result.run_id, path=path, record=record)
+    result.record_warnings(watchers.warnings)

@@ -21,9 +21,9 @@ from evalkit.predictions.kept_responses import keep_responses, restore_responses
 from evalkit.predictions.preparation import Predictions, Prepared, default_model
 from evalkit.predictions.row_sources import RowSource
 from evalkit.reading.given_rows import rows_of
+from evalkit.runs.accounts import known_job
 from evalkit.runs.comparability import find_differences
 from evalkit.runs.folders import is_run
-from evalkit.runs.jobs import known_job
 from evalkit.runs.options import EvaluationOptions
 from evalkit.runs.results import Result
 from evalkit.runs.stored import read_run

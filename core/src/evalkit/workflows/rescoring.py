@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from evalkit.base.files import WorkingFolder
 from evalkit.base.progress import Progress
-from evalkit.base.working_folder import WorkingFolder
 from evalkit.errors import EvalkitError, MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.observers import Observers
@@ -17,8 +17,12 @@ from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.data_columns import load_metrics
 from evalkit.runs.finding import as_result
-from evalkit.runs.identity import fingerprint_of
-from evalkit.runs.recording import add_scores, recorded_component, recorded_core
+from evalkit.runs.recording import (
+    add_scores,
+    fingerprint_of,
+    recorded_component,
+    recorded_core,
+)
 from evalkit.runs.remote import check_place
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
@@ -28,7 +32,7 @@ from evalkit.scoring.grouping import Groups
 from evalkit.scoring.measurement import measure
 from evalkit.scoring.records import MetricScores, failed_scores
 from evalkit.statistics.intervals import INTERVAL_RULES
-from evalkit.workflows.announcing import announce, write
+from evalkit.workflows.evaluation_steps import announce, write
 
 
 def rescore(

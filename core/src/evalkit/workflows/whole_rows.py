@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from evalkit.base.files import new_file
 from evalkit.base.json_text import json_lines
-from evalkit.base.synced_files import new_file
 from evalkit.examples.checking import checked_inputs
 from evalkit.examples.files import bind_dataset
 from evalkit.examples.loading import load_rows

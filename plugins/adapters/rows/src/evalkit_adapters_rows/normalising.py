@@ -9,7 +9,7 @@ import polars as pl
 from pydantic import Field
 
 from evalkit.base.columns import named
-from evalkit.base.label_forms import by_form, folded
+from evalkit.base.label_fields import by_form, folded
 from evalkit.base.violations import shorten
 from evalkit.errors import AdapterError, EvalkitError
 from evalkit.scoring import RESPONSES_KEY

@@ -15,7 +15,7 @@ from evalkit.base.columns import unnamed
 from evalkit.base.violations import from_pydantic
 from evalkit.catalog import Row, hook_failures, located
 from evalkit.errors import DataError, SchemaError
-from evalkit.plugins.validation import validated
+from evalkit.plugins.bound import validated
 from evalkit.reading.field_types import bare, holds_decimals
 from evalkit.reading.files import TABLES, read_rows
 from evalkit.reading.formats import Format, detect_format

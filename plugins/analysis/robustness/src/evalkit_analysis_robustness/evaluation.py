@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from evalkit import EvaluationOptions, Registry, Result, Score
+from evalkit.base.files import WorkingFolder
 from evalkit.base.progress import Progress
-from evalkit.base.working_folder import WorkingFolder
 from evalkit.errors import AlignmentError, EvalkitError, PluginError
 from evalkit.examples.copy_columns import join_statements
 from evalkit.examples.files import chosen_data
@@ -29,13 +29,14 @@ from evalkit.runs.remote import check_place
 from evalkit.runs.score_columns import scores_frame
 from evalkit.runs.withholding import withhold_reasons
 from evalkit.statistics.clusters import Floats
-from evalkit.workflows.announcing import announce, write
 from evalkit.workflows.evaluation_steps import (
     add_columns,
+    announce,
     bind,
     group,
     match,
     score,
+    write,
 )
 from evalkit.workflows.given_predictions import open_predictions
 from evalkit_analysis_robustness.examples import (

@@ -10,7 +10,7 @@ import polars as pl
 
 from evalkit.catalog import BoundMetric
 from evalkit.errors import MetricError
-from evalkit.parallel.workers import Workers
+from evalkit.parallel import Workers
 from evalkit.runs.scores import Shown, shown_as
 from evalkit.scoring import GroupScore, ScoringSettings, group_by_tag
 from evalkit.scoring.grouping import WHOLE

@@ -39,7 +39,7 @@ from itertools import chain
 import numpy as np
 
 from evalkit import Score
-from evalkit.parallel.workers import Workers
+from evalkit.parallel import Workers
 from evalkit.runs.scores import group_record, shown_as
 from evalkit.scoring import MetricScores
 from evalkit.scoring.grouping import WHOLE

@@ -19,8 +19,8 @@ from evalkit.predictions.alignment import Alignment
 from evalkit.predictions.problems import Problems
 from evalkit.reporting import count_of
 from evalkit.runs import Problem, RunRecord
-from evalkit.runs.column_tables import stored_lacking
 from evalkit.runs.stored import examples_of, scored_fields
+from evalkit.runs.tables import stored_lacking
 from evalkit_analysis_robustness.examples import (
     Loaded,
     Originals,

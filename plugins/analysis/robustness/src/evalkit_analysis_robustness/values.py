@@ -11,7 +11,7 @@ import polars as pl
 from evalkit.base.columns import encode
 from evalkit.catalog import BoundMetric
 from evalkit.errors import MetricError
-from evalkit.parallel.workers import Workers
+from evalkit.parallel import Workers
 from evalkit.scoring import MetricScores, ScoringTable, metric_outcomes
 from evalkit.statistics.clusters import Floats
 from evalkit_analysis_robustness.pairs import Mask, Pairs

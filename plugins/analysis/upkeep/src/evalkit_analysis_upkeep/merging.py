@@ -27,15 +27,20 @@ from evalkit.runs import (
     recorded,
 )
 from evalkit.runs.accounts import cell_notices, unparsed_notice
-from evalkit.runs.column_tables import join_details, values_hash
-from evalkit.runs.extractions import counts_of, kept_extraction
-from evalkit.runs.identity import fingerprint_of
 from evalkit.runs.record import FORMAT_VERSION
-from evalkit.runs.recording import add_scores, recorded_core
+from evalkit.runs.recording import add_scores, fingerprint_of, recorded_core
 from evalkit.runs.remote import check_place
 from evalkit.runs.stored import examples_of
-from evalkit.runs.tables import KEPT, measured_run, settings_of
-from evalkit.runs.unscored import unscored_answers
+from evalkit.runs.tables import (
+    KEPT,
+    counts_of,
+    join_details,
+    kept_extraction,
+    measured_run,
+    settings_of,
+    unscored_answers,
+    values_hash,
+)
 from evalkit.scoring.baselines import compute_baselines
 from evalkit.scoring.measurement import measure
 from evalkit.scoring.outcomes import NOTHING_SCORED

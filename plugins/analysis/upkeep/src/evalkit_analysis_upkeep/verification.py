@@ -25,8 +25,7 @@ from evalkit.runs.data_columns import load_data, load_metrics
 from evalkit.runs.recording import recorded_component, recorded_core
 from evalkit.runs.scores import to_scores
 from evalkit.runs.stored import examples_of
-from evalkit.runs.tables import settings_of
-from evalkit.runs.unscored import unscored_answers
+from evalkit.runs.tables import settings_of, unscored_answers
 from evalkit.scoring.measurement import measure
 from evalkit_analysis_upkeep.comparison import Difference, find_differences
 

@@ -15,7 +15,7 @@ from evalkit.base.violations import shorten
 from evalkit.base.wording import absent_field
 from evalkit.catalog import load_component
 from evalkit.errors import AnnotatorError, EvalkitError, PluginError
-from evalkit.parallel.workers import NotPortable, Workers
+from evalkit.parallel import NotPortable, Workers
 from evalkit.predictions.column_stages import Tell
 from evalkit_annotators_columns.answers import Answer, of_one_kind, without_value
 from evalkit_annotators_columns.asking import Row, ask_rows

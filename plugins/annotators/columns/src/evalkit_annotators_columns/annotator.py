@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from evalkit.plugins.plugin import Plugin
+from evalkit.plugins.classes import Plugin
 
 
 class Annotator(Plugin):

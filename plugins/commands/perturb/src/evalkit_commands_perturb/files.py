@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO, cast
 
 from evalkit import Registry
+from evalkit.base.files import WorkingFolder, make_folder
 from evalkit.base.progress import Progress
-from evalkit.base.synced_files import make_folder
-from evalkit.base.working_folder import WorkingFolder
 from evalkit.catalog import BoundDataset, BoundTask, DataSource, Resolver, bind_dataset
 from evalkit.errors import PluginError, StorageError
 from evalkit.examples.selection import Selection
-from evalkit.parallel.workers import NotPortable, Workers
+from evalkit.parallel import NotPortable, Workers
 from evalkit.plugins.observers import Observers
 from evalkit.reporting import new_file
 from evalkit_commands_perturb.choice import choose_perturbations

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalkit.base.files import make_folder
 from evalkit.base.json_text import json_lines, json_text
-from evalkit.base.synced_files import make_folder
 from evalkit.errors import SchemaError, StorageError
 from evalkit.places import file_to_write
 from evalkit.reporting import new_file

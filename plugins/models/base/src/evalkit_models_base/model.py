@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from evalkit.plugins.plugin import Plugin
+from evalkit.plugins.classes import Plugin
 
 if TYPE_CHECKING:
     from evalkit_models_base.hookspecs import Ability

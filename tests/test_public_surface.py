@@ -671,7 +671,7 @@ def test_tools_know_every_member() -> None:
     assert set(circles["ancestors"]) == packages
     assert set(faces["source_modules"]) == plugins - left | {"evalkit_cli"}
     rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
-    rooms |= {"diagnosis", "parallel"}  # of one module each
+    rooms |= {"parallel"}  # of one module
     forbidden = {f"evalkit.{room}" for room in rooms - {*ROOMS}}
     forbidden |= {f"evalkit.{room}.*" for room in ROOMS}
     assert set(faces["forbidden_modules"]) == forbidden

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from evalkit.statistics.confidence_bins import CONFIDENCE_BINS as CONFIDENCE_BINS
     from evalkit.statistics.confidence_bins import confidence_bins as confidence_bins
     from evalkit.statistics.confidence_bins import confidence_edges as confidence_edges
-    from evalkit.statistics.intervals import INTERVAL_RULES as INTERVAL_RULES
     from evalkit.statistics.resampling import DRAWS_BY_METHOD as DRAWS_BY_METHOD
     from evalkit.statistics.student_t import check_confidence as check_confidence
     from evalkit.workflows.regrouping import score_crossings as score_crossings

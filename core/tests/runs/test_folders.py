@@ -57,9 +57,9 @@ def test_a_record_is_read_as_it_is(tmp_path: Path) -> None:
             ({**RECORD, key: value}, f"is no record of a run: {key!r} is ")
             for key, value in [
                 ("headline_score", {"metric": "m"}),
-                ("interval_rules", "x"),
-                ("interval_rules", None),
-                ("interval_rules", True),
+                ("min_n", "x"),
+                ("min_n", None),
+                ("min_n", True),
                 ("confidence", 5),
                 ("confidence", "0.95"),
                 ("seed", "a"),

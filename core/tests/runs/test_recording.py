@@ -51,7 +51,7 @@ def test_the_record_of_a_complete_run(tmp_path: Path) -> None:
             "input_keys",
             "delta_metrics",
         ),
-        *("labels", "confidence", "interval_rules", "seed", "min_n"),
+        *("labels", "confidence", "seed", "min_n"),
         *("by", "parent"),
         *("merged", "policies", "selection"),
         *("kept", "includes_examples", "data", "predictions", "extraction"),

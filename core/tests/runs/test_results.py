@@ -95,7 +95,12 @@ def test_tags_are_sorted_by_metric_and_then_worst_first(result: Result) -> None:
         ("odd", "y"),
         ("odd", "x"),
     ]
-    assert sorted(result.by_tag.columns) == sorted(Score._fields)
+    names = result.by_tag.columns
+    assert sorted(names) == sorted(Score._fields)
+    assert names[:4] + names[-2:] == [
+        *("metric", "tag", "value", "n"),
+        *("ci_low", "ci_high"),
+    ]
 
 
 def test_the_table_holds_every_score_as_it_is(result: Result) -> None:

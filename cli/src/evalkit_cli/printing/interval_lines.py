@@ -28,7 +28,7 @@ def interval_lines(results: Sequence[PrintedResult], *, verbose: bool) -> list[s
         label = labelled(results, place)
         own = [_methods(result)] if verbose and not alike else []
         own += [_design_effect(result)] if verbose else []
-        own += [_replications(result), _other_rules(result)]
+        own += [_replications(result)]
         lines += [f"{label}{line}" for line in own if line]
     return lines
 
@@ -137,17 +137,4 @@ def _how_often_answered(result: PrintedResult, times: int) -> str:
     return (
         f"{n_examples - incomplete} of {n_examples} examples were answered {times} "
         f"times, the other {incomplete} less often"
-    )
-
-
-def _other_rules(result: PrintedResult) -> str:
-    """Say of an older run that its intervals are not what they would be now."""
-    from evalkit.reporting import INTERVAL_RULES
-
-    edition = result.result.interval_rules
-    if edition == INTERVAL_RULES or not any(score.ci for score in result.whole):
-        return ""
-    return (
-        f"intervals follow edition {edition} of the rules; this evalkit's are of "
-        f"edition {INTERVAL_RULES}: evaluate again to compare them with others"
     )

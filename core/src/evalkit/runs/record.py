@@ -116,8 +116,6 @@ class RunRecord(Part):
     """The data set's labels as the task spells them; null where it has none."""
     confidence: Number = Field(0.95, gt=0, lt=1)
     """Probability of the confidence intervals."""
-    interval_rules: Positive = 1
-    """Edition of the rules that intervals, standard errors and tests of gaps follow."""
     seed: Whole = 0
     """Seed of the bootstrap."""
     min_n: Positive = 1

@@ -56,7 +56,6 @@ from evalkit.scoring.grouping import Groups
 from evalkit.scoring.outcomes import NOTHING_SCORED
 from evalkit.scoring.records import MetricScores, notices_of
 from evalkit.scoring.table import list_notices
-from evalkit.statistics.intervals import INTERVAL_RULES
 
 
 @dataclass(frozen=True)
@@ -237,7 +236,6 @@ def _record(
         delta_metrics=tuple(task.delta_metrics),
         labels=examples.labels and tuple(examples.labels),
         confidence=settings.confidence,
-        interval_rules=INTERVAL_RULES,
         seed=settings.seed,
         min_n=settings.fewest,
         by=tuple(options.crossings),

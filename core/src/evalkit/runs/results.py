@@ -29,8 +29,6 @@ from evalkit.runs.storage import RunContents, publish
 if TYPE_CHECKING:
     import polars as pl
 
-    from evalkit.runs.tag_scores import TagScores
-
 
 class Result:
     """The result of one evaluation of one model.
@@ -172,11 +170,6 @@ class Result:
         return self._record.warnings
 
     @property
-    def interval_rules(self) -> int:
-        """Edition of the rules that its intervals follow; 1 where none is recorded."""
-        return self._record.interval_rules
-
-    @property
     def headline(self) -> Score | None:
         """The main score: of the whole set, or the mean over a facet's tags.
 
@@ -225,26 +218,25 @@ class Result:
         return scores_frame(self.scores)
 
     @property
-    def by_tag(self) -> TagScores:
+    def by_tag(self) -> pl.DataFrame:
         """The scores of every tag, sorted by metric and then value, worst first.
 
-        A polars table that shows value and interval; its `details` show all columns.
+        Value and interval are its first and last columns, which polars shows.
         """
         import polars as pl
 
-        from evalkit.runs.tag_scores import TagScores
+        from evalkit.base.columns import all_named
 
-        return TagScores(
+        first, last = ["metric", "tag", "value", "n"], ["ci_low", "ci_high"]
+        others = [name for name in Score._fields if name not in (*first, *last)]
+        value = pl.col("value")
+        rank = pl.when(~pl.col("higher_is_better")).then(-value).otherwise(value)
+        return (
             self.frame.filter(
                 pl.col("tag").is_not_null() & pl.col("aggregate").is_null()
             )
-            .with_columns(
-                __rank=pl.when(~pl.col("higher_is_better"))
-                .then(-pl.col("value"))
-                .otherwise(pl.col("value"))
-            )
-            .sort("metric", "__rank", "tag", nulls_last=True)
-            .drop("__rank")
+            .sort("metric", rank, "tag", nulls_last=True)
+            .select(all_named([*first, *others, *last]))
         )
 
     def record_time(self, started: float, seconds: float) -> None:

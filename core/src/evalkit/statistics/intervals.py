@@ -32,10 +32,6 @@ from evalkit.statistics.clusters import (
 )
 from evalkit.statistics.student_t import normal_quantile, t_quantile
 
-INTERVAL_RULES = 13
-"""Edition of the rules for intervals, their standard errors and the tests of facets and
-drops. Increment it with every change that gives a run other ones."""
-
 N_IS_1 = "n is 1"
 TOO_LARGE = "the values are too large for an interval"
 TOO_SMALL = "the values are too small for an interval"

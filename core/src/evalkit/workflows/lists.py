@@ -35,7 +35,6 @@ from evalkit.scoring.table import (
     list_notices,
     make_table,
 )
-from evalkit.statistics.intervals import INTERVAL_RULES
 from evalkit.statistics.student_t import check_confidence
 
 
@@ -135,7 +134,6 @@ def score(
     record = RunRecord(
         status="complete",
         split="given",
-        interval_rules=INTERVAL_RULES,
         counts=recorded.Counts(examples=len(targets), scored=len(targets)),
         notices=tuple(list_notices(prediction, kind, ids)),
     )

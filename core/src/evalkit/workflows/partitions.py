@@ -33,7 +33,6 @@ from evalkit.scoring.measurement import prepared
 from evalkit.scoring.table import ScoringTable, comparable
 from evalkit.scoring.tally import Tallies
 from evalkit.scoring.tallying import tally_table
-from evalkit.statistics.intervals import INTERVAL_RULES
 from evalkit.workflows.evaluation_steps import bind, group, match
 
 
@@ -186,7 +185,6 @@ def finalize(plan: PartitionPlan, tallies: Tallies) -> Result:
         replications=tallies.replications,
         labels=plan.context.labels and tuple(plan.context.labels),
         confidence=settings.confidence,
-        interval_rules=INTERVAL_RULES,
         seed=settings.seed,
         min_n=settings.fewest,
     )

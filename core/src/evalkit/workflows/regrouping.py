@@ -23,7 +23,6 @@ from evalkit.scoring.crossings import cross, read_crossings
 from evalkit.scoring.grouping import Groups, group_by_tag
 from evalkit.scoring.measurement import measure
 from evalkit.scoring.records import MetricScores
-from evalkit.statistics.intervals import INTERVAL_RULES
 
 _AGGREGATES = ("macro", "worst", "gap")
 
@@ -120,12 +119,6 @@ def _grouped(
     record = parent.record.changed(
         by=tuple(crossings), warnings=(*parent.warnings, *lost)
     )
-    if parent.interval_rules != INTERVAL_RULES:
-        notice = (
-            f"intervals of groups follow edition {INTERVAL_RULES} of the rules, those "
-            f"of the whole set edition {parent.interval_rules}"
-        )
-        record = record.changed(notices=(*record.notices, notice))
     computed = to_scores(scored, groups, record.split)
     wanted = {groups.tags[n] for name in crossings for n in groups.facets[name]}
     kinds = {f"{kind}:{name}" for kind in _AGGREGATES for name in crossings}

@@ -31,7 +31,6 @@ from evalkit.runs.tables import settings_of
 from evalkit.scoring.grouping import Groups
 from evalkit.scoring.measurement import measure
 from evalkit.scoring.records import MetricScores, failed_scores
-from evalkit.statistics.intervals import INTERVAL_RULES
 from evalkit.workflows.evaluation_steps import announce, write
 
 
@@ -150,17 +149,6 @@ def _bind(
     return bound
 
 
-def _mixed_rules(parent: Result, bound: Sequence[BoundMetric]) -> list[str]:
-    """Say which intervals follow other rules than those that the run names."""
-    if parent.interval_rules == INTERVAL_RULES:
-        return []
-    names = ", ".join(metric.name for metric in bound)
-    return [
-        f"{names}: the intervals follow edition {INTERVAL_RULES} of the rules, the "
-        f"parent's edition {parent.interval_rules}; `evalkit eval` computes all by one"
-    ]
-
-
 def _extended(
     parent: Result,
     bound: Sequence[BoundMetric],
@@ -171,7 +159,6 @@ def _extended(
     record = before.changed(
         files={},
         headline_score=None,
-        notices=(*before.notices, *_mixed_rules(parent, bound)),
         parent=parent.fingerprint,
         components=(*before.components, *map(recorded_component, bound)),
         core=recorded_core(),

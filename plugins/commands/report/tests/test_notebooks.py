@@ -74,7 +74,7 @@ def test_a_notebook_shows_both(runs: Path) -> None:
     )
     assert "All examples" in Page(run).text
     assert "good against bad" in Page(comparison).text
-    assert "more columns: .details" in tags
+    assert "ci_high" in tags
 
 
 def test_no_interval_is_shown_beyond_what_is_possible(runs: Path) -> None:

@@ -18,7 +18,6 @@ from evalkit.catalog import BoundMetric, Resolver, is_component_name, metric_of
 from evalkit.errors import AlignmentError, EvalkitError, MetricError
 from evalkit.plugins.provenance import environment, rows_hash
 from evalkit.predictions.problems import Problems
-from evalkit.reporting import INTERVAL_RULES
 from evalkit.runs import (
     RunRecord,
     as_result,
@@ -273,7 +272,6 @@ def _merged_record(
             "bounds": {},
             "not_scored": {},
             "warnings": _union(each.warnings for each in records),
-            "interval_rules": INTERVAL_RULES,
             "answer_kind": _if_equal(each.answer_kind for each in records) or "any-of",
             "min_n": max(each.min_n for each in records),
             "parent": None,

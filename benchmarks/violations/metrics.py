@@ -403,8 +403,8 @@ VIOLATIONS = (
         (
             change(
                 "rouge.py",
-                '"its reference has no word that words="\n',
-                'f"its reference {references[0]!r} has no word that words="\n',
+                "does not know the words of its reference, see",
+                "does not know {references[0]!r}, see",
             ),
         ),
     ),

@@ -247,7 +247,7 @@ def answer_column(
     kind, column = _column(reporter, task, answers, type_of_them)
     if choices is not None:
         _refuse_other_answers(reporter, column, choices)
-        _refuse_unclear_places(reporter, task.answer_field or "", choices)
+        _refuse_unclear_places(reporter, task.answer_field or "", column, choices)
     return kind, column
 
 
@@ -324,29 +324,44 @@ def _refuse_other_answers(
     reporter.refuse(pairs, broken)
 
 
-def _refuse_unclear_places(reporter: Reporter, field: str, choices: pl.Series) -> None:
-    """Refuse a number in a file of texts that is a choice and the place of another."""
+def _refuse_unclear_places(
+    reporter: Reporter, field: str, answers: pl.Series, choices: pl.Series
+) -> None:
+    """Refuse a text that was read as a choice where texts may be places of choices.
+
+    They may in files of texts, and wherever one of them is a place.
+    """
     frame = reporter.loaded.frame
-    if field not in frame.columns or not has_text_cells(
-        reporter.dataset, reporter.loaded
-    ):
+    if field not in frame.columns:
         return
-
-    def broken(pair: tuple[Any, Any]) -> str | None:
-        answer, options = pair
-        is_unclear = (
-            answer in options
-            and re.fullmatch("[0-9]{1,3}", answer)
-            and options[int(answer) : int(answer) + 1] not in ([], [answer])
+    rows = [
+        [
+            (raw, read, options[int(raw) : int(raw) + 1])
+            for raw, read in zip(_items(given), _items(answer), strict=False)
+            if isinstance(raw, str) and re.fullmatch("[0-9]{1,3}", raw)
+        ]
+        for given, answer, options in zip(
+            frame[field].to_list(), answers.to_list(), choices.to_list(), strict=True
         )
-        if not is_unclear:
-            return None
-        return (
-            f"{answer} is a choice, and the place of the choice {options[int(answer)]}:"
-            " write its letter (A is the first choice)"
-        )
+    ]
+    are_places = has_text_cells(reporter.dataset, reporter.loaded) or any(
+        read != raw and [read] == place for row in rows for raw, read, place in row
+    )
 
-    reporter.refuse(zip(frame[field], choices.to_list(), strict=True), broken)
+    def broken(row: list[tuple[str, Any, list[str]]]) -> str | None:
+        for raw, read, place in row:
+            if are_places and raw == read and place not in ([], [raw]):
+                return (
+                    f"{raw} is a choice, and the place of the choice {place[0]}: write "
+                    "its letter (A is the first choice)"
+                )
+        return None
+
+    reporter.refuse(rows, broken)
+
+
+def _items(answer: Any) -> list[Any]:
+    return answer if isinstance(answer, list) else [answer]
 
 
 def _acceptable(

@@ -15,32 +15,10 @@ from .tagged_rows import rows_by_group
 
 words = st.sampled_from(
     [
-        *(
-            "a",
-            "the",
-            "The",
-            "cat",
-            "Cat",
-            "cats",
-            "is",
-            "and",
-            "red",
-            "3",
-            "-3",
-            "3.0",
-        ),
-        *("U.S.", "it's", "the-cat", "3,000", "«the»", "İ", "straße", "", "!", "_"),
-        *(
-            "\u00e9",
-            "e\u0301",
-            "日本",
-            "กำ",
-            "दिन",
-            "two",
-            "dont",
-            "nothing",
-            "Nothing.",
-        ),
+        *("a", "the", "The", "cat", "Cat", "cats", "is", "and", "red", "3", "-3"),
+        *("3.0", "U.S.", "it's", "the-cat", "3,000", "«the»", "İ", "straße", "", "!"),
+        *("_", "\u00e9", "e\u0301", "日本", "กำ", "दिन", "two", "dont", "nothing"),
+        "Nothing.",
     ]
 )
 blanks = st.sampled_from([" ", "  ", "\t", "\n", "\u00a0", "\u3000", "-", ", ", ";"])

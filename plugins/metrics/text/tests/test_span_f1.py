@@ -205,18 +205,26 @@ tagged = st.lists(
 
 @given(pairs=st.lists(st.tuples(tagged, tagged), min_size=1, max_size=4))
 @pytest.mark.filterwarnings("ignore:.*seems not to be NE tag", "ignore:.*ill-defined")
+@pytest.mark.slow
 def test_tags_are_read_as_seqeval_reads_them(
     pairs: list[tuple[list[str], list[str]]],
 ) -> None:
-    from seqeval.metrics import f1_score, precision_score
+    from seqeval.metrics import classification_report
 
     said = [one[: len(other)] for one, other in pairs]
     gold = [other[: len(one)] for one, other in pairs]
     found = evalkit.score(NAME, said, gold, answer_kind="spans")
-    if found[NAME].flag is None:  # without any span seqeval gives 0
-        assert found[NAME].value == pytest.approx(f1_score(gold, said))
-    if (precision := found[f"{NAME}#precision"].value) is not None:
-        assert precision == pytest.approx(precision_score(gold, said))
+    if found[NAME].flag is not None:
+        return  # without any span seqeval gives 0
+    report = classification_report(gold, said, output_dict=True)
+    whole = report.pop("micro avg")
+    assert found[NAME].value == pytest.approx(whole["f1-score"])
+    for part in ("precision", "recall"):
+        if (value := found[f"{NAME}#{part}"].value) is not None:
+            assert value == pytest.approx(whole[part])
+    for label in {"A", "B"} & {*report}:
+        value = found[f"{NAME}#{label}"].value
+        assert value == pytest.approx(report[label]["f1-score"])
 
 
 def test_a_task_may_answer_with_tags() -> None:

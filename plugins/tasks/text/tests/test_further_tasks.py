@@ -44,40 +44,66 @@ def test_a_choice_that_is_a_letter_is_the_text(answer: Any, text: str) -> None:
     assert examples["answer"].to_list() == [text]
 
 
+def write_questions(
+    path: Path, answers: list[Any], choices: Any
+) -> list[dict[str, Any]]:
+    rows = [
+        {"uid": str(number), "question": "?", "choices": choices, "answer": answer}
+        for number, answer in enumerate(answers)
+    ]
+    if path.suffix == ".parquet":
+        pl.DataFrame(rows).write_parquet(path)
+    elif path.suffix == ".csv":
+        texts = [
+            {k: v if isinstance(v, str) else json.dumps(v) for k, v in row.items()}
+            for row in rows
+        ]
+        pl.DataFrame(texts).write_csv(path)
+    else:
+        path.write_text("\n".join(map(json.dumps, rows)))
+    return [{"id": row["uid"], "answer": "A"} for row in rows]
+
+
+NUMBERS = ["1", "2", "3", "4"]
+LABELED = {"text": NUMBERS, "label": ["4", "3", "2", "1"]}
+UNCLEAR = "2 is a choice, and the place of the choice 3"
+
+
 @pytest.mark.parametrize("form", ["jsonl", "parquet", "csv"])
 @pytest.mark.parametrize(
-    ("labels", "answer", "right"), [("ABCD", "B", "York"), ("1234", "3", "Oslo")]
+    ("choices", "answers", "read"),
+    [
+        (TOWNS, [0, 2], ["Paris", "Oslo"]),
+        (TOWNS, ["0", "C"], ["Paris", "Oslo"]),
+        (TOWNS, [[0, 2]], [["Paris", "Oslo"]]),
+        (TOWNS, ["[0, 2]"], [["Paris", "Oslo"]]),
+        (TOWNS, [["0", "Oslo"]], [["Paris", "Oslo"]]),
+        (NUMBERS, ["A", "C"], ["1", "3"]),
+        (NUMBERS, [[0, 2]], [["1", "3"]]),
+        (LABELED, ["4", "2"], ["1", "3"]),
+        ({"text": TOWNS, "label": [*"ABCD"]}, ["B"], ["York"]),
+        ({"text": TOWNS, "label": NUMBERS}, ["3"], ["Oslo"]),
+        # places from 0, or texts?
+        (NUMBERS, ["0", "2"], UNCLEAR),
+        (NUMBERS, [["0", "2"]], UNCLEAR),
+        (NUMBERS, [2], {"csv": UNCLEAR, "": ["3"]}),
+        (NUMBERS, ["2"], {"csv": UNCLEAR, "": ["2"]}),
+    ],
 )
-def test_choices_have_labels_of_their_own_as_in_arc(
-    form: str, labels: str, answer: str, right: str, tmp_path: Path
+def test_places_and_choices_are_the_same_in_every_file(
+    form: str, choices: Any, answers: list[Any], read: Any, tmp_path: Path
 ) -> None:
-    choices = {"text": TOWNS, "label": list(labels)}
-    row = {"uid": "1", "question": "Where?", "choices": choices, "answer": answer}
-    path = tmp_path / f"arc.{form}"
-    if form == "parquet":
-        pl.DataFrame([row]).write_parquet(path)
-    elif form == "csv":
-        row["choices"] = json.dumps(choices)
-        pl.DataFrame([row]).write_csv(path)
+    path = tmp_path / f"questions.{form}"
+    said = write_questions(path, answers, choices)
+    if isinstance(read, dict):
+        read = read.get(form, read[""])
+    if isinstance(read, str):
+        with pytest.raises(evalkit.SchemaError, match=read):
+            evalkit.evaluate(path, said, task="multiple-choice")
     else:
-        path.write_text(json.dumps(row))
-    said = [{"id": "1", "answer": right}]
-    found = evalkit.evaluate(data=path, predictions=said, task="multiple-choice")
-    assert found["accuracy"].value == 1.0
-
-
-def test_a_number_that_is_a_choice_and_a_place_is_refused_in_csv(
-    tmp_path: Path,
-) -> None:
-    numbers = ["1", "2", "3", "4"]
-    assert choose(2, "3", numbers)["accuracy"].value == 1.0
-    assert choose("2", "2", numbers)["accuracy"].value == 1.0
-    path = tmp_path / "numbers.csv"
-    row = {"uid": "1", "question": "?", "choices": json.dumps(numbers), "answer": 2}
-    pl.DataFrame([row]).write_csv(path)
-    said = [{"id": "1", "answer": "3"}]
-    with pytest.raises(evalkit.SchemaError, match="2 is a choice, and the place of"):
-        evalkit.evaluate(data=path, predictions=said, task="multiple-choice")
+        examples = evalkit.evaluate(path, said, task="multiple-choice").examples
+        assert examples is not None
+        assert examples["answer"].to_list() == read
 
 
 def test_where_no_choice_is_named_the_answer_is_unparsed() -> None:

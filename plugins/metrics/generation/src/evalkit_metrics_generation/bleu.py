@@ -10,6 +10,7 @@ from pydantic import Field
 
 from evalkit import MetricContext, MetricError, Parameters
 from evalkit_metrics_generation.counted import LEAST, CountedMetric, Floats, ratio
+from evalkit_metrics_generation.words import UNSPACED
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
@@ -18,7 +19,6 @@ SPACED_STOPS = 100
 """From so many predictions that end with a blank and a full stop, texts look as if they
 were tokenized, as sacrebleu has it."""
 
-_UNSPACED = r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]{8}"
 _NO_BLANKS = "the texts have no blanks between words, see tokenize=zh and tokenize=char"
 
 KINDS = ("match", "ngram")
@@ -81,7 +81,9 @@ class CountedBleu(CountedMetric):
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
         """Return the counts, and which predictions look tokenized."""
         stops = batch["prediction"].cast(pl.String).str.ends_with(" .").fill_null(False)
-        unspaced = batch["prediction"].cast(pl.String).str.contains(_UNSPACED)
+        unspaced = (
+            batch["prediction"].cast(pl.String).str.contains(f"{UNSPACED.pattern}{{4}}")
+        )
         unspaced = unspaced.fill_null(False) & self.splits_at_blanks
         counts = super().statistics(batch, context)
         return counts.with_columns(

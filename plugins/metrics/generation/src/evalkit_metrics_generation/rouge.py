@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from evalkit import Metric, MetricContext, NotScored, Parameters
 from evalkit_metrics_generation.references import NO_REFERENCE, reference_list
-from evalkit_metrics_generation.words import WORDS, Words
+from evalkit_metrics_generation.words import UNSPACED, WORDS, Words
 
 TYPES = {"1": "rouge1", "2": "rouge2", "L": "rougeL", "Lsum": "rougeLsum"}
 """The library's names of the scores."""
@@ -76,10 +76,15 @@ class Rouge(Metric):
         given = self.parameters
         assert isinstance(given, RougeParameters)
         words = given.words or ("characters" if context.lacks_blanks else "ascii")
-        if not _can_be_read(references, words, given.stemmer):
+        is_unspaced = any(map(_lacks_blanks, references))
+        is_guess = given.words is None and words == "ascii"
+        if not _can_be_read(references, words, given.stemmer) or (
+            is_unspaced and is_guess
+        ):
+            other = "characters" if is_unspaced else "unicode"
             return NotScored(
-                "its reference has no word that words="
-                f"{words} knows; words=unicode knows all scripts"
+                f"words={words} does not know the words of its reference, see "
+                f"words={other}"
             )
         text = str(prediction)
         types = "rouge1", "rouge2", "rougeL"
@@ -111,3 +116,8 @@ def _scorer(words: Words, stems: bool, *types: str) -> Any:
 def _has_lines(text: str) -> bool:
     """Tell whether a text has several lines; of one line Lsum is L."""
     return "\n" in text
+
+
+def _lacks_blanks(text: str) -> bool:
+    """Tell whether most of a text is in scripts without blanks between words."""
+    return 2 * len(UNSPACED.findall(text)) > len(text)

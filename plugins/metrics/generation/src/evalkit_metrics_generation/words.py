@@ -95,6 +95,11 @@ WORDS: Mapping[Words, Callable[[bool], Cutter]] = {
 }
 """What cuts texts, by the value of the parameter `words`."""
 
+UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]"
+)
+"""A letter of a script without blanks between words."""
+
 _ASCII = re.compile("[a-z0-9]")
 _BLANK = ord(" ")
 _JOINERS = "\u200c\u200d"

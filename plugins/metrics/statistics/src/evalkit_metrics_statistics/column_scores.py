@@ -53,15 +53,18 @@ class _OfColumn(Metric):
 
     def score_example(self, fields: Mapping[str, Any]) -> float | NotScored:
         """Return what a verdict is worth; an example without one is not scored."""
-        verdict = fields[self.parameters.of]
-        if verdict is None or verdict in ("", []) or verdict != verdict:
+        column = fields[self.parameters.of]
+        verdicts = [
+            verdict
+            for verdict in (column if isinstance(column, list) else [column])
+            if not (verdict is None or verdict == "" or verdict != verdict)
+        ]
+        if not verdicts:
             return NotScored("the column has no verdict")
-        return self.worth(verdict)
+        return math.fsum(map(self.worth, verdicts)) / len(verdicts)
 
     def worth(self, verdict: Any) -> float:
-        """Return a verdict as a number, of a list its mean."""
-        if isinstance(verdict, list):
-            return math.fsum(map(self.worth, verdict)) / len(verdict)
+        """Return a verdict as a number."""
         try:
             return float(verdict)
         except (TypeError, ValueError) as error:
@@ -74,9 +77,9 @@ class ColumnMean(_OfColumn):
     """Mean of the numbers in a column, such as human ratings.
 
     `column-mean:of=COLUMN` is of a field of the predictions or else of the data. A list
-    of numbers counts as its mean; true is 1. An example without a verdict is not
-    scored. Range -infinity to infinity, higher is better unless `lower_is_better=true`;
-    Student's interval.
+    counts as the mean of those in it, without null; true is 1. An example without a
+    verdict is not scored. Range -infinity to infinity, higher is better unless
+    `lower_is_better=true`; Student's interval.
 
     Source: evalkit's own; the mean.
 
@@ -126,8 +129,6 @@ class ColumnRate(_OfColumn):
         """Return the share, 0 to 1, that a verdict is worth."""
         parameters = self.parameters
         assert isinstance(parameters, RateParameters)
-        if isinstance(verdict, list):
-            return super().worth(verdict)
         if parameters.values:
             text = str(verdict).lower() if isinstance(verdict, bool) else str(verdict)
             return float(text in parameters.values)

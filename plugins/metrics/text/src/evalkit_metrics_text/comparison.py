@@ -31,6 +31,8 @@ class ComparisonMetric(Metric, Generic[Form]):
     per_example = "score"
     worst_value = 0.0
     accepts_no_prediction = True
+    drops_empty: ClassVar[bool] = False
+    """Whether answers with an empty form are dropped where another has a form."""
     no_form: ClassVar[str] = ""
     """Why an example is not scored of whose answers none has a form."""
 
@@ -95,6 +97,8 @@ class ComparisonMetric(Metric, Generic[Form]):
     ) -> tuple[float, str | None]:
         forms = [self._form(text, known) for text in answers if text is not None]
         usable = [form for form in forms if form is not None]
+        if self.drops_empty:
+            usable = [form for form in usable if form] or usable
         if not usable:
             return 0.0, self.no_form or None
         given = None if prediction is None else self._form(prediction, known)

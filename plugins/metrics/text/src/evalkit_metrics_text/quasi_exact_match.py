@@ -21,9 +21,10 @@ class QuasiExactMatch(ComparisonMetric[str]):
 
     Equal / all examples, after both were normalised: lower case, without ASCII
     punctuation and without a, an and the (which `articles=keep` leaves), blanks as one.
-    With articles removed it is `squad-em`, under the name that HELM uses. Where nothing
-    is left of both, they are equal. A missing prediction that counts is wrong. Range 0
-    to 1, in %, higher is better; Wilson's interval.
+    With articles removed it is `squad-em` as HELM has it: an answer of which nothing is
+    left counts beside others too. Where nothing is left of both, they are equal. A
+    missing prediction that counts is wrong. Range 0 to 1, in %, higher is better;
+    Wilson's interval.
 
     Source: Liang et al., Holistic Evaluation of Language Models, 2022; HELM's
     `quasi_exact_match`, and with `articles=keep` `quasi_leave_articles_exact_match`,

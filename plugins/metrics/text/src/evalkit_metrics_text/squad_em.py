@@ -11,11 +11,12 @@ class SquadExactMatch(ComparisonMetric[str]):
 
     Equal / all examples. Prediction and answer are normalised: lower case, without
     ASCII punctuation and without a, an and the, blanks as one. Where nothing is left of
-    both, they are equal. A missing prediction that counts is wrong. Range 0 to 1, in %,
-    higher is better; Wilson's interval.
+    both, they are equal; an answer of which nothing is left only counts if all are so.
+    A missing prediction that counts is wrong. Range 0 to 1, in %, higher is better;
+    Wilson's interval.
 
-    Source: Rajpurkar et al., SQuAD: 100,000+ Questions for Machine Comprehension of
-    Text, 2016, section 6.1; `exact_match_score` of its evaluation script.
+    Source: Rajpurkar et al., Know What You Don't Know: Unanswerable Questions for
+    SQuAD, 2018; `exact` of SQuAD 2.0's evaluation script.
 
     Example:
         >>> import evalkit
@@ -24,6 +25,7 @@ class SquadExactMatch(ComparisonMetric[str]):
     """
 
     interval = "wilson"
+    drops_empty = True
 
     def form_of(self, text: str) -> str:
         """Return the normalised text."""

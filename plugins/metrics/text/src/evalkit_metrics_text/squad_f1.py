@@ -13,12 +13,13 @@ class SquadF1(ComparisonMetric[Tokens]):
     Per example 2 shared / (predicted + right) tokens, each shared as often as it occurs
     in both, and then the mean. Tokens are what stands between blanks after both were
     normalised: lower case, without ASCII punctuation and without a, an and the. Of
-    several acceptable answers the best counts. Where either has no tokens it is 1 if
-    neither has any, else 0; a missing prediction that counts is 0. Range 0 to 1, in %,
-    higher is better; Student's interval.
+    several acceptable answers the best counts, without those that have no tokens unless
+    all have none. Where prediction or answer has no tokens it is 1 if neither has any,
+    else 0; a missing prediction that counts is 0. Range 0 to 1, in %, higher is better;
+    Student's interval.
 
-    Source: Rajpurkar et al., SQuAD: 100,000+ Questions for Machine Comprehension of
-    Text, 2016, section 6.1; `f1_score` of its evaluation script.
+    Source: Rajpurkar et al., Know What You Don't Know: Unanswerable Questions for
+    SQuAD, 2018; `f1` of SQuAD 2.0's evaluation script.
 
     Example:
         >>> import evalkit
@@ -27,6 +28,7 @@ class SquadF1(ComparisonMetric[Tokens]):
     """
 
     interval = "t"
+    drops_empty = True
 
     def form_of(self, text: str) -> Tokens:
         """Return the words of the normalised text."""

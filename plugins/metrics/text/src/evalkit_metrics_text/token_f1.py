@@ -8,9 +8,9 @@ from typing import Literal
 import polars as pl
 
 from evalkit import MetricContext, Parameters
-from evalkit_metrics_text.comparison import ComparisonMetric
+from evalkit_metrics_text.comparison import ComparisonMetric, as_texts
 from evalkit_metrics_text.overlap import Tokens, token_f1
-from evalkit_metrics_text.words import words_of
+from evalkit_metrics_text.words import flag_unspaced, with_unspaced, words_of
 
 
 class TokenParameters(Parameters):
@@ -58,10 +58,14 @@ class TokenF1(ComparisonMetric[Tokens]):
 
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
         """Return the score of every example, or why it has none."""
-        self._tokens = self._given or (
-            "characters" if context.lacks_blanks else "words"
-        )
-        return super().statistics(batch, context)
+        tokens = self._given or ("characters" if context.lacks_blanks else None)
+        self._tokens = tokens or "words"
+        answers = None if tokens else as_texts(batch, context)["target"]
+        return with_unspaced(super().statistics(batch, context), answers)
+
+    def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
+        """Divide the sum of the scores, and say where words are no words."""
+        return flag_unspaced(super().finalize(sums), sums)
 
     def form_of(self, text: str) -> Tokens:
         """Return the tokens of a text."""

@@ -11,7 +11,7 @@ import polars as pl
 from evalkit import MetricContext
 from evalkit_metrics_text.comparison import as_texts
 from evalkit_metrics_text.error_rate import ErrorRate, ErrorRateParameters
-from evalkit_metrics_text.words import UNSPACED
+from evalkit_metrics_text.words import flag_unspaced, with_unspaced
 
 
 class WordParameters(ErrorRateParameters):
@@ -56,26 +56,14 @@ class WordErrorRate(ErrorRate):
 
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
         """Return errors and length of the closest answer for every example."""
-        by_language = self._tokens is None and context.lacks_blanks
-        self._by_character = by_language or self._tokens == "characters"
-        answer = as_texts(batch, context)["target"].list.get(0, null_on_oob=True)
-        is_unspaced = answer.str.contains(UNSPACED).fill_null(False)
-        if self._tokens is not None or self._by_character:
-            is_unspaced &= False
-        return (
-            super()
-            .statistics(batch, context)
-            .with_columns(unspaced=is_unspaced.cast(pl.Float64), texts=pl.lit(1.0))
-        )
+        tokens = self._tokens or ("characters" if context.lacks_blanks else None)
+        self._by_character = tokens == "characters"
+        answers = None if tokens else as_texts(batch, context)["target"]
+        return with_unspaced(super().statistics(batch, context), answers)
 
     def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
         """Divide the errors by the length, and say where words are no words."""
-        flag = "the texts have no blanks between words, see tokens=characters"
-        is_unspaced = 2 * pl.col("unspaced") >= pl.col("texts")
-        scores = super().finalize(sums)
-        return scores.with_columns(
-            flag=sums.select(pl.when(is_unspaced).then(pl.lit(flag))).to_series()
-        )
+        return flag_unspaced(super().finalize(sums), sums)
 
     def parts_of(self, text: str) -> Sequence[str]:
         """Return the words, as jiwer splits them: one tab is part of a word."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -13,6 +14,7 @@ from evalkit_tasks_text.math_qa import FreeTextOutput
 from evalkit_tasks_text.rows import InputRow
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_PLACES = re.compile(r"\[ *(0|[1-9][0-9]*)( *, *(0|[1-9][0-9]*))* *\]")
 
 
 class MultipleChoiceInput(InputRow):
@@ -38,10 +40,10 @@ class MultipleChoice(TaskIO):
     """Which of the question's own choices is the answer?
 
     The right answer of a row of data is the text of a choice, its letter (`B`), or its
-    place from 0, as an integer or text; several are a list. A text that is a choice is
-    never taken for a letter or place, and an integer never for a text. Choices may have
-    labels of their own, `{text: […], label: […]}`, which then name the answer, as in
-    ARC. Responses are texts, of which
+    place from 0, as an integer or text; several are a list, or the text of a list of
+    places (`[0, 2]`). A text that is a choice is never taken for a letter or place, and
+    an integer never for a text. Choices may have labels of their own, `{text: […],
+    label: […]}`, which then name the answer, as in ARC. Responses are texts, of which
     `--extract choice` takes the answer unless something else is named; what is scored
     is the text of the choice.
     """
@@ -76,6 +78,8 @@ class MultipleChoice(TaskIO):
         """Name the right choice by its text."""
         answer, choices = example.get("answer"), example["choices"]
         labels = example.get("choice_labels") or ()
+        if isinstance(answer, str) and _PLACES.fullmatch(answer):
+            answer = answer if answer in choices else json.loads(answer)
         if isinstance(answer, list):
             answer = [_text(each, choices, labels) for each in answer]
         else:

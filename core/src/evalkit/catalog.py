@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from evalkit.examples.files import bind_dataset as bind_dataset
     from evalkit.examples.files import is_file_name as is_file_name
     from evalkit.examples.row_stages import DataSource as DataSource
-    from evalkit.plugins.attributes import read_attributes as read_attributes
     from evalkit.plugins.bound import Bound as Bound
     from evalkit.plugins.bound import BoundDataset as BoundDataset
     from evalkit.plugins.bound import BoundMetric as BoundMetric
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from evalkit.plugins.components import (
         required_distribution as required_distribution,
     )
+    from evalkit.plugins.contract import read_attributes as read_attributes
     from evalkit.plugins.discovery import find_components as find_components
     from evalkit.plugins.discovery import iter_kinds as iter_kinds
     from evalkit.plugins.functions import FunctionMetric as FunctionMetric

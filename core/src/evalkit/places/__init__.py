@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from evalkit.places.contract import Place as Place
     from evalkit.places.contract import kept as kept
     from evalkit.places.contract import last_kept as last_kept
-    from evalkit.places.fetched import FetchedPath as FetchedPath
-    from evalkit.places.fetched import is_same_file as is_same_file
+    from evalkit.places.names import FetchedPath as FetchedPath
     from evalkit.places.names import is_remote as is_remote
+    from evalkit.places.names import is_same_file as is_same_file
     from evalkit.places.names import join as join
     from evalkit.places.names import uri_of as uri_of
     from evalkit.plugins.sources import cache_folder as cache_folder

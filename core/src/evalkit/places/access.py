@@ -27,8 +27,7 @@ from evalkit.errors import (
     UnknownPluginError,
 )
 from evalkit.places.contract import Entry, Place, cached, staging_for
-from evalkit.places.fetched import FetchedPath
-from evalkit.places.names import base_name, is_remote, join, uri_of
+from evalkit.places.names import FetchedPath, base_name, is_remote, join, uri_of
 from evalkit.plugins.binding import Guard
 from evalkit.plugins.components import Component
 from evalkit.plugins.discovery import find_components

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 from evalkit import hookspecs
-from evalkit.plugins.attributes import (
-    dataset_problems,
-    metric_problems,
-    task_problems,
-)
 from evalkit.plugins.bound import (
     BoundDataset,
     BoundMetric,
@@ -16,6 +11,11 @@ from evalkit.plugins.bound import (
     BoundTask,
 )
 from evalkit.plugins.classes import DatasetDefaults, Metric, Perturbation, TaskIO
+from evalkit.plugins.contract import (
+    dataset_problems,
+    metric_problems,
+    task_problems,
+)
 from evalkit.plugins.kinds import Kind
 
 _CONVERTERS = ("label_field_converter", "pred_field_converter")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from evalkit.base.violations import few
 from evalkit.errors import StorageError
 from evalkit.places.access import missing
-from evalkit.places.fetched import FetchedPath
+from evalkit.places.names import FetchedPath
 from evalkit.plugins.sources import is_offline
 from evalkit.runs.folders import (
     RUN_FILE,
@@ -23,8 +23,8 @@ from evalkit.runs.folders import (
     run_folders,
 )
 from evalkit.runs.listing import RunSummary, list_runs
-from evalkit.runs.remote import runs_root
 from evalkit.runs.results import Result
+from evalkit.runs.storage import runs_root
 from evalkit.runs.stored import read_run
 
 LATEST = "latest"

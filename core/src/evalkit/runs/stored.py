@@ -34,9 +34,9 @@ from evalkit.runs.folders import (
     statistics_file,
 )
 from evalkit.runs.record import RunRecord
-from evalkit.runs.remote import runs_root, whole_run
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score, scores_frame
+from evalkit.runs.storage import runs_root, whole_run
 
 if TYPE_CHECKING:
     import polars as pl

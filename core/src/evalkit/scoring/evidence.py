@@ -14,12 +14,17 @@ from numpy.typing import NDArray
 from evalkit.base.columns import all_named
 from evalkit.base.terms import MergeKind, MetricContext
 from evalkit.plugins.bound import BoundMetric
-from evalkit.scoring.finalization import Finalizer
+from evalkit.scoring.finalization import Finalizer, Influences, RowInfluences
 from evalkit.scoring.grouping import TagSets
-from evalkit.scoring.influence import Influences, RowInfluences
 from evalkit.scoring.numbering import Codes, Ragged, expanded, summed
-from evalkit.scoring.outcomes import LEFT_OUT, OUTCOME, REASON, SCORED, UNSCORED
-from evalkit.scoring.records import ScoringSettings
+from evalkit.scoring.records import (
+    LEFT_OUT,
+    OUTCOME,
+    REASON,
+    SCORED,
+    UNSCORED,
+    ScoringSettings,
+)
 from evalkit.scoring.statistics_rows import (
     CellCounts,
     Memberships,

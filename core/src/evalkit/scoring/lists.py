@@ -15,14 +15,16 @@ from evalkit.base.violations import shorten
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.grouping import Groups, Positions
-from evalkit.scoring.outcomes import NOTHING_SCORED, checked_value, reason_of_group
 from evalkit.scoring.records import (
     NO_VALUE,
+    NOTHING_SCORED,
     Advance,
     GroupScore,
     MetricScores,
     ScoringSettings,
     bootstrap_method,
+    checked_value,
+    reason_of_group,
     score_flag,
     why_failed,
     without_too_few,

@@ -21,16 +21,18 @@ from evalkit.parallel import Workers
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.evidence import Evidence
 from evalkit.scoring.final_scores import finalize_metric
+from evalkit.scoring.group_intervals import SharedPairs
 from evalkit.scoring.grouping import Groups, number_groups
-from evalkit.scoring.label_pairs import SharedPairs
 from evalkit.scoring.lists import list_values, score_lists
-from evalkit.scoring.outcomes import MISSING, Outcomes, no_outcomes
 from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.records import (
+    MISSING,
     Advance,
     MetricScores,
+    Outcomes,
     ScoringSettings,
     failed_scores,
+    no_outcomes,
     null_scores,
     refuse_absent_fields,
     why_failed,

@@ -14,7 +14,8 @@ from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.grouping import TagSets, number_tag_sets
 from evalkit.scoring.numbering import Codes
-from evalkit.scoring.outcomes import (
+from evalkit.scoring.passes import metric_outcomes
+from evalkit.scoring.records import (
     FAILED,
     LOST,
     NOT_SCORED,
@@ -26,9 +27,6 @@ from evalkit.scoring.outcomes import (
     UNANSWERED,
     Outcomes,
     outcome_rows,
-)
-from evalkit.scoring.passes import metric_outcomes
-from evalkit.scoring.records import (
     refuse_absent_fields,
     takes_no_prediction,
     why_not_applicable,

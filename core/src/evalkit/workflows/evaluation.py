@@ -20,8 +20,8 @@ from evalkit.predictions.row_sources import RowSource, diagnose
 from evalkit.runs.accounts import refusal_message
 from evalkit.runs.options import EvaluationOptions
 from evalkit.runs.recording import make_result
-from evalkit.runs.remote import check_place
 from evalkit.runs.results import Result
+from evalkit.runs.storage import check_place
 from evalkit.workflows.evaluation_steps import (
     add_columns,
     announce,

@@ -14,8 +14,7 @@ import polars as pl
 
 from evalkit.base.progress import Progress
 from evalkit.errors import StorageError
-from evalkit.places.fetched import FetchedPath
-from evalkit.places.names import is_remote
+from evalkit.places.names import FetchedPath, is_remote
 from evalkit.plugins.importing import find_owner, name_owner
 from evalkit.predictions.kept_responses import keep_responses, restore_responses
 from evalkit.predictions.preparation import Predictions, Prepared, default_model

@@ -25,8 +25,8 @@ from evalkit.reporting import count_of
 from evalkit.runs import recorded
 from evalkit.runs.accounts import refusal_message
 from evalkit.runs.recording import Asked, Parts, make_result
-from evalkit.runs.remote import check_place
 from evalkit.runs.score_columns import scores_frame
+from evalkit.runs.storage import check_place
 from evalkit.runs.withholding import withhold_reasons
 from evalkit.statistics.clusters import Floats
 from evalkit.workflows.evaluation_steps import (

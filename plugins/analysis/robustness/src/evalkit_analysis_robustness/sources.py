@@ -18,7 +18,7 @@ from evalkit.predictions.preparation import Predictions, changed_by
 from evalkit.reading.given_rows import rows_of
 from evalkit.reporting import count_of
 from evalkit.runs.folders import RUN_FILE
-from evalkit.runs.remote import runs_root
+from evalkit.runs.storage import runs_root
 
 Given = Sequence[Any] | str | Path | pl.DataFrame | Result
 """Several files, tables or runs, or one."""

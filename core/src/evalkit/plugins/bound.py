@@ -1,4 +1,4 @@
-"""Loaded plugins of each kind of core, with typed attributes."""
+"""The kinds of plugins that core defines, and their loaded plugins."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
+from evalkit import hookspecs
 from evalkit.base.failures import hook_failures
 from evalkit.base.ids import EXAMPLE_ID_KEYS, RESPONSES_KEY
 from evalkit.base.names import score_name
@@ -23,7 +24,14 @@ from evalkit.hookspecs import (
 )
 from evalkit.plugins.binding import Bound as Bound
 from evalkit.plugins.binding import Guard
-from evalkit.plugins.contract import read_attributes
+from evalkit.plugins.classes import DatasetDefaults, Metric, Perturbation, TaskIO
+from evalkit.plugins.contract import (
+    dataset_problems,
+    metric_problems,
+    read_attributes,
+    task_problems,
+)
+from evalkit.plugins.kinds import Kind
 
 if TYPE_CHECKING:
     import polars as pl
@@ -421,3 +429,56 @@ class BoundMetric(Bound, MetricAttributes):
         return self.has("finalize_counts") and (
             self.depth_of("finalize_counts") <= self.depth_of("finalize")
         )
+
+
+_CONVERTERS = ("label_field_converter", "pred_field_converter")
+
+TASKS = Kind(
+    "tasks",
+    hookspecs.TaskIOSpec,
+    hookspecs.TaskIOAttributes,
+    TaskIO,
+    declarable=_CONVERTERS,
+    bound=BoundTask,
+    check=task_problems,
+)
+
+DATASETS = Kind(
+    "datasets",
+    hookspecs.DatasetSpec,
+    hookspecs.DatasetAttributes,
+    DatasetDefaults,
+    word="data set",
+    ways=(("load",),),
+    declarable=_CONVERTERS,
+    bound=BoundDataset,
+    check=dataset_problems,
+)
+
+METRICS = Kind(
+    "metrics",
+    hookspecs.MetricSpec,
+    hookspecs.MetricAttributes,
+    Metric,
+    ways=(
+        ("compute",),
+        ("score_example",),
+        ("score_batch",),
+        ("statistics", "finalize"),
+        ("example_statistics", "finalize"),
+    ),
+    has_one_way=True,
+    bound=BoundMetric,
+    check=metric_problems,
+)
+
+PERTURBATIONS = Kind(
+    "perturbations",
+    hookspecs.PerturbationSpec,
+    hookspecs.PerturbationAttributes,
+    Perturbation,
+    ways=(("perturb",), ("perturb_batch",), ("find_edits",), ("perturb_example",)),
+    bound=BoundPerturbation,
+)
+
+OBSERVERS = Kind("observers", hookspecs.ObserverSpec, bound=BoundObserver)

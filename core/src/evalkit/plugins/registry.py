@@ -21,10 +21,10 @@ from evalkit.base.names import is_python_file, parse_reference
 from evalkit.base.violations import REQUIRED, from_pydantic, shorten
 from evalkit.errors import PluginContractError, RequiredParameterError
 from evalkit.plugins.binding import Bound
+from evalkit.plugins.classes import FunctionMetric
 from evalkit.plugins.components import Catalog, Component
 from evalkit.plugins.contract import hook_problems, read_attributes, with_article
 from evalkit.plugins.discovery import find_components
-from evalkit.plugins.functions import FunctionMetric
 from evalkit.plugins.importing import import_component, load_error
 from evalkit.plugins.kinds import Kind, kind_named
 from evalkit.plugins.local_plugins import component_of_file

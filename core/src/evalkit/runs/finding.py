@@ -21,10 +21,10 @@ from evalkit.runs.folders import (
     is_run,
     name_runs,
     run_folders,
+    runs_root,
 )
 from evalkit.runs.listing import RunSummary, list_runs
 from evalkit.runs.results import Result
-from evalkit.runs.storage import runs_root
 from evalkit.runs.stored import read_run
 
 LATEST = "latest"

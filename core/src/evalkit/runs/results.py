@@ -19,11 +19,13 @@ from evalkit.runs.folders import (
     RESPONSES_FILE,
     SCORES_FILE,
     STATISTICS_FOLDER,
+    RunContents,
+    check_place,
+    publish,
     statistics_file,
 )
 from evalkit.runs.record import RunRecord
 from evalkit.runs.score_columns import Score, scores_frame
-from evalkit.runs.storage import RunContents, check_place, publish
 
 if TYPE_CHECKING:
     import polars as pl

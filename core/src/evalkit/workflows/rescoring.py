@@ -18,6 +18,7 @@ from evalkit.plugins.provenance import environment
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.runs.finding import as_result
+from evalkit.runs.folders import check_place
 from evalkit.runs.record import RunRecord
 from evalkit.runs.recording import (
     add_scores,
@@ -28,7 +29,6 @@ from evalkit.runs.recording import (
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
 from evalkit.runs.scores import to_scores
-from evalkit.runs.storage import check_place
 from evalkit.runs.stored import examples_of, scored_fields
 from evalkit.runs.tables import CROSSING, KEPT, load_metrics, settings_of
 from evalkit.scoring.grouping import Groups, cross, group_by_tag, read_crossings

@@ -26,9 +26,9 @@ from evalkit.runs import (
     recorded,
 )
 from evalkit.runs.accounts import cell_notices, unparsed_notice
+from evalkit.runs.folders import check_place
 from evalkit.runs.record import FORMAT_VERSION
 from evalkit.runs.recording import add_scores, fingerprint_of, recorded_core
-from evalkit.runs.storage import check_place
 from evalkit.runs.stored import examples_of
 from evalkit.runs.tables import (
     KEPT,

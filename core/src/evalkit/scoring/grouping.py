@@ -223,8 +223,7 @@ def group_by_tag(
         that of the examples without a tag, then the groups of each crossing.
     """
     sets, numbers = number_tag_sets(tags, crossings)
-    lengths = sets.groups.lengths[numbers]
-    group = sets.groups.items[expanded(sets.groups.starts[numbers], lengths)]
+    group, lengths = sets.groups.take(numbers)
     position = np.repeat(np.arange(len(tags), dtype=np.uint32), lengths)
     return Groups(sets.texts, position, group.astype(np.uint32), sets.facets)
 

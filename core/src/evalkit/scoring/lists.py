@@ -86,11 +86,11 @@ def score_lists(
 
 def list_values(
     metric: BoundMetric, table: ScoringTable, groups: Groups
-) -> Mapping[tuple[int, str], float | None]:
+) -> Mapping[int, float | None]:
     """Compute the values of all groups and nothing else."""
     lists = _Lists(metric, table, ScoringSettings())
     return {
-        (group, ""): lists.value(lists.counted(groups.positions_of(group)))[0]
+        group: lists.value(lists.counted(groups.positions_of(group)))[0]
         for group in range(len(groups.tags))
     }
 

@@ -44,6 +44,7 @@ from evalkit.scoring.tallying import (
     Labeled,
     all_right,
     count_rows,
+    has_bounds,
     left_out_rows,
     rows_of,
     tally_rows,
@@ -274,9 +275,8 @@ class _Tallied:
     def with_bounds(self, scored: MetricScores) -> MetricScores:
         """Add the bounds to scores that no tally was made for."""
         metric, table = scored.metric, self._labeled.table
-        if scored.statistics is not None or scored.error:
-            return scored
-        if not self._has_bounds(metric):
+        is_done = scored.statistics is not None or scored.error
+        if is_done or not has_bounds(metric, self._labeled):
             return scored
         if not metric.has("compute"):
             if self._table.frame.height:
@@ -297,23 +297,13 @@ class _Tallied:
         ]
         return scored._replace(scores=scores)
 
-    def _has_bounds(self, metric: BoundMetric) -> bool:
-        labeled = self._labeled
-        return (
-            metric.has_possible_range
-            and not metric.is_costly
-            and labeled.table.context.answer_kind != "none"
-            and not labeled.left_out.is_null().all()
-        )
-
     def _values(
         self, metric: BoundMetric, table: ScoringTable
     ) -> Mapping[int, float | None]:
         if why_not(metric, table):
             return {}
         try:
-            values = list_values(metric, table, self._groups)
-            return {group: value for (group, _), value in values.items()}
+            return list_values(metric, table, self._groups)
         except MetricError:
             return {}
 

@@ -20,7 +20,7 @@ from types import FrameType
 
 CORE = Path(__file__).parents[1] / "core" / "src" / "evalkit"
 FIRST = "predictions/judging.py"
-LAST = ("runs/storage.py", "_write")
+LAST = ("runs/folders.py", "_write")
 
 
 class Entered:

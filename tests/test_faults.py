@@ -38,7 +38,7 @@ import time
 from pathlib import Path
 
 import evalkit
-import evalkit.runs.storage
+import evalkit.runs.folders
 
 
 def reach(moment):
@@ -69,7 +69,7 @@ class Blocker:
 
     def before_writing(self):
         reach("before writing")
-        storage = evalkit.runs.storage
+        storage = evalkit.runs.folders
         fsync, move = os.fsync, storage._renamed
         os.fsync = lambda descriptor: (reach("in run.json"), fsync(descriptor))
         storage._renamed = lambda *paths: (reach("unpublished"), move(*paths))

@@ -19,9 +19,8 @@ from metric_options import OPTIONS, VARIANTS
 import evalkit
 from evalkit import MetricContext, Score, find_components
 from evalkit.catalog import BoundMetric, BoundTask, Registry, Resolver
-from evalkit.scoring.crossings import cross
 from evalkit.scoring.final_scores import finalize_metric
-from evalkit.scoring.grouping import TAGS, Group, group_by_tag
+from evalkit.scoring.grouping import TAGS, Group, cross, group_by_tag
 from evalkit.scoring.measurement import Measured, measure, prepared
 from evalkit.scoring.records import GroupScore, MetricScores, ScoringSettings
 from evalkit.scoring.table import ScoringTable

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import evalkit
+from evalkit.runs.folders import write_parquet
 from evalkit.runs.recorded import FileDigest
 from evalkit.runs.recording import fingerprint_of
 from evalkit.runs.score_columns import scores_frame
-from evalkit.runs.storage import write_parquet
 
 
 def read_everything(folder: Path) -> dict[str, Any]:

@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from evalkit.errors import UnknownPluginError as UnknownPluginError
     from evalkit.examples.datasets import Dataset as Dataset
     from evalkit.hookspecs import hookimpl as hookimpl
+    from evalkit.plugins.classes import BaseTaskIO as BaseTaskIO
     from evalkit.plugins.classes import Metric as Metric
     from evalkit.plugins.classes import Parameters as Parameters
     from evalkit.plugins.classes import Perturbation as Perturbation
     from evalkit.plugins.classes import TaskIO as TaskIO
+    from evalkit.plugins.classes import metric as metric
     from evalkit.plugins.components import Component as Component
     from evalkit.plugins.discovery import find_components as find_components
-    from evalkit.plugins.dynabench import BaseTaskIO as BaseTaskIO
-    from evalkit.plugins.functions import metric as metric
     from evalkit.plugins.registry import Registry as Registry
     from evalkit.runs.finding import find_run as find_run
     from evalkit.runs.options import EvaluationOptions as EvaluationOptions

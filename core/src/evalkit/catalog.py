@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from evalkit.examples.files import bind_dataset as bind_dataset
     from evalkit.examples.files import is_file_name as is_file_name
     from evalkit.examples.row_stages import DataSource as DataSource
-    from evalkit.plugins.attributes import read_attributes as read_attributes
     from evalkit.plugins.bound import Bound as Bound
     from evalkit.plugins.bound import BoundDataset as BoundDataset
     from evalkit.plugins.bound import BoundMetric as BoundMetric
     from evalkit.plugins.bound import BoundPerturbation as BoundPerturbation
     from evalkit.plugins.bound import BoundTask as BoundTask
+    from evalkit.plugins.classes import FunctionMetric as FunctionMetric
     from evalkit.plugins.components import AS_PYTHON as AS_PYTHON
     from evalkit.plugins.components import WITHOUT_PLUGIN as WITHOUT_PLUGIN
     from evalkit.plugins.components import Catalog as Catalog
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from evalkit.plugins.components import (
         required_distribution as required_distribution,
     )
+    from evalkit.plugins.contract import read_attributes as read_attributes
     from evalkit.plugins.discovery import find_components as find_components
     from evalkit.plugins.discovery import iter_kinds as iter_kinds
-    from evalkit.plugins.functions import FunctionMetric as FunctionMetric
     from evalkit.plugins.importing import core_problem as core_problem
     from evalkit.plugins.importing import import_component as import_component
     from evalkit.plugins.kinds import Kind as Kind

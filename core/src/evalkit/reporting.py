@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from evalkit.examples.samples import sample_examples as sample_examples
     from evalkit.predictions.problems import STATUSES as STATUSES
     from evalkit.scoring.grouping import UNTAGGED as UNTAGGED
-    from evalkit.scoring.outcomes import count_incomplete as count_incomplete
+    from evalkit.scoring.records import count_incomplete as count_incomplete
     from evalkit.statistics.confidence_bins import CONFIDENCE_BINS as CONFIDENCE_BINS
     from evalkit.statistics.confidence_bins import confidence_bins as confidence_bins
     from evalkit.statistics.confidence_bins import confidence_edges as confidence_edges
     from evalkit.statistics.resampling import DRAWS_BY_METHOD as DRAWS_BY_METHOD
     from evalkit.statistics.student_t import check_confidence as check_confidence
-    from evalkit.workflows.regrouping import score_crossings as score_crossings
+    from evalkit.workflows.rescoring import score_crossings as score_crossings
     from evalkit.workflows.whole_rows import WholeRows as WholeRows
     from evalkit.workflows.whole_rows import load_whole_rows as load_whole_rows
 else:

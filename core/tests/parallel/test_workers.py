@@ -39,9 +39,8 @@ from evalkit.scoring import (
     passes,
     score_metric,
 )
-from evalkit.scoring.batch_statistics import batch_statistics
-from evalkit.scoring.outcomes import split_outcomes
-from evalkit.scoring.rows import batch_scores
+from evalkit.scoring.records import split_outcomes
+from evalkit.scoring.rows import batch_scores, batch_statistics
 from evalkit.scoring.table import Batch, BatchFunction, ScoringTable
 
 CODE = '''

@@ -31,7 +31,7 @@ from evalkit.places import (
     names_below,
     put,
 )
-from evalkit.places.fetched import FetchedPath
+from evalkit.places.names import FetchedPath
 from evalkit_commands_perturb import perturb_dataset
 from evalkit_models_base import load_inputs
 

@@ -14,7 +14,7 @@ from memory_store import MemoryStore
 import evalkit
 from evalkit import Result
 from evalkit.errors import StorageError
-from evalkit.runs import find_run, find_runs, remote
+from evalkit.runs import find_run, find_runs, send_run
 from evalkit.runs.listing import list_runs
 from evalkit_analysis_compare import compare
 
@@ -226,10 +226,10 @@ def test_sending_may_only_look(store: MemoryStore, tmp_path: Path) -> None:
     result = run(tmp_path)
     assert result.path is not None
     place = f"{ROOT}/mini/{result.path.name}"
-    assert remote.send_run(result.path, ROOT, dry_run=True) == (place, True)
+    assert send_run(result.path, ROOT, dry_run=True) == (place, True)
     assert store.contents == {}
-    assert remote.send_run(result.path, ROOT) == (place, True)
-    assert remote.send_run(result.path, ROOT, dry_run=True) == (place, False)
+    assert send_run(result.path, ROOT) == (place, True)
+    assert send_run(result.path, ROOT, dry_run=True) == (place, False)
 
 
 def test_an_interrupted_upload_is_finished_and_another_file_is_kept(
@@ -240,13 +240,13 @@ def test_an_interrupted_upload_is_finished_and_another_file_is_kept(
     place = f"{ROOT}/mini/{result.path.name}"
     _stop_after(store, 3)
     with pytest.raises(KeyboardInterrupt):
-        remote.send_run(result.path, ROOT)
+        send_run(result.path, ROOT)
     store.before_put = lambda uri: None
-    assert remote.send_run(result.path, ROOT) == (place, True)
+    assert send_run(result.path, ROOT) == (place, True)
     del store.contents[f"{place}/run.json"]
     store.add(f"{place}/examples.parquet", b"another")
     with pytest.raises(StorageError, match="another file is there"):
-        remote.send_run(result.path, ROOT)
+        send_run(result.path, ROOT)
     assert store.contents[f"{place}/examples.parquet"] == b"another"
 
 

@@ -13,12 +13,12 @@ from pydantic import BaseModel, ConfigDict, Field
 import evalkit
 from evalkit import hookimpl
 from evalkit.errors import PluginContractError, PluginError, PluginLoadError
-from evalkit.plugins.attributes import read_attributes
 from evalkit.plugins.bound import Bound
 from evalkit.plugins.components import Component
 from evalkit.plugins.contract import (
     hook_problems,
     is_one_edit_away,
+    read_attributes,
     with_article,
 )
 from evalkit.plugins.kinds import kind_named

@@ -13,7 +13,7 @@ import pytest
 
 import evalkit
 from evalkit import DataError, Dataset, Source
-from evalkit.plugins.attributes import read_attributes
+from evalkit.plugins.contract import read_attributes
 
 TASK = """
     import evalkit

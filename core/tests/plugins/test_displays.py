@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evalkit.plugins.displays import html_of, html_table
+from evalkit.plugins.importing import html_of, html_table
 
 SOURCE = """
 def show(value):

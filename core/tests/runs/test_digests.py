@@ -18,10 +18,9 @@ from edited_runs import seal_again, write_record
 
 import evalkit
 from evalkit.errors import EvalkitError, StorageError
-from evalkit.runs.folders import find_damage
+from evalkit.runs.folders import find_damage, write_file
 from evalkit.runs.recorded import FileDigest
 from evalkit.runs.results import Result
-from evalkit.runs.storage import write_file
 from evalkit.runs.stored import read_run
 
 ROWS = [{"id": "1", "label": "yes"}, {"id": "2", "label": "no"}, {"id": "9"}]

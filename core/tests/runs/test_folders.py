@@ -15,12 +15,12 @@ from evalkit.predictions.problems import Problem
 from evalkit.runs.folders import (
     EXAMPLE_COLUMNS,
     EXAMPLES_FILE,
+    problem_line,
     read_problems,
     read_record,
     read_table,
 )
 from evalkit.runs.record import FORMAT_VERSION
-from evalkit.runs.storage import problem_line
 
 RECORD = {
     "format": FORMAT_VERSION,

@@ -8,8 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit import StorageError
-from evalkit.runs.folders import STATISTICS_FOLDER, read_table, statistics_file
-from evalkit.runs.storage import write_parquet
+from evalkit.runs.folders import (
+    STATISTICS_FOLDER,
+    read_table,
+    statistics_file,
+    write_parquet,
+)
 
 FRAME = pl.DataFrame(
     {"position": [0, 2], "gold": ["a", None], "n": [1.0, 0.1]},

@@ -12,9 +12,14 @@ import evalkit
 from evalkit import EvalkitError, PluginError, Result, StorageError
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
-from evalkit.runs.data_columns import load_data, load_metrics
 from evalkit.runs.record import RunRecord
-from evalkit.runs.tables import measured_run, settings_of, stored_scoring_table
+from evalkit.runs.tables import (
+    load_data,
+    load_metrics,
+    measured_run,
+    settings_of,
+    stored_scoring_table,
+)
 from evalkit.scoring.records import ScoringSettings
 
 from ..engine_tables import bound
@@ -133,7 +138,7 @@ def test_nothing_is_read_where_nothing_lacks(
     run: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = run()
-    monkeypatch.setattr("evalkit.runs.data_columns.load_data", lambda *_: 1 / 0)
+    monkeypatch.setattr("evalkit.runs.tables.load_data", lambda *_: 1 / 0)
     metric = bound("resampled")
     assert load_metrics(result, [metric], Resolver(Registry()))[1:] == ([metric], {})
 

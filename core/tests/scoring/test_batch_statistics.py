@@ -16,8 +16,8 @@ from evalkit.plugins.bound import Bound
 from evalkit.plugins.registry import Registry
 from evalkit.plugins.resolver import Resolver
 from evalkit.scoring import passes
-from evalkit.scoring.batch_statistics import batch_statistics
 from evalkit.scoring.passes import metric_outcomes
+from evalkit.scoring.rows import batch_statistics
 from evalkit.scoring.table import Batch, ScoringTable
 
 WHERE = "metrics/probe (given as an object): statistics"

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit import EvalkitError, evaluate
-from evalkit.scoring import crossings
-from evalkit.scoring.crossings import cross, read_crossings
+from evalkit.scoring import grouping
+from evalkit.scoring.grouping import cross, read_crossings
 
 TAGS = [["topic:a", "size:s", "plain"], ["topic:b", "topic:a"], [], ["size:l"]]
 
@@ -148,7 +148,7 @@ def test_too_many_groups_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         groups_of("x", [[]] * 5_001, x=names)
     assert str(caught.value) == "--by x: makes 5001 groups, more than 5000"
     assert len(groups_of("x", [[]] * 5_000, x=names[:5_000])) == 5_000
-    monkeypatch.setattr(crossings, "MOST_GROUPS", 1)
+    monkeypatch.setattr(grouping, "MOST_GROUPS", 1)
     with pytest.raises(EvalkitError, match="makes 2 groups"):
         groups_of("x", [[]] * 2, x=["a", "b"])
 

@@ -10,7 +10,7 @@ from scipy import stats
 
 import evalkit
 from evalkit import Metric
-from evalkit.scoring import group_intervals, label_pairs
+from evalkit.scoring import group_intervals
 from evalkit.scoring.group_intervals import REPLICATES
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import GroupScore, ScoringSettings
@@ -245,7 +245,7 @@ def test_a_tag_is_drawn_as_its_examples_alone() -> None:
 def test_pairs_beyond_the_limit_are_resampled(monkeypatch: pytest.MonkeyPatch) -> None:
     groups = make_groups([["t"] if label == "a" else [] for label in GOLD])
     table = make_table(PREDICTED, GOLD)
-    monkeypatch.setattr(label_pairs, "MOST_PAIRS", 5)
+    monkeypatch.setattr(group_intervals, "MOST_PAIRS", 5)
     found = scored("macro-f1", table, groups)
     assert main_score(found, 0).interval.method == "bootstrap"
     assert main_score(found, 1).interval.method == "multinomial"

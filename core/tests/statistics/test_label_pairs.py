@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from evalkit.scoring.bootstrap import DrawnCounts
+from evalkit.scoring.statistics_rows import DrawnCounts
 from evalkit.statistics.label_pairs import (
     Pair,
     PairCounts,

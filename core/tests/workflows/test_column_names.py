@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import evalkit
-from evalkit.workflows.regrouping import score_crossings
+from evalkit.workflows.rescoring import score_crossings
 from evalkit_analysis_compare import compare
 from evalkit_analysis_robustness import evaluate_perturbed, find_effects
 

@@ -11,7 +11,7 @@ import pytest
 import evalkit
 from evalkit import EvalkitError, PluginError, Result, StorageError
 from evalkit.runs.score_columns import Score
-from evalkit.workflows.regrouping import score_crossings
+from evalkit.workflows.rescoring import score_crossings
 
 ANSWERS = ("positive", "negative", "neutral", "positive", "negative", "neutral") * 4
 GIVEN = ("positive", "negative", "positive", "neutral", "negative", "negative") * 4

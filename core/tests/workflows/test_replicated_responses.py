@@ -536,7 +536,7 @@ class TestAlternatives:
 
 
 def test_a_problem_is_written_with_its_replication_only_where_there_is_one() -> None:
-    from evalkit.runs.storage import problem_line
+    from evalkit.runs.folders import problem_line
 
     with_one = json.loads(problem_line(Problem("missing", None, "a", (), "1")))
     assert with_one["replication"] == "1"

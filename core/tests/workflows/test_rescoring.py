@@ -298,7 +298,7 @@ def test_a_scored_field_needs_no_data(
     def fail(*_: Any) -> Any:
         raise AssertionError("the data were read")
 
-    monkeypatch.setattr("evalkit.runs.data_columns.load_examples", fail)
+    monkeypatch.setattr("evalkit.runs.tables.load_examples", fail)
     assert evalkit.rescore(parent, ["resampled"])["resampled"].value is not None
 
 

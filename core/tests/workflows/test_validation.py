@@ -11,7 +11,7 @@ import pytest
 
 import evalkit
 from evalkit import DataError, EvalkitError
-from evalkit.runs.storage import problem_line
+from evalkit.runs.folders import problem_line
 
 pytestmark = pytest.mark.usefixtures("mini")
 

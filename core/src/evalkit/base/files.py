@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from evalkit.errors import EvalkitError, StorageError
+from evalkit.errors import EvalkitError, ObjectExistsError, StorageError
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def new_file(path: Path, *, overwrite: bool) -> Iterator[Path]:
     if path.is_symlink() or (path.exists() and not path.is_file()):
         what = "a symlink" if path.is_symlink() else "no regular file"
         raise StorageError(f"{path}: is {what}, and is not replaced; name a file")
-    is_there = StorageError(
+    is_there = ObjectExistsError(
         f"{path} is there already; choose another name, or say that it may be "
         "replaced (--overwrite, overwrite=True)"
     )
@@ -49,7 +49,7 @@ def new_file(path: Path, *, overwrite: bool) -> Iterator[Path]:
         if overwrite:
             part.replace(path)
         else:
-            os.link(part, path)
+            _rename_new(part, path)
         sync_folder(path.parent)
     except FileExistsError as error:  # it appeared meanwhile
         raise is_there from error
@@ -59,6 +59,17 @@ def new_file(path: Path, *, overwrite: bool) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             part.unlink()
+
+
+def _rename_new(part: Path, path: Path) -> None:
+    try:
+        os.link(part, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if path.exists():
+            raise FileExistsError from None
+        part.replace(path)
 
 
 def write_synced(path: Path, chunks: Iterable[bytes | memoryview]) -> tuple[int, str]:

@@ -16,8 +16,7 @@ from evalkit.base.terms import NamesFile
 from evalkit.base.violations import few, shorten
 from evalkit.errors import DataError, PluginContractError, SchemaError
 from evalkit.examples.rows import ExampleRows
-from evalkit.places.fetched import FetchedPath
-from evalkit.places.names import is_remote, uri_of
+from evalkit.places.names import FetchedPath, is_remote, uri_of
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.plugins.sources import sha256_of
 

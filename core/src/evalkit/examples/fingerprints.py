@@ -14,7 +14,7 @@ from evalkit.base.terms import Source
 from evalkit.errors import DataError
 from evalkit.examples.datasets import locate
 from evalkit.examples.rows import ExampleRows
-from evalkit.places.fetched import FetchedPath
+from evalkit.places.names import FetchedPath
 from evalkit.plugins.bound import BoundDataset
 from evalkit.plugins.sources import sha256_of
 from evalkit.reading.steady_files import file_hashes

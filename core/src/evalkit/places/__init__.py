@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING
 from evalkit.base.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from evalkit.places.access import Entry as Entry
+    from evalkit.places.access import Place as Place
     from evalkit.places.access import exists as exists
     from evalkit.places.access import file_to_write as file_to_write
     from evalkit.places.access import forget_places as forget_places
+    from evalkit.places.access import kept as kept
+    from evalkit.places.access import last_kept as last_kept
     from evalkit.places.access import load_place as load_place
     from evalkit.places.access import local as local
     from evalkit.places.access import local_file as local_file
@@ -23,13 +27,9 @@ if TYPE_CHECKING:
     from evalkit.places.access import put as put
     from evalkit.places.access import refuse_offline as refuse_offline
     from evalkit.places.access import refuse_present as refuse_present
-    from evalkit.places.contract import Entry as Entry
-    from evalkit.places.contract import Place as Place
-    from evalkit.places.contract import kept as kept
-    from evalkit.places.contract import last_kept as last_kept
-    from evalkit.places.fetched import FetchedPath as FetchedPath
-    from evalkit.places.fetched import is_same_file as is_same_file
+    from evalkit.places.names import FetchedPath as FetchedPath
     from evalkit.places.names import is_remote as is_remote
+    from evalkit.places.names import is_same_file as is_same_file
     from evalkit.places.names import join as join
     from evalkit.places.names import uri_of as uri_of
     from evalkit.plugins.sources import cache_folder as cache_folder

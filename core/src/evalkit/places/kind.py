@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from evalkit.places.access import STORAGE as NAME
-from evalkit.places.access import load_place
-from evalkit.places.contract import Place
+from evalkit.places.access import Place, load_place
 from evalkit.plugins.kinds import Kind
 
 STORAGE = Kind(NAME, Place, word="store", load=load_place)

@@ -136,7 +136,7 @@ CORE_KINDS = tuple(
     Component(
         KINDS,
         name,
-        f"evalkit.plugins.core_kinds:{name.upper()}",
+        f"evalkit.plugins.bound:{name.upper()}",
         "evalkit-core",
         NO_VERSION,
     )

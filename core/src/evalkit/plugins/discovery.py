@@ -29,7 +29,7 @@ from evalkit.plugins.components import (
     DiscoveryProblem,
     value_problem,
 )
-from evalkit.plugins.local_plugins import local_plugins, with_local_plugins
+from evalkit.plugins.local_plugins import DECLARED, local_plugins
 
 _KNOWN = "known"
 """The group in which a distribution says what others hold: names are ids of components,
@@ -75,14 +75,23 @@ def find_components() -> Catalog:
     local, local_problems = local_plugins(kinds_of_files(catalog))
     everything = [*catalog.extensions, *components, *withheld, *local]
     problems += [*permission.unmatched(everything), *local_problems]
-    installed = catalog._replace(
+    owners = {each.id: each for each in components}
+    for each in local:
+        problem = permission.refusal(each)
+        owner = each if problem else owners.setdefault(each.id, each)
+        if owner is not each:
+            problem = f"{owner.origin} is called so: give it another name"
+            place = each.summary.removeprefix(f"{DECLARED} ")
+            message = f"{each.id}, {each.value}: {problem}"
+            problems.append(DiscoveryProblem(place, message))
+        (withheld if problem else components).append(each._replace(problem=problem))
+    return catalog._replace(
         components=tuple(sorted(components, key=_order)),
         problems=tuple(dict.fromkeys(problems)),
         notices=tuple(notices),
         known=_known_owners(declarations),
         withheld=tuple(sorted(withheld, key=_order)),
     )
-    return with_local_plugins(installed, local, permission.refusal)
 
 
 def _read_distributions(

@@ -7,12 +7,13 @@ and say that they obey attributes of plugins (group `evalkit.attributes`).
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
 from typing import Any, cast
 
 from evalkit.base import json_text as json_text  # before any plugin can replace it
 from evalkit.base.failures import hook_failures, located
-from evalkit.errors import PluginContractError, PluginLoadError
+from evalkit.errors import PluginContractError, PluginError, PluginLoadError
 from evalkit.plugins.components import (
     ATTRIBUTES,
     NAMES,
@@ -140,3 +141,39 @@ def name_owner(kind: str, attribute: str) -> str:
     name = f"{kind}.{attribute}"
     known = find_components().known_owner(f"{ATTRIBUTES}/{name}")
     return known or f"one that declares {name} in evalkit.{ATTRIBUTES}"
+
+
+def html_of(name: str, value: Any, plain: str) -> str:
+    """Return the HTML of a value, as an installed distribution makes it."""
+    try:
+        show: Any = added_name(name)
+    except AttributeError:
+        return plain
+    except PluginError as error:
+        why = str(error)
+    else:
+        try:
+            html = show(value)
+        except Exception as error:
+            why = f"evalkit.{name}: {located(error)}"
+        else:
+            if isinstance(html, str):
+                return html
+            why = f"evalkit.{name}: returned {type(html).__name__}, not HTML"
+    return f"<p>The display failed, so this is a plain table: {escape(why)}</p>{plain}"
+
+
+def html_table(
+    caption: str, header: Sequence[str], rows: Iterable[Sequence[object]]
+) -> str:
+    """Return a plain table as HTML, with every text escaped."""
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
+    lines = [
+        "".join(f"<td>{'' if cell is None else escape(str(cell))}</td>" for cell in row)
+        for row in rows
+    ]
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return (
+        f"<table><caption>{escape(caption)}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -85,40 +85,6 @@ def local_plugins(
     ]
     components = [each for each in declared if isinstance(each, Component)]
     return [*_given, *components], problems
-
-
-def with_local_plugins(
-    catalog: Catalog,
-    local: Sequence[Component],
-    refusal: Callable[[Component], str],
-) -> Catalog:
-    """Add plugins without a package to what is installed.
-
-    A hidden plugin is withheld, and a declared plugin that is called like another one.
-    """
-    if not local:
-        return catalog
-    problems: list[DiscoveryProblem] = []
-    owners = {each.id: each for each in catalog.components}
-    added, withheld = [], []
-    for each in local:
-        problem = refusal(each)
-        owner = each if problem else owners.setdefault(each.id, each)
-        if owner is not each:
-            problem = f"{owner.origin} is called so: give it another name"
-            place = each.summary.removeprefix(f"{DECLARED} ")
-            message = f"{each.id}, {each.value}: {problem}"
-            problems.append(DiscoveryProblem(place, message))
-        if problem:
-            withheld.append(each._replace(problem=problem))
-        else:
-            added.append(each)
-    components = [*catalog.components, *added]
-    return catalog._replace(
-        components=tuple(sorted(components, key=lambda one: (*one[:2], one[3]))),
-        withheld=(*catalog.withheld, *withheld),
-        problems=(*catalog.problems, *problems),
-    )
 
 
 def _project_file() -> Path | None:

@@ -21,9 +21,9 @@ from evalkit.base.json_text import dumps
 from evalkit.base.violations import shorten
 from evalkit.errors import PluginError
 from evalkit.plugins.bound import Bound, BoundMetric
+from evalkit.plugins.classes import FunctionMetric
 from evalkit.plugins.components import AS_PYTHON, GIVEN
 from evalkit.plugins.discovery import installed_version
-from evalkit.plugins.functions import FunctionMetric
 from evalkit.plugins.local_plugins import RAN
 from evalkit.plugins.sources import sha256_of
 

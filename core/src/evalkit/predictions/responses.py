@@ -25,8 +25,8 @@ from evalkit.examples.conversion import (
     prediction_type,
 )
 from evalkit.examples.table import Examples
-from evalkit.plugins.attributes import RESERVED_FIELDS
 from evalkit.plugins.bound import BoundDataset, BoundTask
+from evalkit.plugins.contract import RESERVED_FIELDS
 from evalkit.predictions.adapting import Adapters
 from evalkit.predictions.alternatives import (
     OF_ALTERNATIVES,

@@ -11,8 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from evalkit.errors import DataError
-from evalkit.places.fetched import FetchedPath
-from evalkit.places.names import is_remote, join, uri_of
+from evalkit.places.names import FetchedPath, is_remote, join, uri_of
 from evalkit.reading.formats import (
     MANIFEST_FILE,
     has_data_suffix,

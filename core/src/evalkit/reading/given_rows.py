@@ -12,8 +12,7 @@ from evalkit.base.failures import hook_failures
 from evalkit.base.progress import Progress
 from evalkit.base.violations import shorten
 from evalkit.errors import DataError, EvalkitError, StorageError
-from evalkit.places.fetched import FetchedPath
-from evalkit.places.names import is_remote, join, uri_of
+from evalkit.places.names import FetchedPath, is_remote, join, uri_of
 
 _NO_ROWS = (bytes, bytearray, memoryview, Mapping)
 """What can be iterated over, but not for rows."""

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from evalkit.errors import DataError
-from evalkit.places.fetched import FetchedPath
+from evalkit.places.names import FetchedPath
 
 _SHARD = re.compile(
     # some writers add a hash that differs from shard to shard

@@ -16,7 +16,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from evalkit.errors import DataError
-from evalkit.places.fetched import FetchedPath
+from evalkit.places.names import FetchedPath
 
 BLOCK_BYTES = 4 << 20
 """Bytes that are read at once."""

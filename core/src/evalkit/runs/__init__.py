@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from evalkit.runs.finding import find_run as find_run
     from evalkit.runs.finding import find_runs as find_runs
     from evalkit.runs.folders import find_damage as find_damage
+    from evalkit.runs.folders import problem_line as problem_line
+    from evalkit.runs.folders import send_run as send_run
     from evalkit.runs.listing import RunSummary as RunSummary
     from evalkit.runs.listing import list_runs as list_runs
     from evalkit.runs.listing import read_moment as read_moment
     from evalkit.runs.record import RunRecord as RunRecord
-    from evalkit.runs.remote import send_run as send_run
     from evalkit.runs.results import Result as Result
     from evalkit.runs.score_columns import Score as Score
-    from evalkit.runs.storage import problem_line as problem_line
     from evalkit.runs.stored import bound_component as bound_component
     from evalkit.runs.stored import read_run as read_run
     from evalkit.runs.views import Confusion as Confusion

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from evalkit.base.violations import few
 from evalkit.errors import StorageError
 from evalkit.places.access import missing
-from evalkit.places.fetched import FetchedPath
+from evalkit.places.names import FetchedPath
 from evalkit.plugins.sources import is_offline
 from evalkit.runs.folders import (
     RUN_FILE,
@@ -21,9 +21,9 @@ from evalkit.runs.folders import (
     is_run,
     name_runs,
     run_folders,
+    runs_root,
 )
 from evalkit.runs.listing import RunSummary, list_runs
-from evalkit.runs.remote import runs_root
 from evalkit.runs.results import Result
 from evalkit.runs.stored import read_run
 

@@ -9,9 +9,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalkit.errors import EvalkitError, StorageError
-from evalkit.runs.folders import RUN_FILE, id_of, is_run, read_record, run_folders
+from evalkit.runs.folders import (
+    RUN_FILE,
+    id_of,
+    is_run,
+    read_record,
+    run_folders,
+    runs_root,
+)
 from evalkit.runs.record import RunRecord
-from evalkit.runs.remote import runs_root
 from evalkit.runs.score_columns import Score
 
 

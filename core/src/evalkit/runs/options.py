@@ -11,7 +11,7 @@ from evalkit.predictions.alignment import OnDuplicate, OnProblem, Policies
 from evalkit.predictions.column_stages import ColumnStage
 from evalkit.predictions.row_sources import RowSource
 from evalkit.runs.results import Result
-from evalkit.scoring.crossings import read_crossings
+from evalkit.scoring.grouping import read_crossings
 from evalkit.scoring.records import ScoringSettings
 from evalkit.statistics.student_t import check_confidence
 

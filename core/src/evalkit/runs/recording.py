@@ -53,8 +53,7 @@ from evalkit.runs.tables import (
 from evalkit.runs.withholding import withhold_problem, withhold_reasons, withhold_text
 from evalkit.scoring.baselines import Baselines
 from evalkit.scoring.grouping import Groups
-from evalkit.scoring.outcomes import NOTHING_SCORED
-from evalkit.scoring.records import MetricScores, notices_of
+from evalkit.scoring.records import NOTHING_SCORED, MetricScores, notices_of
 from evalkit.scoring.table import list_notices
 
 

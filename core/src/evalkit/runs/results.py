@@ -19,12 +19,13 @@ from evalkit.runs.folders import (
     RESPONSES_FILE,
     SCORES_FILE,
     STATISTICS_FOLDER,
+    RunContents,
+    check_place,
+    publish,
     statistics_file,
 )
 from evalkit.runs.record import RunRecord
-from evalkit.runs.remote import check_place
 from evalkit.runs.score_columns import Score, scores_frame
-from evalkit.runs.storage import RunContents, publish
 
 if TYPE_CHECKING:
     import polars as pl
@@ -84,7 +85,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: an installed display, or else a plain table."""
-        from evalkit.plugins.displays import html_of, html_table
+        from evalkit.plugins.importing import html_of, html_table
 
         header = ("metric", "value", "low", "high", "n")
         shown = [each for each in self.scores if each.is_whole]

@@ -31,10 +31,11 @@ from evalkit.runs.folders import (
     read_problems,
     read_record,
     read_table,
+    runs_root,
     statistics_file,
+    whole_run,
 )
 from evalkit.runs.record import RunRecord
-from evalkit.runs.remote import runs_root, whole_run
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score, scores_frame
 

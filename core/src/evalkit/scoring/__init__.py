@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from evalkit.scoring.measurement import merge_statistics as merge_statistics
     from evalkit.scoring.measurement import score_metric as score_metric
     from evalkit.scoring.measurement import score_statistics as score_statistics
-    from evalkit.scoring.outcomes import Outcomes as Outcomes
     from evalkit.scoring.passes import metric_outcomes as metric_outcomes
     from evalkit.scoring.passes import metric_statistics as metric_statistics
     from evalkit.scoring.records import GroupScore as GroupScore
     from evalkit.scoring.records import MetricScores as MetricScores
+    from evalkit.scoring.records import Outcomes as Outcomes
     from evalkit.scoring.records import ScoringSettings as ScoringSettings
     from evalkit.scoring.records import why_not as why_not
     from evalkit.scoring.table import ScoringTable as ScoringTable

@@ -18,9 +18,8 @@ from evalkit.base.terms import MetricContext
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.finalization import finalize
 from evalkit.scoring.lists import compute
-from evalkit.scoring.outcomes import checked_value
 from evalkit.scoring.passes import metric_outcomes
-from evalkit.scoring.records import why_not_applicable
+from evalkit.scoring.records import checked_value, why_not_applicable
 from evalkit.scoring.table import ScoringTable
 from evalkit.scoring.tally import AnswerTally
 from evalkit.scoring.tallying import Labeled, count_targets

@@ -14,12 +14,17 @@ from numpy.typing import NDArray
 from evalkit.base.columns import all_named
 from evalkit.base.terms import MergeKind, MetricContext
 from evalkit.plugins.bound import BoundMetric
-from evalkit.scoring.finalization import Finalizer
+from evalkit.scoring.finalization import Finalizer, Influences, RowInfluences
 from evalkit.scoring.grouping import TagSets
-from evalkit.scoring.influence import Influences, RowInfluences
 from evalkit.scoring.numbering import Codes, Ragged, expanded, summed
-from evalkit.scoring.outcomes import LEFT_OUT, OUTCOME, REASON, SCORED, UNSCORED
-from evalkit.scoring.records import ScoringSettings
+from evalkit.scoring.records import (
+    LEFT_OUT,
+    OUTCOME,
+    REASON,
+    SCORED,
+    UNSCORED,
+    ScoringSettings,
+)
 from evalkit.scoring.statistics_rows import (
     CellCounts,
     Memberships,
@@ -64,8 +69,7 @@ def count_patterns(tally: Tally, groups: Ragged) -> PatternCounts:
     size, (tag_set, _, pattern, times) = max(1, len(tally.patterns)), tally.entries
     keys, times = summed(tag_set * size + pattern, len(groups.lengths) * size, times)
     tag_set, pattern = np.divmod(keys, size)
-    lengths = groups.lengths[tag_set]
-    group = groups.items[expanded(groups.starts[tag_set], lengths)]
+    group, lengths = groups.take(tag_set)
     keys = group * size + np.repeat(pattern, lengths)
     count = int(groups.items.max(initial=0)) + 1
     keys, times = summed(keys, count * size, np.repeat(times, lengths))
@@ -162,9 +166,7 @@ class Evidence:
     @cached_property
     def _entries(self) -> tuple[Codes, Codes]:
         """The entries of all groups, and where those of each group start."""
-        of_sets, tag_set = self._tag_sets.groups, self._scored.tag_set
-        lengths = of_sets.lengths[tag_set]
-        group = of_sets.items[expanded(of_sets.starts[tag_set], lengths)]
+        group, lengths = self._tag_sets.groups.take(self._scored.tag_set)
         order = np.argsort(group, kind="stable")
         entries = np.repeat(np.arange(len(lengths)), lengths)[order]
         return entries, np.searchsorted(group[order], np.arange(len(self.tags) + 1))
@@ -214,9 +216,7 @@ class Evidence:
 
     def _codes(self, patterns: Codes) -> tuple[Codes, Codes]:
         """Return the codes of the rows of patterns, and whose they are."""
-        sequences = self.patterns.sequences
-        lengths = sequences.lengths[patterns]
-        row = sequences.items[expanded(sequences.starts[patterns], lengths)]
+        row, lengths = self.patterns.sequences.take(patterns)
         owner = np.repeat(np.arange(len(patterns)), lengths)
         has_numbers = self.patterns.has_numbers[row]
         codes = np.cumsum(self.patterns.has_numbers) - 1
@@ -283,10 +283,8 @@ class Evidence:
     def outcomes_of(self, group: int) -> pl.DataFrame:
         """Return `OUTCOME`, `REASON` and `times` of the rows of a group."""
         is_own = self.by_group.group == group
-        sequences = self.tally.patterns.sequences
         pattern, times = self.by_group.pattern[is_own], self.by_group.times[is_own]
-        lengths = sequences.lengths[pattern]
-        rows = sequences.items[expanded(sequences.starts[pattern], lengths)]
+        rows, lengths = self.tally.patterns.sequences.take(pattern)
         counts = np.bincount(rows, weights=np.repeat(times, lengths))
         present = np.flatnonzero(counts)
         return self.tally.patterns.rows[present].select(
@@ -298,9 +296,7 @@ class Evidence:
     def means_of_replications(self, column: str) -> Floats:
         """Return the mean of a column by group and replication; nan where undefined."""
         patterns, (group, pattern, times) = self.tally.patterns, self.by_group
-        sequences = patterns.sequences
-        lengths = sequences.lengths[pattern]
-        row = sequences.items[expanded(sequences.starts[pattern], lengths)]
+        row, lengths = patterns.sequences.take(pattern)
         cell = np.repeat(group, lengths) * self.repeats + patterns.replications[row]
         is_scored = patterns.has_numbers[row]
         row, cell = row[is_scored], cell[is_scored]
@@ -323,23 +319,23 @@ class Evidence:
         return Finalizer(self.metric, self.context, self.apart)
 
     @cached_property
+    def _merges(self) -> set[MergeKind]:
+        return {self.metric.merges.get(name, "sum") for name in self.rows.columns}
+
+    @property
     def merges_by_sum(self) -> bool:
         """Whether all statistics add up."""
-        merges = self.metric.merges
-        return all(merges.get(name, "sum") == "sum" for name in self.rows.columns)
+        return self._merges <= {"sum"}
 
-    @cached_property
+    @property
     def has_gradients(self) -> bool:
         """Whether all statistics change smoothly with the weights of the examples."""
-        merges = self.metric.merges
-        smooth = ("sum", "moments")
-        return all(merges.get(name, "sum") in smooth for name in self.rows.columns)
+        return self._merges <= {"sum", "moments"}
 
-    @cached_property
+    @property
     def merges_by_extremes(self) -> bool:
         """Whether a statistic is a least or greatest value."""
-        merges = self.metric.merges
-        return any(merges.get(name) in ("min", "max") for name in self.rows.columns)
+        return bool(self._merges & {"min", "max"})
 
     @cached_property
     def sums(self) -> pl.DataFrame:
@@ -361,18 +357,13 @@ class Evidence:
 
     def unit_sums(self, group: int, by_code: Floats | RowInfluences) -> UnitTotals:
         """Sum a number of every distinct row over the units of a group."""
-        if self.is_simple:
-            members = self.members_of(group)
-            alone: Floats = by_code[members.code]
-            return UnitTotals(
-                self.units.codes[members.position], alone, np.ones(len(alone))
-            )
         members = self.members_of(group)
-        units, unit_of_row = np.unique(
-            self.units.codes[members.position], return_inverse=True
-        )
+        values: Floats = by_code[members.code]
+        codes = self.units.codes[members.position]
+        if self.is_simple:
+            return UnitTotals(codes, values, np.ones(len(values)))
+        units, unit_of_row = np.unique(codes, return_inverse=True)
         # sorted by value, so that rounding does not depend on the order of rows
-        values = by_code[members.code]
         order = np.lexsort((values, unit_of_row))
         totals = np.bincount(
             unit_of_row[order], weights=values[order], minlength=len(units)

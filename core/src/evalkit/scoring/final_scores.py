@@ -15,11 +15,11 @@ from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.aggregates import aggregate_scores
 from evalkit.scoring.evidence import Evidence
-from evalkit.scoring.group_intervals import GroupIntervals
-from evalkit.scoring.label_pairs import SharedPairs
-from evalkit.scoring.outcomes import (
+from evalkit.scoring.group_intervals import GroupIntervals, SharedPairs
+from evalkit.scoring.records import (
     FAILED,
     LOST,
+    NO_VALUE,
     NOT_SCORED,
     NOTHING_SCORED,
     OUTCOME,
@@ -27,21 +27,18 @@ from evalkit.scoring.outcomes import (
     SILENT,
     UNANSWERED,
     UNSCORED,
-    checked_value,
-    failure_text,
-    most_left,
-    reasons_of,
-    silence_of,
-)
-from evalkit.scoring.records import (
-    NO_VALUE,
     Advance,
     GroupScore,
     MetricScores,
     ScoringSettings,
+    checked_value,
     failed_scores,
+    failure_text,
+    most_left,
     null_scores,
+    reasons_of,
     score_flag,
+    silence_of,
     why_unanswered,
     without_too_few,
 )

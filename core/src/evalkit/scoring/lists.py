@@ -15,14 +15,16 @@ from evalkit.base.violations import shorten
 from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.grouping import Groups, Positions
-from evalkit.scoring.outcomes import NOTHING_SCORED, checked_value, reason_of_group
 from evalkit.scoring.records import (
     NO_VALUE,
+    NOTHING_SCORED,
     Advance,
     GroupScore,
     MetricScores,
     ScoringSettings,
     bootstrap_method,
+    checked_value,
+    reason_of_group,
     score_flag,
     why_failed,
     without_too_few,
@@ -84,11 +86,11 @@ def score_lists(
 
 def list_values(
     metric: BoundMetric, table: ScoringTable, groups: Groups
-) -> Mapping[tuple[int, str], float | None]:
+) -> Mapping[int, float | None]:
     """Compute the values of all groups and nothing else."""
     lists = _Lists(metric, table, ScoringSettings())
     return {
-        (group, ""): lists.value(lists.counted(groups.positions_of(group)))[0]
+        group: lists.value(lists.counted(groups.positions_of(group)))[0]
         for group in range(len(groups.tags))
     }
 

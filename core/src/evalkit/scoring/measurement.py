@@ -21,16 +21,18 @@ from evalkit.parallel import Workers
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.evidence import Evidence
 from evalkit.scoring.final_scores import finalize_metric
+from evalkit.scoring.group_intervals import SharedPairs
 from evalkit.scoring.grouping import Groups, number_groups
-from evalkit.scoring.label_pairs import SharedPairs
 from evalkit.scoring.lists import list_values, score_lists
-from evalkit.scoring.outcomes import MISSING, Outcomes, no_outcomes
 from evalkit.scoring.passes import metric_outcomes
 from evalkit.scoring.records import (
+    MISSING,
     Advance,
     MetricScores,
+    Outcomes,
     ScoringSettings,
     failed_scores,
+    no_outcomes,
     null_scores,
     refuse_absent_fields,
     why_failed,
@@ -42,6 +44,7 @@ from evalkit.scoring.tallying import (
     Labeled,
     all_right,
     count_rows,
+    has_bounds,
     left_out_rows,
     rows_of,
     tally_rows,
@@ -272,9 +275,8 @@ class _Tallied:
     def with_bounds(self, scored: MetricScores) -> MetricScores:
         """Add the bounds to scores that no tally was made for."""
         metric, table = scored.metric, self._labeled.table
-        if scored.statistics is not None or scored.error:
-            return scored
-        if not self._has_bounds(metric):
+        is_done = scored.statistics is not None or scored.error
+        if is_done or not has_bounds(metric, self._labeled):
             return scored
         if not metric.has("compute"):
             if self._table.frame.height:
@@ -295,23 +297,13 @@ class _Tallied:
         ]
         return scored._replace(scores=scores)
 
-    def _has_bounds(self, metric: BoundMetric) -> bool:
-        labeled = self._labeled
-        return (
-            metric.has_possible_range
-            and not metric.is_costly
-            and labeled.table.context.answer_kind != "none"
-            and not labeled.left_out.is_null().all()
-        )
-
     def _values(
         self, metric: BoundMetric, table: ScoringTable
     ) -> Mapping[int, float | None]:
         if why_not(metric, table):
             return {}
         try:
-            values = list_values(metric, table, self._groups)
-            return {group: value for (group, _), value in values.items()}
+            return list_values(metric, table, self._groups)
         except MetricError:
             return {}
 

@@ -23,9 +23,8 @@ from evalkit.parallel import NotPortable, Packed, Workers, packed, unpacked
 from evalkit.plugins.bound import BoundMetric
 from evalkit.plugins.components import Component
 from evalkit.plugins.registry import load_component
-from evalkit.scoring.batch_statistics import RESERVED, batch_statistics
 from evalkit.scoring.finalization import EXAMPLES
-from evalkit.scoring.outcomes import (
+from evalkit.scoring.records import (
     FailureLimit,
     Left,
     Outcomes,
@@ -34,7 +33,7 @@ from evalkit.scoring.outcomes import (
     split_outcomes,
     with_left,
 )
-from evalkit.scoring.rows import batch_scores
+from evalkit.scoring.rows import RESERVED, batch_scores, batch_statistics
 from evalkit.scoring.table import (
     Batch,
     BatchFunction,

@@ -29,7 +29,7 @@ from evalkit.scoring.numbering import (
     places_of,
     summed,
 )
-from evalkit.scoring.outcomes import OUTCOME, OUTCOMES, REASON, SCORED, SILENT
+from evalkit.scoring.records import OUTCOME, OUTCOMES, REASON, SCORED, SILENT
 
 ClusterKeys = NDArray[np.uint64]
 

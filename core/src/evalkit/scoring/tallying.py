@@ -14,7 +14,8 @@ from evalkit.errors import MetricError
 from evalkit.plugins.bound import BoundMetric
 from evalkit.scoring.grouping import TagSets, number_tag_sets
 from evalkit.scoring.numbering import Codes
-from evalkit.scoring.outcomes import (
+from evalkit.scoring.passes import metric_outcomes
+from evalkit.scoring.records import (
     FAILED,
     LOST,
     NOT_SCORED,
@@ -26,9 +27,6 @@ from evalkit.scoring.outcomes import (
     UNANSWERED,
     Outcomes,
     outcome_rows,
-)
-from evalkit.scoring.passes import metric_outcomes
-from evalkit.scoring.records import (
     refuse_absent_fields,
     takes_no_prediction,
     why_not_applicable,
@@ -252,29 +250,30 @@ def left_out_rows(metric: BoundMetric, labeled: Labeled) -> pl.DataFrame:
     return outcome_rows(position.filter(is_out), outcome.filter(is_out))
 
 
+def has_bounds(metric: BoundMetric, labeled: Labeled) -> bool:
+    """Whether a metric has bounds of answers that were left out."""
+    return (
+        metric.has_possible_range
+        and not metric.is_costly
+        and labeled.table.context.answer_kind != "none"
+        and not labeled.left_out.is_null().all()
+    )
+
+
 def _bound_rows(
     metric: BoundMetric, labeled: Labeled, rows: pl.DataFrame
 ) -> Iterator[list[pl.DataFrame]]:
-    """Return the rows if all left-out answers were wrong, and if they were right.
-
-    Nothing where there are no bounds.
-    """
-    for frame in filled_frames(metric, labeled):
+    """Return the rows if all left-out answers were wrong, and if they were right."""
+    left_out = labeled.uncounted
+    if left_out.frame.is_empty() or not has_bounds(metric, labeled):
+        return
+    is_out = pl.repeat(True, left_out.frame.height, eager=True)
+    for frame in (left_out.frame, all_right(left_out, is_out).frame):
         if joins_answers(metric, labeled.table.repeats):
             both = pl.concat([labeled.counted.frame, frame]).sort("position")
             yield [_rows(metric, labeled.table._replace(frame=both))]
         else:
             yield [rows, _rows(metric, labeled.table._replace(frame=frame))]
-
-
-def filled_frames(metric: BoundMetric, labeled: Labeled) -> list[pl.DataFrame]:
-    """Return the left-out answers without a prediction, and with one that is right."""
-    left_out, kind = labeled.uncounted, labeled.table.context.answer_kind
-    is_bounded = metric.has_possible_range and not metric.is_costly and kind != "none"
-    if left_out.frame.is_empty() or not is_bounded:
-        return []
-    is_out = pl.repeat(True, left_out.frame.height, eager=True)
-    return [left_out.frame, all_right(left_out, is_out).frame]
 
 
 def all_right(table: ScoringTable, left_out: pl.Series) -> ScoringTable:

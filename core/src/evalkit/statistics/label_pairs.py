@@ -9,6 +9,7 @@ spread over all pairs of labels before the counts are drawn: each pair of K labe
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -37,15 +38,16 @@ class PairCounts(NamedTuple):
         The events are: it was predicted rightly, was not predicted where it is right,
         and was predicted where it is wrong.
         """
-        least = math.inf
+        golds: dict[str | None, float] = defaultdict(float)
+        predicted: dict[str | None, float] = defaultdict(float)
+        for (gold, said), times in self.counts.items():
+            golds[gold] += times
+            predicted[said] += times
+        rarest = math.inf
         for label in self.labels:
             hits = self.counts.get((label, label), 0.0)
-            gold = sum(n for (other, _), n in self.counts.items() if other == label)
-            predicted = sum(
-                n for (_, other), n in self.counts.items() if other == label
-            )
-            least = min(least, hits, gold - hits, predicted - hits)
-        return least
+            rarest = min(rarest, hits, golds[label] - hits, predicted[label] - hits)
+        return rarest
 
     @property
     def golds(self) -> list[str | None]:

@@ -34,16 +34,15 @@ from evalkit.predictions.preparation import (
 from evalkit.predictions.row_sources import bind_rows
 from evalkit.predictions.table import prediction_column, scoring_table
 from evalkit.runs.options import EvaluationOptions
-from evalkit.runs.own_scores import own_scores
 from evalkit.runs.recording import Asked, Parts
 from evalkit.runs.results import Result
 from evalkit.runs.score_columns import Score
+from evalkit.runs.scores import own_scores
 from evalkit.runs.stored import examples_of
 from evalkit.runs.tables import replication_column
 from evalkit.runs.withholding import names_of_answers, refuse_facets_of_answers
 from evalkit.scoring.baselines import Baselines, compute_baselines
-from evalkit.scoring.crossings import cross
-from evalkit.scoring.grouping import Groups, group_by_tag
+from evalkit.scoring.grouping import Groups, cross, group_by_tag
 from evalkit.scoring.measurement import Measured, measure
 from evalkit.scoring.records import MetricScores
 from evalkit.scoring.table import ScoringTable

@@ -28,7 +28,7 @@ from evalkit.runs.recording import Asked, add_scores
 from evalkit.runs.results import Result
 from evalkit.runs.scores import GroupSizes
 from evalkit.scoring.final_scores import finalize_metric
-from evalkit.scoring.label_pairs import SharedPairs
+from evalkit.scoring.group_intervals import SharedPairs
 from evalkit.scoring.measurement import prepared
 from evalkit.scoring.table import ScoringTable, comparable
 from evalkit.scoring.tally import Tallies

@@ -23,7 +23,7 @@ from evalkit.catalog import (
 )
 from evalkit.errors import AdapterError, EvalkitError, UnknownPluginError
 from evalkit.places import is_remote
-from evalkit.plugins.parameters import as_meant
+from evalkit.plugins.registry import as_meant
 from evalkit_adapters_rows.pipelines import Pipeline, joined, pipeline
 from evalkit_adapters_rows.stages import DEEPEST, is_nested_too_deeply
 

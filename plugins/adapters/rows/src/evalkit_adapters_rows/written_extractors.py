@@ -11,7 +11,7 @@ from pydantic import BaseModel, RootModel
 from evalkit import Registry
 from evalkit.catalog import import_component
 from evalkit.errors import AdapterError, UnknownPluginError
-from evalkit.plugins.parameters import as_meant
+from evalkit.plugins.registry import as_meant
 from evalkit_adapters_rows.files import listed
 
 _KEY = re.compile(r"(?:^|,)\s*([a-z][a-z_]*)=")

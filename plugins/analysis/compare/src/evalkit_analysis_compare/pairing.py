@@ -15,7 +15,7 @@ from evalkit import Result
 from evalkit.base.columns import all_named, encode, native, unnamed
 from evalkit.base.violations import shorten
 from evalkit.errors import AlignmentError
-from evalkit.plugins.attributes import RESERVED_FIELDS
+from evalkit.plugins.contract import RESERVED_FIELDS
 from evalkit.reporting import count_of
 from evalkit.runs import DATA_FIELDS, Difference, find_differences
 from evalkit.scoring import Groups, group_by_tag

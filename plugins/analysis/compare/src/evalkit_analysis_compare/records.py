@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 import polars as pl
 
-from evalkit.plugins.displays import html_of, html_table
+from evalkit.plugins.importing import html_of, html_table
 from evalkit.reporting import count_of
 
 

@@ -24,11 +24,12 @@ from evalkit.predictions.table import scoring_table
 from evalkit.reporting import count_of
 from evalkit.runs import recorded
 from evalkit.runs.accounts import refusal_message
+from evalkit.runs.folders import check_place
 from evalkit.runs.recording import Asked, Parts, make_result
-from evalkit.runs.remote import check_place
 from evalkit.runs.score_columns import scores_frame
 from evalkit.runs.withholding import withhold_reasons
 from evalkit.statistics.clusters import Floats
+from evalkit.workflows.evaluation import open_predictions
 from evalkit.workflows.evaluation_steps import (
     add_columns,
     announce,
@@ -38,7 +39,6 @@ from evalkit.workflows.evaluation_steps import (
     score,
     write,
 )
-from evalkit.workflows.given_predictions import open_predictions
 from evalkit_analysis_robustness.examples import (
     Loaded,
     Originals,

@@ -25,7 +25,7 @@ from evalkit.scoring import (
     score_statistics,
 )
 from evalkit.scoring.finalization import EXAMPLES
-from evalkit.scoring.outcomes import no_outcomes
+from evalkit.scoring.records import no_outcomes
 from evalkit.statistics.clusters import Integers
 from evalkit_analysis_robustness.pairs import PairGroups, Pairs, Rows
 

@@ -19,7 +19,7 @@ from evalkit.catalog import (
 )
 from evalkit.errors import PluginError, UnknownPluginError
 from evalkit.examples.copy_columns import Statement
-from evalkit.plugins.parameters import takes_path
+from evalkit.plugins.registry import takes_path
 
 _KIND = "perturbations"
 

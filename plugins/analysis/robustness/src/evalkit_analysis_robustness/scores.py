@@ -43,7 +43,7 @@ from evalkit.parallel import Workers
 from evalkit.runs.scores import group_record, shown_as
 from evalkit.scoring import MetricScores
 from evalkit.scoring.grouping import WHOLE
-from evalkit.scoring.outcomes import NOTHING_SCORED
+from evalkit.scoring.records import NOTHING_SCORED
 from evalkit.statistics.clusters import Floats
 from evalkit_analysis_robustness.drops import TestedScore, adjust
 from evalkit_analysis_robustness.pairs import PairGroups

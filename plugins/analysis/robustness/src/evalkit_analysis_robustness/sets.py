@@ -20,8 +20,8 @@ from evalkit.runs.scores import shown_as
 from evalkit.scoring import GroupScore, Outcomes, ScoringTable, score_statistics
 from evalkit.scoring.group_intervals import NO_INTERVAL, NO_SUM
 from evalkit.scoring.lists import score_lists
-from evalkit.scoring.outcomes import no_outcomes
 from evalkit.scoring.passes import value_columns
+from evalkit.scoring.records import no_outcomes
 from evalkit.statistics.clusters import Floats, Integers
 from evalkit.statistics.intervals import without_interval
 from evalkit.statistics.resampling import unit_keys

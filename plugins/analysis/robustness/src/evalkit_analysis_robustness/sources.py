@@ -17,8 +17,7 @@ from evalkit.places import FetchedPath, is_remote, local_file
 from evalkit.predictions.preparation import Predictions, changed_by
 from evalkit.reading.given_rows import rows_of
 from evalkit.reporting import count_of
-from evalkit.runs.folders import RUN_FILE
-from evalkit.runs.remote import runs_root
+from evalkit.runs.folders import RUN_FILE, runs_root
 
 Given = Sequence[Any] | str | Path | pl.DataFrame | Result
 """Several files, tables or runs, or one."""

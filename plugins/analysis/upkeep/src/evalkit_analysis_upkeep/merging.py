@@ -26,9 +26,9 @@ from evalkit.runs import (
     recorded,
 )
 from evalkit.runs.accounts import cell_notices, unparsed_notice
+from evalkit.runs.folders import check_place
 from evalkit.runs.record import FORMAT_VERSION
 from evalkit.runs.recording import add_scores, fingerprint_of, recorded_core
-from evalkit.runs.remote import check_place
 from evalkit.runs.stored import examples_of
 from evalkit.runs.tables import (
     KEPT,
@@ -42,7 +42,7 @@ from evalkit.runs.tables import (
 )
 from evalkit.scoring.baselines import compute_baselines
 from evalkit.scoring.measurement import measure
-from evalkit.scoring.outcomes import NOTHING_SCORED
+from evalkit.scoring.records import NOTHING_SCORED
 
 OF_PARTS = ("dataset", "data", "data-adapters", "selection")
 """Fields in which comparable runs of parts may differ."""

@@ -21,11 +21,10 @@ from evalkit.plugins.provenance import environment
 from evalkit.predictions.preparation import identify
 from evalkit.reading.given_rows import rows_of
 from evalkit.runs import RunRecord, as_result, bound_component, find_damage, recorded
-from evalkit.runs.data_columns import load_data, load_metrics
 from evalkit.runs.recording import recorded_component, recorded_core
 from evalkit.runs.scores import to_scores
 from evalkit.runs.stored import examples_of
-from evalkit.runs.tables import settings_of, unscored_answers
+from evalkit.runs.tables import load_data, load_metrics, settings_of, unscored_answers
 from evalkit.scoring.measurement import measure
 from evalkit_analysis_upkeep.comparison import Difference, find_differences
 

@@ -17,7 +17,7 @@ NEED_A_MODEL = ("bertscore", "comet", "sp-bleu")
 """Those of which a user names the model, which their own tests make."""
 
 OF_COLUMNS = (
-    *("column-mean", "column-rate"),
+    *("column-mean", "column-rate", "weighted"),
     *("judge-agreement", "judge-mean", "judge-order", "judge-rate"),
 )
 """Those that need the name of a column or judge."""

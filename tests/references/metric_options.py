@@ -84,6 +84,9 @@ judged = st.sampled_from((0.0, 0.25, 0.5, 1.0)).map(
         {"j.status": "judged", "j.value": worth, "j.label": "x"},
     )
 )
+weighed = st.tuples(label, label, st.sampled_from((0.5, 1.0, 7.0))).map(
+    lambda drawn: (*drawn[:2], {"w": drawn[2]})
+)
 verdicts = st.tuples(*[st.sampled_from(("fine", "rude"))] * 2).map(
     lambda drawn: ("a", "b", {"one": drawn[0], "other": drawn[1]})
 )
@@ -92,6 +95,7 @@ swapped = st.sampled_from(("same", "first", "second")).map(
 )
 SWAPPED: Mapping[str, Any] = {"examples": swapped, "perfect": None}
 JUDGED: Mapping[str, Any] = {"examples": judged, "perfect": None}
+WEIGHED: Mapping[str, Any] = {"examples": weighed}
 VERDICTS: Mapping[str, Any] = {"examples": verdicts, "perfect": None}
 numbers = st.sampled_from(["3", "-3", "3.0 eggs", "1,000", "no"])
 with_number = st.sampled_from(["3", "-3", "4 or 1000"])
@@ -179,6 +183,8 @@ OF_JOB: Mapping[str, Any] = {
     "perfect": None,
 }
 OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "squad-em": IMPERFECT,
+    "squad-f1": IMPERFECT,
     "above-chance": OF_CLASS,
     "auroc": PROBABLE,
     "average-precision": PROBABLE,
@@ -266,7 +272,9 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "column-mean:of=j.value": JUDGED,
     "column-rate:of=j.value": JUDGED,
     "exact-match:ignore_case=true": {},
-    "above-chance:chance=0.6,metric=squad-f1": {},
+    "weighted:by=w": WEIGHED,
+    "weighted:by=w,metric=token-f1": WEIGHED,
+    "above-chance:chance=0.6,metric=squad-f1": IMPERFECT,
     "above-chance:chance=0.25,metric=accuracy": {},
     "above-chance:chance=choices,metric=accuracy": CHOSEN,
     "above-chance:chance=0.5,metric=helm-set-match#iou": IMPERFECT,

@@ -391,7 +391,8 @@ def metric_problems(
     has_mean = scores_examples or (
         "finalize" in implemented and attributes["per_example"] is not None
     )
-    if interval in ("wilson", "t") and not has_mean:
+    is_weighted = "finalize" in implemented and (low, high) == (0, 1)
+    if (interval == "t" or (interval == "wilson" and not is_weighted)) and not has_mean:
         problems.append(
             f"interval {interval!r} is for the mean of per-example scores, which it "
             "does not have"

@@ -153,13 +153,14 @@ class GroupIntervals:
         if found is None:
             return without_interval(NO_GRADIENT)
         influences, sizes, times = found
+        is_share = self._kind == "wilson" and self._column is None
         return delta_interval(
             value,
             influences,
             sizes,
             confidence,
             clustered=self._evidence.clustered,
-            scale=_SCALES.get(self._kind, "plain"),
+            scale="share" if is_share else _SCALES.get(self._kind, "plain"),
             times=times,
         )
 

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from row_groups import rows_by_group
 from share_intervals import share_interval
 from sklearn.metrics import accuracy_score
 
 import evalkit
-
-from .tagged_rows import rows_by_group
 
 NAMES = ["accuracy", "exact-match"]
 LABELS = ["a", "b", "ü", "日本", " a"]

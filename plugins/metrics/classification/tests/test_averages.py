@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from row_groups import rows_by_group
 from sklearn.metrics import accuracy_score, f1_score, recall_score
 
 import evalkit
 from evalkit import PluginContractError, Registry
 
-from .tagged_rows import DECLARED, one, rows_by_group, rows_of_examples
+from .tagged_rows import DECLARED, one, rows_of_examples
 
 CHOICES = {
     "": None,

@@ -9,25 +9,11 @@ from evalkit.catalog import BoundMetric, Registry, Resolver
 from evalkit.scoring import finalize, finalize_counts
 
 METRICS = [
-    "macro-f1",
-    "macro-recall",
-    "macro-f1:labels=seen",
-    "macro-f1:labels=declared",
-    "macro-f1:labels=c/a",
-    "f1",
-    "precision",
-    "recall",
-    "f1:label=b",
-    "precision:label=d",
-    "balanced-accuracy",
-    "micro-f1",
-    "micro-f1:labels=gold",
-    "micro-f1:labels=declared",
-    "micro-f1:labels=c/a",
-    "weighted-f1",
-    "weighted-f1:labels=c/a",
-    "mcc",
-    "cohen-kappa",
+    *("macro-f1", "macro-recall", "macro-f1:labels=seen", "macro-f1:labels=declared"),
+    *("macro-f1:labels=c/a", "f1", "precision", "recall", "f1:label=b"),
+    *("precision:label=d", "balanced-accuracy", "micro-f1", "micro-f1:labels=gold"),
+    *("micro-f1:labels=declared", "micro-f1:labels=c/a", "weighted-f1"),
+    *("weighted-f1:labels=c/a", "mcc", "cohen-kappa"),
 ]
 CELLS = [
     ("a", "a"),

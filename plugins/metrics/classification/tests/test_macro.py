@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from row_groups import rows_by_group
 from sklearn.metrics import balanced_accuracy_score, f1_score, recall_score
 
 import evalkit
@@ -15,7 +16,7 @@ from evalkit import MetricError, PluginContractError, Registry
 from evalkit_metrics_classification.confusion import class_counts
 from evalkit_metrics_classification.macro import MacroMetric
 
-from .tagged_rows import DECLARED, GOLD, one, rows_by_group, rows_of_examples
+from .tagged_rows import DECLARED, GOLD, one, rows_of_examples
 
 SKLEARN = {"macro-f1": f1_score, "macro-recall": recall_score}
 

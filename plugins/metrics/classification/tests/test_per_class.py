@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from row_groups import rows_by_group
 from sklearn.metrics import f1_score, precision_score, recall_score
 
 import evalkit
 from evalkit import MetricError, PluginContractError
 from evalkit_testing import check_metric
 
-from .tagged_rows import DECLARED, one, rows_by_group, rows_of_examples
+from .tagged_rows import DECLARED, one, rows_of_examples
 
 SKLEARN: dict[str, Callable[..., Any]] = {
     "f1": f1_score,

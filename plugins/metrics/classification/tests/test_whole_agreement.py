@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from row_groups import rows_by_group
 from sklearn.metrics import cohen_kappa_score, matthews_corrcoef
 
 import evalkit
 
-from .tagged_rows import GOLD, one, rows_by_group, rows_of_examples
+from .tagged_rows import GOLD, one, rows_of_examples
 
 SKLEARN: dict[str, Callable[..., float]] = {
     "mcc": matthews_corrcoef,

@@ -233,7 +233,7 @@ def test_the_run_names_the_metric_and_its_code(tmp_path: Path) -> None:
     ("parameters", "message"),
     [
         ("metric=acuracy", "there is no metric 'acuracy'"),
-        ("metric=above-chance", "it is rescaled already"),
+        ("metric=above-chance", "it is a score of another metric"),
         ("metric=helm-set-match", "choose one of helm-set-match#exact"),
         ("metric=helm-set-match#best", "choose one of helm-set-match#exact"),
         ("metric=log-loss,chance=choices", "chance=NUMBER"),

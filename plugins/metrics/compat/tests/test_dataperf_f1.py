@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
+from row_groups import rows_by_group
 from sklearn.metrics import f1_score
 
 import evalkit
-
-from .tagged_rows import rows_by_group
 
 NAME = "dataperf-f1"
 labels = st.lists(st.sampled_from(["cat", "dog", "eel", ""]), max_size=3)

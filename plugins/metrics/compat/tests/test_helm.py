@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nltk.metrics.scores import f_measure
 from nltk.translate.bleu_score import sentence_bleu
+from row_groups import rows_by_group
 
 import evalkit
 from evalkit_metrics_compat.helm_text import words_of
-
-from .tagged_rows import rows_by_group
 
 texts = st.text(st.sampled_from("abcthe .,1-é\n"), max_size=12)
 rows = st.lists(

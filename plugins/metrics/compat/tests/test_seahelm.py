@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from row_groups import rows_by_group
 from sklearn.metrics import f1_score
 
 import evalkit
-
-from .tagged_rows import rows_by_group
 
 LABELS = ["Yes", "no", "Not sure"]
 SAID = {"Yes": "Yes", " yes.": "Yes", "NO": "no", "not  sure": "Not sure", "?": "null"}

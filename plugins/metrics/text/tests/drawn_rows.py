@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import strategies as st
+from row_groups import rows_by_group
 
 import evalkit
-
-from .tagged_rows import rows_by_group
 
 words = st.sampled_from(
     [

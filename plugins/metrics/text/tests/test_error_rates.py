@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from row_groups import rows_by_group
 from scipy import stats
 
 import evalkit
@@ -17,7 +18,6 @@ from evalkit_metrics_text.token_f1 import TokenF1
 from evalkit_metrics_text.wer import WordErrorRate
 
 from .drawn_rows import Row, rows_of, texts, value
-from .tagged_rows import rows_by_group
 
 NAMES = ["wer", "cer"]
 

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
+from row_groups import rows_by_group
 from share_intervals import share_interval
 
 import evalkit
 from evalkit import Result
-
-from .tagged_rows import rows_by_group
 
 NAME = "json-match"
 

@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
+from row_groups import rows_by_group
 from scipy.optimize import linear_sum_assignment
 
 import evalkit
 from evalkit import MetricError, Result
 from evalkit_metrics_text.pairing import count_overlapping
-
-from .tagged_rows import rows_by_group
 
 NAME = "span-f1"
 Span = dict[str, Any]

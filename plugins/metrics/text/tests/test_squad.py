@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from row_groups import rows_by_group
 from scipy import stats
 from share_intervals import share_interval
 
@@ -16,8 +17,6 @@ import evalkit
 from evalkit import DataError, MetricError, Score
 from evalkit_metrics_text.comparison import ComparisonMetric
 from evalkit_testing import check_metric
-
-from .tagged_rows import rows_by_group
 
 NAMES = ["squad-f1", "squad-em"]
 

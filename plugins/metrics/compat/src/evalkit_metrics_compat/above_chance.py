@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 import polars.selectors as cs
 from pydantic import Field, FiniteFloat
 
-from evalkit import (
-    Metric,
-    MetricContext,
-    MetricError,
-    Parameters,
-    PluginContractError,
-    PluginError,
-)
-from evalkit.catalog import BoundMetric, Registry
-from evalkit.scoring import ScoringTable, finalize, metric_outcomes
-
-_INHERITED = (
-    *("keys", "merges", "answer_kinds", "has_possible_range", "most_not_scored"),
-    *("batch_rows", "shares_work", "costly", "deterministic"),
-)
-"""Attributes that are those of the metric that is rescaled."""
+from evalkit import MetricContext, MetricError, Parameters, PluginContractError
+from evalkit.catalog import BoundMetric
+from evalkit.scoring import finalize
+from evalkit_metrics_compat.outer_metric import OuterMetric
 
 _SLACK = 1e-9
 
@@ -44,7 +30,7 @@ class AboveChanceParameters(Parameters):
     """Field of the data that lists an example's own choices."""
 
 
-class AboveChance(Metric):
+class AboveChance(OuterMetric):
     """Distance of a metric's score from chance, as a share of what is possible.
 
     (score - chance) / (best - chance), where `best` is the bound of the metric on its
@@ -76,53 +62,22 @@ class AboveChance(Metric):
     interval = "bootstrap"
 
     def __init__(self, parameters: AboveChanceParameters) -> None:
-        super().__init__(parameters)
         self._chance = parameters.chance
         self._choices = parameters.choices if self._chance == "choices" else None
-        self._inner = _load(parameters.metric)
+        super().__init__(parameters, "above-chance", self._choices)
         self._best = _best_of(self._inner)
         if isinstance(self._chance, str):
             _refuse_other_scales(self._inner)
         else:
             _refuse_no_score(self._chance, self._inner)
             _refuse_above_best(self._inner, self._chance, self._best)
-        vars(self).update(self._inherited())
-
-    def _inherited(self) -> dict[str, Any]:
-        inner = self._inner
-        is_plain = self._choices is None
-        kind = inner.interval or ""
-        keeps = kind == "none" or (kind == "multinomial" and is_plain)
-        by_example = inner.example_hook is not None
-        return {
-            **{name: getattr(inner, name) for name in _INHERITED},
-            "columns": (*inner.columns, *([] if is_plain else [self._choices])),
-            "interval": kind if keeps else "bootstrap",
-            "costly": inner.is_costly,
-            "accepts_no_prediction": inner.accepts_no_prediction
-            or (by_example and inner.worst_value is not None),
-        }
-
-    def resources(self) -> dict[str, Any]:
-        """Name the metric that is rescaled, its code, and what it depends on."""
-        inner = self._inner
-        package = inner.component.value.partition(":")[0].partition(".")[0]
-        own = {
-            f"metric: {name}": value
-            for name, value in dict(inner.name_resources()).items()
-        }
-        files = {
-            f"metric: parameter {name}": Path(value)
-            for name, value in inner.changed_parameters.items()
-            if isinstance(value, str) and Path(value).is_file()
-        }
-        code = {"metric: code": sys.modules[package]} if package in sys.modules else {}
-        return {"metric": inner.component.origin, **own, **files, **code}
+        kind = self._inner.interval or ""
+        keeps = kind == "none" or (kind == "multinomial" and self._choices is None)
+        vars(self).update(interval=kind if keeps else "bootstrap")
 
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
         """Return the statistics of the metric, and the chance of each example."""
-        columns = ["prediction", "target", *self._inner.columns]
-        found = _statistics(self._inner, batch.select(cs.by_name(*columns)), context)
+        found = self.inner_statistics(batch, context)
         if self._choices is None:
             return found
         return _with_chance(found, batch[self._choices])
@@ -194,36 +149,6 @@ def distance(score: pl.Expr, chance: pl.Expr, best: pl.Expr) -> pl.Expr:
     return pl.when(chance != best).then((score - chance) / (best - chance))
 
 
-def _load(name: str) -> BoundMetric:
-    """Load the metric that a user names, or one of its scores.
-
-    Raises:
-        PluginContractError: There is none, or it cannot be rescaled.
-    """
-    where = f"metrics/above-chance: parameter metric={name}"
-    reference, _, part = name.partition("#")
-    try:
-        whole = BoundMetric.of(Registry().load("metrics", reference))
-    except PluginError as error:
-        raise PluginContractError(f"{where}: {error}") from error
-    inner = whole.score_of(part) if part or "" in whole.scores else whole
-    declared = ", ".join(f"{reference}#{each}" for each in whole.scores if each)
-    if (part and part not in whole.scores) or (whole.scores and inner is whole):
-        raise PluginContractError(f"{where}: choose one of {declared or reference}")
-    for hook, why in _REFUSED.items():
-        if inner.has(hook):
-            raise PluginContractError(f"{where}: {why}")
-    if isinstance(inner.plugin, AboveChance):
-        raise PluginContractError(f"{where}: it is rescaled already")
-    return inner
-
-
-_REFUSED = {
-    "compute": "it is a function of lists, which has no statistics",
-    "prepare": "it looks at all answers first, which cannot be handed on",
-}
-
-
 def _best_of(metric: BoundMetric) -> float:
     low, high = metric.bounds or (None, None)
     best = high if metric.higher_is_better else low
@@ -267,28 +192,6 @@ def _refuse_above_best(metric: BoundMetric, chance: float, best: float) -> None:
             f"metrics/above-chance: parameter chance={chance}: the best score of "
             f"{metric.name} is {best}"
         )
-
-
-def _statistics(
-    metric: BoundMetric, batch: pl.DataFrame, context: MetricContext
-) -> pl.DataFrame:
-    """Return the statistics of a metric, whichever way it is written."""
-    if metric.has("statistics"):
-        found: pl.DataFrame = metric.call("statistics", batch=batch, context=context)
-        return found
-    numbered = batch.with_row_index("position").with_columns(
-        pl.col("position").cast(pl.UInt32)
-    )
-    names = [f"row {row} of a batch" for row in range(len(batch))]
-    done = metric_outcomes(metric, ScoringTable(numbered, names, None, context))
-    left = done.unscored.select(row="position", not_scored="reason")
-    found = done.statistics.rename({"position": "row"})
-    if not left.height:
-        return found
-    numbers = [name for name in found.columns if name != "row"]
-    return pl.concat([found, left], how="diagonal").with_columns(
-        cs.by_name(*numbers).fill_null(0.0)
-    )
 
 
 def _with_chance(found: pl.DataFrame, choices: pl.Series) -> pl.DataFrame:

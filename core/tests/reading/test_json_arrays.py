@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -46,15 +47,14 @@ class TestElements:
         assert found == [(1, {"a": "é😀"}, None), (2, {"b": [1, {}]}, None)]
 
     def test_those_that_are_no_plain_objects_are_told(self, tmp_path: Path) -> None:
-        content = '[{"a":1,"a":2},{"c":NaN},12345,{"d":"\\ud800"},{"e":1e999},{}]'
+        content = '[{"a":1,"a":2},12345,{"d":"\\ud800"},{"c":[Infinity,-1e999]}]'
         found = read(tmp_path / "a.json", content)
-        assert [values for _, values, _ in found] == [None] * 5 + [{}]
+        assert [values for _, values, _ in found[:3]] == [None] * 3
+        assert found[3] == (4, {"c": [math.inf, -math.inf]}, None)
         rules = [str(rule) for _, _, rule in found]
         assert "the key 'a' is given twice" in rules[0]
-        assert "NaN is not a JSON value" in rules[1]
-        assert rules[2] == "must be a JSON object"
-        assert "surrogates not allowed" in rules[3]
-        assert "too large for a number" in rules[4]
+        assert rules[1] == "must be a JSON object"
+        assert "surrogates not allowed" in rules[2]
 
     @pytest.mark.parametrize(
         ("content", "problem"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ LABELS = {"1": "positive", "2": "negative", "007": "neutral"}
 DATA = [{"uid": uid, "statement": "s", "label": LABELS[uid]} for uid in LABELS]
 
 
-def _scored(path: Path, content: str | bytes) -> dict[str, int]:
+def _scored(path: Path, content: str | bytes) -> Mapping[str, int]:
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return evalkit.evaluate(data=DATA, task="sentiment", predictions=path).counts
 

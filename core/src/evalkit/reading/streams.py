@@ -173,14 +173,14 @@ def _count_newlines(data: bytes) -> int:
 
 
 def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
-    chunk = _read(stream, BLOCK_BYTES).removeprefix(_BYTE_ORDER_MARK)
+    chunk = read_up_to(stream, BLOCK_BYTES).removeprefix(_BYTE_ORDER_MARK)
     has_returns = b"\r" in chunk[:-1] and b"\n" not in chunk  # as on old computers
     yield chunk.replace(b"\r", b"\n") if has_returns else chunk
-    while chunk := _read(stream, BLOCK_BYTES):
+    while chunk := read_up_to(stream, BLOCK_BYTES):
         yield chunk.replace(b"\r", b"\n") if has_returns else chunk
 
 
-def _read(stream: IO[bytes], size: int) -> bytes:
+def read_up_to(stream: IO[bytes], size: int) -> bytes:
     """Read as many bytes as are there; decompressors give fewer at a time."""
     parts = []
     while size > 0 and (part := stream.read(size)):

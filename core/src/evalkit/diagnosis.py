@@ -119,7 +119,9 @@ def shown_columns(fields: Sequence[str], columns: Iterable[str]) -> str:
     )
     more = len(ordered) - _SHOWN_COLUMNS
     named = ", ".join(map(repr, ordered[:_SHOWN_COLUMNS])) or "none"
-    return f"{named} and {more} more" if more > 0 else named
+    named += f" and {more} more" if more > 0 else ""
+    is_row = any(map(str.isdecimal, ordered))
+    return f"{named} (a header must be the first line)" if is_row else named
 
 
 def map_options(place: str, mapping: Mapping[str, str]) -> list[str]:

@@ -299,7 +299,7 @@ def test_a_file_without_examples_is_told_why(
         ("set.csv", b"", "file is empty, expected a header row"),
         ("set.csv", b"uid,statement,label\n", "split 'all' has no examples"),
         ("set.csv", b"statement,label\nx,y\n", "no example has an id ('uid' or 'id')"),
-        ("set.txt", b"a\nb\n", "examples cannot be read from plain lines"),
+        ("set.txt", b"a\nb\n", "no example has 'statement'"),
         ("set.parquet", b"PAR1PAR1", "cannot be read as Parquet"),
         ("set.xlsx", b"PK", "save it as CSV"),
     ],

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -72,13 +73,12 @@ def test_an_empty_cell_is_no_value_and_a_quoted_one_the_empty_text(
         ('"[""x""]"', ["x"]),
         ("x", "x"),
         ("007", "007"),
-        ("NaN", "NaN"),
-        ("-Infinity", "-Infinity"),
-        ("1e400", "1e400"),
+        ("-Infinity", -math.inf),
+        ("1e400", math.inf),
         ('"{""a"": 1, ""a"": 2}"', '{"a": 1, "a": 2}'),
         (r'"""\ud800"""', r'"\ud800"'),
         ("[" * 100_000, "[" * 100_000),
-        ("9" * 5000, "9" * 5000),
+        ("9" * 5000, math.inf),
         ("0,5", None),
     ],
 )

@@ -23,9 +23,7 @@ LINES = {
     "10 000 lists in a field": b'{"uid": "2", "context": ' + b"[" * DEEP + b"]" * DEEP,
     "a key twice": b'{"uid": "2", "context": "c", "context": "d"}',
     "a nested key twice": b'{"uid": "2", "note": {"a": 1, "a": 2}}',
-    "NaN": b'{"uid": "2", "note": NaN}',
-    "Infinity": b'{"uid": "2", "note": [-Infinity]}',
-    "a number that is infinite": b'{"uid": "2", "note": 1e999}',
+    "NaN in a field": b'{"uid": "2", "context": NaN}',
     "a lone surrogate": b'{"uid": "2", "context": "\\ud800"}',
     "a surrogate in UTF-8": b'{"uid": "2", "context": "\xed\xa0\x80"}',
 }

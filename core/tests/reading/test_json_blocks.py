@@ -279,17 +279,8 @@ UNREADABLE = {
     "a nested key twice": b'{"id": "e1", "label": "a", "note": {"x": 1, "x": 1}}',
     "a key of prob twice": b'{"id": "e1", "label": "a", "prob": {"a": 1, "a": 0}}',
     "an escaped key twice": b'{"id": "e1", "label": "a", "\\u0069d": "e1"}',
-    "NaN": b'{"id": "e1", "label": "a", "conf": NaN}',
-    "an undeclared NaN": b'{"id": "e1", "label": "a", "note": NaN}',
     "Inf": b'{"id": "e1", "label": "a", "note": Inf}',
     "-Inf": b'{"id": "e1", "label": "a", "note": -Inf}',
-    "Infinity": b'{"id": "e1", "label": "a", "conf": Infinity}',
-    "nested NaN": b'{"id": "e1", "label": "a", "note": [[{"x": NaN}]]}',
-    "1e400": b'{"id": "e1", "label": "a", "conf": 1e400}',
-    "an undeclared 1e400": b'{"id": "e1", "label": "a", "note": 1e400}',
-    "a nested 1e400": b'{"id": "e1", "label": "a", "note": {"x": [1e400]}}',
-    "thousands of digits": b'{"id": "e1", "label": "a", "note": ' + LONG + b"}",
-    "nested digits": b'{"id": "e1", "label": "a", "note": [' + LONG + b"]}",
     "two objects": b'{"id": "e1", "label": "a"} {"id": "e1", "label": "a"}',
     "two objects together": b'{"id": "e1", "label": "a"}{"id": "e1", "label": "a"}',
     "a NUL after the object": b'{"id": "e1", "label": "a"}\0',
@@ -322,6 +313,33 @@ def test_a_line_that_is_no_sound_json_is_unreadable_and_no_other_line_is(
     assert found.counts["unreadable"] == 1
     assert [p.line for p in found.problems if p.status == "unreadable"] == [before + 1]
     assert found.counts["predictions"] == before + 1 + after
+
+
+NOT_FINITE = {
+    "NaN": b'{"id": "e1", "label": "a", "conf": NaN}',
+    "an undeclared NaN": b'{"id": "e1", "label": "a", "note": NaN}',
+    "Infinity": b'{"id": "e1", "label": "a", "conf": Infinity}',
+    "nested NaN": b'{"id": "e1", "label": "a", "note": [[{"x": NaN}]]}',
+    "1e400": b'{"id": "e1", "label": "a", "conf": 1e400}',
+    "an undeclared 1e400": b'{"id": "e1", "label": "a", "note": 1e400}',
+    "a nested 1e400": b'{"id": "e1", "label": "a", "note": {"x": [1e400]}}',
+    "thousands of digits": b'{"id": "e1", "label": "a", "note": ' + LONG + b"}",
+    "nested digits": b'{"id": "e1", "label": "a", "note": [' + LONG + b"]}",
+}
+
+
+@pytest.mark.parametrize("line", NOT_FINITE.values(), ids=NOT_FINITE.keys())
+@pytest.mark.parametrize("count", [0, 40])
+def test_a_number_that_is_not_finite_harms_only_the_field_that_refuses_it(
+    tmp_path: Path, line: bytes, count: int
+) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_bytes(b"\n".join([GOOD_LINE] * count + [line] + [GOOD_LINE] * count))
+    found = assert_same(path, READERS["strict"])
+    assert found.counts["unreadable"] == 0
+    broken = [p.violations for p in found.problems if p.line == count + 1]
+    fields = [each.field for violations in broken for each in violations]
+    assert fields == (["conf"] if b"conf" in line else [])
 
 
 def test_an_object_over_two_lines_is_two_broken_lines(tmp_path: Path) -> None:

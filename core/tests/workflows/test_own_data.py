@@ -317,10 +317,6 @@ def test_rows_counted_from_0_are_named_where_the_data_are_counted_from_1() -> No
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"key;text;gold\n1;a;positive\n", "its cells are separated by ';', and are"),
-        (b"key\ttext\n1\ta\n", "separated by tabs, .* call it .tsv, or pandas"),
-        (b"key|text\n1|a\n", r"separated by '\|'"),
-        ("key,text\n".encode("utf-16"), "must be text in UTF-8; .* written as UTF-16"),
         (b"key,text,gold\n1,caf\xe9,positive\n", "it is not UTF-8: it was probably"),
         (b"key,caf\xe9\n1,a\n", "its header must be text in UTF-8; it was prob"),
     ],
@@ -336,13 +332,6 @@ def test_what_other_programs_write_is_named(
         path.write_bytes(content.replace(b"gold", b"pred"))
         with pytest.raises(AlignmentError, match="refused: the file is not UTF-8: it"):
             evaluate(said=path)
-
-
-def test_a_tsv_of_commas_is_told_its_name(tmp_path: Path) -> None:
-    path = tmp_path / "data.tsv"
-    path.write_text("key,text\n1,a\n")
-    with pytest.raises(DataError, match=r"read as separated by tabs .* call it .csv"):
-        evaluate(path)
 
 
 def test_what_runs_keep_is_merged_where_all_keep_it(tmp_path: Path) -> None:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from evalkit.base.ids import EXAMPLE_ID_KEYS
-from evalkit.examples.conversion import answer_name, predicted_field
+from evalkit.errors import PluginContractError
+from evalkit.examples.conversion import (
+    LABEL_CONVERTER,
+    answer_name,
+    find_converter,
+    predicted_field,
+)
+from evalkit.examples.row_stages import names_texts
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.reading.files import OF_TEXTS, read_rows
 from evalkit.reading.formats import Format
@@ -33,9 +41,9 @@ def read_cells(
     """Read examples row by row.
 
     Where all cells are texts, as in CSV, those of the task's `Input` fields that are no
-    texts, and of answers to which predictions are no texts, are read as JSON; in other
-    columns a JSON list of texts becomes a list, and everything else stays the text that
-    it is.
+    texts, and of answers to which predictions are no texts, are read as JSON; a JSON
+    list of texts becomes a list as tags, and as an answer that may be one of several.
+    Everything else stays the text that it is.
     """
     declared = {*task.Input.model_fields, *EXAMPLE_ID_KEYS}
     others = declared - cell_texts(task.Input) - {*EXAMPLE_ID_KEYS}
@@ -45,16 +53,27 @@ def read_cells(
     if answer is not None and (task.answer_kind == "number" or not is_text):
         others.add(answer)
     renamed = {} if dataset.pipeline is None else dataset.pipeline.renamed
-    declared |= {name for name, fields in renamed.items() if fields & declared}
+    lists = names_texts(_list_names(dataset, task, answer) - declared, renamed)
     for row in read_rows(path, kind, _Texts(others, renamed)):
         if row.values is None or kind not in OF_TEXTS:
             yield row
             continue
         values = {
-            name: value if name in declared else _list_or_text(value)
+            name: _list_or_text(value) if name in lists else value
             for name, value in row.values.items()
         }
         yield row._replace(values=values)
+
+
+def _list_names(dataset: BoundDataset, task: BoundTask, answer: str | None) -> set[str]:
+    """Name the columns that hold lists, though no field says so."""
+    tags: Any = "tags"
+    with suppress(PluginContractError):  # examples can be looked at without it
+        declared = find_converter(LABEL_CONVERTER, dataset, task)[1] or {}
+        tags = declared.get("tags", tags)
+    names = tags.values() if isinstance(tags, Mapping) else [tags]
+    found = {name for name in names if isinstance(name, str)}
+    return found | ({answer} if answer and task.answer_kind != "one" else set())
 
 
 def _list_or_text(value: Any) -> Any:

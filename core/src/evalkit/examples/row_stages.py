@@ -47,6 +47,10 @@ class RowStage(Protocol):
     def renamed(self) -> Mapping[str, set[str]]:
         """Which fields columns become, as far as that is known."""
 
+    @property
+    def notices(self) -> Sequence[str]:
+        """What it did to the rows so far that a user must know."""
+
     def read_examples(
         self, dataset: BoundDataset, task: BoundTask, path: Path | None, given: Any
     ) -> pl.DataFrame | Iterator[Row]:

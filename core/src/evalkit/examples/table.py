@@ -137,6 +137,7 @@ def convert_examples(
     identity = fingerprint(dataset, loaded)
     notices = identity.notices + tuple(cluster_notices(dataset, frame, clusters))
     notices += tuple(tag_notices(dataset, task, loaded.columns))
+    notices += () if dataset.pipeline is None else (*dataset.pipeline.notices,)
     if clusters.null_count() == len(clusters):
         texts = frame.drop(all_named(loaded.nested))
         others = {*EXAMPLE_ID_KEYS, task.answer_field}

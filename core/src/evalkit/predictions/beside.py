@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -56,7 +56,7 @@ def read_beside(path: Path, model: type[_Model]) -> tuple[_Model, bytes] | None:
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise DataError("not a regular file")
         content = path.read_bytes()
-        return checked_figures(model, _decode(model, content)), content
+        return checked_figures(model, _decode(content)), content
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
     except DataError as error:
@@ -66,15 +66,10 @@ def read_beside(path: Path, model: type[_Model]) -> tuple[_Model, bytes] | None:
         ) from error
 
 
-def _decode(model: type[BaseModel], content: bytes) -> Any:
-    text = ""
+def _decode(content: bytes) -> Any:
     try:
-        text = content.decode("utf-8-sig")
-        return decode_json(text)
+        return decode_json(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        # NaN is no JSON, but what is to be mended is the field that holds it
-        with suppress(ValueError, RecursionError):
-            checked_figures(model, json.loads(text))
         raise DataError(f"invalid JSON: {error}") from error
 
 
@@ -172,8 +167,8 @@ class System(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _is_shallow(cls, values: Any) -> Any:
-        _refuse_deep(values)
+    def _can_be_recorded(cls, values: Any) -> Any:
+        _refuse_unrecordable(values)
         return values
 
     @property
@@ -211,11 +206,13 @@ def system_file(predictions: str | Path) -> Path | None:
     return path_beside(given, model_name(given) + SUFFIX) if given.name else None
 
 
-def _refuse_deep(value: Any, left: int = _DEEPEST) -> None:
-    """Refuse values within too many others."""
+def _refuse_unrecordable(value: Any, left: int = _DEEPEST) -> None:
+    """Refuse values within too many others, and numbers that JSON has not."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"must have finite numbers, got {value}")
     if not isinstance(value, Mapping | list):
         return
     if not left:
         raise ValueError(f"is nested more than {_DEEPEST} deep")
     for each in value.values() if isinstance(value, Mapping) else value:
-        _refuse_deep(each, left - 1)
+        _refuse_unrecordable(each, left - 1)

@@ -1,6 +1,7 @@
 r"""Reads CSV and TSV: a header line, quotes where a cell holds the delimiter.
 
-Every cell is text; what is not a text to the task is read as JSON. A cell without
+A header that the expected delimiter does not divide, and another one does, is read with
+that. Every cell is text; what is not a text to the task is read as JSON. A cell without
 anything in it is no value, a quoted empty one is the empty text.
 """
 
@@ -8,17 +9,19 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from evalkit.base.violations import shorten
 from evalkit.base.wording import HOW_TO_CONVERT, NOT_UTF8, UTF16
 from evalkit.errors import DataError
 from evalkit.reading.rows import Row, broken_row, decode_json
 from evalkit.reading.streams import MOST_LINE_BYTES, line_blocks
 
 _ESCAPED = re.compile("[\udc80-\udcff]")
+_STATED = re.compile(r'"?sep=(.)"?\s*')
+"""A first line of Excel."""
 
 
 def read_delimited_rows(
@@ -31,9 +34,9 @@ def read_delimited_rows(
     """
     lines = _Lines(path)
     _allow_long_cells()
+    delimiter = lines.begin(delimiter)
     records = csv.reader(lines, delimiter=delimiter, strict=True)
-    header = _read_header(path, lines, records)
-    _refuse_other_delimiter(path, header, delimiter)
+    header = _read_header(path, records)
     while True:
         lines.begin_record()
         try:
@@ -72,6 +75,17 @@ class _Lines:
         self.record.append(line)
         return line
 
+    def begin(self, delimiter: str) -> str:
+        """Pass over blank lines and `sep=;`; return what separates the cells."""
+        for first in self._iterator:
+            if stated := _STATED.fullmatch(first):
+                delimiter = stated[1]
+            elif first.strip("\r\n"):
+                self._iterator = chain([first], self._iterator)
+                return delimiter if stated else _delimiter_of(first, delimiter)
+            self._next += 1
+        return delimiter
+
     def begin_record(self) -> None:
         self.first, self.record = self._next, []
 
@@ -90,15 +104,22 @@ class _Lines:
                 yield last
 
 
-def _read_header(path: Path, lines: _Lines, records: Iterator[list[str]]) -> list[str]:
-    header: list[str] = []
+def _delimiter_of(header: str, delimiter: str) -> str:
+    """Return another delimiter where a header has one column by the expected one."""
+    for other in () if delimiter in header else ";\t|,":
+        cells = header.split(other)
+        if len(cells) > 1 and all(map(str.strip, cells)):
+            return other
+    return delimiter
+
+
+def _read_header(path: Path, records: Iterator[list[str]]) -> list[str]:
     try:
-        for header in records:
-            if header:
-                break
-            lines.begin_record()  # else all blank lines are held
+        header = next(records, [])
     except csv.Error as error:
         raise DataError(f"{path}: its header {_explain(error)}") from error
+    while header and not header[-1]:  # a table program counts columns without a name
+        header.pop()
     if not header:
         raise DataError(f"{path}: file is empty, expected a header row")
     if any(_ESCAPED.search(name) or "\0" in name for name in header):
@@ -111,32 +132,6 @@ def _read_header(path: Path, lines: _Lines, records: Iterator[list[str]]) -> lis
     return header
 
 
-_DELIMITERS = {
-    ";": "';'",
-    "\t": "tabs",
-    "|": "'|'",
-    ",": "','",
-}
-
-
-def _refuse_other_delimiter(path: Path, header: Sequence[str], delimiter: str) -> None:
-    """Refuse a header of one column that other marks divide into several."""
-    if len(header) > 1:
-        return
-    for other, named in _DELIMITERS.items():
-        cells = header[0].split(other)
-        if other == delimiter or len(cells) < 2 or not all(map(str.strip, cells)):
-            continue
-        wanted = "tabs" if delimiter == "\t" else "','"
-        advice = f"pandas.read_csv(FILE, sep={other!r}).to_csv(NEW, index=False)"
-        if {other, delimiter} == {"\t", ","}:
-            advice = f"call it {'.tsv' if other == chr(9) else '.csv'}, or {advice}"
-        raise DataError(
-            f"{path}: its cells are separated by {named}, and are read as separated by "
-            f"{wanted} (the header is {shorten(header[0])}); {advice}"
-        )
-
-
 def _row(
     lines: _Lines,
     header: list[str],
@@ -144,6 +139,8 @@ def _row(
     text_fields: Container[str],
     delimiter: str,
 ) -> Row:
+    if not any(cells[len(header) :]):
+        del cells[len(header) :]
     if len(cells) != len(header):
         rule = f"must have {len(header)} cells, as the header has; has {len(cells)}"
         return _broken(lines, rule)
@@ -161,7 +158,8 @@ def _row(
 
 def _quoted_cells(record: str, delimiter: str) -> set[int]:
     """Return the places of the cells that stand in quotes."""
-    cell = re.compile(rf'("(?:[^"]|"")*"|[^{delimiter}]*)(?:{delimiter}|$)', re.DOTALL)
+    end = re.escape(delimiter)
+    cell = re.compile(rf'("(?:[^"]|"")*"|[^{end}]*)(?:{end}|$)', re.DOTALL)
     found = cell.findall(record.rstrip("\r\n"))
     return {place for place, text in enumerate(found) if text.startswith('"')}
 

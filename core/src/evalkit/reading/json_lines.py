@@ -1,9 +1,9 @@
 """Reads JSON lines: as columns by pyarrow, in Python where pyarrow refuses them.
 
 With an explicit schema pyarrow refuses a number where a text belongs, a key given twice
-and a lone surrogate. What it lets pass is checked here: bytes that are not UTF-8, NaN
-and infinities, two objects in a line, one object over several. A block that is refused
-is halved again and again; the lines of a small one are parsed in Python.
+and a lone surrogate. What it lets pass is checked here: bytes that are not UTF-8, the
+number `Inf`, two objects in a line, one object over several. A block that is refused is
+halved again and again; the lines of a small one are parsed in Python.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ would be a column for each of them."""
 _SAMPLED_LINES = 20
 
 _KEY = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"\s*:')
-_CONSTANT = re.compile(rb"NaN|Inf")
+_CONSTANT = re.compile(rb"[:,\[]\s*(?:-?Inf(?!inity)|-NaN)")
+"""Numbers of pyarrow that Python does not know."""
+
 _WHITESPACE = b" \t\r"
 _OPEN_BRACE, _CLOSE_BRACE, _RETURN = b"{}\r"
 
@@ -119,6 +121,9 @@ class JsonLines:
         """Return the bytes of a line."""
         return self.data[self.starts[index] : self.ends[index]]
 
+    def _lines(self) -> Iterator[bytes]:
+        return map(self.line, range(len(self)))
+
     def row(self, index: int) -> Row:
         """Parse a line in Python."""
         return parse_json_line(int(self.numbers[index]), self.line(index))
@@ -133,15 +138,10 @@ class JsonLines:
         unsafe: NDArray[np.bool_] = codes[self.starts] != _OPEN_BRACE
         unsafe |= codes[self.ends - 1] != _CLOSE_BRACE
         if not is_utf8(self.data):
-            unsafe |= [not is_utf8(self.line(index)) for index in range(len(self))]
+            unsafe |= [not is_utf8(line) for line in self._lines()]
+        if b"Inf" in self.data or b"-NaN" in self.data:
+            unsafe |= [_CONSTANT.search(line) is not None for line in self._lines()]
         return unsafe
-
-    def constants(self) -> NDArray[np.bool_]:
-        """Tell which lines hold NaN or Inf, in a text or as pyarrow takes them."""
-        found = [match.start() for match in _CONSTANT.finditer(self.data)]
-        inside = np.zeros(len(self), dtype=bool)
-        inside[np.searchsorted(self.starts, found, side="right") - 1] = True
-        return inside
 
     def may_be_guessed(self) -> bool:
         """Tell whether pyarrow may guess types: neither keys nor nesting are many."""
@@ -152,7 +152,7 @@ class JsonLines:
                 return False
         return all(
             line.count(b"{") + line.count(b"[") <= _MOST_NESTED
-            for line in map(self.line, range(len(self)))
+            for line in self._lines()
         )
 
     def joined(self) -> pa.Buffer:
@@ -160,7 +160,7 @@ class JsonLines:
         if self.numbers[-1] - self.numbers[0] + 1 == len(self):
             first, last = int(self.starts[0]), int(self.ends[-1])
             return pa.py_buffer(self.data).slice(first, last - first)
-        return pa.py_buffer(b"\n".join(map(self.line, range(len(self)))))
+        return pa.py_buffer(b"\n".join(self._lines()))
 
 
 def is_utf8(data: bytes) -> bool:
@@ -187,7 +187,7 @@ class Shape(NamedTuple):
 def read_table(lines: JsonLines, shape: Shape) -> pa.Table | None:
     """Parse lines, none of them unsafe, into a table with one row for each.
 
-    None where pyarrow refuses a line, or reads NaN or an infinity.
+    None where pyarrow refuses a line.
     """
     data = lines.joined()
     try:
@@ -205,27 +205,7 @@ def read_table(lines: JsonLines, shape: Shape) -> pa.Table | None:
         )
     except pa.ArrowException:
         return None
-    is_sound = table.num_rows == len(lines) and all(map(_is_finite, table.columns))
-    return table if is_sound else None
-
-
-def _is_finite(column: pa.Array | pa.ChunkedArray) -> bool:
-    """Tell whether a column holds neither NaN nor an infinity, however nested."""
-    kind = column.type
-    if column.null_count == len(column):
-        return True
-    if pa.types.is_floating(kind):
-        return bool(series_of(column).is_finite().all())
-    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    # not `flatten`, which imports much; what a null hides may be looked at too
-    if pa.types.is_list(kind):
-        return all(_is_finite(chunk.values) for chunk in chunks)
-    if pa.types.is_struct(kind):
-        places = range(kind.num_fields)
-        return all(
-            _is_finite(chunk.field(place)) for chunk in chunks for place in places
-        )
-    return True
+    return table if table.num_rows == len(lines) else None
 
 
 class _Exported:
@@ -250,11 +230,9 @@ def frame_of_table(table: pa.Table) -> pl.DataFrame:
     return frame
 
 
-def series_of(column: pa.Array | pa.ChunkedArray) -> pl.Series:
-    """Return a column that pyarrow read as a series without a name."""
-    if isinstance(column, pa.Array):
-        column = pa.chunked_array([column])
-    return pl.Series(_Exported(column)).alias("")
+def series_of(column: pa.Array) -> pl.Series:
+    """Return an array of pyarrow's as a series without a name."""
+    return pl.Series(_Exported(pa.chunked_array([column]))).alias("")
 
 
 def read_json_blocks(path: Path, plan: ColumnPlan | None) -> Iterator[Block]:
@@ -295,11 +273,7 @@ class _Parser:
             return
         shape = self._shape or self._sample(lines)
         table = _guarded_table(lines, shape)
-        if table is None and (apart := lines.constants()).any():
-            yield Block(rows=lines[apart].rows())
-            lines = lines[~apart]
-            table = _guarded_table(lines, shape) if len(lines) else None
-        if table is None and len(lines):
+        if table is None:
             sampled = self._sample(lines)
             for other in (sampled, sampled._replace(guesses_others=True)):
                 if table is None and other != shape:
@@ -307,9 +281,9 @@ class _Parser:
         if table is not None:
             self._shape = shape
             yield self._block(table, lines)
-        elif len(lines) and sampled.guesses_others and not lines.may_be_guessed():
+        elif sampled.guesses_others and not lines.may_be_guessed():
             yield Block(rows=lines.rows())
-        elif len(lines):
+        else:
             yield from self._parse_halves(lines, sampled)
 
     def _parse_halves(self, lines: JsonLines, shape: Shape) -> Iterator[Block]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from evalkit.base.columns import frame_of
 from evalkit.base.failures import hook_failures, text_of
 from evalkit.base.ids import REPLICATION_KEY, RESPONSE_ID_KEYS, RESPONSES_KEY
-from evalkit.base.violations import Violation, shorten
+from evalkit.base.violations import Violation
 from evalkit.base.wording import NOT_UTF8
 from evalkit.reading.schemas import ColumnPlan
 from evalkit.reading.streams import BLOCK_BYTES
@@ -27,6 +26,7 @@ ROW_KEYS = {"error", RESPONSES_KEY}
 """Keys that no plan has and that only a look at the whole row can judge."""
 
 _SHOWN_BYTES = 200
+_MOST_DIGITS = 309
 _SIZED = (str, list, dict)
 _ID_TYPES = (str, int)
 _RESERVED_KEYS = {*RESPONSE_ID_KEYS, REPLICATION_KEY}
@@ -81,7 +81,11 @@ def parse_json_line(number: int, line: bytes) -> Row:
 
 
 def decode_json(text: str) -> Any:
-    """Read JSON more strictly than Python does."""
+    """Read JSON, and refuse equal keys and half characters.
+
+    As in Python, NaN and infinities are numbers: who declares a field says whether it
+    takes them.
+    """
     values = _DECODER.decode(text)
     _refuse_halves(text, values)
     return values
@@ -117,21 +121,13 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON value")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
-        raise ValueError(f"{shorten(text)} is too large for a number")
-    return number
+def _number(text: str) -> float:
+    """Return a whole number as columns hold it: none that no float holds."""
+    return int(text) if len(text) < _MOST_DIGITS else float(text)
 
 
 # json.loads would make a decoder for every line
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_unique_keys, parse_constant=_refuse_constant, parse_float=_finite
-)
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_int=_number)
 
 _LENIENT = json.JSONDecoder()
 

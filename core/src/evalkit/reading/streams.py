@@ -1,12 +1,13 @@
 r"""Reads files, compressed or not, as blocks of whole lines in bounded memory.
 
-Lines end at "\n" only: other line separators occur inside real texts. A byte-order
-mark and a missing final newline are no errors. A file that unpacks to very many more
-bytes than it has is refused.
+Lines end at "\n" only, and at "\r" in a file without any "\n": other line separators
+occur inside real texts. A byte-order mark and a missing final newline are no errors. A
+file that unpacks to very many more bytes than it has is refused.
 """
 
 from __future__ import annotations
 
+import codecs
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -70,6 +71,25 @@ class _CountedStream:
         return found
 
 
+class _Utf16Stream:
+    """A stream of UTF-16 as one of UTF-8."""
+
+    def __init__(self, stream: IO[bytes], path: Path) -> None:
+        self._stream, self._path = stream, path
+        self._decoder = codecs.getincrementaldecoder("utf-16")()
+
+    def read(self, size: int) -> bytes:
+        text, part = "", b" "
+        try:
+            while part and not text:
+                part = self._stream.read(size)
+                text = self._decoder.decode(part, final=not part)
+        except UnicodeDecodeError as error:
+            rule = f"must be UTF-16, as its first bytes say ({error.reason})"
+            raise DataError(f"{self._path}: {rule}") from error
+        return text.encode()
+
+
 class LineBlock(NamedTuple):
     """Consecutive whole lines of a file."""
 
@@ -83,7 +103,7 @@ class LineBlock(NamedTuple):
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading, decompressing gzip and Zstandard by their content."""
+    """Open a file for reading; decompress gzip and Zstandard, make UTF-8 of UTF-16."""
     refuse_other_than_file(path)
     try:
         with path.open("rb") as raw:
@@ -106,7 +126,8 @@ def _decompressed(path: Path, raw: IO[bytes], magic: bytes) -> Any:
         import pyarrow
 
         return _CountedStream(pyarrow.CompressedInputStream(raw, "zstd"), path)
-    return raw
+    is_utf16 = magic.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return _Utf16Stream(raw, path) if is_utf16 else raw
 
 
 def refuse_other_than_file(path: Path) -> None:
@@ -152,12 +173,14 @@ def _count_newlines(data: bytes) -> int:
 
 
 def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
-    yield _read(stream, BLOCK_BYTES).removeprefix(_BYTE_ORDER_MARK)
-    while chunk := _read(stream, BLOCK_BYTES):
-        yield chunk
+    chunk = read_up_to(stream, BLOCK_BYTES).removeprefix(_BYTE_ORDER_MARK)
+    has_returns = b"\r" in chunk[:-1] and b"\n" not in chunk  # as on old computers
+    yield chunk.replace(b"\r", b"\n") if has_returns else chunk
+    while chunk := read_up_to(stream, BLOCK_BYTES):
+        yield chunk.replace(b"\r", b"\n") if has_returns else chunk
 
 
-def _read(stream: IO[bytes], size: int) -> bytes:
+def read_up_to(stream: IO[bytes], size: int) -> bytes:
     """Read as many bytes as are there; decompressors give fewer at a time."""
     parts = []
     while size > 0 and (part := stream.read(size)):

@@ -66,7 +66,7 @@ def read_frames(path: Path, kind: Format) -> Iterator[pl.DataFrame]:
         batches = _parquet_batches if kind is Format.PARQUET else _arrow_batches
         for batch in batches(path, Expansion(path)):
             batch.validate(full=True)  # texts may be no UTF-8
-            _read_names(pa.struct(batch.schema))
+            _check_type(path, pa.struct(batch.schema))
             frame = pl.from_arrow(batch.replace_schema_metadata())
             assert isinstance(frame, pl.DataFrame)
             # polars makes up a name for a column without one
@@ -201,12 +201,15 @@ def _shared(
         ) from error
 
 
-def _read_names(kind: Any) -> None:
-    """Read all names of a type; polars panics where one is no UTF-8."""
+def _check_type(path: Path, kind: Any, name: str = "") -> None:
+    """Refuse what polars panics at: decimal256, and names that are no UTF-8."""
+    if str(kind).startswith("decimal256"):
+        raise DataError(
+            f"{path}: {name}: unsupported type {kind}. Write it as decimal128 or text"
+        )
     for index in range(kind.num_fields):
         inner = kind.field(index)
-        str(inner.name)
-        _read_names(inner.type)
+        _check_type(path, inner.type, f"{name}.{inner.name}".removeprefix("."))
 
 
 def _repeating(frame: pl.DataFrame) -> str | None:

@@ -163,13 +163,9 @@ def test_a_line_separator_is_a_character(tmp_path: Path) -> None:
     ("line", "message"),
     [
         ('{"t": 1, "t": 2}', "the key 't' is given twice"),
-        ('{"t": NaN}', "NaN is not a JSON value"),
-        ('{"t": -Infinity}', "Infinity is not a JSON value"),
-        ('{"t": 1e400}', "too large for a number"),
         ('{"t": "\\ud800"}', "surrogates not allowed"),
         ('{"t": ' + "[" * DEEP + "]" * DEEP + "}", "must be plain JSON"),
         ('{"t": ' + '{"a":' * DEEP + "1" + "}" * (DEEP + 1), "must be plain JSON"),
-        ('{"t": ' + "9" * 5_000 + "}", "must be plain JSON"),
     ],
 )
 def test_rows_of_files(tmp_path: Path, line: str, message: str) -> None:

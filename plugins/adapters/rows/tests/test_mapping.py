@@ -41,8 +41,9 @@ def test_a_field_takes_the_place_of_a_column_of_its_name() -> None:
 
 def test_paths_lead_into_objects_and_lists() -> None:
     row = {"meta": {"gold": "x"}, "choices": [{"text": "b"}]}
-    found = mapped({"label": "meta.gold", "text": "choices.0.text"}, row)
-    assert found == [{**row, "label": "x", "text": "b"}]
+    for path in ("choices.0.text", "choices[0].text"):
+        found = mapped({"label": "meta.gold", "text": path}, row)
+        assert found == [{**row, "label": "x", "text": "b"}]
     assert mapped({"label": "a.b"}, {"a.b": 1, "a": {"b": 2}}) == [
         {"a": {"b": 2}, "label": 1}
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -153,6 +155,8 @@ def test_correct_as_a_whole_word(text: str, expected: Any) -> None:
             (0.0, "not met"),
         ),
         ('{"s": 4}', {"key": "s", "range": [1, 5]}, (4.0, None)),
+        ('{"s": " 4.5 ", "t": "a \n b"}', {"key": "s", "range": [1, 5]}, (4.5, None)),
+        ('{"s": "4/5"}', {"key": "s", "range": [1, 5]}, "s is of another kind"),
         ('{"s": 6}', {"key": "s", "range": [1, 5]}, "a number out of the range"),
         ('{"s": true}', {"key": "s", "range": [1, 5]}, "s is of another kind"),
         ('{"s": 1, "s": 5}', {"key": "s", "range": [1, 5]}, "several verdicts"),
@@ -174,6 +178,14 @@ def test_objects_of_json(text: str, rule: Any, expected: Any) -> None:
         expected if isinstance(expected, tuple) else (None, f"unparsed: {expected}")
     )
     assert read(text, kind="json", **rule) == wanted
+
+
+def test_the_cases(cases: Path) -> None:
+    rows = map(json.loads, (cases / "35-json-pred.jsonl").read_text().split("\n")[:-1])
+    rule = {"key": "score", "range": [0, 10]}
+    found = {row["id"]: read(row["text"], kind="json", **rule)[0] for row in rows}
+    assert {found[key] for key in ("00", "01", "02", "07", "17", "22")} == {7}
+    assert {found[key] for key in ("04", "08", "09", "14", "15", "20", "21")} == {None}
 
 
 @pytest.mark.parametrize("piece", ["{", '{"', '{"criteria_met":', '{"a": [1'])

@@ -238,7 +238,10 @@ def test_other_fields_may_be_chosen_and_lists_of_texts_are_texts() -> None:
     assert changed["turns"] == ["A", "", 3, "B"]
     assert changed["statement"] == row["statement"]
     assert [*changed["edits"]] == ["turns[0]"]
-    for name in ("absent", "turns[0]", ""):  # and nothing else
+    row["turns"] = ["a", "b"]
+    changed = only(perturb([row], Shout, task="sentiment", fields=["turns[1]"]))
+    assert changed["turns"] == ["a", "B"]
+    for name in ("absent", "turns[9]", ""):  # and nothing else
         with pytest.raises(EvalkitError, match="no example has a text in the field"):
             list(perturb([row], Reverse, fields=[name]))
 

@@ -33,8 +33,8 @@ def evaluated(file: Path) -> Any:
     [
         (b"", "Expecting value"),
         (b"[]", "must be an object, got []"),
-        (b'{"model": {"a": NaN}}', "NaN is not a JSON value"),
-        (b'{"model": {"a": 1e999}}', "'1e999' is too large"),
+        (b'{"model": {"a": NaN}}', "must have finite numbers, got nan"),
+        (b'{"model": {"a": 1e999}}', "must have finite numbers, got inf"),
         (b'{"model": {"a": 1, "a": 2}}', "the key 'a' is given twice"),
         (b'{"model": {"a": "\xff"}}', "can't decode byte 0xff"),
         (b'{"model": {"a": "\\ud800"}}', "surrogates not allowed"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -50,11 +51,11 @@ class MapFields:
     there under its old name; a field takes the place of a column that has its name,
     also in rows where the mapped cell is empty, and a mapped id that of all other ids.
     `meta.gold` is the column of this name, or else what stands under `gold` in the
-    object `meta`, and a field `prob.positive` is put into the object `prob`. `#row` is
-    the number of the row, from 1, `#row0` from 0. `facet:NAME` adds the tag
-    `NAME:value` to the row's `tags`, a tag for each element of a list, none where there
-    is no value, and leaves the column there. A row may lack a column; that no row has
-    it is an error.
+    object `meta`, `turns[0].text` that of the first object of a list, and a field
+    `prob.positive` is put into the object `prob`. `#row` is the number of the row, from
+    1, `#row0` from 0. `facet:NAME` adds the tag `NAME:value` to the row's `tags`, a tag
+    for each element of a list, none where there is no value, and leaves the column
+    there. A row may lack a column; that no row has it is an error.
 
     Example:
         ```yaml
@@ -184,7 +185,7 @@ def _look_up(row: Mapping[str, Any], column: str) -> tuple[bool, Any]:
     if column in row:
         return True, row[column]
     current: Any = row
-    for part in column.split("."):
+    for part in re.sub(r"\[(\d+)\]", r".\1", column).split("."):
         if isinstance(current, Mapping) and part in current:
             current = current[part]
         elif (

@@ -47,6 +47,7 @@ class NormaliseLabels:
     def __init__(self, parameters: Parameters) -> None:
         self.field = parameters.field
         self._forms: Mapping[str, str] | None = None
+        self._written: dict[str, set[str]] = {}
         if parameters.labels is not None:
             try:
                 self._forms = by_form(parameters.labels)
@@ -82,7 +83,17 @@ class NormaliseLabels:
 
     def _label(self, text: str) -> str:
         form = folded(text)
-        return form if self._forms is None else self._forms.get(form, text)
+        if self._forms is not None:
+            return self._forms.get(form, text)
+        self._written.setdefault(form, set()).add(text)
+        return form
+
+    @property
+    def notices(self) -> Iterator[str]:
+        """Which texts became one label, where none are declared."""
+        for form, texts in sorted(self._written.items()):
+            if len(texts) > 1:
+                yield f"{', '.join(map(repr, sorted(texts)))} are one label, {form!r}"
 
     def adapt_frame(self, frame: pl.DataFrame) -> pl.DataFrame | None:
         """Return the table with its labels, where they are a column of texts."""

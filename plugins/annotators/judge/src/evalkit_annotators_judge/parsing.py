@@ -130,7 +130,7 @@ def last_object(text: str) -> dict[str, Any] | None:
     found = re.findall(r"\{[^{}]*\}", text)
     for written in (found[-1], found[-1].replace('\\"', '"')) if found else ():
         try:
-            loaded = json.loads(written, object_pairs_hook=_without_choice)
+            loaded = _DECODER.decode(written)
         except (ValueError, RecursionError):
             continue
         return loaded if isinstance(loaded, dict) else None
@@ -145,6 +145,10 @@ def _without_choice(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
         if same is not value and (type(same) is not type(value) or same != value):
             found[key] = SEVERAL
     return found
+
+
+# a judge writes newlines in texts as they are
+_DECODER = json.JSONDecoder(object_pairs_hook=_without_choice, strict=False)
 
 
 def object_with(text: str, key: str) -> dict[str, Any] | None:
@@ -163,12 +167,11 @@ def object_with(text: str, key: str) -> dict[str, Any] | None:
 
 def _pieces(text: str) -> Iterator[str | dict[str, Any]]:
     """Split a text into objects of JSON and what is between them."""
-    decoder = json.JSONDecoder(object_pairs_hook=_without_choice)
     done = broken = 0
     begin = _BEGINS.search(text)
     while begin is not None and broken < _MOST_BROKEN:
         try:
-            loaded, end = decoder.raw_decode(text, begin.start())
+            loaded, end = _DECODER.raw_decode(text, begin.start())
         except (ValueError, RecursionError):
             end = begin.start() + 1
             broken += 1
@@ -261,6 +264,9 @@ def _within(number: int | float, rule: VerdictRule) -> Verdict:
     return Verdict(float(number))
 
 
+_PLAIN = re.compile(r"[-+]?\d+(\.\d+)?", re.ASCII)
+
+
 def _read_json(text: str, rule: VerdictRule) -> Verdict:
     found = object_with(text, rule.key)
     if found is None:
@@ -272,6 +278,8 @@ def _read_json(text: str, rule: VerdictRule) -> Verdict:
         if rule.values or rule.range:
             return unparsed(f"{rule.key} is of another kind")
         return Verdict(float(value), MET if value else NOT_MET)
+    if isinstance(value, str) and rule.range and _PLAIN.fullmatch(value.strip()):
+        value = float(value)
     if isinstance(value, int | float) and rule.range:
         return _within(value, rule)
     if isinstance(value, str) and rule.values:

@@ -14,7 +14,7 @@ from evalkit.catalog import BoundTask
 from evalkit.errors import EvalkitError, PluginError
 from evalkit.plugins.bound import Converting
 from evalkit_commands_perturb.spans import PROTECTED_KINDS, ProtectedKind
-from evalkit_commands_perturb.texts import EACH, read_path
+from evalkit_commands_perturb.texts import read_path
 
 OF_COPIES = frozenset(("perturbation", "label_effect", "families"))
 """Columns in which a copy says what made it."""
@@ -120,8 +120,8 @@ def _dead_end(annotation: Any, steps: Sequence[str], so_far: str = "Input") -> s
     if not steps:
         return ""
     step, *rest = steps
-    if get_origin(annotation) in (list, tuple) and step == EACH:
-        return _dead_end(get_args(annotation)[0], rest, so_far + EACH)
+    if get_origin(annotation) in (list, tuple) and step.startswith("["):
+        return _dead_end(get_args(annotation)[0], rest, so_far + step)
     if get_origin(annotation) in (list, tuple):
         return f"{so_far} is a list: write {so_far}[].{step}"
     if isclass(annotation) and issubclass(annotation, BaseModel):

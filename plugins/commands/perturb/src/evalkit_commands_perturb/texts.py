@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 _LISTS = (list, tuple)
-_STEP = re.compile(r"\.?([^.\[\]]+)|(\[\])")
-_PATH = re.compile(r"[^.\[\]]+(\.[^.\[\]]+|\[\])*")
+_STEP = re.compile(r"\.?([^.\[\]]+|\[\d*\])")
+_PATH = re.compile(r"[^.\[\]]+(\.[^.\[\]]+|\[\d*\])*")
 
 EACH = "[]"
 """The step of a path that leads to each item of a list."""
@@ -38,7 +38,7 @@ class FieldPath(NamedTuple):
     place: Place
     """The field that is called so."""
     steps: tuple[str, ...] = ()
-    """Name of the outer field, then names and `[]`; empty for a field of its own."""
+    """Name of the outer field, then names, `[]` and `[0]`; empty for a whole field."""
 
     @property
     def outer(self) -> str:
@@ -50,14 +50,14 @@ def read_path(name: str) -> FieldPath:
     """Read what names a field, or texts within one.
 
     Args:
-        name: Such as `title`, `context.title` or `messages[].content`.
+        name: Such as `title`, `context.title`, `messages[].content` or `turns[0]`.
 
     Returns:
         The path; of a name that is not of this form the field that is called so.
     """
     if not _PATH.fullmatch(name):
         return FieldPath(name, Place(name))
-    steps = tuple(step or EACH for step, _ in _STEP.findall(name))
+    steps = tuple(_STEP.findall(name))
     return FieldPath(name, Place(name), steps if len(steps) > 1 else ())
 
 
@@ -94,9 +94,12 @@ def _texts_of(
     if not steps and isinstance(value, str):
         if value:
             yield place, value
-    elif isinstance(value, _LISTS) and (not steps or steps[0] == EACH):
+    elif isinstance(value, _LISTS) and (not steps or steps[0].startswith("[")):
         for number, item in enumerate(value):
-            if steps or isinstance(item, str):
+            is_meant = (
+                steps[0] in (EACH, f"[{number}]") if steps else isinstance(item, str)
+            )
+            if is_meant:
                 yield from _texts_of(item, place.within(number), steps[1:])
     elif steps and isinstance(value, Mapping):
         yield from _texts_of(value.get(steps[0]), place.within(steps[0]), steps[1:])

@@ -10,8 +10,10 @@ import subprocess
 import sys
 import textwrap
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.metadata import Distribution
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import hypothesis
@@ -20,15 +22,14 @@ import pytest
 from evalkit import find_components
 from evalkit.base import failures
 from evalkit.catalog import Catalog
-from evalkit.plugins import registry
-from evalkit.plugins.discovery import kinds_of_files
-from evalkit.plugins.local_plugins import local_plugins
+from evalkit.plugins import discovery, local_plugins
+from evalkit.plugins.components import Component
 
 # `make test` draws the same examples on every machine, so that no newcomer meets a
 # failure by chance; `make test-slow` draws new ones, and prints its seed.
 # no deadlines: the time of one example says nothing on a machine that others use too
 hypothesis.settings.register_profile(
-    "fixed", deadline=None, max_examples=30, derandomize=True
+    "fixed", deadline=None, max_examples=15, derandomize=True
 )
 hypothesis.settings.register_profile(
     "drawn", deadline=None, max_examples=30, derandomize=False, print_blob=True
@@ -166,37 +167,81 @@ class FakeDistribution:
 MakeDistribution = Callable[..., FakeDistribution]
 
 
+def _distributions_of(path: list[str]) -> Callable[[], Iterable[Distribution]]:
+    """Return how to find those of evalkit, and those that a test puts before them."""
+    discover, installed = importlib.metadata.distributions, []
+    for each in discover():
+        each.read_text = functools.cache(each.read_text)
+        if "evalkit" in (each.read_text("entry_points.txt") or ""):
+            installed.append(each)
+
+    def distributions() -> Iterable[Distribution]:
+        own = sys.path[: -len(path)]
+        if importlib.metadata.distributions is not discover or sys.path != own + path:
+            return importlib.metadata.distributions()
+        return [*discover(path=own), *installed]
+
+    return distributions
+
+
 @pytest.fixture(autouse=True, scope="session")
-def _metadata_read_once() -> Iterator[None]:
+def _projects_read_once() -> Iterator[None]:
+    """Parse a `pyproject.toml` once for each content, such as that of this project."""
+    read = local_plugins._declared_in
+
+    @functools.cache
+    def declared(path: Path, content: bytes, *kinds: str) -> list[Component | str]:
+        return [*read(path, kinds)]
+
+    def declared_in(path: Path, kinds: list[str]) -> list[Component | str]:
+        return declared(path, path.read_bytes(), *kinds)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_plugins, "_declared_in", declared_in)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _metadata_read_once(_projects_read_once: None) -> Iterator[None]:
     """Read the metadata of what is installed once, not anew for each registry."""
-    path, distributions = [*sys.path], importlib.metadata.distributions
+    path, discover = [*sys.path], importlib.metadata.distributions
+    look_up = importlib.metadata.distribution
+    known = functools.cache(look_up)
     catalogs: dict[object, Catalog] = {}
-    everything = find_components()
+    kinds = discovery.kinds_of_files(find_components())
+
+    def distribution(name: str) -> Distribution:
+        return (known if sys.path == path else look_up)(name)
 
     def find() -> Catalog:
-        is_patched = importlib.metadata.distributions is not distributions
+        is_patched = importlib.metadata.distributions is not discover
         if is_patched or sys.path != path:  # a test has distributions of its own
             return find_components()
         of_evalkit = [item for item in os.environ.items() if "EVALKIT" in item[0]]
         here = Path.cwd() if "" in path else ""
-        state = (
-            here,
-            repr(local_plugins(kinds_of_files(everything))),
-            *sorted(of_evalkit),
-        )
+        state = here, repr(local_plugins.local_plugins(kinds)), *sorted(of_evalkit)
         if state not in catalogs:
             catalogs[state] = find_components()
         return catalogs[state]
 
-    look_up = importlib.metadata.distribution
-    known = functools.cache(look_up)
-
-    def distribution(name: str) -> importlib.metadata.Distribution:
-        return (known if sys.path == path else look_up)(name)
-
+    metadata = SimpleNamespace(
+        distributions=_distributions_of(path), distribution=distribution
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(importlib.metadata, "distribution", distribution)
-        patch.setattr(registry, "find_components", find)
+        patch.setattr(discovery, "importlib", SimpleNamespace(metadata=metadata))
+        for module in [*sys.modules.values()]:
+            named = vars(module).get("find_components")
+            if named is find_components and module.__name__ != __name__:
+                patch.setattr(module, "find_components", find)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _nothing_is_synced() -> Iterator[None]:
+    """Wait for no disk in this process: nobody cuts the power of a test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
         yield
 
 

@@ -167,21 +167,39 @@ class FakeDistribution:
 MakeDistribution = Callable[..., FakeDistribution]
 
 
-def _distributions_of(path: list[str]) -> Callable[[], Iterable[Distribution]]:
-    """Return how to find those of evalkit, and those that a test puts before them."""
-    discover, installed = importlib.metadata.distributions, []
-    for each in discover():
-        each.read_text = functools.cache(each.read_text)
-        if "evalkit" in (each.read_text("entry_points.txt") or ""):
-            installed.append(each)
+class _Distributions:
+    """Those of evalkit that are installed, read once, and those of a test."""
 
-    def distributions() -> Iterable[Distribution]:
-        own = sys.path[: -len(path)]
-        if importlib.metadata.distributions is not discover or sys.path != own + path:
+    def __init__(self) -> None:
+        self.discover = importlib.metadata.distributions
+        self.installed: dict[str, list[Distribution]] = {}
+        for place in filter(None, sys.path):
+            found = [*self.discover(path=[place])]
+            for each in found:
+                each.read_text = functools.cache(each.read_text)
+            self.installed[place] = [
+                each
+                for each in found
+                if "evalkit" in (each.read_text("entry_points.txt") or "")
+            ]
+        self.count = sum(map(len, self.installed.values()))
+
+    def find(self) -> Iterable[Distribution]:
+        if importlib.metadata.distributions is not self.discover:
             return importlib.metadata.distributions()
-        return [*discover(path=own), *installed]
+        found: list[Distribution] = []
+        for place in sys.path:
+            found += (
+                self.installed[place]
+                if place in self.installed
+                else self.discover(path=[place])
+            )
+        return found
 
-    return distributions
+    def are_installed(self) -> bool:
+        """Whether no test has distributions of its own."""
+        is_patched = importlib.metadata.distributions is not self.discover
+        return not is_patched and len([*self.find()]) == self.count
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -204,28 +222,26 @@ def _projects_read_once() -> Iterator[None]:
 @pytest.fixture(autouse=True, scope="session")
 def _metadata_read_once(_projects_read_once: None) -> Iterator[None]:
     """Read the metadata of what is installed once, not anew for each registry."""
-    path, discover = [*sys.path], importlib.metadata.distributions
+    distributions = _Distributions()
     look_up = importlib.metadata.distribution
     known = functools.cache(look_up)
     catalogs: dict[object, Catalog] = {}
     kinds = discovery.kinds_of_files(find_components())
 
     def distribution(name: str) -> Distribution:
-        return (known if sys.path == path else look_up)(name)
+        return (known if distributions.are_installed() else look_up)(name)
 
     def find() -> Catalog:
-        is_patched = importlib.metadata.distributions is not discover
-        if is_patched or sys.path != path:  # a test has distributions of its own
+        if not distributions.are_installed():
             return find_components()
         of_evalkit = [item for item in os.environ.items() if "EVALKIT" in item[0]]
-        here = Path.cwd() if "" in path else ""
-        state = here, repr(local_plugins.local_plugins(kinds)), *sorted(of_evalkit)
+        state = repr(local_plugins.local_plugins(kinds)), *sorted(of_evalkit)
         if state not in catalogs:
             catalogs[state] = find_components()
         return catalogs[state]
 
     metadata = SimpleNamespace(
-        distributions=_distributions_of(path), distribution=distribution
+        distributions=distributions.find, distribution=distribution
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(importlib.metadata, "distribution", distribution)

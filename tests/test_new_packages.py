@@ -62,7 +62,7 @@ def test_each_template_is_installed_tested_listed_and_typed(
     folders = [tmp_path / f"evalkit-{kind}-own-{kind}" for kind in kinds]
     install(*map(str, folders))
     # a package with a conftest.py, which answers for any plugin, is tested alone
-    alone = [[each] for each in folders if (each / "tests/conftest.py").exists()]
+    alone = [[each] for each in folders if (each / "conftest.py").exists()]
     for tested in (*alone, [each for each in folders if [each] not in alone]):
         laws = [f"--evalkit-conformance={folder.name}" for folder in tested]
         settings = ("-c", str(tested[0] / "pyproject.toml"), f"--rootdir={tmp_path}")

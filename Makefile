@@ -27,7 +27,7 @@ $(VENV)/.installed: $(SETTINGS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evalkit needs Python 3.11 or newer; set PYTHON=...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode --constraint constraints.txt $(foreach member,$(MEMBERS),--editable $(member)) --group dev
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt $(foreach member,$(MEMBERS),--editable $(member)) --group dev
 	touch $@
 
 demo: $(VENV)/.installed
@@ -49,7 +49,7 @@ test-slow: $(VENV)/.docs
 
 # only who builds the site needs the generator
 $(VENV)/.docs: $(VENV)/.installed
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode --constraint constraints.txt --group docs
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/uv pip install --quiet --constraint constraints.txt --group docs
 	touch $@
 
 # into build/site; a warning is an error

@@ -10,8 +10,10 @@ import subprocess
 import sys
 import textwrap
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.metadata import Distribution
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import hypothesis
@@ -20,15 +22,14 @@ import pytest
 from evalkit import find_components
 from evalkit.base import failures
 from evalkit.catalog import Catalog
-from evalkit.plugins import registry
-from evalkit.plugins.discovery import kinds_of_files
-from evalkit.plugins.local_plugins import local_plugins
+from evalkit.plugins import discovery, local_plugins
+from evalkit.plugins.components import Component
 
 # `make test` draws the same examples on every machine, so that no newcomer meets a
 # failure by chance; `make test-slow` draws new ones, and prints its seed.
 # no deadlines: the time of one example says nothing on a machine that others use too
 hypothesis.settings.register_profile(
-    "fixed", deadline=None, max_examples=30, derandomize=True
+    "fixed", deadline=None, max_examples=15, derandomize=True
 )
 hypothesis.settings.register_profile(
     "drawn", deadline=None, max_examples=30, derandomize=False, print_blob=True
@@ -166,37 +167,97 @@ class FakeDistribution:
 MakeDistribution = Callable[..., FakeDistribution]
 
 
+class _Distributions:
+    """Those of evalkit that are installed, read once, and those of a test."""
+
+    def __init__(self) -> None:
+        self.discover = importlib.metadata.distributions
+        self.installed: dict[str, list[Distribution]] = {}
+        for place in filter(None, sys.path):
+            found = [*self.discover(path=[place])]
+            for each in found:
+                each.read_text = functools.cache(each.read_text)
+            self.installed[place] = [
+                each
+                for each in found
+                if "evalkit" in (each.read_text("entry_points.txt") or "")
+            ]
+        self.count = sum(map(len, self.installed.values()))
+
+    def find(self) -> Iterable[Distribution]:
+        if importlib.metadata.distributions is not self.discover:
+            return importlib.metadata.distributions()
+        found: list[Distribution] = []
+        for place in sys.path:
+            found += (
+                self.installed[place]
+                if place in self.installed
+                else self.discover(path=[place])
+            )
+        return found
+
+    def are_installed(self) -> bool:
+        """Whether no test has distributions of its own."""
+        is_patched = importlib.metadata.distributions is not self.discover
+        return not is_patched and len([*self.find()]) == self.count
+
+
 @pytest.fixture(autouse=True, scope="session")
-def _metadata_read_once() -> Iterator[None]:
+def _projects_read_once() -> Iterator[None]:
+    """Parse a `pyproject.toml` once for each content, such as that of this project."""
+    read = local_plugins._declared_in
+
+    @functools.cache
+    def declared(path: Path, content: bytes, *kinds: str) -> list[Component | str]:
+        return [*read(path, kinds)]
+
+    def declared_in(path: Path, kinds: list[str]) -> list[Component | str]:
+        return declared(path, path.read_bytes(), *kinds)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_plugins, "_declared_in", declared_in)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _metadata_read_once(_projects_read_once: None) -> Iterator[None]:
     """Read the metadata of what is installed once, not anew for each registry."""
-    path, distributions = [*sys.path], importlib.metadata.distributions
+    distributions = _Distributions()
+    look_up = importlib.metadata.distribution
+    known = functools.cache(look_up)
     catalogs: dict[object, Catalog] = {}
-    everything = find_components()
+    kinds = discovery.kinds_of_files(find_components())
+
+    def distribution(name: str) -> Distribution:
+        return (known if distributions.are_installed() else look_up)(name)
 
     def find() -> Catalog:
-        is_patched = importlib.metadata.distributions is not distributions
-        if is_patched or sys.path != path:  # a test has distributions of its own
+        if not distributions.are_installed():
             return find_components()
         of_evalkit = [item for item in os.environ.items() if "EVALKIT" in item[0]]
-        here = Path.cwd() if "" in path else ""
-        state = (
-            here,
-            repr(local_plugins(kinds_of_files(everything))),
-            *sorted(of_evalkit),
-        )
+        state = repr(local_plugins.local_plugins(kinds)), *sorted(of_evalkit)
         if state not in catalogs:
             catalogs[state] = find_components()
         return catalogs[state]
 
-    look_up = importlib.metadata.distribution
-    known = functools.cache(look_up)
-
-    def distribution(name: str) -> importlib.metadata.Distribution:
-        return (known if sys.path == path else look_up)(name)
-
+    metadata = SimpleNamespace(
+        distributions=distributions.find, distribution=distribution
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(importlib.metadata, "distribution", distribution)
-        patch.setattr(registry, "find_components", find)
+        patch.setattr(discovery, "importlib", SimpleNamespace(metadata=metadata))
+        for module in [*sys.modules.values()]:
+            named = vars(module).get("find_components")
+            if named is find_components and module.__name__ != __name__:
+                patch.setattr(module, "find_components", find)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _nothing_is_synced() -> Iterator[None]:
+    """Wait for no disk in this process: nobody cuts the power of a test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
         yield
 
 

@@ -109,6 +109,11 @@ class Environment:
     def install(self, *arguments: str | Path) -> None:
         self.pip("install", "--quiet", *arguments)
 
+    def uv(self, command: str, *arguments: str | Path) -> None:
+        """Do as pip does, sooner: where pip is not what is tested."""
+        given = ("--quiet", "--python", self.bin / "python", *arguments)
+        uv("pip", command, *given, cwd=self.work)
+
     def evalkit(self, *arguments: str | Path) -> str:
         script = self.bin / "evalkit"
         return run(script, *arguments, cwd=self.work, EVALKIT_OFFLINE="1")
@@ -126,10 +131,7 @@ class Environment:
         }
 
     def uninstall_ours(self) -> None:
-        listed = json.loads(self.pip("list", "--format=json"))
-        ours = [d["name"] for d in listed if d["name"].startswith("evalkit")]
-        if ours:
-            self.pip("uninstall", "--yes", "--quiet", *ours)
+        self.uv("uninstall", *MEMBERS, "evalkit-suite", "evalkit-metrics-example")
 
 
 @pytest.fixture(scope="module")
@@ -156,8 +158,8 @@ def environment(shared_environment: Environment) -> Environment:
 
 
 def install_wheel(environment: Environment, wheels: Path, name: str) -> None:
-    environment.install(*third_party(wheels))
-    environment.install("--no-index", "--find-links", wheels, name)
+    environment.uv("install", *third_party(wheels))
+    environment.uv("install", "--no-index", "--find-links", wheels, name)
 
 
 @pytest.fixture
@@ -165,7 +167,9 @@ def suite(shared_environment: Environment, wheels: Path) -> Environment:
     """An environment with the wheels of the suite."""
     if not shared_environment.has_suite:
         shared_environment.uninstall_ours()
-        install_wheel(shared_environment, wheels, "evalkit-suite")
+        shared_environment.uv("install", *third_party(wheels))
+        links = ("--no-index", "--find-links", wheels)
+        shared_environment.install(*links, "evalkit-suite")
         shared_environment.has_suite = True
     return shared_environment
 
@@ -193,7 +197,9 @@ def home_of_evalkit(environment: Environment) -> Path:
 def test_plain_pip_installs_a_repository(
     checkout: Path, environment: Environment
 ) -> None:
-    environment.install(f"git+{checkout.as_uri()}")
+    # `uv build` shows, and sooner, that ours require no more to be built
+    environment.uv("install", "hatchling", "setuptools", "wheel")
+    environment.install("--no-build-isolation", f"git+{checkout.as_uri()}")
     assert_works(environment)
     assert home_of_evalkit(environment).is_relative_to(environment.bin.parent)
     assert run("git", "status", "--porcelain", cwd=checkout) == ""
@@ -238,8 +244,8 @@ def test_an_extractor_is_refused_without_who_obeys_it(
         f"datasets/gsm8k (evalkit-datasets-gsm8k {VERSION}): no installed distribution "
         "obeys its attribute 'extract'. Install evalkit-adapters-rows"
     )
-    for name in ("evalkit-cli", "evalkit-metrics-classification"):
-        install_wheel(environment, wheels, name)
+    further = ("evalkit-cli", "evalkit-metrics-classification")
+    environment.uv("install", "--no-index", "--find-links", wheels, *further)
     n, value = environment.python(SOLUTIONS, external_data)
     assert n == 1319
     assert value == pytest.approx(286 / 1319, abs=1e-12)
@@ -300,7 +306,7 @@ def with_example(suite: Environment, tmp_path: Path) -> Iterator[Environment]:
     package = shutil.copytree(ROOT / EXAMPLE, tmp_path / "package")
     suite.install(package)
     yield suite
-    suite.pip("uninstall", "--yes", "--quiet", "evalkit-metrics-example")
+    suite.uv("uninstall", "evalkit-metrics-example")
 
 
 def test_a_strangers_package_is_listed_and_scores(with_example: Environment) -> None:

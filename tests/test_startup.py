@@ -132,12 +132,9 @@ def test_starting_imports_nothing_heavy_and_no_plugin(
     outcome = start(tmp_path, *arguments)
     assert "evalkit_cli.main" in outcome.modules
     assert not HEAVY & outcome.modules
-    assert len(plugin_modules()) >= 5
-    assert not {
-        module
-        for module in outcome.modules
-        if module.partition(".")[0] in plugin_modules()
-    }
+    plugins = plugin_modules()
+    assert len(plugins) >= 5
+    assert not {each for each in outcome.modules if each.partition(".")[0] in plugins}
 
 
 @pytest.mark.slow

@@ -97,7 +97,9 @@ def test_both_commands_end_well_on_further_pythons(
         pytest.skip(f"not tried on Python {version}: none is found that starts")
     home = tmp_path / "home"
     home.mkdir()
-    done = make("demo", f"PYTHON={python}", cwd=clone, HOME=str(home))
+    wheels = os.environ.get("UV_CACHE_DIR", str(Path.home() / ".cache/uv"))
+    fresh = {"HOME": str(home), "UV_CACHE_DIR": wheels}
+    done = make("demo", f"PYTHON={python}", cwd=clone, **fresh)
     assert re.search(r"^tag +n +vader.* +afinn", done.stdout, re.MULTILINE)
     assert re.search(r"^negation:yes +27 ", done.stdout, re.MULTILINE)
     assert len(list((clone / "runs" / "sample-sentiment").glob("*/run.json"))) == 2

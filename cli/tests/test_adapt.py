@@ -17,6 +17,7 @@ from evalkit.errors import SchemaError, StorageError
 from evalkit_adapters_rows import read_pipeline
 from evalkit_adapters_rows.adapted_files import adapt_file
 from evalkit_cli.commands.adapt import adapt_command
+from evalkit_cli.main import cli
 
 
 @pytest.fixture(autouse=True)
@@ -148,17 +149,9 @@ def test_a_row_of_a_table_is_called_a_row() -> None:
 
 
 def run(*arguments: str) -> tuple[int, str]:
-    """Run a command as the terminal does; return exit code and stderr."""
-    import subprocess
-    import sys
-
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "evalkit_cli", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.returncode, done.stderr
+    """Run a command; return exit code and stderr."""
+    done = CliRunner().invoke(cli, arguments)
+    return done.exit_code, done.stderr
 
 
 @pytest.mark.slow

@@ -62,8 +62,10 @@ def downloaded(published: Path, tmp_path: Path) -> Path:
     return shutil.copytree(published, tmp_path / "downloaded")
 
 
-@pytest.mark.parametrize("as_module", [False, True])
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("command", "as_module"),
+    [*((each, False) for each in COMMANDS), ("verify latest", True)],
+)
 @pytest.mark.slow
 def test_code_beside_a_run_is_not_run(
     downloaded: Path,

@@ -102,8 +102,7 @@ def test_what_a_metric_left_out_is_counted_once_for_the_whole(run: Run) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dataset", ["posts", "clustered"])
-@pytest.mark.parametrize("number", [2, 10], ids=["two", "ten"])
+@pytest.mark.parametrize(("dataset", "number"), [("posts", 10), ("clustered", 2)])
 def test_disjoint_parts_equal_the_whole(run: Run, dataset: str, number: int) -> None:
     crossings = ["functionality,target", "answer"] if number == 10 else []
     options: dict[str, Any] = {"dataset": dataset, "by": crossings}

@@ -119,7 +119,7 @@ def test_sixteen_writers_of_one_run(
 
 
 def test_killed_writers_leave_no_run(bucket: str, client: Any, said: str) -> None:
-    root, count = f"s3://{bucket}/runs", 30
+    root, count = f"s3://{bucket}/runs", 12
     evaluate(said, model="whole", root=root)
     killed = subprocess.run(
         [sys.executable, "-c", WRITER, root, str(count)],

@@ -10,8 +10,8 @@ from typing import Any
 from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.examples.conversion import answer_name, predicted_field
 from evalkit.plugins.bound import BoundDataset, BoundTask
-from evalkit.reading.files import OF_TEXTS, read_rows
-from evalkit.reading.formats import Format
+from evalkit.reading.files import read_rows
+from evalkit.reading.formats import DELIMITERS, Format
 from evalkit.reading.rows import Row
 from evalkit.reading.schemas import cell_texts
 
@@ -47,7 +47,7 @@ def read_cells(
     renamed = {} if dataset.pipeline is None else dataset.pipeline.renamed
     declared |= {name for name, fields in renamed.items() if fields & declared}
     for row in read_rows(path, kind, _Texts(others, renamed)):
-        if row.values is None or kind not in OF_TEXTS:
+        if row.values is None or kind not in DELIMITERS:
             yield row
             continue
         values = {

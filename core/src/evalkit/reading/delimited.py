@@ -111,7 +111,7 @@ def _read_header(path: Path, lines: _Lines, records: Iterator[list[str]]) -> lis
     return header
 
 
-_DELIMITERS = {
+_SHOWN = {
     ";": "';'",
     "\t": "tabs",
     "|": "'|'",
@@ -123,17 +123,16 @@ def _refuse_other_delimiter(path: Path, header: Sequence[str], delimiter: str) -
     """Refuse a header of one column that other marks divide into several."""
     if len(header) > 1:
         return
-    for other, named in _DELIMITERS.items():
+    for other, named in _SHOWN.items():
         cells = header[0].split(other)
         if other == delimiter or len(cells) < 2 or not all(map(str.strip, cells)):
             continue
-        wanted = "tabs" if delimiter == "\t" else "','"
         advice = f"pandas.read_csv(FILE, sep={other!r}).to_csv(NEW, index=False)"
         if {other, delimiter} == {"\t", ","}:
             advice = f"call it {'.tsv' if other == chr(9) else '.csv'}, or {advice}"
         raise DataError(
             f"{path}: its cells are separated by {named}, and are read as separated by "
-            f"{wanted} (the header is {shorten(header[0])}); {advice}"
+            f"{_SHOWN[delimiter]} (the header is {shorten(header[0])}); {advice}"
         )
 
 
@@ -161,7 +160,7 @@ def _row(
 
 def _quoted_cells(record: str, delimiter: str) -> set[int]:
     """Return the places of the cells that stand in quotes."""
-    cell = re.compile(rf'("(?:[^"]|"")*"|[^{delimiter}]*)(?:{delimiter}|$)', re.DOTALL)
+    cell = re.compile(rf'("(?:[^"]|"")*"|[^{delimiter}]*)(?:[{delimiter}]|$)', re.S)
     found = cell.findall(record.rstrip("\r\n"))
     return {place for place, text in enumerate(found) if text.startswith('"')}
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evalkit.errors import DataError
-from evalkit.reading.files import OF_TEXTS, ROW_READERS, TABLES, read_rows
+from evalkit.reading.files import ROW_READERS, TABLES, read_rows
 from evalkit.reading.formats import Format
 
 
@@ -13,7 +13,6 @@ def test_every_format_is_read_in_one_way() -> None:
     of_rows = {*ROW_READERS}
     assert of_rows | TABLES | {Format.PLAIN} == {*Format}
     assert not of_rows & (TABLES | {Format.PLAIN})
-    assert of_rows > OF_TEXTS
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from evalkit.examples.conversion import (
 )
 from evalkit.examples.row_stages import names_texts
 from evalkit.plugins.bound import BoundDataset, BoundTask
-from evalkit.reading.files import OF_TEXTS, read_rows
-from evalkit.reading.formats import Format
+from evalkit.reading.files import read_rows
+from evalkit.reading.formats import DELIMITERS, Format
 from evalkit.reading.rows import Row
 from evalkit.reading.schemas import cell_texts
 
@@ -55,7 +55,7 @@ def read_cells(
     renamed = {} if dataset.pipeline is None else dataset.pipeline.renamed
     lists = names_texts(_list_names(dataset, task, answer) - declared, renamed)
     for row in read_rows(path, kind, _Texts(others, renamed)):
-        if row.values is None or kind not in OF_TEXTS:
+        if row.values is None or kind not in DELIMITERS:
             yield row
             continue
         values = {

@@ -28,8 +28,7 @@ from evalkit.examples.loading import input_plan
 from evalkit.examples.rows import ExampleRows
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.reading.field_types import model_types
-from evalkit.reading.files import OF_TEXTS
-from evalkit.reading.formats import detect_format
+from evalkit.reading.formats import DELIMITERS, detect_format
 from evalkit.reading.schemas import ColumnPlan, with_planned
 from evalkit.reading.tables import cast_column
 from evalkit.reading.typed_values import (
@@ -128,7 +127,7 @@ def has_text_cells(dataset: BoundDataset, loaded: ExampleRows) -> bool:
         return False
     if dataset.pipeline is not None and dataset.pipeline.reads_files:
         return False
-    return detect_format(loaded.path) in OF_TEXTS
+    return detect_format(loaded.path) in DELIMITERS
 
 
 def _validated(

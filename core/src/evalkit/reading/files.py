@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evalkit.errors import DataError
 from evalkit.reading.delimited import read_delimited_rows
-from evalkit.reading.formats import Format
+from evalkit.reading.formats import DELIMITERS, Format
 from evalkit.reading.json_arrays import read_json_array
 from evalkit.reading.json_lines import read_json_rows
 from evalkit.reading.rows import Row
@@ -20,13 +20,12 @@ RowReader = Callable[[Path, Container[str]], Iterator[Row]]
 ROW_READERS: Mapping[Format, RowReader] = {
     Format.JSON_LINES: lambda path, texts: read_json_rows(path),
     Format.JSON_ARRAY: lambda path, texts: read_json_array(path),
-    Format.CSV: partial(read_delimited_rows, delimiter=","),
-    Format.TSV: partial(read_delimited_rows, delimiter="\t"),
+    **{
+        kind: partial(read_delimited_rows, delimiter=delimiter)
+        for kind, delimiter in DELIMITERS.items()
+    },
 }
 """The reader of each format of rows with names."""
-
-OF_TEXTS = frozenset({Format.CSV, Format.TSV})
-"""Formats whose cells are all texts."""
 
 TABLES = frozenset({Format.PARQUET, Format.ARROW, Format.DATA_SET})
 """Formats of typed tables."""

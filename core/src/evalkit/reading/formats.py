@@ -43,6 +43,9 @@ _SUFFIXES = {
     ".ipc": Format.ARROW,
     ".arrows": Format.ARROW,
 }
+DELIMITERS = {Format.CSV: ",", Format.TSV: "\t"}
+"""The delimiter of each format whose cells are all texts."""
+
 _ID_COLUMNS = {key.encode() for key in EXAMPLE_ID_KEYS}
 _COMPRESSED = (".gz", ".zst", ".zstd")
 _PLAIN_SUFFIXES = (".txt", ".out", ".pred")
@@ -127,8 +130,8 @@ def _sniff(path: Path) -> Format:
     if inner_suffix(path) not in _PLAIN_SUFFIXES and _is_array(first):
         return Format.JSON_ARRAY
     header = first.partition(b"\n")[0].rstrip(b"\r")
-    for kind, delimiter in ((Format.CSV, b","), (Format.TSV, b"\t")):
-        cells = [cell.strip(b'"') for cell in header.split(delimiter)]
+    for kind, delimiter in DELIMITERS.items():
+        cells = [cell.strip(b'"') for cell in header.split(delimiter.encode())]
         if len(cells) > 1 and set(cells) & _ID_COLUMNS:
             return kind
     return Format.PLAIN

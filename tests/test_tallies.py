@@ -107,7 +107,7 @@ def tally(case: Case) -> Tallies:
     case.metric.computed.clear()
     table = case.table._replace(is_part=True)
     parts = [case.metric], table, case.left_out, case.tags, case.crossings
-    return tally_table(*parts).tallies
+    return tally_table(*parts)
 
 
 def score(case: Case, tallies: Tallies) -> MetricScores:

@@ -58,7 +58,7 @@ def tallies_of(
     lists = pl.Series("tags", tags or [[]] * count, dtype=pl.List(pl.String))
     out = pl.Series("out", left_out or [None] * count, dtype=pl.String)
     table = table._replace(is_part=True)
-    return tally_table([metric], table, out, lists).tallies
+    return tally_table([metric], table, out, lists)
 
 
 def scores_of(tallies: Tallies, metric: BoundMetric, **options: Any) -> MetricScores:
@@ -173,7 +173,7 @@ def test_a_tag_has_the_interval_of_a_file_of_its_examples_alone() -> None:
         table = make_table(predictions, targets, context, ids=ids)
         none = pl.Series("out", [None] * len(rows), dtype=pl.String)
         lists = pl.Series("tags", tags, dtype=pl.List(pl.String))
-        tallies = tally_table([metric], table, none, lists).tallies
+        tallies = tally_table([metric], table, none, lists)
         return finalize_metric(metric, context, tallies)
 
     of_tags = scores(numbers, [["t"] if n % 2 else ["u"] for n in range(60)])

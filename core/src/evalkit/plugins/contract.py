@@ -242,11 +242,7 @@ def task_problems(
     """Find attributes of a task that do not fit each other."""
     output, answer_field = attributes["Output"], attributes["answer_field"]
     is_open = output.model_config.get("extra") == "allow"
-    problems = [
-        f"its scored field {name!r} is called like a column of evalkit's own"
-        for name in attributes["scored_fields"]
-        if name in RESERVED_FIELDS
-    ]
+    problems = _reserved_names(attributes)
     problems += _choices_problems(attributes)
     if "id" not in output.model_fields:
         problems.append("its Output has no field 'id', which names the example")
@@ -262,6 +258,14 @@ def task_problems(
     except hook_failures() as error:
         problems.append(f"its Input failed for its example with {located(error)}")
     return problems
+
+
+def _reserved_names(attributes: Mapping[str, Any]) -> list[str]:
+    return [
+        f"its scored field {name!r} is called like a column of evalkit's own"
+        for name in attributes["scored_fields"]
+        if name in RESERVED_FIELDS
+    ]
 
 
 def _choices_problems(attributes: Mapping[str, Any]) -> list[str]:
@@ -339,11 +343,7 @@ def dataset_problems(
     attributes: Mapping[str, Any], implemented: Sequence[str]
 ) -> list[str]:
     """Find attributes of a data set that do not fit."""
-    problems = [
-        f"its scored field {name!r} is called like a column of evalkit's own"
-        for name in attributes["scored_fields"]
-        if name in RESERVED_FIELDS
-    ]
+    problems = _reserved_names(attributes)
     task = attributes["task"]
     problems += _cluster_problems(attributes["cluster"])
     if not isinstance(task, str) and not hasattr(task, "Input"):

@@ -259,32 +259,25 @@ def _record(
     return record.changed(fingerprint=fingerprint_of(record))
 
 
+_DESCRIBED = (
+    *("version", "license", "citation", "content_warning", "description"),
+    *("languages", "tags", "round_id", "changes"),
+)
+"""Attributes of a data set that are recorded as they are."""
+
+
 def _data(parts: Parts) -> recorded.Data:
     dataset, identity = parts.asked.dataset, parts.prepared.examples.identity
-    return recorded.Data(
-        sha256=identity.sha256,
-        files=tuple(map(recorded.File.model_validate, identity.files)),
-        rows_sha256=identity.rows_sha256,
-        attached_sha256=identity.attached_sha256,
-        limit=identity.limit,
-        version=dataset.version,
-        license=dataset.license,
-        source_url=dataset.source_url or identity.permanent,
-        citation=dataset.citation,
-        content_warning=dataset.content_warning,
-        description=dataset.description,
-        languages=tuple(dataset.languages),
-        tags=tuple(dataset.tags),
-        round_id=dataset.round_id,
-        changes=dict(dataset.changes),
-        adapters=tuple(map(recorded.Adapter.model_validate, _changes_of(dataset))),
-    )
-
-
-def _changes_of(dataset: BoundDataset) -> list[dict[str, Any]]:
-    """Return what a run records of the components that changed rows of data."""
+    hashes = ("sha256", "files", "rows_sha256", "attached_sha256", "limit")
     stage: RowStage | None = dataset.pipeline
-    return [] if stage is None else stage.specification
+    return recorded.Data.model_validate(
+        {
+            **{name: getattr(identity, name) for name in hashes},
+            **{name: getattr(dataset, name) for name in _DESCRIBED},
+            "source_url": dataset.source_url or identity.permanent,
+            "adapters": [] if stage is None else stage.specification,
+        }
+    )
 
 
 def _baselines(parts: Parts) -> recorded.Baselines | None:

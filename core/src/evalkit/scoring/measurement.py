@@ -246,7 +246,7 @@ class _Tallied:
         table = self._labeled.table
         try:
             rows = rows_of(metric, self._table, outcomes)
-            own, _ = tally_rows(metric, self._labeled, rows)
+            own = tally_rows(metric, self._labeled, rows)
             metrics = {metric.name: own}
             tallies = Tallies(self._sets, self._clusters, table.replications, metrics)
             parts = table.context, tallies, self._settings, advance, self._shared
@@ -268,7 +268,7 @@ class _Tallied:
         labeled, table = self._labeled, self._table
         rows = rows_of(metric, table, Outcomes(statistics, no_outcomes()))
         parts = [rows, left_out_rows(metric, labeled)]
-        tally, _ = count_rows(metric, labeled, parts)
+        tally = count_rows(metric, labeled, parts)
         counted = tally, self._sets, self._clusters, self._settings, table.repeats
         return Evidence(metric, table.context, *counted)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -44,14 +43,6 @@ from evalkit.scoring.tally import (
     number_clusters,
     number_patterns,
 )
-
-
-class Scored(NamedTuple):
-    """The tallies of a table, and the pattern of each example."""
-
-    tallies: Tallies
-    patterns: Mapping[str, Codes]
-    """By metric, the number of each example's pattern; none where it failed."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +102,7 @@ def tally_table(
     left_out: pl.Series,
     tags: pl.Series,
     crossings: Mapping[str, pl.Series] | None = None,
-) -> Scored:
+) -> Tallies:
     """Score a table to tallies.
 
     Args:
@@ -124,55 +115,50 @@ def tally_table(
         crossings: Further lists of texts of each answer, by what they cross.
 
     Returns:
-        The tallies, and the pattern of each example.
+        The tallies.
     """
     tag_sets, labeled, keys = label(table, left_out, tags, crossings)
-    by_name: dict[str, MetricTally] = {}
-    patterns: dict[str, Codes] = {}
-    for whole in metrics:
-        for metric in whole.parts():
-            by_name[metric.name], pattern = tally_metric(metric, labeled)
-            if pattern is not None:
-                patterns[metric.name] = pattern
+    by_name = {
+        metric.name: tally_metric(metric, labeled)
+        for whole in metrics
+        for metric in whole.parts()
+    }
     counted = count_targets(labeled)
-    tallies = Tallies(tag_sets, keys, table.replications, by_name, counted)
-    return Scored(tallies, patterns)
+    return Tallies(tag_sets, keys, table.replications, by_name, counted)
 
 
-def tally_metric(
-    metric: BoundMetric, labeled: Labeled
-) -> tuple[MetricTally, Codes | None]:
+def tally_metric(metric: BoundMetric, labeled: Labeled) -> MetricTally:
     """Score a table with one metric."""
     refusal = why_not_applicable(metric, labeled.table.context)
     if refusal is not None:
-        return MetricTally(None, refusal), None
+        return MetricTally(None, refusal)
     try:
         rows = _rows(metric, labeled.counted)
     except MetricError as error:
-        return MetricTally(None, error=str(error)), None
+        return MetricTally(None, error=str(error))
     return tally_rows(metric, labeled, rows)
 
 
 def tally_rows(
     metric: BoundMetric, labeled: Labeled, rows: pl.DataFrame
-) -> tuple[MetricTally, Codes]:
+) -> MetricTally:
     """Count the patterns of the answers that a metric was given, and of the others."""
-    tally, pattern = count_rows(metric, labeled, [rows, left_out_rows(metric, labeled)])
+    tally = count_rows(metric, labeled, [rows, left_out_rows(metric, labeled)])
     try:
         filled = [
-            count_rows(metric, labeled, parts)[0]
+            count_rows(metric, labeled, parts)
             for parts in _bound_rows(metric, labeled, rows)
         ]
     except (MetricError, pl.exceptions.PolarsError):
         # the metric cannot score answers without a prediction, or of another type
-        return MetricTally(tally, is_unbounded=True), pattern
+        return MetricTally(tally, is_unbounded=True)
     wrong, right = filled or (None, None)
-    return MetricTally(tally, as_wrong=wrong, as_right=right), pattern
+    return MetricTally(tally, as_wrong=wrong, as_right=right)
 
 
 def count_rows(
     metric: BoundMetric, labeled: Labeled, parts: Sequence[pl.DataFrame]
-) -> tuple[Tally, Codes]:
+) -> Tally:
     """Count the patterns that the rows of all answers make."""
     present = [part for part in parts if part.height] or [parts[0]]
     rows = present[0] if len(present) == 1 else pl.concat(present, how="diagonal")
@@ -185,8 +171,7 @@ def count_rows(
     patterns, pattern = number_patterns(
         rows.drop("position"), position // repeats, labeled.examples, metric.keys
     )
-    tally = count_examples(patterns, pattern, labeled.tag_set, labeled.cluster)
-    return tally, pattern
+    return count_examples(patterns, pattern, labeled.tag_set, labeled.cluster)
 
 
 def joins_answers(metric: BoundMetric, repeats: int) -> bool:

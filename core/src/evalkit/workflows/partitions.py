@@ -152,9 +152,7 @@ def partition_tallies(plan: PartitionPlan, examples: Any, responses: Any) -> Tal
     status = pl.lit(matched.alignment.statuses.cast(pl.String))
     left_out = pl.select(pl.when(~status.is_in(list(policies.counted))).then(status))
     tags = matched.examples.frame["tags"]
-    return tally_table(
-        asked.metrics, table, left_out.to_series(), tags, crossed
-    ).tallies
+    return tally_table(asked.metrics, table, left_out.to_series(), tags, crossed)
 
 
 def finalize(plan: PartitionPlan, tallies: Tallies) -> Result:

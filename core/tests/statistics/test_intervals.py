@@ -326,3 +326,18 @@ def test_clusters_whose_size_goes_with_their_score_are_flagged() -> None:
 def test_the_tail_of_f_is_that_of_scipy(value: float, one: int, other: int) -> None:
     expected = stats.f.sf(value, one, other)
     assert f_tail(value, one, other) == pytest.approx(expected, rel=1e-8, abs=1e-300)
+
+
+@pytest.mark.parametrize(("share", "deviation"), [(0.5, 0.5), (0.8, 1.0), (0.95, 1.0)])
+def test_shares_by_unequal_weights_are_covered(share: float, deviation: float) -> None:
+    random, covered = np.random.default_rng(3), 0
+    for _ in range(1000):
+        weights = random.lognormal(sigma=deviation, size=100)
+        weights /= weights.sum()
+        right = random.random(100) < share
+        value = float(weights @ right)
+        parts = value, weights * (right - value), np.ones(100), 0.95
+        found = delta_interval(*parts, clustered=False, scale="share")
+        assert found.method == "wilson" or value == pytest.approx(1)
+        covered += found.low is None or (found.low <= share <= (found.high or 0))
+    assert covered >= 930

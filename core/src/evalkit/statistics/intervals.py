@@ -289,23 +289,14 @@ def delta_interval(
         unit = "cluster" if clustered else "example"
         flags += (f"one {unit} moves the score by half a standard error or more",)
     if scale == "share":
-        effective = _effective_n(value, error, influences, times)
-        low, high = wilson(value, effective, half / error)
+        # on the n that the error is worth, but at most Kish's: an influence is the
+        # share of the weights times 1 - value where right, times -value where wrong
+        weights = np.where(influences > 0, influences / (1 - value), influences / value)
+        n = min(value * (1 - value) / error**2, 1 / float(times @ weights**2))
+        low, high = wilson(value, n, half / error)
     else:
         low, high = _transformed(value, half, scale)
     return found._replace(low=low, high=high, flags=flags)
-
-
-def _effective_n(
-    value: float, error: float, influences: Floats, times: Floats
-) -> float:
-    """Return the effective n of a weighted share: by its error, at most Kish's.
-
-    An influence is a share of the weights times 1 - value, or times -value. (By
-    simulation of lognormal weights: the error's alone covers .86 for a share of .95.)
-    """
-    weights = np.where(influences > 0, influences / (1 - value), -influences / value)
-    return min(value * (1 - value) / error**2, 1 / float(times @ weights**2))
 
 
 def _transformed(value: float, half: float, scale: Scale) -> tuple[float, float]:

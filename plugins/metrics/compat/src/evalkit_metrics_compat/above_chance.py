@@ -13,8 +13,6 @@ from evalkit.catalog import BoundMetric
 from evalkit.scoring import finalize
 from evalkit_metrics_compat.outer_metric import OuterMetric
 
-_SLACK = 1e-9
-
 
 class AboveChanceParameters(Parameters):
     """What is rescaled, and what chance is."""
@@ -70,7 +68,6 @@ class AboveChance(OuterMetric):
             _refuse_other_scales(self._inner)
         else:
             _refuse_no_score(self._chance, self._inner)
-            _refuse_above_best(self._inner, self._chance, self._best)
         kind = self._inner.interval or ""
         keeps = kind == "none" or (kind == "multinomial" and self._choices is None)
         vars(self).update(interval=kind if keeps else "bootstrap")
@@ -100,7 +97,6 @@ class AboveChance(OuterMetric):
         part = inner.part if inner.has("finalize") else ""
         scores = finalize(inner, sums.drop(cs.by_name(*own)), context)
         scores = scores.filter(pl.col("score") == part)
-        _refuse_beyond_bounds(inner, scores["value"])
         scales = self._scales(sums, context).with_columns(
             pl.col("group").cast(pl.Int64)
         )
@@ -184,16 +180,6 @@ def _refuse_no_score(chance: float, metric: BoundMetric) -> None:
     )
 
 
-def _refuse_above_best(metric: BoundMetric, chance: float, best: float) -> None:
-    """Refuse a chance beyond the best score: it would turn better and worse around."""
-    is_beyond = chance > best if metric.higher_is_better else chance < best
-    if is_beyond:
-        raise PluginContractError(
-            f"metrics/above-chance: parameter chance={chance}: the best score of "
-            f"{metric.name} is {best}"
-        )
-
-
 def _with_chance(found: pl.DataFrame, choices: pl.Series) -> pl.DataFrame:
     """Add the chance of each example to its first row of statistics."""
     if not isinstance(choices.dtype, pl.List):
@@ -211,18 +197,3 @@ def _with_chance(found: pl.DataFrame, choices: pl.Series) -> pl.DataFrame:
     )
     is_left = pl.col("not_scored").is_not_null()
     return rows.filter(~is_left | pl.Series(first))
-
-
-def _refuse_beyond_bounds(metric: BoundMetric, values: pl.Series) -> None:
-    """Refuse scores on another scale than the metric says that they are on."""
-    low, high = metric.bounds or (None, None)
-    beyond = [
-        value
-        for value in values.drop_nulls()
-        if (low is not None and value < low - _SLACK)
-        or (high is not None and value > high + _SLACK)
-    ]
-    if beyond:
-        raise MetricError(
-            f"the score {beyond[0]} of {metric.name} is outside of its bounds"
-        )

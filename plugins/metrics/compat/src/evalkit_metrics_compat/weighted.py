@@ -22,13 +22,11 @@ class WeightedParameters(Parameters):
 class Weighted(OuterMetric):
     """Mean of another metric's scores of examples by the weights in a column.
 
-    Sum of weight x score / sum of weights, for metrics that are shares or means of
-    examples. Only the ratios of weights matter. A weight that is no number above 0
-    fails the metric. Missing predictions and several answers are treated as the metric
-    that is weighted treats them, whose range and direction it has. A share has Wilson's
-    interval on the effective n, any other mean the delta method's; where the weights
-    are so unequal that they are worth less than half of the examples, a flag says how
-    many. Range, unit and direction are those of the weighted metric.
+    Sum of weight x score / sum of weights, for a metric that is a share or a mean of
+    examples, whose range, unit and direction it has, and which says what missing
+    predictions and several answers count. A weight that is no number above 0 fails the
+    metric. A share has Wilson's interval on the effective n, any other mean the delta
+    method's; a flag says the effective n where it is less than half of the examples.
 
     Source: Kish, Survey Sampling, 1965, for the effective n; scikit-learn's
     `accuracy_score` with `sample_weight`.

@@ -8,7 +8,7 @@ import pytest
 
 from evalkit.errors import DataError
 from evalkit.reading import threads as read_ahead
-from evalkit.reading.threads import in_background, in_order, thread_count
+from evalkit.reading.threads import in_background, in_order
 
 
 @pytest.fixture(params=[1, 4], autouse=True)
@@ -93,18 +93,3 @@ def test_work_in_the_background_gives_its_result_or_its_failure() -> None:
     assert in_background(len, "four").result() == 4
     with pytest.raises(ZeroDivisionError):
         in_background(lambda n: 1 // n, 0).result()
-
-
-def test_there_are_as_many_threads_as_cores_but_few(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    import os
-
-    monkeypatch.setattr(
-        os, "sched_getaffinity", lambda _: set(range(64)), raising=False
-    )
-    assert thread_count() == 4
-    monkeypatch.delattr(os, "sched_getaffinity")
-    for cores, threads in ((2, 2), (None, 1)):
-        monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)
-        assert thread_count() == threads

@@ -20,6 +20,7 @@ from evalkit.examples.row_stages import names_texts
 from evalkit.plugins.bound import BoundDataset, BoundTask
 from evalkit.reading.files import read_rows
 from evalkit.reading.formats import DELIMITERS, Format
+from evalkit.reading.plain import read_plain_rows
 from evalkit.reading.rows import Row
 from evalkit.reading.schemas import cell_texts
 
@@ -38,7 +39,7 @@ class _Texts:
 def read_cells(
     dataset: BoundDataset, task: BoundTask, path: Path, kind: Format
 ) -> Iterator[Row]:
-    """Read examples row by row.
+    """Read examples row by row; of plain lines each is an answer.
 
     Where all cells are texts, as in CSV, those of the task's `Input` fields that are no
     texts, and of answers to which predictions are no texts, are read as JSON; a JSON
@@ -54,6 +55,9 @@ def read_cells(
         others.add(answer)
     renamed = {} if dataset.pipeline is None else dataset.pipeline.renamed
     lists = names_texts(_list_names(dataset, task, answer) - declared, renamed)
+    if kind is Format.PLAIN:
+        yield from read_plain_rows(path, answer or "text")
+        return
     for row in read_rows(path, kind, _Texts(others, renamed)):
         if row.values is None or kind not in DELIMITERS:
             yield row

@@ -16,7 +16,6 @@ from evalkit.base.violations import FirstProblems, Violation, few, shorten
 from evalkit.base.wording import HOW_TO_CONVERT, NOT_UTF8
 from evalkit.errors import DataError, SchemaError
 from evalkit.examples.cells import read_cells
-from evalkit.examples.conversion import answer_name
 from evalkit.examples.lacking import lacking_error
 from evalkit.examples.rows import ExampleRows, Rows
 from evalkit.examples.scored_values import unscorable_kind
@@ -27,7 +26,6 @@ from evalkit.reading.field_types import model_types
 from evalkit.reading.files import TABLES
 from evalkit.reading.formats import Format, detect_format, is_data_set
 from evalkit.reading.json_tables import Wanted, read_json_table
-from evalkit.reading.plain import read_plain_rows
 from evalkit.reading.rows import Row
 from evalkit.reading.schemas import ColumnPlan, plan_of
 from evalkit.reading.sharded import ShardedPath, place_in
@@ -180,9 +178,6 @@ def _read_rows(
     if kind in TABLES:
         frames = list(read_frames(path, kind))
         return ExampleRows(pl.concat(frames) if frames else pl.DataFrame(), None, path)
-    if kind is Format.PLAIN:
-        field = answer_name(dataset, task) or "text"
-        return _rows_of_file(dataset, task, path, read_plain_rows(path, field))
     return _rows_of_file(dataset, task, path, read_cells(dataset, task, path, kind))
 
 

@@ -15,6 +15,7 @@ from evalkit.base.ids import EXAMPLE_ID_KEYS
 from evalkit.base.violations import shorten
 from evalkit.catalog import is_component_name
 from evalkit.errors import AdapterError, DataError
+from evalkit_adapters_rows.row_values import object_row
 
 FACET = "facet:"
 """Start of what names a facet in place of a field."""
@@ -93,10 +94,7 @@ class MapFields:
 
     def adapt_row(self, row: Any, number: int) -> Iterator[dict[str, Any]]:
         """Yield the row with the fields."""
-        if not isinstance(row, dict):
-            raise AdapterError(
-                f"the row must be an object with fields, is {shorten(row)}"
-            )
+        row = object_row(row)
         if len(self._columns) < _MOST_COLUMNS:
             self._columns.update(dict.fromkeys(row))
         made = {name: row[name] for name in row if name not in self._taken}
@@ -160,11 +158,8 @@ def mapped_facets(mapping: Mapping[str, str]) -> dict[str, str]:
 
 def _check(mapped: Mapped) -> None:
     if not mapped.field or not mapped.column:
-        raise AdapterError(
-            f"a field and a column must have names, are {mapped.field!r} and "
-            f"{mapped.column!r}",
-            field=mapped.field,
-        )
+        rule = "a field and a column must have names, are "
+        raise AdapterError(rule + " and ".join(map(repr, mapped)), field=mapped.field)
     if mapped.column.startswith("#") and not mapped.is_number:
         raise AdapterError(
             f"{mapped.column!r} is no column; the numbers of the rows are #row (from "
@@ -240,14 +235,10 @@ def _tag_text(mapped: Mapped, value: Any) -> str:
 
 def _own_tags(row: Mapping[str, Any]) -> list[Any]:
     found = row.get(TAGS)
-    if found is None:
-        return []
-    if isinstance(found, list):
-        return found
-    raise AdapterError(
-        f"{TAGS!r} must be a list, so that a facet can be added, is {shorten(found)}",
-        field=TAGS,
-    )
+    if not isinstance(found, list | type(None)):
+        rule = f"{TAGS!r} must be a list, so that a facet can be added, is "
+        raise AdapterError(rule + shorten(found), field=TAGS)
+    return found or []
 
 
 def _absent_columns(
@@ -281,7 +272,6 @@ def _needless(option: str, own: Sequence[Mapped], place: str) -> str:
     fields = " and ".join(repr(each.field) for each in own)
     options = " ".join(f"{option} {each.field}={each.column}" for each in own)
     verb = "is" if len(own) == 1 else "are"
+    more = " (files that need it are scored by a command of their own)"
     needless = f"{fields} {verb} there already, and {options} is not needed"
-    if place == "data":
-        return needless
-    return f"{needless} (files that need it are scored by a command of their own)"
+    return needless + more * (place != "data")

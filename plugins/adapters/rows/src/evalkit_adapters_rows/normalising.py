@@ -10,9 +10,9 @@ from pydantic import Field
 
 from evalkit.base.columns import named
 from evalkit.base.label_fields import by_form, folded
-from evalkit.base.violations import shorten
 from evalkit.errors import AdapterError, EvalkitError
 from evalkit.scoring import RESPONSES_KEY
+from evalkit_adapters_rows.row_values import object_row
 from evalkit_adapters_rows.settings import AdapterSettings
 
 LABELS = "labels"
@@ -58,11 +58,7 @@ class NormaliseLabels:
 
     def adapt_row(self, row: Any) -> Iterator[Any]:
         """Yield the row with its labels as they are declared."""
-        if not isinstance(row, dict):
-            raise AdapterError(
-                f"the row must be an object with fields, is {shorten(row)}"
-            )
-        yield self._normalised(row)
+        yield self._normalised(object_row(row))
 
     def _normalised(self, row: Mapping[str, Any]) -> dict[str, Any]:
         made = dict(row)

@@ -14,7 +14,6 @@ from evalkit.errors import AdapterError, DataError
 from evalkit.reading.rows import object_row
 from evalkit_adapters_rows.examples import adapt_examples
 from evalkit_adapters_rows.mapping import MapFields
-from evalkit_adapters_rows.normalising import NormaliseLabels
 from evalkit_adapters_rows.responses import adapted_blocks
 from evalkit_adapters_rows.rows import BLOCK_ROWS
 from evalkit_adapters_rows.settings import AdapterSettings as AdapterSettings
@@ -236,8 +235,7 @@ class Pipeline:
     def notices(self) -> list[str]:
         """What the adapters did to the rows that a user must know (`RowStage`)."""
         plugins = (stage.adapter.plugin for stage in self.stages)
-        labels = [each for each in plugins if isinstance(each, NormaliseLabels)]
-        return [notice for each in labels for notice in each.notices]
+        return [n for each in plugins for n in getattr(each, "notices", ())]
 
     @property
     def specification(self) -> list[dict[str, Any]]:

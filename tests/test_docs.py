@@ -72,24 +72,30 @@ json.dump(outcomes, sys.stdout)
 """
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if blocks(page, "python")], ids=lambda p: p.stem
-)
-@pytest.mark.slow
-def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
-    codes = blocks(page, "python")
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, str]]:
+    """Return what each block of Python printed, and how it failed."""
+    codes = [code for page in PAGES for code in blocks(page, "python")]
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", RUN_BLOCKS],
-        cwd=tmp_path,
+        cwd=tmp_path_factory.mktemp("blocks"),
         input=json.dumps(codes),
         capture_output=True,
         encoding="utf-8",
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    outcomes = json.loads(done.stdout)
-    assert len(outcomes) == len(codes)
-    for code, (printed, failure) in zip(codes, outcomes, strict=True):
+    return dict(zip(codes, json.loads(done.stdout), strict=True))
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks(page, "python")], ids=lambda p: p.stem
+)
+@pytest.mark.slow
+@pytest.mark.xdist_group("blocks")
+def test_python_blocks_run(page: Path, outcomes: dict[str, tuple[str, str]]) -> None:
+    for code in blocks(page, "python"):
+        printed, failure = outcomes[code]
         assert failure == "", f"{code}\n{failure}"
         lines = printed.splitlines()
         for text in re.findall(r"^print\(.*\)  # (.+)$", code, re.MULTILINE):

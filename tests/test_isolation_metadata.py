@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+from isolation import METRIC, OURS, Make, Run, error, info, report, require
 
 import evalkit
 
-Run = Callable[..., CompletedProcess[str]]
-Make = Callable[..., Any]
-
-OURS = "evalkit-metrics-classification"
 DISABLE = "EVALKIT_DISABLE_PLUGINS"
 ALLOW = "EVALKIT_ALLOW_PLUGINS"
 
 pytestmark = pytest.mark.slow
-
-METRIC = """
-import evalkit
-
-class Constant(evalkit.Metric):
-    def score_example(self, prediction):
-        return 1.0
-"""
 
 
 def listed(run_evalkit: Run, **variables: str) -> tuple[dict[str, list[str]], str]:
@@ -36,30 +22,6 @@ def listed(run_evalkit: Run, **variables: str) -> tuple[dict[str, list[str]], st
     assert done.returncode == 0, done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if line]
     return {row[0]: row[1:] for row in rows}, done.stderr
-
-
-def report(run_evalkit: Run, **variables: str) -> dict[str, Any]:
-    done = run_evalkit("list", "--json", **variables)
-    assert (done.returncode, done.stderr) == (0, "")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
-def error(run_evalkit: Run, *arguments: str, **variables: str) -> str:
-    done = run_evalkit(*arguments, **variables)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "Traceback" not in done.stderr
-    return done.stderr.partition("evalkit: error: ")[2].rstrip("\n")
-
-
-def info(fake: Any) -> Path:
-    [folder] = fake.folder.glob("*.dist-info")
-    return Path(folder)
-
-
-def require(fake: Any, requirement: str) -> None:
-    with (info(fake) / "METADATA").open("a", encoding="utf-8") as file:
-        file.write(f"Requires-Dist: {requirement}\n")
 
 
 class TestBrokenFiles:

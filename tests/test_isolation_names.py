@@ -3,41 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
-from typing import Any
 
 import pytest
-
-Run = Callable[..., CompletedProcess[str]]
-Make = Callable[..., Any]
-
-OURS = "evalkit-metrics-classification"
+from isolation import METRIC, OURS, Make, Run, error, report, require
 
 pytestmark = pytest.mark.slow
-
-METRIC = """
-import evalkit
-
-class Constant(evalkit.Metric):
-    def score_example(self, prediction):
-        return 1.0
-"""
-
-
-def report(run_evalkit: Run, **variables: str) -> dict[str, Any]:
-    done = run_evalkit("list", "--json", **variables)
-    assert (done.returncode, done.stderr) == (0, "")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
-def error(run_evalkit: Run, *arguments: str, **variables: str) -> str:
-    done = run_evalkit(*arguments, **variables)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "Traceback" not in done.stderr
-    return done.stderr.partition("evalkit: error: ")[2].rstrip("\n")
 
 
 def scored(run_evalkit: Run, dataset: str, *arguments: str) -> dict[str, str]:
@@ -52,16 +23,6 @@ def scored(run_evalkit: Run, dataset: str, *arguments: str) -> dict[str, str]:
         for one in record["components"]
         if one["id"].startswith(("metrics/", "tasks/"))
     }
-
-
-def info(fake: Any) -> Path:
-    [folder] = fake.folder.glob("*.dist-info")
-    return Path(folder)
-
-
-def require(fake: Any, requirement: str) -> None:
-    with (info(fake) / "METADATA").open("a", encoding="utf-8") as file:
-        file.write(f"Requires-Dist: {requirement}\n")
 
 
 class TestOneNameInTwoDistributions:

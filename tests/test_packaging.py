@@ -107,7 +107,7 @@ class Environment:
         return run(self.bin / "python", "-m", "pip", *arguments, cwd=self.work)
 
     def install(self, *arguments: str | Path) -> None:
-        self.pip("install", "--quiet", *arguments)
+        self.pip("install", "--quiet", "--no-compile", *arguments)
 
     def uv(self, command: str, *arguments: str | Path) -> None:
         """Do as pip does, sooner: where pip is not what is tested."""

@@ -205,17 +205,18 @@ BROKEN = [None, 1.5, True, ["a", 1], {"k": 1}, [""]]
 
 class TestTheSameAsItsFile:
     @pytest.mark.parametrize(
-        "tags",
+        ("tags", "original"),
         [
-            [None, ["y"], None],
-            [[], [], []],
-            [[], ["y"], None],
-            [None, None, None],
-            [["x"], ["x", "x"], []],
-            [["y"], [], ["x"]],
+            ([None, ["y"], None], ["x"]),
+            ([None, ["y"], None], []),
+            ([None, ["y"], None], None),
+            ([[], [], []], ["x"]),
+            ([[], ["y"], None], None),
+            ([None, None, None], ["x"]),
+            ([["x"], ["x", "x"], []], ["x"]),
+            ([["y"], [], ["x"]], []),
         ],
     )
-    @pytest.mark.parametrize("original", [["x"], [], None])
     @pytest.mark.slow
     def test_tags(
         self, tags: list[list[str] | None], original: list[str] | None

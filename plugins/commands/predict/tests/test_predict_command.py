@@ -19,6 +19,7 @@ import evalkit
 from evalkit_cli.main import cli
 from evalkit_models_base import Model, predict
 
+PREDICT = ("predict", "sample-nli", "--model", "echo", "-o", "x.jsonl")
 CODE = """
 import json, time
 from pathlib import Path
@@ -302,66 +303,18 @@ def test_a_dry_run_counts_copies_too(folder: Path) -> None:
             "predict failed for the input 'sent-001' with ValueError: a bug (mine.py:",
         ),
         (
-            [
-                *[
-                    "predict",
-                    "sample-nli",
-                    "--model",
-                    "echo",
-                    "-o",
-                    "x.jsonl",
-                    "--max-errors",
-                ],
-                "x",
-            ],
+            [*PREDICT, "--max-errors", "x"],
             2,
             "'x' is neither a whole number nor a share",
         ),
+        ([*PREDICT, "--generate", "hot"], 2, "'hot' is no KEY=VALUE"),
         (
-            [
-                *[
-                    "predict",
-                    "sample-nli",
-                    "--model",
-                    "echo",
-                    "-o",
-                    "x.jsonl",
-                    "--generate",
-                ],
-                "hot",
-            ],
-            2,
-            "'hot' is no KEY=VALUE",
-        ),
-        (
-            [
-                *[
-                    "predict",
-                    "sample-nli",
-                    "--model",
-                    "echo",
-                    "-o",
-                    "x.jsonl",
-                    "--generate",
-                ],
-                "heat=1",
-            ],
+            [*PREDICT, "--generate", "heat=1"],
             1,
             "default, with --generate: there is no key 'generate.heat'",
         ),
         (
-            [
-                *[
-                    "predict",
-                    "sample-nli",
-                    "--model",
-                    "echo",
-                    "-o",
-                    "x.jsonl",
-                    "--prompt",
-                ],
-                "other",
-            ],
+            [*PREDICT, "--prompt", "other"],
             1,
             "tasks/nli has no prompt 'other'; it has 'default'",
         ),

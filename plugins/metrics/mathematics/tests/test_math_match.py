@@ -109,6 +109,7 @@ def test_units_are_compared_by_choice() -> None:
     assert score("math-match:ignore_units=false", rows).value == pytest.approx(1 / 3)
 
 
+@pytest.mark.slow
 def test_a_comparison_without_end_is_wrong_and_flagged() -> None:
     found = score("math-match", [("9^{9^{9^{9}}}", "1"), ("1", "1")])
     assert found.value == 0.5

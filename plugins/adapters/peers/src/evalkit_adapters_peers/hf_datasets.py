@@ -12,8 +12,8 @@ from pydantic import Field
 
 from evalkit.errors import AdapterError
 from evalkit_adapters_peers.documents import read_document
-from evalkit_adapters_peers.values import object_row
 from evalkit_adapters_rows import AdapterSettings, file_frames
+from evalkit_adapters_rows.row_values import object_row
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from evalkit.errors import AdapterError
 from evalkit_adapters_peers.documents import read_document
-from evalkit_adapters_peers.values import list_at, text_of, value_at
+from evalkit_adapters_peers.values import answers, list_at, text_of, value_at
 from evalkit_adapters_rows import AdapterSettings
 from evalkit_adapters_rows.row_values import object_row
 
@@ -94,15 +94,12 @@ class HelmState(_OfStates):
         result = object_row(value_at(row, "result"))
         if not result.get("success", True):
             return {"error": str(result.get("error") or "the request failed")}
-        given = [object_row(each) for each in list_at(result, "completions")]
+        given = map(object_row, list_at(result, "completions"))
         ranked = sorted(given, key=lambda each: -float(each.get("logprob") or 0))
         texts = [text_of(each.get("text"), "text").strip() for each in ranked]
-        mapping = row.get("output_mapping")
-        if isinstance(mapping, dict):
-            texts = [mapping.get(text, text) for text in texts]
-        if len(texts) == 1:
-            return {self.settings.field: texts[0]}
-        return {"responses": [{self.settings.field: text} for text in texts]}
+        mapping = row.get("output_mapping") or {}
+        texts = [mapping.get(text, text) for text in texts]
+        return answers(texts, self.settings.field)
 
 
 class HelmInstances(_OfStates):
@@ -174,7 +171,7 @@ class HelmStats:
         )
 
     def __init__(self, parameters: Parameters) -> None:
-        self.names = None if parameters.names is None else {*parameters.names}
+        self.names = parameters.names
 
     def read_file(self, path: Path) -> Iterator[dict[str, Any]]:
         """Read the statistics of each instance, put together."""
@@ -197,11 +194,8 @@ class HelmStats:
     def adapt_row(self, row: Any) -> Iterator[dict[str, Any]]:
         """Yield the row with the statistics that are wanted."""
         row = object_row(row)
-        if self.names is None:
-            yield row
-            return
-        kept = ("id", "train_trial_index", *sorted(self.names))
-        yield {name: value_at({**row}, name) for name in kept}
+        kept = row if self.names is None else ("id", "train_trial_index", *self.names)
+        yield {name: value_at(row, name) for name in kept}
 
 
 def _request_states(path: Path) -> Iterator[dict[str, Any]]:
@@ -209,7 +203,7 @@ def _request_states(path: Path) -> Iterator[dict[str, Any]]:
     state = read_document(path)
     if not isinstance(state, dict) or not isinstance(state.get("request_states"), list):
         raise AdapterError("is no scenario_state.json of HELM: has no request_states")
-    states = [object_row(each) for each in state["request_states"]]
+    states = list(map(object_row, state["request_states"]))
     trials = len({each.get("train_trial_index") for each in states})
     return ({**each, _TRIALS: trials} for each in states)
 
@@ -219,17 +213,15 @@ def _kept(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
 
 
 def _id_of(instance: Mapping[str, Any]) -> str:
-    own = text_of(value_at(instance, "id"), "id")
     name = _perturbation_of(instance)
-    return own if name is None else f"{own}_{name}"
+    return text_of(value_at(instance, "id"), "id") + (f"_{name}" if name else "")
 
 
 def _perturbation_of(instance: Mapping[str, Any]) -> str | None:
     """Return the name of a copy's perturbation with its parameters."""
-    given = instance.get("perturbation")
-    if given is None:
+    if instance.get("perturbation") is None:
         return None
-    described = object_row(given)
+    described = object_row(instance["perturbation"])
     name = text_of(value_at(described, "name"), "perturbation.name")
     settings = sorted({*described} - {*_OF_ALL})
     own = ",".join(f"{key}={described[key]}" for key in settings)
@@ -240,11 +232,12 @@ def _copy_fields(instance: Mapping[str, Any]) -> dict[str, Any]:
     name = _perturbation_of(instance)
     if name is None:
         return {}
-    described = object_row(instance["perturbation"])
-    families = [each for each in ("fairness", "robustness") if described.get(each)]
+    described = instance["perturbation"]
     return {
         "input_id": value_at(instance, "id"),
         "perturbation": name,
-        "families": families,
+        "families": [
+            kind for kind in ("fairness", "robustness") if described.get(kind)
+        ],
         "label_effect": "uncertain",
     }

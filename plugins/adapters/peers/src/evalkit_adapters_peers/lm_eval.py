@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +21,9 @@ from evalkit_adapters_rows import AdapterSettings
 from evalkit_adapters_rows.row_values import object_row, word_for
 
 
-class _OfSamples:
+class _OfSamples(ABC):
+    key: str
+
     class Parameters(AdapterSettings):
         """What becomes the id, and which rows are read."""
 
@@ -43,6 +46,17 @@ class _OfSamples:
             is_list = stream.read(1) == b"["
         return iter(read_document(path)) if is_list else _lines(path)
 
+    @abstractmethod
+    def _fields(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all fields but the id."""
+
+    def adapt_row(self, row: Any) -> Iterator[dict[str, Any]]:
+        """Yield what a row becomes, unless another filter made it."""
+        row = object_row(row)
+        wanted = self.settings.filter  # rows of old versions name none
+        if wanted is None or value_at(row, "filter") == wanted:
+            yield {**self._fields(row), self.key: value_at(row, self.settings.id)}
+
 
 class LmEval(_OfSamples):
     """Read what a model answered from samples of lm-evaluation-harness.
@@ -60,6 +74,7 @@ class LmEval(_OfSamples):
     """
 
     version = "2"
+    key = "id"
 
     class Parameters(_OfSamples.Parameters):
         """Where the id and the answer are, and where the answer goes."""
@@ -78,28 +93,20 @@ class LmEval(_OfSamples):
 
     settings: Parameters
 
-    def adapt_row(self, row: Any) -> Iterator[dict[str, Any]]:
-        """Yield the response of a row, unless another filter made it."""
-        row = object_row(row)
-        settings = self.settings
-        if not _is_by(row, settings.filter):
-            return
-        choices = _choices(row)
-        if choices is not None and len(choices) < 2:
+    def _fields(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        choices, field = _choices(row), self.settings.field
+        if choices is None:
+            return answers(self._texts(row), field)
+        if len(choices) < 2:
             raise AdapterError(
                 "the row has log-likelihoods of one text, and no answer. Use the "
                 "samples of a task of generate_until or multiple_choice",
                 field="arguments",
             )
-        if choices is None:
-            found = answers(self._texts(row), settings.field, settings.strip)
-        else:
-            place = _likeliest(row, choices, by_length=settings.choose == "acc_norm")
-            chosen = [] if place is None else [choices[place]]
-            found = answers(chosen, settings.field, False)
-        yield {"id": value_at(row, settings.id), **found}
+        place = _likeliest(row, choices, by_length=self.settings.choose == "acc_norm")
+        return answers([] if place is None else [choices[place]], field)
 
-    def _texts(self, row: Mapping[str, Any]) -> list[str | None]:
+    def _texts(self, row: Mapping[str, Any]) -> list[str]:
         """Return the texts that a model generated."""
         name = "resps" if self.settings.answers == "raw" else "filtered_resps"
         given = list_at(row, name)
@@ -108,7 +115,8 @@ class LmEval(_OfSamples):
             given = given[0]
         if not given:
             raise AdapterError(f"{name!r} has no answer", field=name)
-        return [text_of(each, name) for each in given]
+        texts = [text_of(each, name) for each in given]
+        return [text.strip() for text in texts] if self.settings.strip else texts
 
 
 class LmEvalDocs(_OfSamples):
@@ -124,6 +132,7 @@ class LmEvalDocs(_OfSamples):
     """
 
     version = "2"
+    key = "uid"
 
     class Parameters(_OfSamples.Parameters):
         """What becomes the id, which rows are read, and whether targets are."""
@@ -135,25 +144,13 @@ class LmEvalDocs(_OfSamples):
 
     settings: Parameters
 
-    def adapt_row(self, row: Any) -> Iterator[dict[str, Any]]:
-        """Yield the document of a row, unless another filter made the row."""
-        row = object_row(row)
-        if not _is_by(row, self.settings.filter):
-            return
-        doc = value_at(row, "doc")
+    def _fields(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        doc, target = value_at(row, "doc"), self.settings.target
         if not isinstance(doc, dict):
             raise AdapterError(
                 f"'doc' must be an object, is {word_for(doc)}", field="doc"
             )
-        found = {**doc, "uid": value_at(row, self.settings.id)}
-        if self.settings.target is not None:
-            found[self.settings.target] = _target(row)
-        yield found
-
-
-def _is_by(row: Mapping[str, Any], wanted: str | None) -> bool:
-    """Tell whether the wanted filter made a row; rows of old versions name none."""
-    return wanted is None or value_at(row, "filter") == wanted
+        return doc if target is None else {**doc, target: _target(row)}
 
 
 def _lines(path: Path) -> Iterator[Any]:

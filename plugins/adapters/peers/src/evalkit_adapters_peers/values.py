@@ -42,14 +42,10 @@ def text_of(value: Any, field: str) -> str:
     raise AdapterError(f"{field!r} must be a text, is {word_for(value)}", field=field)
 
 
-def answers(
-    texts: Sequence[str | None], field: str, is_stripped: bool
-) -> dict[str, Any]:
+def answers(texts: Sequence[str], field: str) -> dict[str, Any]:
     """Return the fields of a response with one answer or several."""
-    found = [each.strip() if is_stripped and each else each for each in texts]
-    if len(found) == 1:
-        return {field: found[0]}
-    return {"responses": [{field: each} for each in found]}
+    found = [{field: text} for text in texts]
+    return found[0] if len(found) == 1 else {"responses": found}
 
 
 def _named(value: Any) -> str:

@@ -1,4 +1,8 @@
-"""Files of a run that HELM made; `made_by/make_helm.py` made them."""
+"""Files of a run that HELM made, by `made_by/make_helm.py`.
+
+That version's `ScenarioState`, perturbations and `asdict_without_nones` wrote
+`scenario_state-VERSION.json`, without a run.
+"""
 
 from __future__ import annotations
 
@@ -48,19 +52,26 @@ def said(*texts: str, **changes: Any) -> dict[str, Any]:
     return {"result": {"success": True, "completions": completions, **changes}}
 
 
-def test_an_answer_that_is_no_choice_is_none() -> None:
-    ids = [row["id"] for row in adapted(STATE, "helm-state")]
-    assert ids == [row["uid"] for row in adapted(STATE, "helm-instances")]
-    assert [row["responses"] for row in adapted(STATE, "helm-state")] == [[], []]
-
-
-def test_letters_become_choices(tmp_path: Path) -> None:
-    path = state_with(tmp_path, **said(" A"))
-    found = adapted(path, "helm-state:field=label")
-    assert [row["label"] for row in found] == ["Even", "Even"]
-    copies = adapted(path, "helm-state:field=label,copies=only")
-    assert [row["id"] for row in copies] == [f"{row['id']}_lowercase" for row in found]
-    assert len(adapted(path, "helm-state:copies=all")) == 4
+@pytest.mark.parametrize("version", ["0.2.4", "0.5.4", "0.5.16"])
+def test_states_of_all_versions_are_read(version: str) -> None:
+    path = FOLDER / f"scenario_state-{version}.json"
+    responses = adapted(path, "helm-state:copies=all")
+    assert {row["id"]: row["answer"] for row in responses} == {
+        "id1": "yes",
+        "id1_contrast_sets": "no",
+        "id1_lowercase": "yes",
+        "id2": "The answer is no.",
+    }
+    first, contrast = adapted(path, "helm-instances:copies=all")[:2]
+    assert first["reference_tags"] == [["correct", "rank=1"], []]
+    assert first["contrast_inputs"] == [{"text": contrast["input"]}]
+    [references] = first["contrast_references"]
+    assert [each["tags"] for each in references] == contrast["reference_tags"]
+    assert (first["target"], contrast["target"]) == ("yes", "no")
+    if version == "0.5.16":
+        assert first["extra_data"] == {"level": 2}
+    if version != "0.2.4":
+        assert responses[0]["annotations"] == {"safety": [{"score": 0.5}]}
 
 
 def test_completions_are_ranked_by_probability(tmp_path: Path) -> None:
@@ -94,6 +105,7 @@ def test_instances_are_examples_and_copies() -> None:
         "input": original["input"],
         "target": "Even",
         "choices": ["Even", "Odd"],
+        "reference_tags": [["correct"], []],
         "split": "test",
         "sub_split": None,
     }

@@ -72,6 +72,23 @@ def test_a_log_is_scored(path: Path, tmp_path: Path) -> None:
     assert evalkit.verify(result.path, predictions=path).agrees
 
 
+@pytest.mark.parametrize("name", ["0.3.30.json", "0.3.100.eval", "0.3.285.eval"])
+def test_logs_of_all_versions_are_read(name: str) -> None:
+    path = FOLDER / f"questions-{name}"
+    assert adapted(path, "inspect-log") == [
+        {"id": 1, "answer": "I think\nANSWER: B"},
+        {"id": 2, "error": "ValueError('no memory')"},
+        {"id": 3, "answer": "I do not know."},
+    ]
+    assert adapted(path, "inspect-samples")[0] == {
+        "subject": "rivers",
+        "uid": 1,
+        "input": "Which town is on the Seine?",
+        "choices": ["Rome", "Paris"],
+        "target": "B",
+    }
+
+
 def log_of(**changes: Any) -> dict[str, Any]:
     log: dict[str, Any] = json.loads(LOG.read_text())
     log["samples"][0].update(changes)
@@ -84,23 +101,10 @@ def write(tmp_path: Path, log: Any) -> Path:
     return path
 
 
-def test_a_sample_that_failed_is_an_error(tmp_path: Path) -> None:
-    path = write(tmp_path, log_of(error={"message": "out of memory"}))
-    assert adapted(path, "inspect-log")[0] == {"id": "m1", "error": "out of memory"}
-
-
 def test_a_scorer_that_found_no_answer_gives_none(tmp_path: Path) -> None:
     path = write(tmp_path, log_of(scores={"match": {"value": "I", "answer": None}}))
     found = adapted(path, "inspect-log:scorer=match")
     assert found[0] == {"id": "m1", "responses": []}
-
-
-def test_one_message_is_its_text(tmp_path: Path) -> None:
-    message = {"role": "user", "content": "How many?"}
-    path = write(tmp_path, log_of(input=[message]))
-    assert adapted(path, "inspect-samples")[0]["input"] == "How many?"
-    path = write(tmp_path, log_of(input=[message, message]))
-    assert adapted(path, "inspect-samples")[0]["input"] == [message, message]
 
 
 @pytest.mark.parametrize(
@@ -108,10 +112,11 @@ def test_one_message_is_its_text(tmp_path: Path) -> None:
     [
         ("{}", "is no log of Inspect with samples"),
         ("[1]", "is no log of Inspect with samples"),
+        ('{"samples": []}', "the log has no samples"),
         ('{"samples": [1]}', "must be an object with fields, is a number"),
         ("{", "is no JSON"),
         ("[" * 100_000, "is nested too deeply|is no JSON"),
-        ('{"samples": [{"id": 1}]}', "there is no 'output.completion'"),
+        ('{"samples": [{"id": 1}]}', "there is no 'output'"),
     ],
 )
 def test_files_that_are_no_logs_are_refused(
@@ -135,14 +140,6 @@ def archive(tmp_path: Path, members: dict[str, str]) -> Path:
         for name, content in members.items():
             made.writestr(name, content)
     return path
-
-
-def test_archives_of_older_versions_are_read(tmp_path: Path) -> None:
-    sample = json.loads(LOG.read_text())["samples"][0]
-    members = {"samples/m1_epoch_1.json": json.dumps(sample), "header.json": "{}"}
-    assert adapted(archive(tmp_path, members), "inspect-log") == [
-        {"id": "m1", "answer": "8"}
-    ]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,9 @@ SCORES = json.loads((FOLDER / "results.json").read_text())
 def adapted(path: Path, adapter: str) -> list[dict[str, Any]]:
     through = as_pipeline(adapter)
     assert through is not None
-    return list(through(dict(row.values or {}) for row in file_rows(path)))
+    rows = through.read_file(path)
+    assert rows is not None
+    return list(through(dict(row.values or {}) for row in rows))
 
 
 def sample(**changes: Any) -> dict[str, Any]:
@@ -87,15 +89,48 @@ def test_a_target_that_is_a_number_is_the_text_of_the_choice(target: Any) -> Non
     through = as_pipeline("lm-eval-docs:target=label")
     assert through is not None
     assert [row["label"] for row in through([sample(target=target)])] == ["negative"]
-    assert [r["label"] for r in through([sample(target=7)])] == [7]
 
 
-def test_arguments_of_older_versions_are_read() -> None:
-    arguments = [["Good.", " positive"], ["Good.", " negative"], ["Good.", " neutral"]]
+@pytest.mark.parametrize("version", ["0.4.1", "0.4.7", "0.4.13"])
+def test_choices_of_all_versions_are_read(version: str) -> None:
+    numbers = FOLDER / f"samples_numbers-{version}.jsonl"
+    assert adapted(numbers, "lm-eval") == [
+        {"id": 0, "answer": "2"},
+        {"id": 1, "answer": "1"},  # all -inf
+        {"id": 2, "responses": []},  # all NaN
+    ]
+    docs = adapted(numbers, "lm-eval-docs:target=label")
+    assert [row["label"] for row in docs] == ["2", "3", "1"]
+    several = FOLDER / f"samples_several-{version}.jsonl"
+    docs = adapted(several, "lm-eval-docs:target=label")
+    assert [row["label"] for row in docs] == [["1", "3"]] * 3
+
+
+def test_reported_cases_are_read(cases: Path) -> None:
+    answers = adapted(cases / "32b-lmeval-mc-inf.jsonl", "lm-eval")
+    assert [row["answer"] for row in answers] == ["aa", "aa", "bbbb", "aa"]
+    answers = adapted(cases / "38-lmeval-nested.jsonl", "lm-eval:id=doc.id")
+    assert answers == [{"id": str(n), "answer": "loc: kisumu"} for n in (0, 1)]
+
+
+def test_contexts_are_compared_where_continuations_are_equal() -> None:
+    arguments = [["The cup", " is big."], ["The box", " is big."]]
+    row = sample(arguments=arguments, filtered_resps=[["-2", ""], ["-1", ""]])
     through = as_pipeline("lm-eval")
     assert through is not None
-    [found] = through([sample(arguments=arguments)])
-    assert found["answer"] == "positive"
+    assert [each["answer"] for each in through([row])] == ["The box"]
+
+
+@pytest.mark.parametrize("target", [7, "[1, 7]", "unknown", "1"])
+def test_targets_that_name_no_choice_are_refused(target: Any) -> None:
+    # the first, "1", is the likeliest, and right as `acc` has it
+    arguments = [["Which?", f" {number}"] for number in (1, 2)]
+    values = [["-1", ""], ["-2", ""]]
+    row = sample(arguments=arguments, filtered_resps=values, acc=1.0, target=target)
+    through = as_pipeline("lm-eval-docs:target=label")
+    assert through is not None
+    with pytest.raises(evalkit.AdapterError, match="names none of the 2 choices"):
+        list(through([row]))
 
 
 def test_scores_are_those_of_the_harness() -> None:
@@ -170,6 +205,8 @@ def test_a_run_records_the_adapters_and_is_verified(tmp_path: Path) -> None:
         ({"filtered_resps": None}, "'filtered_resps' must be a list, is null"),
         ({"filtered_resps": []}, "has 0 values for 3 choices"),
         ({"filtered_resps": [["a", ""]] * 3}, "must hold log-likelihoods"),
+        ({"arguments": [["A text"]]}, "log-likelihoods of one text, and no answer"),
+        ({"arguments": [["A", " text"]]}, "log-likelihoods of one text, and no"),
         ({"arguments": {}}, "is no sample of"),
         ({"arguments": None}, "is no sample of"),
     ],

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import struct
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from evalkit.errors import AdapterError
@@ -25,66 +26,46 @@ _LOCAL_HEADER = struct.Struct("<26xHH")
 """Before the bytes of a member: how long its name and its further fields are."""
 
 
-class Archive:
-    """An archive that is read; use it in a `with` statement.
+@contextmanager
+def open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
+    """Open an archive."""
+    try:
+        archive = zipfile.ZipFile(path)
+    except OSError as error:
+        raise AdapterError(f"cannot be read: {error.strerror or error}") from error
+    except zipfile.BadZipFile as error:
+        raise AdapterError(f"is no archive: {error}") from error
+    with archive:
+        yield archive
 
-    Args:
-        path: The file.
 
-    Attributes:
-        names: The names of its members, in their order.
+def read_member(archive: zipfile.ZipFile, path: Path, name: str) -> Any:
+    """Read a member of the archive at a path that is a JSON document."""
+    member = archive.getinfo(name)
+    if member.file_size > MOST_BYTES:
+        raise AdapterError(f"{name}: may have {MOST_BYTES >> 30} GiB")
+    try:
+        if member.compress_type == ZSTANDARD:
+            content = _decompressed(path, member)
+        else:
+            content = archive.read(member)
+    except (zipfile.BadZipFile, NotImplementedError, OSError, EOFError) as error:
+        raise AdapterError(f"{name}: cannot be read: {error}") from error
+    return parse_document(content, name)
 
-    Raises:
-        AdapterError: It cannot be read, or is no archive.
-    """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        try:
-            self._zip = zipfile.ZipFile(path)
-        except OSError as error:
-            raise AdapterError(f"cannot be read: {error.strerror or error}") from error
-        except zipfile.BadZipFile as error:
-            raise AdapterError(f"is no archive: {error}") from error
-        self.names = self._zip.namelist()
+def _decompressed(path: Path, member: zipfile.ZipInfo) -> bytes:
+    import pyarrow as pa
 
-    def __enter__(self) -> Archive:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._zip.close()
-
-    def read(self, name: str) -> Any:
-        """Read a member that is a JSON document."""
-        member = self._zip.getinfo(name)
-        if member.file_size > MOST_BYTES:
-            raise AdapterError(f"{name}: may have {MOST_BYTES >> 30} GiB")
-        try:
-            if member.compress_type == ZSTANDARD:
-                content = self._decompressed(member)
-            else:
-                content = self._zip.read(member)
-        except (zipfile.BadZipFile, NotImplementedError, OSError, EOFError) as error:
-            raise AdapterError(f"{name}: cannot be read: {error}") from error
-        return parse_document(content, name)
-
-    def _decompressed(self, member: zipfile.ZipInfo) -> bytes:
-        import pyarrow as pa
-
-        with self._path.open("rb") as stream:
-            stream.seek(member.header_offset)
-            header = stream.read(_LOCAL_HEADER.size)
-            if len(header) < _LOCAL_HEADER.size:
-                raise EOFError("the archive ends before it")
-            stream.seek(sum(_LOCAL_HEADER.unpack(header)), 1)
-            packed = stream.read(member.compress_size)
-        with pa.input_stream(pa.py_buffer(packed), compression="zstd") as unpacked:
-            content: bytes = unpacked.read(member.file_size + 1)
-        if len(content) != member.file_size:
-            raise EOFError("it has another size than the archive says")
-        return content
+    with path.open("rb") as stream:
+        stream.seek(member.header_offset)
+        header = stream.read(_LOCAL_HEADER.size)
+        if len(header) < _LOCAL_HEADER.size:
+            raise EOFError("the archive ends before it")
+        stream.seek(sum(_LOCAL_HEADER.unpack(header)), 1)
+        packed = stream.read(member.compress_size)
+    with pa.input_stream(pa.py_buffer(packed), compression="zstd") as unpacked:
+        content: bytes = unpacked.read(member.file_size + 1)
+    if len(content) != member.file_size:
+        raise EOFError("it has another size than the archive says")
+    return content

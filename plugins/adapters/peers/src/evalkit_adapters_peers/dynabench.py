@@ -8,8 +8,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from evalkit.errors import AdapterError
-from evalkit_adapters_peers.values import object_row, value_at, word_for
+from evalkit_adapters_peers.values import value_at
 from evalkit_adapters_rows import AdapterSettings
+from evalkit_adapters_rows.row_values import object_row, word_for
 
 
 class Dynabench:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,8 +10,9 @@ from pydantic import Field
 
 from evalkit.errors import AdapterError
 from evalkit_adapters_peers.documents import read_document
-from evalkit_adapters_peers.values import list_at, object_row, text_of, value_at
+from evalkit_adapters_peers.values import answers, list_at, text_of, value_at
 from evalkit_adapters_rows import AdapterSettings
+from evalkit_adapters_rows.row_values import object_row
 
 _TRIALS = "_trials_"
 """How many trials a run has, which its requests do not say."""
@@ -19,27 +20,42 @@ _TRIALS = "_trials_"
 _OF_ALL = ("name", "robustness", "fairness", "computed_on")
 """What every description of a perturbation has; the rest are its parameters."""
 
+_AS_THEY_ARE = ("contrast_inputs", "contrast_references", "extra_data")
+"""What an example keeps of an instance that has it."""
+
 Copies = Literal["without", "only", "all"]
 
 
-class _StateSettings(AdapterSettings):
-    copies: Copies = Field(
-        default="without",
-        description="Whether perturbed copies are read: `without`, `only` or `all`",
-    )
+class _OfStates:
+    class Parameters(AdapterSettings):
+        """Whether perturbed copies are read."""
 
-    def takes(self, instance: Mapping[str, Any]) -> bool:
-        """Tell whether an instance is read."""
-        is_copy = instance.get("perturbation") is not None
-        return self.copies == "all" or is_copy == (self.copies == "only")
+        copies: Copies = Field(
+            default="without",
+            description="Whether perturbed copies are read: `without`, `only` or `all`",
+        )
+
+        def takes(self, instance: Mapping[str, Any]) -> bool:
+            """Tell whether an instance is read."""
+            is_copy = instance.get("perturbation") is not None
+            return self.copies == "all" or is_copy == (self.copies == "only")
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.settings = parameters
+
+    def read_file(self, path: Path) -> Iterator[dict[str, Any]]:
+        """Read the requests of a run."""
+        return _request_states(path)
 
 
-class HelmState:
+class HelmState(_OfStates):
     """Read what a model answered from a `scenario_state.json` of HELM.
 
     Completions are ranked by their log-probability, as HELM does; letters of choices
-    become the texts that they stand for. A perturbed copy has the id
-    `<instance>_<perturbation>`. Several trials are replications.
+    become the texts that they stand for, and any other text stays as it is. A perturbed
+    copy has the id `<instance>_<perturbation>`. Several trials are replications.
+    `annotations` are those of HELM's annotators, with an item for each completion in
+    HELM's order.
 
     Example:
         ```yaml
@@ -48,19 +64,14 @@ class HelmState:
         ```
     """
 
-    version = "1"
+    version = "2"
 
-    class Parameters(_StateSettings):
+    class Parameters(_OfStates.Parameters):
         """Where the answer goes, and whether copies are read."""
 
         field: str = Field(default="answer", description="The task's field")
 
-    def __init__(self, parameters: Parameters) -> None:
-        self.settings = parameters
-
-    def read_file(self, path: Path) -> Iterator[dict[str, Any]]:
-        """Read the requests of a run."""
-        return _request_states(path)
+    settings: Parameters
 
     def adapt_row(self, row: Any) -> Iterator[dict[str, Any]]:
         """Yield the response to a request."""
@@ -77,31 +88,29 @@ class HelmState:
         found: dict[str, Any] = {"id": _id_of(instance)}
         if row.get(_TRIALS, 1) != 1:
             found["_replication_"] = value_at(row, "train_trial_index")
-        yield {**found, **self._answers(row)}
+        yield {**found, **self._answers(row), **_kept(row, ("annotations",))}
 
     def _answers(self, row: Mapping[str, Any]) -> dict[str, Any]:
         result = object_row(value_at(row, "result"))
         if not result.get("success", True):
             return {"error": str(result.get("error") or "the request failed")}
-        given = [object_row(each) for each in list_at(result, "completions")]
+        given = map(object_row, list_at(result, "completions"))
         ranked = sorted(given, key=lambda each: -float(each.get("logprob") or 0))
         texts = [text_of(each.get("text"), "text").strip() for each in ranked]
-        mapping = row.get("output_mapping")
-        if isinstance(mapping, dict):
-            # a letter that is none of a choice is no answer
-            texts = [mapping[text] for text in texts if text in mapping]
-        if len(texts) == 1:
-            return {self.settings.field: texts[0]}
-        return {"responses": [{self.settings.field: text} for text in texts]}
+        mapping = row.get("output_mapping") or {}
+        texts = [mapping.get(text, text) for text in texts]
+        return answers(texts, self.settings.field)
 
 
-class HelmInstances:
+class HelmInstances(_OfStates):
     """Read examples from a `scenario_state.json` of HELM: its instances.
 
     An example has `uid`, `input`, `target` (the right references: a text or several),
-    `choices` (all references), `split` and `sub_split`; a perturbed copy also
-    `input_id`, `perturbation`, `families` and `label_effect`, which is `uncertain`, as
-    HELM says nothing of it. Instances of later trials are the same, and are left out.
+    `choices` (all references), `reference_tags` (a list for each choice), `split` and
+    `sub_split`, and as HELM has them `contrast_inputs`, `contrast_references` and
+    `extra_data`; a perturbed copy also `input_id`, `perturbation`, `families` and
+    `label_effect`, which is `uncertain`, as HELM says nothing of it. Instances of later
+    trials are the same, and are left out.
 
     Example:
         ```yaml
@@ -111,17 +120,7 @@ class HelmInstances:
         ```
     """
 
-    version = "1"
-
-    class Parameters(_StateSettings):
-        """Whether perturbed copies are read."""
-
-    def __init__(self, parameters: Parameters) -> None:
-        self.settings = parameters
-
-    def read_file(self, path: Path) -> Iterator[dict[str, Any]]:
-        """Read the requests of a run."""
-        return _request_states(path)
+    version = "2"
 
     def adapt_row(self, row: Any) -> Iterator[dict[str, Any]]:
         """Yield the instance of a request, unless it came before."""
@@ -130,20 +129,20 @@ class HelmInstances:
         is_first = not row.get("train_trial_index") and not row.get("reference_index")
         if not is_first or not self.settings.takes(instance):
             return
+        given = object_row(value_at(instance, "input"))
         references = [object_row(each) for each in list_at(instance, "references")]
         texts = [value_at(each, "output.text") for each in references]
-        right = [
-            text
-            for text, each in zip(texts, references, strict=True)
-            if "correct" in (each.get("tags") or ())
-        ]
+        tags = [each.get("tags") or [] for each in references]
+        right = [text for text, of in zip(texts, tags, strict=True) if "correct" in of]
         yield {
             "uid": _id_of(instance),
-            "input": value_at(instance, "input.text"),
+            "input": given.get("messages") or value_at(given, "text"),
             "target": right[0] if len(right) == 1 else right,
             "choices": texts,
+            "reference_tags": tags,
             "split": instance.get("split"),
             "sub_split": instance.get("sub_split"),
+            **_kept(instance, _AS_THEY_ARE),
             **_copy_fields(instance),
         }
 
@@ -172,7 +171,7 @@ class HelmStats:
         )
 
     def __init__(self, parameters: Parameters) -> None:
-        self.names = None if parameters.names is None else {*parameters.names}
+        self.names = parameters.names
 
     def read_file(self, path: Path) -> Iterator[dict[str, Any]]:
         """Read the statistics of each instance, put together."""
@@ -195,11 +194,8 @@ class HelmStats:
     def adapt_row(self, row: Any) -> Iterator[dict[str, Any]]:
         """Yield the row with the statistics that are wanted."""
         row = object_row(row)
-        if self.names is None:
-            yield row
-            return
-        kept = ("id", "train_trial_index", *sorted(self.names))
-        yield {name: value_at({**row}, name) for name in kept}
+        kept = row if self.names is None else ("id", "train_trial_index", *self.names)
+        yield {name: value_at(row, name) for name in kept}
 
 
 def _request_states(path: Path) -> Iterator[dict[str, Any]]:
@@ -207,23 +203,25 @@ def _request_states(path: Path) -> Iterator[dict[str, Any]]:
     state = read_document(path)
     if not isinstance(state, dict) or not isinstance(state.get("request_states"), list):
         raise AdapterError("is no scenario_state.json of HELM: has no request_states")
-    states = [object_row(each) for each in state["request_states"]]
+    states = list(map(object_row, state["request_states"]))
     trials = len({each.get("train_trial_index") for each in states})
     return ({**each, _TRIALS: trials} for each in states)
 
 
+def _kept(row: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    return {name: row[name] for name in names if row.get(name) is not None}
+
+
 def _id_of(instance: Mapping[str, Any]) -> str:
-    own = text_of(value_at(instance, "id"), "id")
     name = _perturbation_of(instance)
-    return own if name is None else f"{own}_{name}"
+    return text_of(value_at(instance, "id"), "id") + (f"_{name}" if name else "")
 
 
 def _perturbation_of(instance: Mapping[str, Any]) -> str | None:
     """Return the name of a copy's perturbation with its parameters."""
-    given = instance.get("perturbation")
-    if given is None:
+    if instance.get("perturbation") is None:
         return None
-    described = object_row(given)
+    described = object_row(instance["perturbation"])
     name = text_of(value_at(described, "name"), "perturbation.name")
     settings = sorted({*described} - {*_OF_ALL})
     own = ",".join(f"{key}={described[key]}" for key in settings)
@@ -234,11 +232,12 @@ def _copy_fields(instance: Mapping[str, Any]) -> dict[str, Any]:
     name = _perturbation_of(instance)
     if name is None:
         return {}
-    described = object_row(instance["perturbation"])
-    families = [each for each in ("fairness", "robustness") if described.get(each)]
+    described = instance["perturbation"]
     return {
         "input_id": value_at(instance, "id"),
         "perturbation": name,
-        "families": families,
+        "families": [
+            kind for kind in ("fairness", "robustness") if described.get(kind)
+        ],
         "label_effect": "uncertain",
     }

@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 from pydantic import Field
 
 from evalkit.errors import AdapterError
 from evalkit_adapters_peers.documents import read_document
-from evalkit_adapters_peers.values import object_row
 from evalkit_adapters_rows import AdapterSettings, file_frames
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from evalkit_adapters_rows.row_values import object_row
 
 _DICT, _STATE, _INFO = "dataset_dict.json", "state.json", "dataset_info.json"
 
@@ -175,14 +172,7 @@ def _read_table(folder: Path) -> pl.DataFrame:
                 tables.append(pa.ipc.open_stream(source).read_all())
         except (pa.ArrowException, OSError) as error:
             raise AdapterError(f"{name}: cannot be read: {error}") from error
-    return _frame_of(pa.concat_tables(tables))
-
-
-def _frame_of(table: pa.Table) -> pl.DataFrame:
-    found = pl.from_arrow(table)
-    if not isinstance(found, pl.DataFrame):
-        raise AdapterError("its files hold no table")
-    return found
+    return pl.DataFrame(pa.concat_tables(tables))
 
 
 def _with_names(
@@ -218,19 +208,12 @@ def _named(column: pl.Series, feature: Any, place: str) -> pl.Series:
     return found
 
 
-def _inner(feature: Any) -> Any:
-    """Return what the items of a list are."""
-    if isinstance(feature, list):
-        return feature[0] if feature else {}
-    return feature.get("feature", {}) if isinstance(feature, Mapping) else {}
-
-
 def _label_names(feature: Any) -> list[str] | None:
     """Return the names of a `ClassLabel`, or of a list of such; None for others."""
-    if isinstance(feature, Mapping) and feature.get("_type") == "ClassLabel":
-        names = feature.get("names")
-        return list(map(str, names)) if isinstance(names, list) else None
-    is_list = isinstance(feature, list) or (
-        isinstance(feature, Mapping) and feature.get("_type") in ("Sequence", "List")
-    )
-    return _label_names(_inner(feature)) if is_list else None
+    if isinstance(feature, list):
+        return _label_names(feature[0]) if feature else None
+    kind = feature.get("_type") if isinstance(feature, Mapping) else None
+    if kind in ("Sequence", "List"):
+        return _label_names(feature.get("feature"))
+    names = feature.get("names") if kind == "ClassLabel" else None
+    return list(map(str, names)) if isinstance(names, list) else None

@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
 from evalkit.errors import AdapterError
-from evalkit_adapters_peers.archives import Archive
+from evalkit_adapters_peers.archives import open_archive, read_member
 from evalkit_adapters_peers.documents import read_document
-from evalkit_adapters_peers.values import object_row, text_of, value_at, word_for
+from evalkit_adapters_peers.values import list_at, text_of, value_at
 from evalkit_adapters_rows import AdapterSettings
+from evalkit_adapters_rows.row_values import object_row, word_for
 
 _EPOCHS = "_epochs_"
 """How many epochs a log has, which its samples do not say."""
 
 
-class InspectLog:
+class _OfLogs:
+    class Parameters(AdapterSettings):
+        """Where the id is."""
+
+        id: str = Field(default="id", description="Path of the id within a sample")
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.settings = parameters
+
+    def read_file(self, path: Path) -> Iterator[dict[str, Any]]:
+        """Read the samples of a log."""
+        return _samples(path)
+
+
+class InspectLog(_OfLogs):
     """Read what a model answered from a log of Inspect (`.json` or `.eval`).
 
     A sample of a log with several epochs says of which it is (`_replication_`). One
-    that
-    failed is a response with an `error`.
+    that failed is a response with an `error`.
 
     Example:
         ```yaml
@@ -34,23 +48,17 @@ class InspectLog:
 
     version = "1"
 
-    class Parameters(AdapterSettings):
+    class Parameters(_OfLogs.Parameters):
         """Where the answer is, and where it goes."""
 
         field: str = Field(default="answer", description="The task's field")
-        id: str = Field(default="id", description="Path of the id within a sample")
         scorer: str | None = Field(
             default=None,
             description="Read the answer that this scorer extracted; by default the "
             "whole completion",
         )
 
-    def __init__(self, parameters: Parameters) -> None:
-        self.settings = parameters
-
-    def read_file(self, path: Path) -> Iterator[dict[str, Any]]:
-        """Read the samples of a log."""
-        return _samples(path)
+    settings: Parameters
 
     def adapt_row(self, row: Any) -> Iterator[dict[str, Any]]:
         """Yield the response of a sample."""
@@ -65,18 +73,18 @@ class InspectLog:
         if row.get("error"):
             return {"error": text_of(value_at(row, "error.message"), "error.message")}
         if scorer is None:
-            completion = value_at(row, "output.completion")
-            return {field: text_of(completion, "output.completion")}
+            return {field: _completion(object_row(value_at(row, "output")))}
         answer = object_row(value_at(row, f"scores.{scorer}")).get("answer")
         # null where the scorer found no answer in the completion
         return {"responses": []} if answer is None else {field: answer}
 
 
-class InspectSamples:
+class InspectSamples(_OfLogs):
     """Read examples from a log of Inspect: the samples themselves.
 
-    An example has `uid`, `input`, `target` (a text or several) and the sample's
-    metadata. The samples of later epochs are the same, and are left out.
+    An example has `uid`, `input`, `target` (a text or several), `choices` where the
+    sample has any, and the sample's metadata. The samples of later epochs are the same,
+    and are left out.
 
     Example:
         ```yaml
@@ -86,19 +94,7 @@ class InspectSamples:
         ```
     """
 
-    version = "1"
-
-    class Parameters(AdapterSettings):
-        """Where the id is."""
-
-        id: str = Field(default="id", description="Path of the id within a sample")
-
-    def __init__(self, parameters: Parameters) -> None:
-        self.settings = parameters
-
-    def read_file(self, path: Path) -> Iterator[dict[str, Any]]:
-        """Read the samples of a log."""
-        return _samples(path)
+    version = "2"
 
     def adapt_row(self, row: Any) -> Iterator[dict[str, Any]]:
         """Yield the sample as an example, unless it is of a later epoch."""
@@ -111,25 +107,54 @@ class InspectSamples:
                 f"'metadata' must be an object, is {word_for(metadata)}",
                 field="metadata",
             )
+        choices = row.get("choices")
         yield {
             **metadata,
             "uid": value_at(row, self.settings.id),
             "input": _text_of_input(value_at(row, "input")),
             "target": value_at(row, "target"),
+            **({"choices": choices} if choices else {}),
         }
+
+
+def _completion(output: Mapping[str, Any]) -> str:
+    """Return the first choice's text, which logs before 0.3.123 hold nowhere else."""
+    if "completion" in output:
+        return text_of(output["completion"], "output.completion")
+    if not list_at(output, "choices"):
+        return ""  # as Inspect says it
+    content = _text_of_content(value_at(output, "choices.0.message.content"))
+    return text_of(content, "output.choices[0].message.content")
 
 
 def _text_of_input(given: Any) -> Any:
     """Return the one text of an input; messages as they are."""
     if isinstance(given, list) and len(given) == 1 and isinstance(given[0], dict):
-        return given[0].get("content")
+        return _text_of_content(given[0].get("content"))
     return given
+
+
+def _text_of_content(content: Any) -> Any:
+    """Join the texts of a message's parts, as Inspect does: without its reasoning."""
+    if not isinstance(content, list):
+        return content
+    parts = [each for each in map(object_row, content) if each.get("type") == "text"]
+    return "\n".join(text_of(value_at(each, "text"), "text") for each in parts)
 
 
 def _samples(path: Path) -> Iterator[dict[str, Any]]:
     """Return the samples of a log, each with the number of epochs."""
     if path.suffix.lower() == ".eval":
-        yield from _samples_of_archive(path)
+        with open_archive(path) as archive:
+            names = archive.namelist()
+            if "header.json" not in names:
+                raise AdapterError(
+                    "the log has no header.json, so its evaluation has not ended"
+                )
+            log = read_member(archive, path, "header.json")
+            chosen = (name for name in names if name.startswith("samples/"))
+            members = (read_member(archive, path, name) for name in chosen)
+            yield from _with_epochs(log, members)
         return
     log = read_document(path)
     if not isinstance(log, dict) or not isinstance(log.get("samples"), list):
@@ -137,28 +162,14 @@ def _samples(path: Path) -> Iterator[dict[str, Any]]:
             "is no log of Inspect with samples; `inspect eval --log-format json` "
             "writes one, unless --no-log-samples is given"
         )
-    epochs = _epochs(log)
-    for sample in log["samples"]:
+    yield from _with_epochs(log, log["samples"])
+
+
+def _with_epochs(log: Any, samples: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    evaluation = object_row(log).get("eval") or {}
+    epochs = (evaluation.get("config") or {}).get("epochs") or 1
+    sample = None
+    for sample in samples:
         yield {**object_row(sample), _EPOCHS: epochs}
-
-
-def _samples_of_archive(path: Path) -> Iterator[dict[str, Any]]:
-    with Archive(path) as archive:
-        names = [name for name in archive.names if name.startswith("samples/")]
-        if "header.json" not in archive.names:
-            raise AdapterError(
-                "the log has no header.json, so its evaluation has not ended"
-            )
-        if not names:
-            raise AdapterError("the log has no samples")
-        epochs = _epochs(archive.read("header.json"))
-        for name in names:
-            yield {**object_row(archive.read(name)), _EPOCHS: epochs}
-
-
-def _epochs(log: Mapping[str, Any]) -> int:
-    try:
-        found = value_at(log, "eval.config.epochs")
-    except AdapterError:
-        return 1
-    return found if isinstance(found, int) else 1
+    if sample is None:
+        raise AdapterError("the log has no samples")

@@ -1,119 +1,28 @@
-"""Samples of lm-evaluation-harness: a line for each document and each filter."""
+"""Samples of lm-evaluation-harness: a line for each document and each filter.
+
+Before 0.4.3 they are one list, in a file that is called `.jsonl` too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import ast
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
 from evalkit.errors import AdapterError
-from evalkit_adapters_peers.values import (
-    answers,
-    list_at,
-    object_row,
-    text_of,
-    value_at,
-    word_for,
-)
+from evalkit_adapters_peers.documents import parse_document, read_document
+from evalkit_adapters_peers.values import answers, list_at, text_of, value_at
 from evalkit_adapters_rows import AdapterSettings
+from evalkit_adapters_rows.row_values import object_row, word_for
 
 
-class LmEval:
-    """Read what a model answered from samples of lm-evaluation-harness.
-
-    For a task of `generate_until` this is the text, as the filter left it; several
-    texts (`repeats`) become ranked alternatives. For `multiple_choice` it is the text
-    of the likeliest choice, without the blanks around it.
-
-    Example:
-        ```yaml
-        - kind: lm-eval
-          configuration: {id: doc.key, field: label}
-        ```
-    """
-
-    version = "1"
-
-    class Parameters(AdapterSettings):
-        """Where the id and the answer are, and where the answer goes."""
-
-        field: str = Field(default="answer", description="The task's field")
-        id: str = Field(
-            default="doc_id", description="Path of the id, such as `doc.key`"
-        )
-        filter: str | None = Field(
-            default=None,
-            description="The filter whose rows are read; others are left out",
-        )
-        answers: Literal["filtered", "raw"] = Field(
-            default="filtered", description="Answers as filtered, or as the model gave"
-        )
-        choose: Literal["acc", "acc_norm"] = Field(
-            default="acc",
-            description="Likeliest choice as of `acc`, or by length as of `acc_norm`",
-        )
-        strip: bool = Field(
-            default=False, description="Leave out blanks around generated texts"
-        )
-
-    def __init__(self, parameters: Parameters) -> None:
-        self.settings = parameters
-
-    def adapt_row(self, row: Any) -> Iterator[dict[str, Any]]:
-        """Yield the response of a row, unless another filter made it."""
-        row = object_row(row)
-        settings = self.settings
-        if not _is_by(row, settings.filter):
-            return
-        choices = _choices(row)
-        if choices is None:
-            found = answers(self._texts(row), settings.field, settings.strip)
-        else:
-            found = {settings.field: self._chosen(row, choices)}
-        yield {"id": value_at(row, settings.id), **found}
-
-    def _texts(self, row: Mapping[str, Any]) -> list[str | None]:
-        """Return the texts that a model generated."""
-        name = "resps" if self.settings.answers == "raw" else "filtered_resps"
-        given = list_at(row, name)
-        # one request a document; each was answered once, or `repeats` times
-        if len(given) == 1 and isinstance(given[0], list):
-            given = given[0]
-        if not given:
-            raise AdapterError(f"{name!r} has no answer", field=name)
-        return [text_of(each, name) for each in given]
-
-    def _chosen(self, row: Mapping[str, Any], choices: list[str]) -> str:
-        """Return the choice with the greatest log-likelihood, the first of equals."""
-        values = list(map(_likelihood, list_at(row, "filtered_resps")))
-        if len(values) != len(choices):
-            raise AdapterError(
-                f"'filtered_resps' has {len(values)} values for {len(choices)} choices",
-                field="filtered_resps",
-            )
-        if self.settings.choose == "acc_norm":
-            # as the harness does, by the length of a choice without its delimiter
-            lengths = [len(choice.strip()) for choice in choices]
-            values = [
-                value / length for value, length in zip(values, lengths, strict=True)
-            ]
-        return choices[max(range(len(values)), key=values.__getitem__)].strip()
-
-
-class LmEvalDocs:
-    """Read examples from samples of lm-evaluation-harness: the documents themselves.
-
-    The fields of the document become those of the example, with `uid`.
-
-    Example:
-        ```yaml
-        - kind: lm-eval-docs
-          configuration: {filter: none, target: answer}
-        ```
-    """
-
-    version = "1"
+class _OfSamples(ABC):
+    key: str
 
     class Parameters(AdapterSettings):
         """What becomes the id, and which rows are read."""
@@ -125,53 +34,178 @@ class LmEvalDocs:
             default=None,
             description="The filter whose rows are read; others are left out",
         )
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.settings = parameters
+
+    def read_file(self, path: Path) -> Iterator[Any] | None:
+        """Read the samples of a task; other files than JSON are left to evalkit."""
+        if path.suffix.lower() not in {".json", ".jsonl"} or not path.is_file():
+            return None
+        with path.open("rb") as stream:
+            is_list = stream.read(1) == b"["
+        return iter(read_document(path)) if is_list else _lines(path)
+
+    @abstractmethod
+    def _fields(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all fields but the id."""
+
+    def adapt_row(self, row: Any) -> Iterator[dict[str, Any]]:
+        """Yield what a row becomes, unless another filter made it."""
+        row = object_row(row)
+        wanted = self.settings.filter  # rows of old versions name none
+        if wanted is None or value_at(row, "filter") == wanted:
+            yield {**self._fields(row), self.key: value_at(row, self.settings.id)}
+
+
+class LmEval(_OfSamples):
+    """Read what a model answered from samples of lm-evaluation-harness.
+
+    For a task of `generate_until` this is the text, as the filter left it; several
+    texts (`repeats`) become ranked alternatives. For `multiple_choice` it is the text
+    of the likeliest choice, without the blanks around it; there is none where all
+    log-likelihoods are NaN.
+
+    Example:
+        ```yaml
+        - kind: lm-eval
+          configuration: {id: doc.key, field: label}
+        ```
+    """
+
+    version = "2"
+    key = "id"
+
+    class Parameters(_OfSamples.Parameters):
+        """Where the id and the answer are, and where the answer goes."""
+
+        field: str = Field(default="answer", description="The task's field")
+        answers: Literal["filtered", "raw"] = Field(
+            default="filtered", description="Answers as filtered, or as the model gave"
+        )
+        choose: Literal["acc", "acc_norm"] = Field(
+            default="acc",
+            description="Likeliest choice as of `acc`, or by length as of `acc_norm`",
+        )
+        strip: bool = Field(
+            default=False, description="Leave out blanks around generated texts"
+        )
+
+    settings: Parameters
+
+    def _fields(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        choices, field = _choices(row), self.settings.field
+        if choices is None:
+            return answers(self._texts(row), field)
+        if len(choices) < 2:
+            raise AdapterError(
+                "the row has log-likelihoods of one text, and no answer. Use the "
+                "samples of a task of generate_until or multiple_choice",
+                field="arguments",
+            )
+        place = _likeliest(row, choices, by_length=self.settings.choose == "acc_norm")
+        return answers([] if place is None else [choices[place]], field)
+
+    def _texts(self, row: Mapping[str, Any]) -> list[str]:
+        """Return the texts that a model generated."""
+        name = "resps" if self.settings.answers == "raw" else "filtered_resps"
+        given = list_at(row, name)
+        # one request a document; each was answered once, or `repeats` times
+        if len(given) == 1 and isinstance(given[0], list):
+            given = given[0]
+        if not given:
+            raise AdapterError(f"{name!r} has no answer", field=name)
+        texts = [text_of(each, name) for each in given]
+        return [text.strip() for text in texts] if self.settings.strip else texts
+
+
+class LmEvalDocs(_OfSamples):
+    """Read examples from samples of lm-evaluation-harness: the documents themselves.
+
+    The fields of the document become those of the example, with `uid`.
+
+    Example:
+        ```yaml
+        - kind: lm-eval-docs
+          configuration: {filter: none, target: answer}
+        ```
+    """
+
+    version = "2"
+    key = "uid"
+
+    class Parameters(_OfSamples.Parameters):
+        """What becomes the id, which rows are read, and whether targets are."""
+
         target: str | None = Field(
             default=None,
             description="Field for the harness's target; it is left out otherwise",
         )
 
-    def __init__(self, parameters: Parameters) -> None:
-        self.settings = parameters
+    settings: Parameters
 
-    def adapt_row(self, row: Any) -> Iterator[dict[str, Any]]:
-        """Yield the document of a row, unless another filter made the row."""
-        row = object_row(row)
-        if not _is_by(row, self.settings.filter):
-            return
-        doc = value_at(row, "doc")
+    def _fields(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        doc, target = value_at(row, "doc"), self.settings.target
         if not isinstance(doc, dict):
             raise AdapterError(
                 f"'doc' must be an object, is {word_for(doc)}", field="doc"
             )
-        found = {**doc, "uid": value_at(row, self.settings.id)}
-        if self.settings.target is not None:
-            found[self.settings.target] = _target(row)
-        yield found
+        return doc if target is None else {**doc, target: _target(row)}
 
 
-def _is_by(row: Mapping[str, Any], wanted: str | None) -> bool:
-    """Tell whether the wanted filter made a row; rows of old versions name none."""
-    return wanted is None or value_at(row, "filter") == wanted
+def _lines(path: Path) -> Iterator[Any]:
+    """Read lines of JSON, also with NaN and -Infinity."""
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                yield parse_document(line, f"line {number:,}")
 
 
 def _choices(row: Mapping[str, Any]) -> list[str] | None:
-    """Return the continuations whose likelihood was asked for; None for others."""
+    """Return what the likelihoods compare: continuations or, if equal, contexts.
+
+    None for other kinds of requests. Those of `acc_mutual_info` without a context are
+    left out.
+    """
     arguments = row.get("arguments")
     if isinstance(arguments, dict):  # as written since 0.4.3
-        arguments = [
-            [each.get("arg_0"), each.get("arg_1")]
-            for each in arguments.values()
-            if isinstance(each, dict)
-        ]
+        values = [each for each in arguments.values() if isinstance(each, dict)]
+        arguments = [list(each.values()) for each in values]
     if not isinstance(arguments, list) or not arguments:
         raise AdapterError(
             "there are no 'arguments', so the row is no sample of "
             "lm-evaluation-harness; --log_samples writes them",
             field="arguments",
         )
-    found = [each[1] for each in arguments if isinstance(each, list) and len(each) > 1]
-    texts = [each for each in found if isinstance(each, str)]
-    return texts if len(texts) == len(arguments) else None
+    pairs = [each[:2] for each in arguments if isinstance(each, list) and len(each) > 1]
+    if not all(isinstance(text, str) for _, text in pairs):
+        return None
+    contexts, texts = ([str(each[side]).strip() for each in pairs] for side in (0, 1))
+    half = len(texts) // 2
+    if texts[:half] == texts[half:] and not any(contexts[half:]):
+        return texts[:half]
+    return contexts if len({*texts}) < len({*contexts}) else texts
+
+
+def _likeliest(
+    row: Mapping[str, Any], choices: Sequence[str], *, by_length: bool = False
+) -> int | None:
+    """Return the place of the greatest log-likelihood, the first of equals."""
+    values = list(map(_likelihood, list_at(row, "filtered_resps")))
+    if len(values) != len(row["arguments"]):
+        raise AdapterError(
+            f"'filtered_resps' has {len(values)} values for {len(row['arguments'])} "
+            "choices",
+            field="filtered_resps",
+        )
+    if by_length:
+        # as the harness does, by the length of a choice without its delimiter
+        values = [
+            value / len(choice) if choice else -math.inf
+            for value, choice in zip(values, choices, strict=False)
+        ]
+    known = [place for place in range(len(choices)) if not math.isnan(values[place])]
+    return max(known, key=values.__getitem__, default=None)
 
 
 def _likelihood(given: Any) -> float:
@@ -187,9 +221,41 @@ def _likelihood(given: Any) -> float:
 
 
 def _target(row: Mapping[str, Any]) -> Any:
-    """Return the right answer; of a choice that is named by its number its text."""
+    """Return the right answers; of choices that are named by their places the texts."""
     target, choices = value_at(row, "target"), _choices(row)
-    texts = [choice.strip() for choice in choices or ()]
-    if target in texts or not str(target).isdecimal():
-        return target
-    return texts[int(target)] if int(target) < len(texts) else target
+    if choices is None:
+        targets = _listed(target, str)
+    else:
+        is_text = str(target).strip() in choices
+        targets = [target] if is_text else _listed(target, int)
+        targets = [_choice(row, each, choices) for each in targets]
+    return targets[0] if len(targets) == 1 else targets
+
+
+def _listed(target: Any, kind: type) -> list[Any]:
+    """Return a list, which the harness writes as Python does since 0.4.3."""
+    if isinstance(target, str) and target.startswith("["):
+        try:
+            parsed = ast.literal_eval(target)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return [target]
+        if isinstance(parsed, list) and all(isinstance(each, kind) for each in parsed):
+            return parsed
+    return target if isinstance(target, list) else [target]
+
+
+def _choice(row: Mapping[str, Any], target: Any, choices: Sequence[str]) -> str:
+    """Return the choice that a target names: by its place, else by its text."""
+    text = str(target).strip()
+    if text.isdecimal() and int(text) < len(choices):
+        place, acc = int(text), row.get("acc")
+        is_sure = isinstance(target, int) or text not in choices or acc not in (0, 1)
+        if is_sure or (_likeliest(row, choices) == place) == acc:
+            return choices[place]
+    elif text in choices:
+        return text
+    raise AdapterError(
+        f"'target' is {target!r}, which names none of the {len(choices)} choices or "
+        "contradicts 'acc'. Take the right answer from a field of the document",
+        field="target",
+    )

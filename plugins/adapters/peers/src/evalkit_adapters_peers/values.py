@@ -6,15 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalkit.errors import AdapterError
+from evalkit_adapters_rows.row_values import word_for
 
 _MOST_NAMES = 12
-
-
-def object_row(row: Any) -> dict[str, Any]:
-    """Return a row that is an object."""
-    if isinstance(row, dict):
-        return row
-    raise AdapterError(f"the row must be an object with fields, is {word_for(row)}")
 
 
 def value_at(row: Mapping[str, Any], path: str) -> Any:
@@ -48,24 +42,10 @@ def text_of(value: Any, field: str) -> str:
     raise AdapterError(f"{field!r} must be a text, is {word_for(value)}", field=field)
 
 
-def answers(
-    texts: Sequence[str | None], field: str, is_stripped: bool
-) -> dict[str, Any]:
+def answers(texts: Sequence[str], field: str) -> dict[str, Any]:
     """Return the fields of a response with one answer or several."""
-    found = [each.strip() if is_stripped and each else each for each in texts]
-    if len(found) == 1:
-        return {field: found[0]}
-    return {"responses": [{field: each} for each in found]}
-
-
-def word_for(value: Any) -> str:
-    """Return what a person calls a value of JSON, such as "a text"."""
-    if value is None:
-        return "null"
-    for kind, word in _WORDS.items():
-        if isinstance(value, kind):
-            return word
-    return f"of the type {type(value).__name__}"
+    found = [{field: text} for text in texts]
+    return found[0] if len(found) == 1 else {"responses": found}
 
 
 def _named(value: Any) -> str:
@@ -76,13 +56,3 @@ def _named(value: Any) -> str:
     if isinstance(value, list):
         return f"the {len(value):,} items of a list"
     return f"the fields of a value that is {word_for(value)}"
-
-
-_WORDS: dict[type, str] = {
-    bool: "true or false",
-    str: "a text",
-    int: "a number",
-    float: "a number",
-    list: "a list",
-    dict: "an object",
-}

@@ -1,6 +1,7 @@
 """Writes `../lm_eval/`: samples that lm-evaluation-harness itself wrote, and its data.
 
-Run once, in an environment of its own (`pip install lm_eval==0.4.13`), offline:
+Run once in an environment for each of the versions 0.4.1, 0.4.7 and 0.4.13 of `lm_eval`
+(0.4.1 with `datasets==2.19.2`), offline; the last writes all files:
 
     HF_HUB_OFFLINE=1 HF_DATASETS_OFFLINE=1 python make_lm_eval.py
 
@@ -10,22 +11,32 @@ The model is one that answers by rules; all else is the harness's own.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
 import sys
 import tempfile
+from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-from lm_eval.__main__ import cli_evaluate
-from lm_eval.api.model import LM
-from lm_eval.api.registry import register_model
+import evaluate
+
+VERSION = version("lm_eval")
+if VERSION == "0.4.1":  # it fetches this metric from the Hub as soon as it is imported
+    evaluate.load = lambda _name: SimpleNamespace(compute=None)
+
+from lm_eval.__main__ import cli_evaluate  # noqa: E402
+from lm_eval.api.model import LM  # noqa: E402
+from lm_eval.api.registry import register_model  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE.parent / "lm_eval"
 TASKS = HERE / "lm_eval_tasks"
 NAMES = ("word_problems", "word_problems_repeated", "reviews")
+OF_VERSIONS = ("numbers", "several")
 
 ANSWERS = {
     "Ann": [" 8", " 7"],
@@ -66,7 +77,12 @@ class Rules(LM):
         found = []
         for request in requests:
             prompt, label = request.args[0], request.args[1].strip()
+            if "the largest" in prompt or "the smallest" in prompt:
+                value = -math.inf if "largest" in prompt else math.nan
+                found.append((value, False))
+                continue
             guess = "positive" if re.search("like|phone", prompt) else "negative"
+            guess = "2" if "even" in prompt else guess
             found.append((-0.5 if label == guess else -2.25, label == guess))
         return found
 
@@ -81,25 +97,29 @@ def main() -> None:
     """Evaluate the tasks, and keep the samples under names without a time."""
     TARGET.mkdir(exist_ok=True)
     os.chdir(TASKS)  # the tasks name their files from there
+    is_last = VERSION == "0.4.13"
+    names = (*OF_VERSIONS, *(NAMES if is_last else ()))
     with tempfile.TemporaryDirectory() as folder:
         sys.argv = [
             "lm_eval",
-            "run",
+            *(["run"] if is_last else []),
             *("--model", "rules"),
-            *("--tasks", ",".join(NAMES)),
+            *("--tasks", ",".join(names)),
             *("--include_path", str(TASKS)),
             "--log_samples",
             *("--output_path", folder),
         ]
         cli_evaluate()
-        for name in NAMES:
-            pattern = re.compile(rf"samples_{name}_20[-T0-9.]+\.jsonl")
+        for name in names:
+            pattern = re.compile(rf".*_{name}(_20[-T0-9.]+)?\.jsonl")
             [found] = [p for p in Path(folder).rglob("*") if pattern.match(p.name)]
-            shutil.copyfile(found, TARGET / f"samples_{name}.jsonl")
-        [results] = Path(folder).rglob("results_*.json")
-        scores = json.loads(results.read_text())["results"]
-        kept = {name: scores[name] for name in NAMES}
-        (TARGET / "results.json").write_text(json.dumps(kept, indent=1) + "\n")
+            suffix = f"-{VERSION}" if name in OF_VERSIONS else ""
+            shutil.copyfile(found, TARGET / f"samples_{name}{suffix}.jsonl")
+        if is_last:
+            [results] = Path(folder).rglob("results_*.json")
+            scores = json.loads(results.read_text())["results"]
+            kept = {name: scores[name] for name in NAMES}
+            (TARGET / "results.json").write_text(json.dumps(kept, indent=1) + "\n")
 
 
 if __name__ == "__main__":

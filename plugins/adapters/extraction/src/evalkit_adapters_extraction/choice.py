@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import polars as pl
 from pydantic import Field
 
@@ -15,8 +17,8 @@ from evalkit_adapters_extraction.settings import Found, found_table
 from evalkit_adapters_extraction.statements import judging_words
 from evalkit_adapters_rows import AdapterSettings
 
-_SIGNS = r"""[\s!"#$%&'()*+,./:;<=>?@\[\\\]^_`{|}~-]*"""
-_ONE_LETTER = f"^{_SIGNS}([A-Za-z]){_SIGNS}$"
+_SIGNS = r"""[\s!"$%&'()*,./:;<=>?@\[\\\]^_`{|}~]*"""
+_ONE_LETTER = f"^[#-]*{_SIGNS}([A-Za-z]){_SIGNS}$"
 _MARKED_LETTER = r"^[\s\"'(*\[_`]*([A-Z])[*_`]*[)\].:][*_`]*\s(.*)$"
 _BECAUSE = "^because [a-z, ]+[.]?$"
 _SHORT = 2
@@ -59,7 +61,7 @@ class Choice:
         ```
     """
 
-    version = "3"
+    version = "4"
     needs = ("choices",)
 
     class Parameters(AdapterSettings):
@@ -83,32 +85,22 @@ class Choice:
             schema_overrides={"choices": pl.List(pl.String)},
         ).with_row_index("at")
         found = self._by_column(frame)
-        open_ = found.is_null()
-        if not open_.any():
-            return pl.DataFrame({"value": found})
-        places = open_.arg_true()
-        rest = frame[places]
-        given = rest.select("text", "choices").unique(maintain_order=True)
-        made = found_table([self._find(*row) for row in given.iter_rows()])
-        joined = rest.join(
-            pl.concat([given, made], how="horizontal"),
-            on=["text", "choices"],
-            how="left",
-            nulls_equal=True,
-            maintain_order="left",
-        )
+        places = found.is_null().arg_true()
+        find = cache(self._find)
+        rest = frame.select("text", "choices")[places].iter_rows()
+        made = found_table([find(text, tuple(own or ())) for text, own in rest])
         empty = pl.Series("reason", [None] * len(texts), dtype=pl.String)
         return pl.DataFrame(
             {
-                "value": found.scatter(places, joined["value"]),
-                "reason": empty.scatter(places, joined["reason"]),
+                "value": found.scatter(places, made["value"]),
+                "reason": empty.scatter(places, made["reason"]),
             }
         )
 
-    def _find(self, text: str, choices: list[str | None] | None) -> Found:
-        if not choices or set(choices) == {None}:
+    def _find(self, text: str, choices: tuple[str | None, ...]) -> Found:
+        if not {*choices} - {None}:
             return Found(None, "the example has no choices")
-        options = read_options(tuple(choices), has_letters=True)
+        options = read_options(choices, has_letters=True)
         return find_option(text, options, self._where)
 
     def _by_column(self, frame: pl.DataFrame) -> pl.Series:

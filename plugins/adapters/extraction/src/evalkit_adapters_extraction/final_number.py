@@ -14,6 +14,7 @@ from pydantic import Field
 from evalkit_adapters_extraction.settings import Found, by_distinct
 from evalkit_adapters_extraction.statements import (
     CASED,
+    WITHOUT_BLANKS,
     Statement,
     decimal_sign,
     ends_sentence,
@@ -24,28 +25,36 @@ from evalkit_adapters_extraction.statements import (
 from evalkit_adapters_rows import AdapterSettings
 
 _GAPS = "'\u2019"
-_DIGITS = rf"(?:\d{{1,3}}(?: \d{{3}})+(?!\d|\.\d)|\d(?:[\d.,_{_GAPS}]*\d)?|\.\d+)"
-_SIGN = r"(?<![\w)\]}])[-+\u2212]"
+_DIGITS = (
+    rf"(?:\d{{1,3}}(?: \d{{3}})+(?:[.,]\d+)?(?!\d)|\d(?:[\d.,_{_GAPS}]*\d)?|\.\d+)"
+)
+_SIGN = rf"(?<![^\W{WITHOUT_BLANKS}])(?<![)\]}}])[-+\u2212]"
 _SIGNED = rf"(?:{_SIGN})?(?:[$\u20ac\u00a3\u00a5\u20b9\u20b1]\s?[-+\u2212]?)?"
 _POWER = (
     r"\s*(?:\\times|\\cdot|[*x\u00d7\u22c5\u00b7])\s*10\s*\^\s*\{?([-+\u2212]?\d+)\}?"
 )
 _LATEX = (
-    r"\\(?:[dtc]?frac|binom|sqrt|log|ln|pi)\b\s*(?:\[[^\]]*\])?"
-    r"(?:\{(?:[^{}]|\{[^{}]*\})*\}|\d)*"
+    r"\\(?:[dtc]?frac|binom|sqrt|log|ln|sin|cos|tan|exp|pi|pm|mp|l(?:floor|ceil)"
+    r"|[lg]eq?|neq?)\b\s*(?:\[[^\]]*\])?(?:\{(?:[^{}]|\{[^{}]*\})*\}|\d)*"
 )
 _TOKEN = re.compile(
-    rf"(?P<complex>{_LATEX}|\u221a\s*\d*|\b0[xXbBoO][0-9a-fA-F]+"
+    rf"(?P<complex>{_LATEX}|(?:[\u221a\u00b1\u2264\u2265\u2260\u230a\u2308^]|(?<=[^\W\d])/"
+    rf"|\b(?:log|ln|sin|cos|tan|sqrt)\b\(?)\s*\{{?{_DIGITS}|\|-{_DIGITS}\|"
+    rf"|(?:(?<=\w) ?<|(?<=\w )>|[<>!]=)\s*{_DIGITS}|\b0[xXbBoO][0-9a-fA-F]+"
+    rf"|[(\[]-?{_DIGITS}(?:(?:,\s|;)\s*-?{_DIGITS}){{1,9}}[)\]]"
+    rf"|{_DIGITS}(?:,\s+-?{_DIGITS}){{1,9}}(?=[)\].\s]*(?:\n|$))"
     rf"|(?:{_DIGITS}\s*)?[\u00bc-\u00be\u2150-\u215e]"
     rf"|{_DIGITS}(?:(?:\s*[/\u2044:\u2236\u00b1]\s*|\s*\\pm\s*|[-\u2013\u2014\u2212~\u301c])"
     rf"{_DIGITS})+)"
     rf"|(?P<sign>{_SIGNED})(?P<digits>{_DIGITS})(?:[eE](?P<e>[-+]?\d+)|{_POWER})?"
 )
 _BEHIND = re.compile(
-    r"\s*(?:\^|\*\*)|[\u00b2\u00b3\u00b9\u2070-\u2079!\u03c0\u221a]|[kKMBxyzni](?!\w)|_\{"
+    r"\s*(?:\^|\*\*)|[\u00b2\u00b3\u00b9\u2070-\u2079!\u03c0\u221a]"
+    r"|[kKMBxyzni](?!\w)|_\{| ?pi\b|h\d"
 )
 """What makes a number behind which it stands another one."""
 _OPERATOR = re.compile(r"[^\S\n]*[-+\u2212*\u00d7\u00b7\u00f7x][^\S\n]*")
+_NAME = re.compile(r"\s*[,;]\s*[^\W\d]\w?\s*")
 _CODE = re.compile(rf"[{CASED}]$")
 _MONEY = re.compile(r"(?:^|\W)(?:Rp|Rs|RM|USD|EUR|GBP|CHF|PHP|Tk|kr)$")
 _ITEM = re.compile(r"[.)] ")
@@ -89,7 +98,7 @@ class FinalNumber:
         ```
     """
 
-    version = "2"
+    version = "3"
 
     class Parameters(AdapterSettings):
         """How numbers are written."""
@@ -186,19 +195,20 @@ _SEPARATORS = str.maketrans("\u066b\u066c", ".,")
 def _one_of(numbers: Sequence[_Number], statement: Statement, *, first: bool) -> Found:
     """Return the one value of some numbers, or of those behind `=` or in one clause."""
     equals = statement.text.rfind("=", numbers[0].start, numbers[-1].start)
+    end = statement.clause(numbers[0].end)
+    if first and end < equals:
+        stated = [each for each in numbers if each.start < end]
+        return _one_of(stated, statement, first=True)
     behind = [each for each in numbers if each.start > equals >= 0]
     before = [each.end for each in numbers if each.start < equals]
-    if before and words("join").search(statement.lowered, before[-1], equals):
-        return Found(None, _SEVERAL)  # x = 1 or x = 2
+    gap = statement.lowered[before[-1] : equals] if before else ""
+    if words("join").search(gap) or _NAME.fullmatch(gap):
+        return Found(None, _SEVERAL)  # x = 1 or x = 2, x = 1, y = 2
     own = behind or numbers
-    place = own[0] if first else own[-1]
-    clauses = [statement.clause(each.end) for each in own]
-    clause = clauses[own.index(place)]
-    same = [each for each, end in zip(own, clauses, strict=True) if end == clause]
-    bracket = statement.text.find("(", place.end)
-    if first and bracket >= 0:
-        same = [each for each in same if each.start < bracket]
-    for group in (numbers, behind, same):
+    ends = [statement.clause(own[0].end), statement.text.find("(", own[0].end)]
+    end = min(end for end in ends if end >= 0)
+    same = [each for each in own if each.start < end]
+    for group in (numbers, behind, same) if first else (numbers, behind):
         values = {each.value for each in group}
         if len(values) == 1:
             (value,) = values

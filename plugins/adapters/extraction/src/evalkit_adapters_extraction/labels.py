@@ -9,13 +9,12 @@ from pydantic import Field
 
 from evalkit import AdapterError
 from evalkit_adapters_extraction.options import (
-    Options,
     Where,
     find_option,
     fold,
     read_options,
 )
-from evalkit_adapters_extraction.settings import Found, by_distinct
+from evalkit_adapters_extraction.settings import by_distinct
 from evalkit_adapters_rows import AdapterSettings
 
 
@@ -37,7 +36,7 @@ class Labels:
         ```
     """
 
-    version = "2"
+    version = "3"
 
     class Parameters(AdapterSettings):
         """The labels, and where one may stand."""
@@ -64,14 +63,8 @@ class Labels:
     ) -> pl.DataFrame:
         """Return the label that each text names."""
         known = self._own if self._own is not None else list(labels or ())
-        is_label = texts.is_in(known)
-        if is_label.all():
-            return pl.DataFrame({"value": texts})
         options = read_options(tuple(known), has_letters=False)
-        return by_distinct(texts, lambda text: self._find(text, options))
-
-    def _find(self, text: str, options: Options) -> Found:
-        return find_option(text, options, self._where)
+        return by_distinct(texts, lambda text: find_option(text, options, self._where))
 
 
 def _refuse_alike(labels: Sequence[str]) -> None:

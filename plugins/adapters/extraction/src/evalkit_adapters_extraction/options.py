@@ -47,13 +47,17 @@ _BESIDE_HAN = (
 )
 """What stands before and behind an option of one character of Chinese."""
 _LETTER = re.compile(
-    rf"(?<![{CASED}\d'+^_.\u00b0-])(?:([A-Z]{{1,2}})(?![{CASED}\d+^*=%-])"
+    rf"(?<![{CASED}\d'+^_.\u00b0-])(?:([A-Z]{{1,2}})(?![{CASED}\d+#^*=%-]|\.[A-Z]\b)"
     rf"(?!'(?![dt][i\u0131u\u00fc]r)[{CASED}])|(\d+)(?![{CASED}\d+^*/=%-]|\.\d))"
     rf"|(?<![{CASED}\d'(.-])\(?([a-z])\)"
 )
+_MARKED = 3
+"""A shorter text may end with a sign that means something."""
 _SMALL = 3
 """The group of a small letter."""
-_NAMED = re.compile(r"(?:vitamin|hepatitis|plan|type|grade|class|group|figure|table) $")
+_NAMED = re.compile(
+    r"(?:vitamin|hepatitis|plan|type|grade|class|group|figure|table) $|\bn/$"
+)
 """What a letter belongs to that is no option."""
 _WORD_BEHIND = re.compile(rf" (?=[{CASED}])")
 _CALLED = re.compile(r"(?:option|answer|choice|letter|opsi|pilihan|opci\u00f3n)\W*$")
@@ -154,6 +158,10 @@ def core_of(folded: str) -> str:
         start -= len(signs[0]) if signs else 0
     if start < end and folded[end - 1].isdigit() and folded[end : end + 1] == "%":
         end += 1
+    if 0 < end - start < _MARKED and folded[end : end + 1] in ("+", "-", "#"):
+        end += 1  # C++, A-
+    if start and folded[start - 1] == "\u00b0":
+        start -= 1
     return folded[start:end]
 
 
@@ -254,6 +262,11 @@ class _Reading:
             self._beside.update(dict.fromkeys(joined, joined))
             if all(map(self._is_affirmed, joined)):
                 self._affirmed += joined
+        self._denied = [
+            each
+            for each in mentions
+            if each not in self._affirmed and not statement.is_question(each.end)
+        ]
 
     def find(self, where: Where) -> Found:
         """Return the option that the reply settles on."""
@@ -273,13 +286,10 @@ class _Reading:
             answers = self._alone()
         if answers is None:
             large = (each.answers for each in self._affirmed if not each.is_small)
-            denied = (
-                each.answers for each in self._mentions if each not in self._affirmed
-            )
+            denied = (each.answers for each in self._denied)
             answers = frozenset[str]().union(*large).difference(*denied)
-        for mention in self._mentions:
-            is_denied = mention.start > place and mention not in self._affirmed
-            if is_denied and mention.answers == answers:
+        for mention in self._denied:
+            if mention.start > place and mention.answers == answers:
                 return Found(None, DENIED)
         return _found(answers)
 
@@ -435,7 +445,7 @@ def _is_edge(inner: str, outer: str, *, is_end: bool = False) -> bool:
     if inner.isdigit() and outer[0] in ("%^/*" if is_end else "-+.^/_\u2212"):
         return False
     further = outer[1:]
-    if outer[0] not in ("-.,:" if inner.isdigit() else "-") or not further:
+    if outer[0] not in ("-.,:" if inner.isdigit() else "-.") or not further:
         return True
     return not (further.isdigit() if outer[0] in ".,:" else further.isalnum())
 

@@ -25,13 +25,19 @@ _SIGN = r"\w\u0300-\u036f\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
 """Letters, digits, and the marks that `\\w` lacks in scripts of India."""
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _SIGNS = str.maketrans("\u2018\u2019\u201c\u201d\u3000\u00a0", "''\"\"  ")
-_EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_`]+|[*_`]+(?!\w)|\\[()\[\]]|\$")
+_EMPHASIS = re.compile(
+    r"(?<!\d)\*\*|\*\*(?!\d)|__|(?<!\w)[*_`]+|[*_`]++(?!\w)|\\[()\[\]]|\$"
+)
 _TYPESET = re.compile(r"[*_`$\\]|[^\S\n ]|  ")
 _TEXT = re.compile(r"\\(?:text|textbf|mathrm|mathbf|textit)\s*\{([^{}]*)\}")
 _BLANKS = re.compile(r"[^\S\n]+")
 _SENTENCE_END = re.compile(r"(?:\.(?=\s|$)|[!?])|[\u3002\uff01\uff1f\u0964\u061f\n]")
+_CUE_END = re.compile(rf"(?<![:\n])(?<!: )(?:{_SENTENCE_END.pattern})")
+"""The end of a sentence, but not of a line that ends in a colon."""
 _WORD = re.compile(r"\w")
 _QUESTION_END = re.compile(r"(?:\.(?=\s|$)|[!?])|[;:\u3002\u0964\u061f\n]")
+_VERDICT = re.compile(r"[^\w\n]*[:=][^\w\n]*(\w+)\W*(?:\n|$)")
+_DENIALS = ("not", "wrong")
 _THAT = "dass|daß|que|qu'|che|что|що|że|żeby|hogy|dat|ότι"
 _REACH = 120
 """Characters of a clause that are looked at."""
@@ -128,12 +134,6 @@ def final_part(text: str) -> tuple[str, bool]:
     return (text[corrections[-1].end() :] if corrections else text), False
 
 
-def sentence_end(text: str, start: int) -> int:
-    """Return where the sentence ends that a place belongs to."""
-    match = _SENTENCE_END.search(text, start)
-    return match.start() if match else len(text)
-
-
 def ends_sentence(text: str, start: int, end: int) -> bool:
     """Tell whether a sentence ends in a part of a text."""
     return _SENTENCE_END.search(text, start, end) is not None
@@ -161,7 +161,8 @@ class Statement:
         matches = (words(kind).finditer(self.lowered) for kind in kinds)
         for start in sorted({each.end() for each in chain(*matches)})[:-_CUES:-1]:
             first = _WORD.search(self.text, start)
-            yield start, sentence_end(self.text, first.start() if first else start)
+            end = _CUE_END.search(self.text, first.start() if first else start)
+            yield start, end.start() if end else len(self.text)
 
     def states(self, start: int, end: int) -> bool:
         """Tell whether a cue and its answer belong together: `is`, `:` or nothing."""
@@ -180,12 +181,15 @@ class Statement:
     def is_negated(self, start: int, end: int) -> bool:
         """Tell whether the clause of an answer denies it."""
         first = max(0, start - _REACH)
-        for match in _clause_end().finditer(self.lowered, first, start):
-            first = match.end()
-        if self._has("not", first, start):
+        breaks = [*_clause_end().finditer(self.lowered, first, start)]
+        # "anything but" ends with what else begins a clause
+        if self._has("not", first, start, breaks[-1].end() if breaks else 0):
             return True
         clause = self.clause(end)
         if self._has("after", end, clause):
+            return True
+        verdict = _VERDICT.match(self.lowered, end)
+        if verdict and any(words(kind).fullmatch(verdict[1]) for kind in _DENIALS):
             return True
         near = self._near(end, clause, 3)
         following = self.taken.find(1, end, near)
@@ -212,10 +216,12 @@ class Statement:
         ).match(self.lowered, start, end)
         return match.end() if match else start
 
-    def _has(self, kind: str, start: int, end: int) -> bool:
-        """Tell whether a declared word that belongs to no answer stands in a part."""
-        matches = words(kind).finditer(self.lowered, start, end)
-        return any(self.taken.find(1, *match.span()) < 0 for match in matches)
+    def _has(self, kind: str, start: int, end: int, least: int = 0) -> bool:
+        """Tell whether a declared word that belongs to no answer ends in a part."""
+        return any(
+            match.end() >= least and self.taken.find(1, *match.span()) < 0
+            for match in words(kind).finditer(self.lowered, start, end)
+        )
 
 
 @cache

@@ -17,6 +17,7 @@ _PLAIN = (
     (re.compile(r"(?<=\d)[eE]([-+]?\d+)"), r" \\times 10^{\1}"),
     (re.compile(rf"(?<![\\A-Za-z])({_FUNCTIONS})(?![A-Za-z])"), r"\\\1"),
     (re.compile(r"\*\*"), "^"),
+    (re.compile(r"\\(?=\$)"), ""),
 )
 """Plain notation that means something else in LaTeX."""
 

@@ -87,7 +87,7 @@ class MultipleChoice(TaskIO):
 
 
 def _listed(text: str) -> Any:
-    """Return the list that a text holds; digits in quotes might be choices or places."""
+    """Return the list that a text holds; quoted digits might be choices or places."""
     try:
         items = json.loads(text)
     except ValueError:

@@ -13,19 +13,9 @@ import pytest
 import evalkit
 
 HEADER = (
-    "",
-    "functionality",
-    "case_id",
-    "test_case",
-    "label_gold",
-    "target_ident",
-    "direction",
-    "focus_words",
-    "focus_lemma",
-    "ref_case_id",
-    "ref_templ_id",
-    "templ_id",
-    "case_templ",
+    *("", "functionality", "case_id", "test_case", "label_gold", "target_ident"),
+    *("direction", "focus_words", "focus_lemma", "ref_case_id", "ref_templ_id"),
+    *("templ_id", "case_templ"),
 )
 TEXTS = ["I hate women. ", 'She said "no",\nand left', "I love\u2028soup", " caf\u00e9"]
 ROWS = [

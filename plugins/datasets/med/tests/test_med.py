@@ -17,22 +17,9 @@ import evalkit
 from evalkit_datasets_med.publisher import tags_of
 
 HEADER = (
-    "index",
-    "promptID",
-    "pairID",
-    "genre",
-    "sentence1_binary_parse",
-    "sentence2_binary_parse",
-    "sentence1_parse",
-    "sentence2_parse",
-    "sentence1",
-    "sentence2",
-    "label1",
-    "label2",
-    "label3",
-    "label4",
-    "label5",
-    "gold_label",
+    *("index", "promptID", "pairID", "genre", "sentence1_binary_parse"),
+    *("sentence2_binary_parse", "sentence1_parse", "sentence2_parse", "sentence1"),
+    *("sentence2", "label1", "label2", "label3", "label4", "label5", "gold_label"),
 )
 QUOTED = ['"No" cat\u2028sat', 'A cat "sat', "No cat sat \u20ac 5", " A caf\u00e9 cat"]
 ROWS = [
@@ -108,13 +95,8 @@ def failure() -> str:
         as_tsv(header=("gold_label", "index", "sentence2", "sentence1", "genre")),
     ],
     ids=[
-        "plain",
-        "no last newline",
-        "byte-order mark",
-        "CRLF",
-        "blank lines",
-        "order of columns",
-        "only the needed columns",
+        *("plain", "no last newline", "byte-order mark", "CRLF", "blank lines"),
+        *("order of columns", "only the needed columns"),
     ],
 )
 def test_file_is_read_as_the_publisher_writes_it(write: Write, content: bytes) -> None:

@@ -95,14 +95,8 @@ def test_plausible_misspellings(
 
 def test_how_the_list_is_made(maker: ModuleType) -> None:
     lines = [
-        "teh->the",
-        "ethe->the",
-        "wel->well, we'll",
-        "thhe->the",
-        "becuase->because",
-        "becase->because",
-        "fo->of, for,",
-        "of->off",
+        *("teh->the", "ethe->the", "wel->well, we'll", "thhe->the", "becuase->because"),
+        *("becase->because", "fo->of, for,", "of->off"),
     ]
     assert maker.invert(lines) == {
         "because": ["becase", "becuase"],

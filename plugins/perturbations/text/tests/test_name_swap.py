@@ -95,17 +95,8 @@ def test_one_name_has_one_replacement_in_all_texts() -> None:
 
 def test_a_name_stays_where_none_is_left() -> None:
     names = [
-        "Mary",
-        "Linda",
-        "Susan",
-        "Karen",
-        "Lisa",
-        "Nancy",
-        "Betty",
-        "Helen",
-        "Sandra",
-        "Donna",
-        "Ruth",
+        *("Mary", "Linda", "Susan", "Karen", "Lisa", "Nancy", "Betty", "Helen"),
+        *("Sandra", "Donna", "Ruth"),
     ]
     (text,) = swap(" and ".join(names) + " left.", target=PAIRED[1])
     after = text.removesuffix(" left.").split(" and ")

@@ -77,7 +77,7 @@ UNCLEAR = "2 is a choice, and the place of the choice 3"
         (TOWNS, ["0", "C"], ["Paris", "Oslo"]),
         (TOWNS, [[0, 2]], [["Paris", "Oslo"]]),
         (TOWNS, ["[0, 2]"], [["Paris", "Oslo"]]),
-        (TOWNS, [["0", "Oslo"]], [["Paris", "Oslo"]]),
+        (TOWNS, [["A", "Oslo"]], [["Paris", "Oslo"]]),
         (NUMBERS, ["A", "C"], ["1", "3"]),
         (NUMBERS, [[0, 2]], [["1", "3"]]),
         (LABELED, ["4", "2"], ["1", "3"]),
@@ -85,7 +85,7 @@ UNCLEAR = "2 is a choice, and the place of the choice 3"
         ({"text": TOWNS, "label": NUMBERS}, ["3"], ["Oslo"]),
         # places from 0, or texts?
         (NUMBERS, ["0", "2"], UNCLEAR),
-        (NUMBERS, [["0", "2"]], UNCLEAR),
+        (NUMBERS, [["0", "2"]], {"csv": "one of the example's choices", "": UNCLEAR}),
         (NUMBERS, [2], {"csv": UNCLEAR, "": ["3"]}),
         (NUMBERS, ["2"], {"csv": UNCLEAR, "": ["2"]}),
     ],

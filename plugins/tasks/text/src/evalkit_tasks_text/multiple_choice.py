@@ -14,7 +14,6 @@ from evalkit_tasks_text.math_qa import FreeTextOutput
 from evalkit_tasks_text.rows import InputRow
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_PLACES = re.compile(r"\[ *(0|[1-9][0-9]*)( *, *(0|[1-9][0-9]*))* *\]")
 
 
 class MultipleChoiceInput(InputRow):
@@ -40,12 +39,12 @@ class MultipleChoice(TaskIO):
     """Which of the question's own choices is the answer?
 
     The right answer of a row of data is the text of a choice, its letter (`B`), or its
-    place from 0, as an integer or text; several are a list, or the text of a list of
-    places (`[0, 2]`). A text that is a choice is never taken for a letter or place, and
-    an integer never for a text. Choices may have labels of their own, `{text: […],
-    label: […]}`, which then name the answer, as in ARC. Responses are texts, of which
-    `--extract choice` takes the answer unless something else is named; what is scored
-    is the text of the choice.
+    place from 0, as an integer or text; several are a list, or the text of a JSON list,
+    in which places are numbers (`[0, 2]`). A text that is a choice is never taken for a
+    letter or place, and an integer never for a text. Choices may have labels of their
+    own, `{text: […], label: […]}`, which then name the answer, as in ARC. Responses are
+    texts, of which `--extract choice` takes the answer unless something else is named;
+    what is scored is the text of the choice.
     """
 
     Input = MultipleChoiceInput
@@ -78,13 +77,23 @@ class MultipleChoice(TaskIO):
         """Name the right choice by its text."""
         answer, choices = example.get("answer"), example["choices"]
         labels = example.get("choice_labels") or ()
-        if isinstance(answer, str) and _PLACES.fullmatch(answer):
-            answer = answer if answer in choices else json.loads(answer)
+        if isinstance(answer, str) and answer[:1] == "[" and answer not in choices:
+            answer = _listed(answer)
         if isinstance(answer, list):
             answer = [_text(each, choices, labels) for each in answer]
         else:
             answer = _text(answer, choices, labels)
         return {"id": example["uid"], "answer": answer, "tags": example.get("tags")}
+
+
+def _listed(text: str) -> Any:
+    """Return the list that a text holds; quoted digits might be choices or places."""
+    try:
+        items = json.loads(text)
+    except ValueError:
+        return text
+    is_unclear = any(isinstance(item, str) and item.isdecimal() for item in items)
+    return text if is_unclear else items
 
 
 def _text(answer: Any, choices: Sequence[str], labels: Sequence[str]) -> Any:

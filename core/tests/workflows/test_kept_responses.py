@@ -115,10 +115,10 @@ def test_a_name_in_a_record_leads_to_no_other_folder(mini: Any, tmp_path: Path) 
     assert elsewhere.read_text() == "precious"
 
 
-def test_rows_that_json_lacks_are_not_kept(mini: Any) -> None:
+def test_rows_with_nan_are_kept_and_read_again(mini: Any, tmp_path: Path) -> None:
     rows = [{**row, "logit": float("nan")} for row in ROWS]
-    run = evalkit.evaluate("mini", rows, **SKIP)
-    assert run.responses is None
+    run = evalkit.evaluate("mini", rows, out=tmp_path, **SKIP)
+    assert evalkit.evaluate("mini", run.path, **SKIP).scores == run.scores
 
 
 def test_a_damaged_file_of_responses_is_named(mini: Any, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def keep_responses(responses: Responses) -> pl.DataFrame | None:
         responses = responses.to_dicts()
     if not isinstance(responses, str | Path):
         try:
-            write = partial(dumps, ensure_ascii=False, allow_nan=False, default=str)
+            write = partial(dumps, ensure_ascii=False, default=str)
             texts = [*map(write, responses)]
         except ValueError:
             return None

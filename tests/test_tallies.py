@@ -33,7 +33,7 @@ from evalkit_testing.metrics.subjects import Subject
 
 NEED_A_MODEL = ("bertscore", "comet", "sp-bleu")
 OF_COLUMNS = (
-    *("column-mean", "column-rate"),
+    *("column-mean", "column-rate", "weighted"),
     *("judge-agreement", "judge-mean", "judge-order", "judge-rate"),
 )
 

@@ -46,15 +46,9 @@ ANSWERS: Mapping[str, Told] = {
         "2",
         {"answer": "2"},
     ),
-    "qa": Told(
-        ("a place", " a place\n"),
-        "a place",
-        {"answer": "a place"},
-    ),
+    "qa": Told(("a place", " a place\n"), "a place", {"answer": "a place"}),
     "ranking": Told(
-        ('["d1", "d2"]', '```json\n["d1", "d2"]\n```'),
-        ["d1", "d2"],
-        {"items": ["d1"]},
+        ('["d1", "d2"]', '```json\n["d1", "d2"]\n```'), ["d1", "d2"], {"items": ["d1"]}
     ),
     "rating": Told(("4", "4.", " 4\n"), "4", {}),
     "regression": Told(("4.5", "4.5\n"), 4.5, {"value": 4.5}),

@@ -183,9 +183,7 @@ def check(name: str, count: int, lexicon: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def lexicon(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[str]:
+def lexicon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("lexicon")
     lines = ["big\tlarge,huge", "small\tlittle", "car\tvehicle", "is\texists"]
     (folder / "words.tsv").write_text("\n".join(lines), encoding="utf-8")

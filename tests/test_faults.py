@@ -295,9 +295,7 @@ def without_timings(record: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in record.items() if key != "timings"}
 
 
-def test_hash_seed_and_threads_change_nothing_but_the_timings(
-    run_evalkit: Run,
-) -> None:
+def test_hash_seed_and_threads_change_nothing_but_the_timings(run_evalkit: Run) -> None:
     found = []
     for seed in ("0", "7"):
         for threads in ("1", "4"):

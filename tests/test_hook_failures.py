@@ -353,10 +353,7 @@ class Watcher:
 """
 
 ENTRY_POINTS = {
-    "evalkit.tasks": {
-        "plain": "Plain",
-        "converting": "Converting",
-    },
+    "evalkit.tasks": {"plain": "Plain", "converting": "Converting"},
     "evalkit.datasets": {
         "rows": "Rows",
         "rows-converted": "RowsConverted",

@@ -380,9 +380,7 @@ def test_a_million_brackets_or_not_numbers_take_no_longer_than_their_bytes() -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["unknown", "unreadable", "invalid", "duplicate"])
-def test_many_bad_rows_are_all_listed_in_order_and_in_bounded_memory(
-    kind: str,
-) -> None:
+def test_many_bad_rows_are_all_listed_in_order_and_in_bounded_memory(kind: str) -> None:
     count = 100_000
     row = {
         "unknown": '{"id": "x%d", "label": "positive"}\n',

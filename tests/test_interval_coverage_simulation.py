@@ -109,9 +109,7 @@ def test_macro_f1_of_the_worlds_is_as_named(simulation: ModuleType) -> None:
     assert table[1, 1] / table[:, 1].sum() == pytest.approx(0.6)
 
 
-def test_a_miss_without_an_explanation_is_not_published(
-    simulation: ModuleType,
-) -> None:
+def test_a_miss_without_an_explanation_is_not_published(simulation: ModuleType) -> None:
     page = sys.modules["coverage_page"]
     row = simulation.Row(
         *("share of .5", "", 200, 4_000, "wilson", 0.95),

@@ -145,10 +145,7 @@ def test_healthy_plugins_work_beside_all_broken_ones(run_evalkit: Run) -> None:
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_using_a_broken_plugin_names_it_and_its_cause(
-    name: str,
-    fake_distribution: Make,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    name: str, fake_distribution: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     install(fake_distribution, name)

@@ -519,11 +519,7 @@ def check_errors(case: Case) -> None:
     ]
     policy: Literal["wrong", "skip"] = "wrong" if "replacement" in given else "skip"
     result = evalkit.evaluate(
-        data=rows,
-        predictions=said,
-        task=Asking,
-        model="m",
-        on_invalid=policy,
+        data=rows, predictions=said, task=Asking, model="m", on_invalid=policy
     )
     whole = sum(None not in turns for turns in given["responses"])
     assert result.counts["scored"] == whole

@@ -23,10 +23,7 @@ REFERENCE = ROOT / "docs" / "reference"
 HOOKSPECS = ROOT / "core" / "src" / "evalkit" / "hookspecs.py"
 DIRECTIVE = re.compile(r"(?m)^::: ([\w.]+)$")
 
-MODULES = (
-    *("catalog", "errors", "reporting", "runs"),
-    *("scoring", "places"),
-)
+MODULES = (*("catalog", "errors", "reporting", "runs"), *("scoring", "places"))
 
 PACKAGES = (
     *("evalkit_adapters_rows", "evalkit_analysis_compare", "evalkit_analysis_upkeep"),
@@ -113,9 +110,7 @@ def test_every_hook_is_of_a_kind_whose_page_and_failures_are_tested() -> None:
     }
 
 
-def test_links_lead_to_pages_of_the_site_or_are_plain_text(
-    site: ModuleType,
-) -> None:
+def test_links_lead_to_pages_of_the_site_or_are_plain_text(site: ModuleType) -> None:
     page = ROOT / "docs" / "authoring" / "it.md"
     text = (
         "[a](../files.md#formats) [b](../../CHANGELOG.md) [c](../../examples/stories)\n"
@@ -141,9 +136,7 @@ def test_what_belongs_to_an_item_of_a_list_is_in_it(site: ModuleType) -> None:
     assert site.page_text(code, page, {page: "it.md"}) == code
 
 
-def test_a_bar_in_the_code_of_a_table_is_shown_without_escape(
-    site: ModuleType,
-) -> None:
+def test_a_bar_in_the_code_of_a_table_is_shown_without_escape(site: ModuleType) -> None:
     page = ROOT / "docs" / "it.md"
     text = "| `a\\|b` | c \\| d |\n\n`e\\|f`\n"
     moved = site.page_text(text, page, {page: "it.md"})

@@ -33,7 +33,7 @@ from evalkit_testing.metrics.subjects import Subject
 
 NEED_A_MODEL = ("bertscore", "comet", "sp-bleu")
 OF_COLUMNS = (
-    *("column-mean", "column-rate"),
+    *("column-mean", "column-rate", "weighted"),
     *("judge-agreement", "judge-mean", "judge-order", "judge-rate"),
 )
 
@@ -388,9 +388,7 @@ def test_answers_of_a_part_are_called_as_in_the_whole() -> None:
     said = [{"id": row["uid"], "text": "a b"} for row in data]
     options: dict[str, Any] = {"metrics": ["squad-f1", "wer"], "by": ["answer"]}
     plan = evalkit.plan_partitions(
-        data=data,
-        task="text-generation",
-        options=evalkit.EvaluationOptions(**options),
+        data=data, task="text-generation", options=evalkit.EvaluationOptions(**options)
     )
     parts = [evalkit.partition_tallies(plan, data[n::2], said[n::2]) for n in range(2)]
     whole = evalkit.evaluate(

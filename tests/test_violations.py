@@ -37,9 +37,7 @@ def test_four_are_found_and_what_is_unchanged_is_taken(
     assert not any(plain.result()), plain.result()
 
 
-def test_each_violation_changes_what_is_there(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_each_violation_changes_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT))
     from benchmarks.violations.copies import source_of
     from benchmarks.violations.every import EVERY

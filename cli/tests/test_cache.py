@@ -92,10 +92,7 @@ def test_each_kind_is_listed_and_removed_alone(
     cache = tmp_path / "cache"
     store.add(FILE, b"a" * (1 << 20))
     local_file(FILE)
-    others = {
-        "replies.sqlite": 3,
-        "sample-nli/train.jsonl": 4,
-    }
+    others = {"replies.sqlite": 3, "sample-nli/train.jsonl": 4}
     for name, mib in others.items():
         path = cache / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -174,10 +174,7 @@ for descriptor in range(100):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-@pytest.mark.parametrize(
-    "code",
-    ["", "time.sleep(60)", "os._exit(3)"],
-)
+@pytest.mark.parametrize("code", ["", "time.sleep(60)", "os._exit(3)"])
 def test_what_a_plugin_started_ends_with_it(
     fake_distribution: Make, tmp_path: Path, code: str
 ) -> None:

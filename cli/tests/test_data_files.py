@@ -166,11 +166,7 @@ def test_a_file_ships_no_predictions(invoke: Invoke, write_rows: Write) -> None:
 )
 @pytest.mark.slow
 def test_a_part_of_the_data_makes_a_partial_run_and_exits_0(
-    invoke: Invoke,
-    predict: Write,
-    options: tuple[str, ...],
-    n: int,
-    value: float,
+    invoke: Invoke, predict: Write, options: tuple[str, ...], n: int, value: float
 ) -> None:
     file = predict("three.jsonl", ("positive", "negative", "positive", "positive"))
     arguments = ("eval", "tiny", "-p", file, "-m", "accuracy", *options)

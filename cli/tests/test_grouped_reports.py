@@ -43,10 +43,7 @@ def _shapes(fake_distribution: Callable[..., Any]) -> None:
     """All tests here use the data sets above."""
     fake_distribution(
         SHAPES,
-        {
-            "evalkit.datasets": {"shapes": "Shapes"},
-            "evalkit.metrics": {"off": "Off"},
-        },
+        {"evalkit.datasets": {"shapes": "Shapes"}, "evalkit.metrics": {"off": "Off"}},
         name="shapes",
     )
 
@@ -107,10 +104,7 @@ def test_options_have_variables(
     arguments = ("eval", "shapes", "-p", file, "-m", "accuracy")
     by_name = show("--by", "topic,size", "--by", "author", "--min-n", "6", "-j", "2")
     done = invoke(
-        *arguments,
-        EVALKIT_BY="topic,size author",
-        EVALKIT_MIN_N="6",
-        EVALKIT_JOBS="2",
+        *arguments, EVALKIT_BY="topic,size author", EVALKIT_MIN_N="6", EVALKIT_JOBS="2"
     )
     assert done.stdout.splitlines()[:-1] == by_name[:-1]
 

@@ -125,8 +125,7 @@ def command(
 
 @pytest.fixture
 def files(
-    fake_distribution: Callable[..., Any],
-    write_rows: Callable[..., str],
+    fake_distribution: Callable[..., Any], write_rows: Callable[..., str]
 ) -> dict[str, str]:
     """Write data and predictions of which all texts are hostile."""
     fake = fake_distribution(PLUGINS, ENTRY_POINTS, name="sly")

@@ -173,11 +173,7 @@ def test_wrong_usage_is_shown_as_ever(invoke: Invoke, greeter: Any) -> None:
 @pytest.mark.parametrize(
     ("code", "value", "message"),
     [
-        (
-            "def plain(): pass",
-            "plain",
-            "is of the type function, not a click command",
-        ),
+        ("def plain(): pass", "plain", "is of the type function, not a click command"),
         ("1 / 0", "gone", "failed with ZeroDivisionError: division by zero"),
         ("raise SystemExit(3)", "gone", "failed with SystemExit: 3"),
         ("", "gone", "has no attribute 'gone'"),

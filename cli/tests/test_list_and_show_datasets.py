@@ -63,9 +63,7 @@ class Broken(Ours):
 
 @pytest.fixture(autouse=True)
 def ours(fake_distribution: Callable[..., Any]) -> None:
-    points = {
-        "evalkit.datasets": {"ours": "Ours", "rude": "Rude", "broken": "Broken"},
-    }
+    points = {"evalkit.datasets": {"ours": "Ours", "rude": "Rude", "broken": "Broken"}}
     fake_distribution(CODE, points, name="our-data", version="3.0")
 
 

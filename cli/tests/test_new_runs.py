@@ -298,10 +298,7 @@ def test_runs_are_completed_and_help_has_examples(
 @pytest.mark.parametrize("name", ["rescore", "merge", "verify"])
 @pytest.mark.slow
 def test_plugins_that_print_do_not_spoil_json(
-    invoke: Invoke,
-    fake_distribution: Callable[..., Any],
-    predict: Write,
-    name: str,
+    invoke: Invoke, fake_distribution: Callable[..., Any], predict: Write, name: str
 ) -> None:
     fake_distribution(
         "def get_loud(predictions, targets):\n    print('hello')\n    return 1.0\n",

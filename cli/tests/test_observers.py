@@ -41,9 +41,7 @@ def without_timings(record: Any) -> Any:
     return {key: value for key, value in record.items() if key != "timings"}
 
 
-def test_an_observer_is_told_each_step_in_order(
-    observed: Callable[..., Any],
-) -> None:
+def test_an_observer_is_told_each_step_in_order(observed: Callable[..., Any]) -> None:
     record, notes = observed("--observer", "recorder")
     run_id = record["fingerprint"][:8]
     [path] = Path("runs/tiny").iterdir()
@@ -70,9 +68,7 @@ def test_observers_are_named_by_a_variable_too(observed: Callable[..., Any]) -> 
     assert len(record["warnings"]) == 2
 
 
-def test_no_observer_is_loaded_unless_it_is_named(
-    observed: Callable[..., Any],
-) -> None:
+def test_no_observer_is_loaded_unless_it_is_named(observed: Callable[..., Any]) -> None:
     record, notes = observed()
     assert (notes, record["warnings"]) == ([], [])
 

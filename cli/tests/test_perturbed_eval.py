@@ -102,7 +102,7 @@ def test_the_effects_stand_in_one_table_with_a_sentence_each(run: Run) -> None:
         *("adjusted p", "agreement", "expected", "consistent", "worst", "flips"),
     ]
     assert [line.split()[0] for line in lines[3:7]] == [
-        *("lower", "contrast", "shuffle", "family:robustness"),
+        *("lower", "contrast", "shuffle", "family:robustness")
     ]
     assert lines[3].split() == [
         *("lower", "3", "100", "67", "33", "[-54,", "84]", "1", "67", "67"),
@@ -324,7 +324,7 @@ def test_many_perturbations_are_one_table_with_the_largest_drop_first(
     table = shown[shown.index("accuracy under perturbation, largest drop") :]
     lines = [line.split() for line in table.splitlines()[3:9]]
     assert [line[0] for line in lines] == [
-        *("two", "four", "three", "one", "doubtful", "family:f"),
+        *("two", "four", "three", "one", "doubtful", "family:f")
     ]
     assert lines[0][1:5] == ["4", "75", "0", "75"]
     assert lines[4][1] == "(uncertain)"
@@ -389,7 +389,7 @@ def test_a_family_has_no_row_for_a_tag_that_no_copy_has(
     report = run("-v", answers="one.jsonl").stdout
     table = report[report.index("family:robustness: accuracy") :].splitlines()
     assert [row.split()[0] for row in table[1:4]] == [
-        *("(all)", "topic:film", "family:robustness:"),
+        *("(all)", "topic:film", "family:robustness:")
     ]
 
 
@@ -440,7 +440,7 @@ class TestFlips:
             "wrong to other wrong"
         )
         assert header.split() == [
-            *("flip", "perturbation", "original", "copy", "answer", "before", "after"),
+            *("flip", "perturbation", "original", "copy", "answer", "before", "after")
         ]
         assert table[0].split() == [
             *("right", "to", "wrong", "lower", "2", "2_l"),

@@ -18,12 +18,7 @@ def runs(invoke: Invoke, plugins: Any, write_rows: Write, predict: Write) -> Inv
     """Evaluate two models on two hundred examples in forty texts."""
     labels = ("positive", "negative")
     rows = [
-        {
-            "uid": n,
-            "statement": f"text {n}",
-            "label": labels[n % 2],
-            "text_id": n // 5,
-        }
+        {"uid": n, "statement": f"text {n}", "label": labels[n % 2], "text_id": n // 5}
         for n in range(1, 201)
     ]
     file = write_rows("set.jsonl", rows)

@@ -150,12 +150,7 @@ def test_only_data_sets_with_a_file_are_imported(invoke: Invoke, folder: Path) -
     ],
 )
 def test_one_broken_file_or_data_set_does_not_lose_the_others(
-    invoke: Invoke,
-    folder: Path,
-    task: tuple[str, ...],
-    name: str,
-    text: str,
-    said: str,
+    invoke: Invoke, folder: Path, task: tuple[str, ...], name: str, text: str, said: str
 ) -> None:
     fill(folder, reviews_a=GOOD, **{name: text})
     done = invoke("eval", "--predictions-dir", str(folder), "-v", *task)
@@ -236,10 +231,7 @@ def test_an_unknown_task_is_told_the_nearest(invoke: Invoke, folder: Path) -> No
 
 @pytest.mark.parametrize("name", [".", "./", "{folder}/", "../my-model"])
 def test_the_model_is_called_after_the_folder(
-    invoke: Invoke,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
+    invoke: Invoke, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     fill(folder, reviews_a=GOOD)
     monkeypatch.chdir(folder)

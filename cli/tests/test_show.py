@@ -111,9 +111,7 @@ class Added(evalkit.Perturbation):
     assert json.loads(named)["parameters"]["text"]["required"] is True
 
 
-def test_json_of_a_task_holds_the_schemas_of_input_and_output(
-    invoke: Invoke,
-) -> None:
+def test_json_of_a_task_holds_the_schemas_of_input_and_output(invoke: Invoke) -> None:
     described = json.loads(invoke("show", "tasks/nli", "--json").stdout)
     schema = described["attributes"]["Input"]
     assert set(schema["required"]) == {"uid", "context", "hypothesis"}

@@ -35,8 +35,7 @@ probable = st.builds(
 )
 
 rated = st.tuples(
-    st.lists(st.sampled_from(LABELS), min_size=1, max_size=4),
-    st.sampled_from(LABELS),
+    st.lists(st.sampled_from(LABELS), min_size=1, max_size=4), st.sampled_from(LABELS)
 ).map(lambda drawn: (drawn[0][0], drawn[1], {"responses": drawn[0]}))
 measured = st.tuples(
     st.lists(st.sampled_from((0.0, 1.0, 2.5, 4.0)), min_size=1, max_size=4),
@@ -78,11 +77,7 @@ of_tokens = st.lists(
     )
 )
 judged = st.sampled_from((0.0, 0.25, 0.5, 1.0)).map(
-    lambda worth: (
-        "a",
-        "b",
-        {"j.status": "judged", "j.value": worth, "j.label": "x"},
-    )
+    lambda worth: ("a", "b", {"j.status": "judged", "j.value": worth, "j.label": "x"})
 )
 weighed = st.tuples(label, label, st.sampled_from((0.5, 1.0, 7.0))).map(
     lambda drawn: (*drawn[:2], {"w": drawn[2]})
@@ -104,7 +99,7 @@ WITH_NUMBERS: Mapping[str, Any] = {"examples": st.tuples(numbers, with_number)}
 objects = st.dictionaries(st.sampled_from("ab"), st.sampled_from([1, "x", None]))
 texts_of_objects = objects.map(json.dumps)
 JSON: Mapping[str, Any] = {
-    "examples": st.tuples(texts_of_objects | st.just("{"), texts_of_objects),
+    "examples": st.tuples(texts_of_objects | st.just("{"), texts_of_objects)
 }
 
 

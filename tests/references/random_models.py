@@ -174,8 +174,7 @@ def models(draw: st.DrawFn, depth: int = 2) -> type[BaseModel]:
             annotation, settings["default"] = annotation | None, None
         fields[f"field{number}"] = (annotation, Field(**settings))
     config = ConfigDict(
-        extra=draw(st.sampled_from(["ignore", "forbid"])),
-        strict=draw(st.booleans()),
+        extra=draw(st.sampled_from(["ignore", "forbid"])), strict=draw(st.booleans())
     )
     title = draw(st.sampled_from(["Row", "Inner", "R2"]))
     return create_model(

@@ -111,8 +111,7 @@ def test_a_check_that_fails_is_a_finding_and_keeps_no_other_from_being_made(
         raise RuntimeError("no luck")
 
     monkeypatch.setattr(
-        "evalkit_commands_authoring.doctor.examination._CHECKS",
-        (fail, check_hidden),
+        "evalkit_commands_authoring.doctor.examination._CHECKS", (fail, check_hidden)
     )
     environment = Environment(variables={})
     found = examine(environment, imports=False)
@@ -313,9 +312,7 @@ def test_a_source_folder_that_is_gone_or_unreadable_is_told(editable: Any) -> No
     assert finding.mend.endswith("uninstall --yes brief")
 
 
-def test_what_an_interrupted_installation_left_is_told(
-    fake_distribution: Make,
-) -> None:
+def test_what_an_interrupted_installation_left_is_told(fake_distribution: Make) -> None:
     fake = fake_distribution(METRIC, {GROUP: {"short": "get_short"}})
     left = fake.folder / "~valkit_core-0.1.0.dist-info"
     left.mkdir()

@@ -196,11 +196,7 @@ def written(name: str, count: int, **options: Any) -> Any:
     lines = map(json.dumps, statements(count))
     Path("data.jsonl").write_text("".join(f"{line}\n" for line in lines))
     return perturb_dataset(
-        "data.jsonl",
-        name,
-        perturbations=["translated"],
-        task="sentiment",
-        **options,
+        "data.jsonl", name, perturbations=["translated"], task="sentiment", **options
     )
 
 

@@ -3,11 +3,7 @@ from __future__ import annotations
 import pytest
 
 from evalkit.base.copies import read_step, split_composition
-from evalkit_commands_perturb.names import (
-    camel_case,
-    identity_of,
-    row_suffix,
-)
+from evalkit_commands_perturb.names import camel_case, identity_of, row_suffix
 
 
 @pytest.mark.parametrize(

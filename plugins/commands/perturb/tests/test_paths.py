@@ -113,11 +113,11 @@ def test_a_path_leads_to_texts_within_fields() -> None:
     contents = [message["content"] for message in copy["messages"]]
     assert contents == ["ANN LEFT.", None, "WHERE IS ANN?"]
     assert [message["role"] for message in copy["messages"]] == [
-        *("user", "assistant", "user"),
+        *("user", "assistant", "user")
     ]
     assert copy["context"] == {"title": "ON ANN"}
     assert [*copy["edits"]] == [
-        *("messages[0].content", "messages[2].content", "context.title"),
+        *("messages[0].content", "messages[2].content", "context.title")
     ]
     assert json.dumps(row) == before
 

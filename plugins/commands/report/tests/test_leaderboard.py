@@ -350,7 +350,7 @@ def test_csv_has_every_number_in_full(invoke: Invoke) -> None:
     assert (done.exit_code, done.stderr) == (0, "")
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert [(row["model"], row["kind"]) for row in rows[:4]] == [
-        *(("good", "mean"), ("good", "win-rate"), ("good", "score"), ("good", "score")),
+        *(("good", "mean"), ("good", "win-rate"), ("good", "score"), ("good", "score"))
     ]
     model = by_model(board(invoke))["good"]
     assert float(rows[0]["ci_low"]) == model["mean"]["ci_low"]

@@ -63,10 +63,7 @@ def interval_of_share(hits: int, size: int) -> Estimate:
 
 @pytest.mark.parametrize(
     ("sizes", "truths", "plain"),
-    [
-        ((20, 20, 20), (0.5, 0.7, 0.6), 0.93),
-        ((20, 30, 40), (0.97, 0.95, 0.99), 0.88),
-    ],
+    [((20, 20, 20), (0.5, 0.7, 0.6), 0.93), ((20, 30, 40), (0.97, 0.95, 0.99), 0.88)],
 )
 def test_the_interval_of_a_mean_covers_what_it_says(
     sizes: tuple[int, ...], truths: tuple[float, ...], plain: float

@@ -7,12 +7,7 @@ import json
 import pytest
 
 from evalkit_commands_report.axes import make_axis
-from evalkit_commands_report.markup import (
-    element,
-    fragment,
-    raw_element,
-    script_json,
-)
+from evalkit_commands_report.markup import element, fragment, raw_element, script_json
 
 
 def test_texts_and_attributes_are_escaped_and_elements_are_not_twice() -> None:

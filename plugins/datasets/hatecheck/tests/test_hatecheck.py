@@ -92,22 +92,10 @@ def test_file_is_read_as_the_publisher_writes_it(write: Write, content: bytes) -
     assert result["accuracy"].value == 1.0
     assert result.examples is not None
     assert result.examples.select("id", "answer", "tags").rows() == [
-        (
-            "11",
-            "hateful",
-            ["functionality:f1", "target:women", "direction:general"],
-        ),
-        (
-            "7",
-            "hateful",
-            ["functionality:f1", "target:women", "direction:directed"],
-        ),
+        ("11", "hateful", ["functionality:f1", "target:women", "direction:general"]),
+        ("7", "hateful", ["functionality:f1", "target:women", "direction:directed"]),
         ("105", "not-hateful", ["functionality:f2", "direction:-"]),
-        (
-            "3901",
-            "not-hateful",
-            ["functionality:f2", "target:Muslims", "direction:-"],
-        ),
+        ("3901", "not-hateful", ["functionality:f2", "target:Muslims", "direction:-"]),
     ]
 
 

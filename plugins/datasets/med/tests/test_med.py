@@ -104,11 +104,7 @@ def test_file_is_read_as_the_publisher_writes_it(write: Write, content: bytes) -
     result = evaluate()
     assert result.examples is not None
     assert result.examples.select("id", "answer", "tags").rows() == [
-        (
-            "11",
-            "entailed",
-            ["source:crowd", "direction:downward", "phenomenon:npi"],
-        ),
+        ("11", "entailed", ["source:crowd", "direction:downward", "phenomenon:npi"]),
         ("7", "neutral", ["source:crowd", "direction:upward"]),
         (
             "3",
@@ -211,10 +207,7 @@ def changed(position: int, value: str) -> bytes:
             as_tsv().replace(b"7\t7\t7", b"7\t7"),
             "has 15 fields, but the file has 16 columns",
         ),
-        (
-            as_tsv([ROWS[0]]) + b"\t" * 15 + b"\n",
-            "index is empty",
-        ),
+        (as_tsv([ROWS[0]]) + b"\t" * 15 + b"\n", "index is empty"),
         (
             as_tsv().replace(b"\n7\t", b"\n7\xe9\t"),
             "is not UTF-8: invalid continuation byte",

@@ -68,10 +68,7 @@ def of(part: Any, **more: Any) -> dict[str, Any]:
         (of({}), "#/properties/a: it says no type"),
         (of({"type": ["string", "integer"]}), "#/properties/a: a column has one type"),
         (of({"type": "array"}), "#/properties/a: an array without items says no type"),
-        (
-            of({"type": "object"}),
-            "#/properties/a: an object does not say",
-        ),
+        (of({"type": "object"}), "#/properties/a: an object does not say"),
         (of({"type": "string", "not": {}}), "#/properties/a: the keyword not is not"),
         (
             of({"anyOf": [{"type": "string"}, {"type": "integer"}]}),

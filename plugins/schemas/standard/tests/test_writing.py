@@ -155,11 +155,7 @@ def test_ids_are_unique_over_partitions_and_files(tmp_path: Path) -> None:
 
     with pytest.raises(SchemaError) as error:
         write_files(
-            [one, two],
-            tmp_path / "out",
-            Row,
-            partition_by=["code"],
-            id_fields=["uid"],
+            [one, two], tmp_path / "out", Row, partition_by=["code"], id_fields=["uid"]
         )
 
     assert str(error.value) == (

@@ -148,11 +148,7 @@ class Hub:
         return None
 
     def fail(
-        self,
-        request: BaseHTTPRequestHandler,
-        status: int,
-        code: str,
-        commit: str = "",
+        self, request: BaseHTTPRequestHandler, status: int, code: str, commit: str = ""
     ) -> None:
         request.send_response(status)
         if commit:

@@ -89,10 +89,7 @@ def test_extractors_are_read(data: list[str], put: Put, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [
-        ("word-swap:mapping={}", {"good": "fine"}),
-        ("word-swap:mapping={}", None),
-    ],
+    [("word-swap:mapping={}", {"good": "fine"}), ("word-swap:mapping={}", None)],
 )
 def test_lists_of_perturbations_are_read(
     data: list[str], put: Put, tmp_path: Path, name: str, content: Any

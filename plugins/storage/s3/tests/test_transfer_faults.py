@@ -147,12 +147,7 @@ def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 )
 @pytest.mark.parametrize("method", ["PUT", "POST"])
 def test_writes_get_over_faults_that_pass(
-    bucket: str,
-    proxy: FaultProxy,
-    direct: Any,
-    file: Path,
-    fault: Fault,
-    method: str,
+    bucket: str, proxy: FaultProxy, direct: Any, file: Path, fault: Fault, method: str
 ) -> None:
     uri = f"s3://{bucket}/k"
     for overwrite in (False, True):
@@ -202,9 +197,7 @@ def test_nothing_is_left_of_writes_that_fail(
 
 
 def test_runs_are_whole_whatever_request_fails(
-    bucket: str,
-    proxy: FaultProxy,
-    monkeypatch: pytest.MonkeyPatch,
+    bucket: str, proxy: FaultProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     forget_places()

@@ -184,10 +184,7 @@ def test_a_server_without_conditions_replaces_no_file_that_was_there(
 
 @pytest.mark.parametrize("variable", ["AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID"])
 def test_wrong_credentials_are_said(
-    bucket: str,
-    said: str,
-    run_evalkit: Run,
-    variable: str,
+    bucket: str, said: str, run_evalkit: Run, variable: str
 ) -> None:
     words = (*EVAL, said, "-o", f"s3://{bucket}/runs")
     done = run_evalkit(*words, **{variable: "another"})

@@ -13,12 +13,7 @@ import pytest
 
 import evalkit
 from evalkit import EvalkitError, Source
-from evalkit_testing import (
-    DATASET_LAWS,
-    DatasetLawError,
-    check_dataset,
-    dataset_sha256,
-)
+from evalkit_testing import DATASET_LAWS, DatasetLawError, check_dataset, dataset_sha256
 from evalkit_testing.laws import MissingOption
 
 ROWS = [

@@ -17,13 +17,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 import evalkit
-from evalkit import (
-    EvalkitError,
-    Metric,
-    MetricContext,
-    TaskIO,
-    UnknownPluginError,
-)
+from evalkit import EvalkitError, Metric, MetricContext, TaskIO, UnknownPluginError
 from evalkit.catalog import Registry, Resolver
 from evalkit.scoring import Interval
 from evalkit_testing import LAWS, MetricLawError, check_metric, checking

@@ -234,8 +234,7 @@ def test_laws_that_an_author_chooses_are_those_of_each_group(
 
 @pytest.mark.slow
 def test_laws_of_which_nothing_was_tried_are_told_beside_what_passed(
-    evalkit_distribution: Callable[..., Any],
-    tmp_path: Path,
+    evalkit_distribution: Callable[..., Any], tmp_path: Path
 ) -> None:
     evalkit_distribution(CODE, {"evalkit.adapters": {"small": "Small"}}, name="thrown")
     (tmp_path / "conftest.py").write_text(

@@ -169,8 +169,7 @@ def _choices(row: Mapping[str, Any]) -> dict[int, str] | None:
     """
     arguments = row.get("arguments")
     if isinstance(arguments, dict):  # as written since 0.4.3
-        values = [each for each in arguments.values() if isinstance(each, dict)]
-        arguments = [list(each.values()) for each in values]
+        arguments = [list(object_row(each).values()) for each in arguments.values()]
     if not isinstance(arguments, list) or not arguments:
         raise AdapterError(
             "there are no 'arguments', so the row is no sample of "

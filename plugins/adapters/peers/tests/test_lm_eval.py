@@ -18,12 +18,18 @@ REVIEWS = FOLDER / "samples_reviews.jsonl"
 SCORES = json.loads((FOLDER / "results.json").read_text())
 
 
+def through(adapter: str, *rows: Any) -> list[dict[str, Any]]:
+    pipeline = as_pipeline(adapter)
+    assert pipeline is not None
+    return list(pipeline(rows))
+
+
 def adapted(path: Path, adapter: str) -> list[dict[str, Any]]:
-    through = as_pipeline(adapter)
-    assert through is not None
-    rows = through.read_file(path)
+    pipeline = as_pipeline(adapter)
+    assert pipeline is not None
+    rows = pipeline.read_file(path)
     assert rows is not None
-    return list(through(dict(row.values or {}) for row in rows))
+    return through(adapter, *(dict(row.values or {}) for row in rows))
 
 
 def sample(**changes: Any) -> dict[str, Any]:
@@ -44,10 +50,7 @@ def test_texts_are_read_as_a_filter_left_them() -> None:
     }
     raw = adapted(PROBLEMS, "lm-eval:filter=first-number,answers=raw,strip=true")
     assert raw[1]["answer"] == "So the answer is 5."
-
-
-def test_every_filter_is_read_where_none_is_named() -> None:
-    assert len(adapted(PROBLEMS, "lm-eval")) == 8
+    assert len(adapted(PROBLEMS, "lm-eval")) == 8  # rows of every filter
 
 
 def test_repeats_are_ranked_alternatives() -> None:
@@ -68,9 +71,7 @@ def test_choices_by_length_are_those_of_acc_norm() -> None:
     # -4.5 / 8 letters of "negative" is more than -4.0 / 7 letters of "neutral"
     row = sample(filtered_resps=[["-5.0", "False"], ["-4.5", "False"], ["-4.0", "F"]])
     for name, wanted in (("acc", "neutral"), ("acc_norm", "negative")):
-        through = as_pipeline(f"lm-eval:choose={name}")
-        assert through is not None
-        assert [each["answer"] for each in through([row])] == [wanted]
+        assert through(f"lm-eval:choose={name}", row)[0]["answer"] == wanted
 
 
 def test_documents_are_examples() -> None:
@@ -86,9 +87,8 @@ def test_documents_are_examples() -> None:
 
 @pytest.mark.parametrize("target", [1, "1", "negative"])
 def test_a_target_that_is_a_number_is_the_text_of_the_choice(target: Any) -> None:
-    through = as_pipeline("lm-eval-docs:target=label")
-    assert through is not None
-    assert [row["label"] for row in through([sample(target=target)])] == ["negative"]
+    [row] = through("lm-eval-docs:target=label", sample(target=target))
+    assert row["label"] == "negative"
 
 
 @pytest.mark.parametrize("version", ["0.4.1", "0.4.7", "0.4.13"])
@@ -116,9 +116,7 @@ def test_reported_cases_are_read(cases: Path) -> None:
 def test_contexts_are_compared_where_continuations_are_equal() -> None:
     arguments = [["The cup", " is big."], ["The box", " is big."]]
     row = sample(arguments=arguments, filtered_resps=[["-2", ""], ["-1", ""]])
-    through = as_pipeline("lm-eval")
-    assert through is not None
-    assert [each["answer"] for each in through([row])] == ["The box"]
+    assert through("lm-eval", row)[0]["answer"] == "The box"
 
 
 @pytest.mark.parametrize("target", [7, "[1, 7]", "unknown", "1"])
@@ -127,10 +125,8 @@ def test_targets_that_name_no_choice_are_refused(target: Any) -> None:
     arguments = [["Which?", f" {number}"] for number in (1, 2)]
     values = [["-1", ""], ["-2", ""]]
     row = sample(arguments=arguments, filtered_resps=values, acc=1.0, target=target)
-    through = as_pipeline("lm-eval-docs:target=label")
-    assert through is not None
     with pytest.raises(evalkit.AdapterError, match="names none of the 2 choices"):
-        list(through([row]))
+        through("lm-eval-docs:target=label", row)
 
 
 def test_scores_are_those_of_the_harness() -> None:
@@ -214,20 +210,16 @@ def test_a_run_records_the_adapters_and_is_verified(tmp_path: Path) -> None:
 def test_rows_that_are_no_samples_are_refused(
     changes: dict[str, Any], problem: str
 ) -> None:
-    through = as_pipeline("lm-eval")
-    assert through is not None
     with pytest.raises(evalkit.AdapterError, match=problem):
-        list(through([sample(**changes)]))
+        through("lm-eval", sample(**changes))
 
 
 def test_texts_that_are_none_are_refused() -> None:
     row = next(iter(file_rows(PROBLEMS))).values or {}
-    through = as_pipeline("lm-eval")
-    assert through is not None
     with pytest.raises(evalkit.AdapterError, match="has no answer"):
-        list(through([{**row, "filtered_resps": []}]))
+        through("lm-eval", {**row, "filtered_resps": []})
     with pytest.raises(evalkit.AdapterError, match="must be a text, is a number"):
-        list(through([{**row, "filtered_resps": [5]}]))
+        through("lm-eval", {**row, "filtered_resps": [5]})
 
 
 @pytest.mark.parametrize(
@@ -244,9 +236,7 @@ def test_a_path_that_leads_nowhere_is_refused(adapter: str, problem: str) -> Non
 
 
 def test_a_document_that_is_no_object_is_refused() -> None:
-    through = as_pipeline("lm-eval-docs")
-    assert through is not None
     with pytest.raises(evalkit.AdapterError, match="'doc' must be an object"):
-        list(through([sample(doc="text")]))
+        through("lm-eval-docs", sample(doc="text"))
     with pytest.raises(evalkit.AdapterError, match="must be an object with fields"):
-        list(through(["text"]))
+        through("lm-eval-docs", "text")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -103,8 +103,8 @@ class LmEval(_OfSamples):
                 "samples of a task of generate_until or multiple_choice",
                 field="arguments",
             )
-        place = _likeliest(row, choices, by_length=self.settings.choose == "acc_norm")
-        return answers([] if place is None else [choices[place]], field)
+        chosen = _likeliest(row, choices, by_length=self.settings.choose == "acc_norm")
+        return answers([] if chosen is None else [chosen], field)
 
     def _texts(self, row: Mapping[str, Any]) -> list[str]:
         """Return the texts that a model generated."""
@@ -161,51 +161,49 @@ def _lines(path: Path) -> Iterator[Any]:
                 yield parse_document(line, f"line {number:,}")
 
 
-def _choices(row: Mapping[str, Any]) -> list[str] | None:
-    """Return what the likelihoods compare: continuations or, if equal, contexts.
+def _choices(row: Mapping[str, Any]) -> dict[int, str] | None:
+    """Return what the likelihoods compare, by the number of its request.
 
-    None for other kinds of requests. Those of `acc_mutual_info` without a context are
-    left out.
+    These are the continuations or, where all are equal, the contexts. None for other
+    kinds of requests.
     """
     arguments = row.get("arguments")
     if isinstance(arguments, dict):  # as written since 0.4.3
-        values = [each for each in arguments.values() if isinstance(each, dict)]
-        arguments = [list(each.values()) for each in values]
+        arguments = [list(object_row(each).values()) for each in arguments.values()]
     if not isinstance(arguments, list) or not arguments:
         raise AdapterError(
             "there are no 'arguments', so the row is no sample of "
             "lm-evaluation-harness; --log_samples writes them",
             field="arguments",
         )
-    pairs = [each[:2] for each in arguments if isinstance(each, list) and len(each) > 1]
-    if not all(isinstance(text, str) for _, text in pairs):
+    pairs = {n: each for n, each in enumerate(arguments) if len(each) > 1}
+    if not all(isinstance(each[1], str) for each in pairs.values()):
         return None
-    contexts, texts = ([str(each[side]).strip() for each in pairs] for side in (0, 1))
-    half = len(texts) // 2
-    if texts[:half] == texts[half:] and not any(contexts[half:]):
-        return texts[:half]
-    return contexts if len({*texts}) < len({*contexts}) else texts
+    # `acc_mutual_info` asks for each continuation without a context too
+    pairs = {n: each for n, each in pairs.items() if each[0]} or pairs
+    contexts, texts = (
+        {n: str(each[side]).strip() for n, each in pairs.items()} for side in (0, 1)
+    )
+    return contexts if len({*texts.values()}) < len({*contexts.values()}) else texts
 
 
 def _likeliest(
-    row: Mapping[str, Any], choices: Sequence[str], *, by_length: bool = False
-) -> int | None:
-    """Return the place of the greatest log-likelihood, the first of equals."""
-    values = list(map(_likelihood, list_at(row, "filtered_resps")))
-    if len(values) != len(row["arguments"]):
+    row: Mapping[str, Any], choices: Mapping[int, str], *, by_length: bool = False
+) -> str | None:
+    """Return the choice with the greatest log-likelihood, the first of equals."""
+    given, count = list_at(row, "filtered_resps"), len(row["arguments"])
+    if len(given) != count:
         raise AdapterError(
-            f"'filtered_resps' has {len(values)} values for {len(row['arguments'])} "
-            "choices",
+            f"'filtered_resps' has {len(given)} values for {count} choices",
             field="filtered_resps",
         )
+    values = {number: _likelihood(given[number]) for number in choices}
     if by_length:
         # as the harness does, by the length of a choice without its delimiter
-        values = [
-            value / len(choice) if choice else -math.inf
-            for value, choice in zip(values, choices, strict=False)
-        ]
-    known = [place for place in range(len(choices)) if not math.isnan(values[place])]
-    return max(known, key=values.__getitem__, default=None)
+        lengths = {number: len(choice) for number, choice in choices.items()}
+        values = {n: value / (lengths[n] or 0.0001) for n, value in values.items()}
+    known = [number for number, value in values.items() if not math.isnan(value)]
+    return choices[max(known, key=values.__getitem__)] if known else None
 
 
 def _likelihood(given: Any) -> float:
@@ -226,7 +224,7 @@ def _target(row: Mapping[str, Any]) -> Any:
     if choices is None:
         targets = _listed(target, str)
     else:
-        is_text = str(target).strip() in choices
+        is_text = str(target).strip() in choices.values()
         targets = [target] if is_text else _listed(target, int)
         targets = [_choice(row, each, choices) for each in targets]
     return targets[0] if len(targets) == 1 else targets
@@ -244,15 +242,17 @@ def _listed(target: Any, kind: type) -> list[Any]:
     return target if isinstance(target, list) else [target]
 
 
-def _choice(row: Mapping[str, Any], target: Any, choices: Sequence[str]) -> str:
+def _choice(row: Mapping[str, Any], target: Any, choices: Mapping[int, str]) -> str:
     """Return the choice that a target names: by its place, else by its text."""
-    text = str(target).strip()
-    if text.isdecimal() and int(text) < len(choices):
-        place, acc = int(text), row.get("acc")
-        is_sure = isinstance(target, int) or text not in choices or acc not in (0, 1)
-        if is_sure or (_likeliest(row, choices) == place) == acc:
-            return choices[place]
-    elif text in choices:
+    text, texts = str(target).strip(), list(choices.values())
+    if text.isdecimal() and int(text) < len(texts):
+        choice, acc = texts[int(text)], row.get("acc")
+        is_sure = isinstance(target, int) or text not in texts or acc not in (0, 1)
+        # some versions compute 'acc' wrongly beside `acc_mutual_info`
+        is_sure = is_sure or len(texts) < len(row["arguments"])
+        if is_sure or (_likeliest(row, choices) == choice) == acc:
+            return choice
+    elif text in texts:
         return text
     raise AdapterError(
         f"'target' is {target!r}, which names none of the {len(choices)} choices or "

@@ -11,8 +11,6 @@ from __future__ import annotations
 import math
 from statistics import NormalDist
 
-from evalkit.reporting import DRAWS_BY_METHOD
-
 USUAL = 2
 """The most decimals of a percentage, and those of another value without an interval."""
 
@@ -36,13 +34,6 @@ def _share_of_percentile(draws: int) -> float:
     return math.sqrt(0.025 * 0.975 / draws) / _NORMAL.pdf(quantile) / quantile
 
 
-_SHARES_OF_HALF = {
-    word: _share_of_percentile(draws) for word, draws in DRAWS_BY_METHOD.items()
-}
-"""How much a bound moves with the seed at most, by words in the names of methods: its
-standard error as a share of half the interval."""
-
-
 def half_width(
     low: float | None, high: float | None, n: int, scale: float
 ) -> float | None:
@@ -62,13 +53,13 @@ def decimals(half_width: float | None, scale: float) -> int:
 
 def bound_decimals(half_width: float, scale: float, method: str) -> int:
     """Say to how many decimals the bounds of an interval are printed."""
+    from evalkit.reporting import DRAWS_BY_METHOD  # imports numpy
+
     most = decimals(half_width, scale)
-    share = max(
-        (share for word, share in _SHARES_OF_HALF.items() if word in method), default=0
-    )
-    if share == 0 or half_width <= 0:
+    draws = min((n for word, n in DRAWS_BY_METHOD.items() if word in method), default=0)
+    if draws == 0 or half_width <= 0:
         return most
-    error = half_width * share
+    error = half_width * _share_of_percentile(draws)
     return min(most, max(0, math.floor(-math.log10(error))))
 
 

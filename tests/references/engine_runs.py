@@ -173,7 +173,7 @@ class Words(evalkit.Metric):
         return float(len(fields["text"].split()))
 
 
-class Weighted(Closeness):
+class Scaled(Closeness):
     class Parameters(Parameters):
         weight: float = 1.0
         name: str = "plain"
@@ -229,7 +229,7 @@ ENTRY_POINTS = {
         "letters": "Letters",
         "extremes": "Extremes",
         "words": "Words",
-        "weighted": "Weighted",
+        "scaled": "Scaled",
         "agreement": "get_agreement",
         "nan": "Nan",
         "raises": "Raises",

@@ -327,13 +327,13 @@ def test_what_cannot_be_rescored_is_refused(
 
 
 def test_names_with_hashes_are_told_apart(run: Run) -> None:
-    parent = run("accuracy", "weighted:name=a#b")
-    rescored = evalkit.rescore(parent, ["weighted:name=a", "weighted:name=a#c"])
+    parent = run("accuracy", "scaled:name=a#b")
+    rescored = evalkit.rescore(parent, ["scaled:name=a", "scaled:name=a#c"])
     assert rescored.metrics == [
-        *("accuracy", "weighted:name=a#b", "weighted:name=a", "weighted:name=a#c")
+        *("accuracy", "scaled:name=a#b", "scaled:name=a", "scaled:name=a#c")
     ]
-    with pytest.raises(EvalkitError, match="holds weighted:name=a#b already"):
-        evalkit.rescore(parent, ["weighted:name=a#b"])
+    with pytest.raises(EvalkitError, match="holds scaled:name=a#b already"):
+        evalkit.rescore(parent, ["scaled:name=a#b"])
 
 
 def test_runs_without_answers_cannot_be_rescored(run: Run, tmp_path: Path) -> None:

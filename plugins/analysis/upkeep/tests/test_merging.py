@@ -342,12 +342,12 @@ def test_different_metrics_are_refused(run: Run) -> None:
         for parts in ([first, second], [second, first]):
             with pytest.raises(EvalkitError, match=r"differ in metrics: .*accuracy"):
                 merge(parts)
-    weighted = [
-        run("accuracy", f"weighted:weight={w}", filters={"part": str(i)})
+    scaled = [
+        run("accuracy", f"scaled:weight={w}", filters={"part": str(i)})
         for i, w in enumerate((0.5, 0.25))
     ]
-    with pytest.raises(EvalkitError, match=r"weighted:weight=0.5 and .*weight=0.25"):
-        merge(weighted)
+    with pytest.raises(EvalkitError, match=r"scaled:weight=0.5 and .*weight=0.25"):
+        merge(scaled)
 
 
 def test_clusters_of_some_parts_only_are_refused(run: Run) -> None:

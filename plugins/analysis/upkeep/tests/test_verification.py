@@ -263,7 +263,7 @@ def test_a_new_parameter_of_a_metric_changes_nothing_but_its_source(
     fake_distribution: Callable[..., Any], tmp_path: Path
 ) -> None:
     fake = fake_distribution(CODE, ENTRY_POINTS, name="posts")
-    names = ["weighted:weight=0.5", "weighted", "weighted:name=a#b"]
+    names = ["scaled:weight=0.5", "scaled", "scaled:name=a#b"]
     result = evalkit.evaluate(
         "posts", predictions(), metrics=names, out=tmp_path / "runs"
     )
@@ -278,7 +278,7 @@ def test_a_new_parameter_of_a_metric_changes_nothing_but_its_source(
     assert {change.what for change in found.changes} == {
         f"{name} source"
         for name in (
-            *("weighted", "weighted:weight=0.5", "weighted:name=a#b"),
+            *("scaled", "scaled:weight=0.5", "scaled:name=a#b"),
             *("datasets/posts", "tasks/posts"),
         )
     }
@@ -290,16 +290,16 @@ def test_a_new_parameter_of_a_metric_changes_nothing_but_its_source(
 
 
 def test_a_metric_that_is_not_installed_is_named(run: Callable[..., Path]) -> None:
-    path = run("accuracy", "closeness", "weighted:weight=0.5")
+    path = run("accuracy", "closeness", "scaled:weight=0.5")
 
     def edit(record: dict[str, Any]) -> None:
         for component in record["components"]:
-            if component["id"] in ("metrics/closeness", "metrics/weighted"):
+            if component["id"] in ("metrics/closeness", "metrics/scaled"):
                 component["distribution"] = "elsewhere"
 
     change(path, edit)
     found = verify(path)
-    assert set(found.unverified) == {"closeness", "weighted:weight=0.5"}
+    assert set(found.unverified) == {"closeness", "scaled:weight=0.5"}
     assert "elsewhere" in found.unverified["closeness"]
     assert found.agrees
     assert 0 < found.scores < len(evalkit.read_run(path).scores)

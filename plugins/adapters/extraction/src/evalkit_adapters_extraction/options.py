@@ -182,7 +182,9 @@ def _option(answer: str) -> Option:
     if _is_letter(core) or not core:
         return Option(answer, folded, core, ())
     stem = core if core in folded else folded
-    forms = dict.fromkeys((stem, stem.replace("-", " "), stem.replace(" ", "-")))
+    # a sign is no hyphen: -1 is not 1
+    spaced = re.sub(r"^-(?=\d)", "minus ", stem).replace("-", " ")
+    forms = dict.fromkeys((stem, spaced, stem.replace(" ", "-")))
     return Option(answer, folded, core, (*forms,))
 
 

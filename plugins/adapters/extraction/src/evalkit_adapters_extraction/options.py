@@ -356,7 +356,8 @@ class _Reading:
         others = [each for each in mentions if each.answers != first.answers]
         if not others:
             return first.answers
-        gap = self._statement.lowered[first.end : others[0].start]
+        end = max(each.end for each in mentions if each.start < others[0].start)
+        gap = self._statement.lowered[end : others[0].start]
         is_joined = bool(_join().fullmatch(gap))
         if is_joined and "." in gap:
             is_joined = bool(_ENDS.match(self._statement.text, others[0].end))

@@ -66,10 +66,16 @@ def test_numbers_of_undeclared_keys_harm_no_row(
     array.write_text(f"[{','.join(rows)}]")
     for data in (lines, array):
         for predictions in (lines, array):
-            found = evalkit.evaluate(
-                data=data, task="sentiment", predictions=predictions
-            )
+            found = evalkit.evaluate(data, predictions, task="sentiment")
             assert found["accuracy"].n == times
+
+
+@pytest.mark.parametrize("value", ["-Infinity", "1e400", '["x", Infinity]'])
+def test_an_infinite_answer_is_named(tmp_path: Path, value: str) -> None:
+    data = tmp_path / "a.jsonl"
+    data.write_text(f'{{"uid": "1", "question": "q", "answer": {value}}}')
+    with pytest.raises(evalkit.SchemaError, match="a finite number, got"):
+        evalkit.evaluate(data, [{"id": "1", "answer": "inf"}], task="math-qa")
 
 
 HEADER = "id,label\n"

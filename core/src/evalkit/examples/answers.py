@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, get_origin
@@ -224,6 +225,13 @@ def _as_texts(answers: list[Any] | pl.Series) -> list[Any] | pl.Series:
     ]
 
 
+def _infinite(answer: Any) -> str | None:
+    for item in _items(answer):
+        if isinstance(item, float) and math.isinf(item):
+            return f"must be a finite number, got {item}"
+    return None
+
+
 def _is_plain(value: Any) -> bool:
     return isinstance(value, bool | int | float)
 
@@ -238,6 +246,8 @@ def answer_column(
 ) -> tuple[AnswerKind, pl.Series]:
     """Check answers, write them as they are scored, and make a column of them."""
     type_of_them = _AnswerType(reporter.dataset, task)
+    if not isinstance(answers, pl.Series) or answers.dtype.is_float():
+        reporter.refuse(answers, _infinite)
     answers = _map_answers(reporter, answers, labels, mapping, type_of_them)
     are_texts = task.answer_kind in ("one", "any-of") and (
         predictions_are_texts(reporter.dataset, task)

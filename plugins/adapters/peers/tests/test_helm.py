@@ -171,6 +171,8 @@ def test_statistics_are_one_row_an_instance() -> None:
         "num_references": 2.0,
     }
     everything = adapted(STATS, "helm-stats")[0]
+    dotted = {"id": "a", "f1@0.5": 1.0}
+    assert list(as_pipeline("helm-stats")([dotted])) == [dotted]
     assert everything["training_co2_cost"] is None
     assert len(everything) == 29
 

@@ -30,7 +30,7 @@ def test_a_rate_is_the_win_rate_of_preferences(verdicts: list[float]) -> None:
         ("column-rate:of=v,values=a/b", ["a", "b", "c", "", "A"], 0.5, 4),
         ("column-rate:of=v,values=true", [True, False], 0.5, 2),
         ("column-mean:of=v", [[1, None, 2], [None], [5]], 3.25, 2),
-        ("column-mean:of=v", ["7", "3"], 5.0, 2),
+        ("column-mean:of=v", ["7", "[2, null, 4]"], 5.0, 2),
         ("column-mean:of=v", [None, None], None, 0),
     ],
 )

@@ -39,7 +39,8 @@ _LATEX = (
 )
 _TOKEN = re.compile(
     rf"(?P<complex>{_LATEX}|(?:[\u221a\u00b1\u2264\u2265\u2260\u230a\u2308^]|(?<=[^\W\d])/"
-    rf"|\b(?:log|ln|sin|cos|tan|sqrt)\b\(?)\s*\{{?{_DIGITS}|\|-{_DIGITS}\|"
+    rf"|\b(?:log|ln|sin|cos|tan|sqrt|minus|negative|moins|menos|meno|минус)\b"
+    rf"|[负負]|マイナス)\s*[({{]?{_DIGITS}|\|[-\u2212]{_DIGITS}\|"
     rf"|(?:(?<=\w) ?<|(?<=\w )>|[<>!]=)\s*{_DIGITS}|\b0[xXbBoO][0-9a-fA-F]+"
     rf"|[(\[]-?{_DIGITS}(?:(?:,\s|;)\s*-?{_DIGITS}){{1,9}}[)\]]"
     rf"|{_DIGITS}(?:,\s+-?{_DIGITS}){{1,9}}(?=[)\].\s]*(?:\n|$))"
@@ -49,13 +50,13 @@ _TOKEN = re.compile(
     rf"|(?P<sign>{_SIGNED})(?P<digits>{_DIGITS})(?:[eE](?P<e>[-+]?\d+)|{_POWER})?"
 )
 _BEHIND = re.compile(
-    r"\s*(?:\^|\*\*)|[\u00b2\u00b3\u00b9\u2070-\u2079!\u03c0\u221a]"
+    r"\)?\s*(?:\^|\*\*)|\)?[\u00b2\u00b3\u00b9\u2070-\u207b]|[!\u03c0\u221a]"
     r"|[kKMBxyzni](?!\w)|_\{| ?pi\b|h\d"
 )
 """What makes a number behind which it stands another one."""
 _OPERATOR = re.compile(r"[^\S\n]*[-+\u2212*\u00d7\u00b7\u00f7x][^\S\n]*")
 _NAME = re.compile(r"\s*[,;]\s*[^\W\d]\w?\s*")
-_CODE = re.compile(rf"[{CASED}]$")
+_CODE = re.compile(rf"(?:[{CASED}]|(?<!\d)\u00d7)\Z")
 _MONEY = re.compile(r"(?:^|\W)(?:Rp|Rs|RM|USD|EUR|GBP|CHF|PHP|Tk|kr)$")
 _ITEM = re.compile(r"[.)] ")
 _BOLD = re.compile(r"\*\*([^*\n]+)\*\*")

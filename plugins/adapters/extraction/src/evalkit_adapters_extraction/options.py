@@ -182,7 +182,9 @@ def _option(answer: str) -> Option:
     if _is_letter(core) or not core:
         return Option(answer, folded, core, ())
     stem = core if core in folded else folded
-    forms = dict.fromkeys((stem, stem.replace("-", " "), stem.replace(" ", "-")))
+    # a sign is no hyphen: -1 is not 1
+    spaced = re.sub(r"^-(?=\d)", "minus ", stem).replace("-", " ")
+    forms = dict.fromkeys((stem, spaced, stem.replace(" ", "-")))
     return Option(answer, folded, core, (*forms,))
 
 
@@ -354,7 +356,8 @@ class _Reading:
         others = [each for each in mentions if each.answers != first.answers]
         if not others:
             return first.answers
-        gap = self._statement.lowered[first.end : others[0].start]
+        end = max(each.end for each in mentions if each.start < others[0].start)
+        gap = self._statement.lowered[end : others[0].start]
         is_joined = bool(_join().fullmatch(gap))
         if is_joined and "." in gap:
             is_joined = bool(_ENDS.match(self._statement.text, others[0].end))

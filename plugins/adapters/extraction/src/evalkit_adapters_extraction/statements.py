@@ -13,7 +13,10 @@ from typing import Any
 
 from evalkit_adapters_extraction.boxed import last_box
 
-CASED = "A-Za-z\u00aa\u00b5\u00ba\u00c0-\u058f\u1c80-\u1cbf\u1d00-\u1fff\ua640-\uab6f"
+CASED = (
+    "A-Za-z\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u058f"
+    "\u1c80-\u1cbf\u1d00-\u1fff\ua640-\uab6f"
+)
 """Letters of scripts with case: Latin, Greek, Cyrillic, Armenian."""
 WITHOUT_BLANKS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"

@@ -194,8 +194,10 @@ class HelmStats:
     def adapt_row(self, row: Any) -> Iterator[dict[str, Any]]:
         """Yield the row with the statistics that are wanted."""
         row = object_row(row)
-        kept = row if self.names is None else ("id", "train_trial_index", *self.names)
-        yield {name: value_at(row, name) for name in kept}
+        if self.names is not None:
+            kept = ("id", "train_trial_index", *self.names)
+            row = {name: value_at(row, name) for name in kept}
+        yield row
 
 
 def _request_states(path: Path) -> Iterator[dict[str, Any]]:

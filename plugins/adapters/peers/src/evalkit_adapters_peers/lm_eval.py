@@ -9,13 +9,11 @@ import ast
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
 from evalkit.errors import AdapterError
-from evalkit_adapters_peers.documents import parse_document, read_document
 from evalkit_adapters_peers.values import answers, list_at, text_of, value_at
 from evalkit_adapters_rows import AdapterSettings
 from evalkit_adapters_rows.row_values import object_row, word_for
@@ -37,14 +35,6 @@ class _OfSamples(ABC):
 
     def __init__(self, parameters: Parameters) -> None:
         self.settings = parameters
-
-    def read_file(self, path: Path) -> Iterator[Any] | None:
-        """Read the samples of a task; other files than JSON are left to evalkit."""
-        if path.suffix.lower() not in {".json", ".jsonl"} or not path.is_file():
-            return None
-        with path.open("rb") as stream:
-            is_list = stream.read(1) == b"["
-        return iter(read_document(path)) if is_list else _lines(path)
 
     @abstractmethod
     def _fields(self, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -151,14 +141,6 @@ class LmEvalDocs(_OfSamples):
                 f"'doc' must be an object, is {word_for(doc)}", field="doc"
             )
         return doc if target is None else {**doc, target: _target(row)}
-
-
-def _lines(path: Path) -> Iterator[Any]:
-    """Read lines of JSON, also with NaN and -Infinity."""
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                yield parse_document(line, f"line {number:,}")
 
 
 def _choices(row: Mapping[str, Any]) -> dict[int, str] | None:

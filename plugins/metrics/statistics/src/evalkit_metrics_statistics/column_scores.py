@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from pydantic import Field, model_validator
@@ -54,6 +56,9 @@ class _OfColumn(Metric):
     def score_example(self, fields: Mapping[str, Any]) -> float | NotScored:
         """Return what a verdict is worth; an example without one is not scored."""
         column = fields[self.parameters.of]
+        if isinstance(column, str) and column[:1] == "[":
+            with suppress(ValueError, RecursionError):
+                column = json.loads(column)  # as files keep what is no list of texts
         verdicts = [
             verdict
             for verdict in (column if isinstance(column, list) else [column])

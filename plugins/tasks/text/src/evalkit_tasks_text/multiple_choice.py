@@ -90,7 +90,7 @@ def _listed(text: str) -> Any:
     """Return the list that a text holds; quoted digits might be choices or places."""
     try:
         items = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     is_unclear = any(isinstance(item, str) and item.isdecimal() for item in items)
     return text if is_unclear else items

@@ -1,6 +1,6 @@
 """Why data or predictions were refused, and what would mend them.
 
-Only a refusal and `validate` import this module; a successful evaluation never does.
+A refusal, a headline score of 0 and `validate` import this module.
 """
 
 from __future__ import annotations

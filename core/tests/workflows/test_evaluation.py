@@ -384,6 +384,14 @@ def test_predictions_without_an_answer_count_as_unparsed() -> None:
     assert nothing["hits"].value == 0.0
 
 
+def test_a_score_of_0_says_what_may_be_the_cause() -> None:
+    data = [{"uid": str(n), "statement": "a", "label": str(n % 2)} for n in range(20)]
+    rows = [{"id": row["uid"], "label": f"{row['label']}.0"} for row in data]
+    given = {"data": data, "task": "text-classification", "metrics": ["accuracy"]}
+    result = evalkit.evaluate(predictions=rows, **given)
+    assert "20 predictions of a label that no example has" in result.warnings[0]
+
+
 @pytest.mark.parametrize("policy", ["error", "first", "last"])
 def test_of_repeated_ids_the_policy_says_which_counts(policy: Any) -> None:
     def run() -> evalkit.Result:

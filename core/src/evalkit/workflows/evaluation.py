@@ -41,6 +41,7 @@ from evalkit.runs.folders import check_place, is_run
 from evalkit.runs.options import EvaluationOptions
 from evalkit.runs.recording import make_result
 from evalkit.runs.results import Result
+from evalkit.runs.score_columns import Score
 from evalkit.runs.stored import read_run
 from evalkit.workflows.evaluation_steps import (
     add_columns,
@@ -250,18 +251,24 @@ def evaluate_with(
         result.record_time(started, time.time() - started)
         if moved := here.restore():
             result.record_warnings([moved])
+        if refused or _is_zero(result.headline):
+            bound = asked.dataset, asked.task, prepared.examples, prepared.alignment
+            diagnosis = diagnose(*bound, registry)
+        if not refused and _is_zero(result.headline):
+            result.record_warnings(diagnosis.notices)
         announce(result, result.scores, refused, watchers)
         if out is not None:
             progress("writing the run", 0.95)
             write(result, out, watchers)
         if refused:
-            diagnosis = diagnose(
-                *(asked.dataset, asked.task, prepared.examples, prepared.alignment),
-                registry,
-            )
             message = refusal_message(result, refused, prepared.alignment, diagnosis)
             raise AlignmentError(message, result, diagnosis.mapping)
         return result
+
+
+def _is_zero(score: Score | None) -> bool:
+    """Whether a score is the worst that most metrics have."""
+    return score is not None and score.value == 0 and bool(score.higher_is_better)
 
 
 _DATA = ("task", "dataset", "version", "data", "split")

@@ -249,6 +249,9 @@ def test_a_task_may_answer_with_tags() -> None:
     said = [{"id": "1", "tags": ["I-A", "I-A", "O", "B-A"]}, {"id": "2", "tags": ["O"]}]
     found = evalkit.evaluate(data=data, predictions=said, task=Tagging)
     assert found[NAME].value == 0.5
+    said[1]["tags"] = ["O", "O"]
+    longer = evalkit.evaluate(data=data, predictions=said, task=Tagging)
+    assert "2 tags, expected 1" in f"{longer.notices}"
     said[1]["tags"] = ["PER"]
     broken = evalkit.evaluate(data=data, predictions=said, task=Tagging)
     assert "expected a tag such as B-PER, I-PER or O, got 'PER'" in broken.errors[0]

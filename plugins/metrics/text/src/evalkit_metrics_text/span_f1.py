@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import polars as pl
 import polars.selectors as cs
@@ -42,6 +42,7 @@ class Counts(NamedTuple):
     credit: float
     gold: float
     predicted: float
+    not_scored: str | None = None
 
 
 class SpanF1(Metric):
@@ -98,7 +99,8 @@ class SpanF1(Metric):
             for counts in self._counts(row, prediction, target or ())
         ]
         numbers = dict.fromkeys(("hits", "credit", "gold", "predicted"), pl.Float64)
-        schema = {"row": pl.Int64, "type": pl.String, **numbers}
+        reason = {"not_scored": pl.String}
+        schema = {"row": pl.Int64, "type": pl.String, **numbers, **reason}
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
@@ -115,6 +117,9 @@ class SpanF1(Metric):
 
     def _counts(self, row: int, prediction: Spans | None, gold: Spans) -> list[Counts]:
         """Count by type; a row of zeros where there is nothing."""
+        if _are_tags(gold) and _are_tags(prediction) and len(gold) != len(prediction):
+            reason = f"{len(prediction)} tags, expected {len(gold)}"
+            return [Counts(row, NO_TYPE, 0.0, 0.0, 0.0, 0.0, reason)]
         wanted, found = self._by_type(gold), self._by_type(prediction or ())
         types = sorted({*wanted, *found})
         rows = [
@@ -127,7 +132,7 @@ class SpanF1(Metric):
     def _by_type(self, spans: Spans) -> dict[str, list[Place]]:
         fields = self._fields
         found: dict[str, list[Place]] = {}
-        if spans and isinstance(spans[0], str):
+        if _are_tags(spans):
             for start, end, label in spans_of_tags(spans):
                 found.setdefault(label or NO_TYPE, []).append((start, end))
             return found
@@ -143,6 +148,10 @@ class SpanF1(Metric):
             name = NO_TYPE if label is None else str(label)
             found.setdefault(name, []).append((span[fields.start], span[fields.end]))
         return found
+
+
+def _are_tags(spans: Spans | None) -> TypeGuard[Sequence[str]]:
+    return spans is not None and len(spans) > 0 and isinstance(spans[0], str)
 
 
 def _count(row: int, name: str, found: list[Place], wanted: list[Place]) -> Counts:

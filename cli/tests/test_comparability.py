@@ -101,16 +101,16 @@ def models_by_column(found: Any) -> dict[str, list[str]]:
 def test_runs_read_by_different_extractors(invoke: Invoke, evaluate: Evaluate) -> None:
     ids = evaluate("good.jsonl"), evaluate("poor.jsonl", "--extract", "labels")
     text = refusal(invoke, "compare", *ids)
-    assert "are not comparable. They differ in extraction: none and labels 2 {" in text
+    assert "are not comparable. They differ in extraction: none and labels " in text
     assert "--allow extraction" in text
     merged = refusal(invoke, "merge", *ids, "--model", "m")
-    assert "differ in extraction: none and labels 2 {" in merged
+    assert "differ in extraction: none and labels " in merged
     allowed = invoke("compare", *ids, "--allow", "extraction", "--json")
     assert "extraction: none and labels" in json.loads(allowed.stdout)["notices"][0]
     found = board(invoke)
     assert models_by_column(found) == {"film": ["poor"], "film [2]": ["good"]}
     [why] = [each for each in found["notices"] if "not comparable" in each]
-    assert "film [2]: not comparable with film: extraction: labels 2" in why
+    assert "film [2]: not comparable with film: extraction: labels " in why
     assert {model["win_rate"] for model in found["models"]} == {None}
 
 

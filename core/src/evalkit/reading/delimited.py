@@ -118,9 +118,9 @@ def _read_header(path: Path, records: Iterator[list[str]]) -> list[str]:
         header = next(records, [])
     except csv.Error as error:
         raise DataError(f"{path}: its header {_explain(error)}") from error
-    while header and not header[-1]:  # a table program counts columns without a name
+    while header[-2:] == ["", ""]:  # a spreadsheet writes empty columns, too
         header.pop()
-    if not header:
+    if not any(header):
         raise DataError(f"{path}: file is empty, expected a header row")
     if any(_ESCAPED.search(name) or "\0" in name for name in header):
         is_wide = any("\0" in name for name in header)

@@ -29,7 +29,7 @@ SAID = {
     "d": "Whatever.",
     "e": "Please do.",
 }
-ROWS = [{"uid": uid, "source": f"Ask {uid}", "text": "x"} for uid in IDS]
+ROWS = [{"uid": uid, "source": f"Ask {uid}", "text": f"x {uid}"} for uid in IDS]
 REPLIES = {
     "Thank you, dear.": "Kind. <verdict>polite</verdict>",
     "Go away.": "<verdict>polite</verdict>, no: <verdict>rude</verdict>",

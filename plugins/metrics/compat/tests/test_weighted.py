@@ -59,7 +59,9 @@ def test_it_is_the_weighted_mean_with_its_interval(
 
 @pytest.mark.parametrize("weight", [0, -1, 1e300, None, "heavy", np.inf, np.nan])
 def test_other_weights_fail_the_metric(weight: Any) -> None:
-    with pytest.raises(MetricError, match="w: expected a weight from 1e-100 to 1e100, got"):
+    with pytest.raises(
+        MetricError, match="w: expected a weight from 1e-100 to 1e100, got"
+    ):
         score("weighted:by=w", ["a b", "c"], [weight, weight])
 
 

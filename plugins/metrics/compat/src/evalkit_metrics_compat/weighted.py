@@ -13,7 +13,7 @@ class WeightedParameters(Parameters):
     """The metric, and the column of weights."""
 
     by: str = Field(min_length=1)
-    """Field of the data with the weight of each example, a number from 1e-100 to 1e100."""
+    """Field of the data with the weight of each example, from 1e-100 to 1e100."""
     metric: str = "accuracy"
     """Name of a metric that is a share or a mean, with parameters and, of several
     scores, the score's name: `exact-match:ignore_case=true`, `helm-set-match#iou`."""
@@ -59,11 +59,11 @@ class Weighted(OuterMetric):
 
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
         """Return weight and weighted score of every example."""
-        found = self.inner_statistics(batch, context)
-        weight = self._weights(batch[self.parameters.by]).gather(found["row"])
-        score = found[str(self._inner.example_column)]
-        kept = [name for name in ("row", "not_scored") if name in found.columns]
-        return found.select(
+        scores = self.inner_statistics(batch, context)
+        weight = self._weights(batch[self.parameters.by]).gather(scores["row"])
+        score = scores[str(self._inner.example_column)]
+        kept = [name for name in ("row", "not_scored") if name in scores.columns]
+        return scores.select(
             *kept, weighted=weight * score, weight=weight, square=weight**2, n=1.0
         )
 

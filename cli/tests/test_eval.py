@@ -282,6 +282,7 @@ def test_wrong_parameters_are_named(
         (("tiny", "-p", "three.jsonl", "-o", "three.jsonl"), "is a file"),
         (("tiny", "-p", "three.jsonl", "--params", "no.json"), "does not exist"),
         (("tiny", "-p", "three.jsonl", "--jsn"), "No such option"),
+        (("--data", "three.jsonl", "three.jsonl"), "are given with -p three.jsonl"),
     ],
 )
 def test_wrong_usage_exits_2(

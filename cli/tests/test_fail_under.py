@@ -345,6 +345,9 @@ def test_a_tag_that_no_example_has_is_named_after_the_scores(
     assert "accuracy" in done.stdout
     said = " ".join(done.stderr.split())
     assert "no example has the tag 'topic:fod'; there are: topic:f" in said
+    assert "--by" not in said
+    said = " ".join(evaluate("accuracy@lang:de=0.5").stderr.split())
+    assert said.endswith("--by lang or --map facet:lang=COLUMN.")
 
 
 def test_a_score_that_a_metric_may_name_later_is_not_refused_before(

@@ -141,6 +141,9 @@ def test_a_refused_run_is_described_by_its_counts(
     record = json.loads(invoke("show", "latest", "--json").stdout)
     assert record["status"] == "refused"
     assert invoke("show", "latest", "--format", "csv").stdout == ""
+    wrong = invoke("show", "latest", "--wrong")
+    assert (wrong.exit_code, wrong.stdout) == (1, "")
+    assert "tiny: three: the predictions were refused" in wrong.stderr
 
 
 # errors

@@ -15,6 +15,7 @@ from evalkit.base.violations import Violation
 from evalkit.diagnosis import (
     find_causes,
     guess_columns,
+    guess_data_columns,
     how_to_map,
     label_forms,
     labels_in_other_form,
@@ -52,6 +53,13 @@ def test_the_nearest_come_first() -> None:
     many = [f"c{n}" for n in range(14)]
     assert shown_columns(["label"], many).endswith("'c11' and 2 more")
     assert shown_columns(["label"], []) == "none"
+
+
+def test_a_column_that_is_named_as_a_label_is_a_row_and_no_header() -> None:
+    frame, labels = pl.DataFrame({"fine": ["bad"], "yes": ["no"]}), ["yes", "no"]
+    columns = frame.columns
+    assert guess_data_columns(frame, ["label"], columns, "label", labels) == {}
+    assert shown_columns(["label"], columns, labels).endswith("the first line)")
 
 
 def test_each_column_is_guessed_once_and_the_nearest_field_has_it() -> None:

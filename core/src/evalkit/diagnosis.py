@@ -109,7 +109,9 @@ def _similarity(field: str, column: str) -> float:
     return SequenceMatcher(None, field, column).ratio()
 
 
-def shown_columns(fields: Sequence[str], columns: Iterable[str]) -> str:
+def shown_columns(
+    fields: Sequence[str], columns: Iterable[str], labels: Collection[Any] | None = ()
+) -> str:
     """Name columns, those nearest to the fields first."""
     ordered = sorted(
         columns,
@@ -120,8 +122,13 @@ def shown_columns(fields: Sequence[str], columns: Iterable[str]) -> str:
     more = len(ordered) - _SHOWN_COLUMNS
     named = ", ".join(map(repr, ordered[:_SHOWN_COLUMNS])) or "none"
     named += f" and {more} more" if more > 0 else ""
-    is_row = any(map(str.isdecimal, ordered))
+    is_row = any(_is_cell(column, labels) for column in ordered)
     return f"{named} (a header must be the first line)" if is_row else named
+
+
+def _is_cell(column: str, labels: Collection[Any] | None) -> bool:
+    """Tell whether a name is a number or a label, as in a file without a header."""
+    return column.isdecimal() or column in map(str, labels or ())
 
 
 def map_options(place: str, mapping: Mapping[str, str]) -> list[str]:
@@ -155,9 +162,10 @@ def guess_data_columns(
     fields: Sequence[str],
     columns: Sequence[str],
     answer: str | None,
-    labels: Iterable[Any] | None,
+    labels: Collection[Any] | None,
 ) -> dict[str, str]:
     """Guess the columns of data by their names and values."""
+    columns = [name for name in columns if not _is_cell(name, labels)]
     held = {name: unnamed(frame[name]) for name in columns if name in frame.columns}
     fitting: dict[str, Sequence[str]] = {}
     if answer is not None and labels is not None:

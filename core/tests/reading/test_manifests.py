@@ -119,7 +119,7 @@ def test_a_pipe_is_refused_and_not_waited_for(
     write(tmp_path, data)
     (tmp_path / name).unlink()
     os.mkfifo(tmp_path / name)
-    with pytest.raises(DataError, match=f"{name}: is no regular file"):
+    with pytest.raises(DataError, match=f"{name}: not a regular file"):
         check_files(tmp_path, read_manifest(tmp_path))
 
 

@@ -96,7 +96,7 @@ def test_a_file_that_is_missing_is_named(run: Path) -> None:
 def test_what_is_no_regular_file_is_not_waited_for(run: Path, name: str) -> None:
     (run / name).unlink()
     os.mkfifo(run / name)
-    with pytest.raises(StorageError, match=r"no regular file|no run folder"):
+    with pytest.raises(StorageError, match=r"not a regular file|no run folder"):
         read_all(run)
 
 

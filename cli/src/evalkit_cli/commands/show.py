@@ -279,29 +279,35 @@ def _show_run(
     quiet: bool,
     verbose: bool,
 ) -> None:
-    from evalkit import read_run
+    from evalkit import DataError, read_run
+    from evalkit_cli.printing import run_views
     from evalkit_cli.printing.flip_views import print_flips
-    from evalkit_cli.printing.run_views import print_confusion, print_run, print_wrong
     from evalkit_cli.printing.unparsed_views import print_unparsed
 
     views = _views(wrong, unparsed, confusion, flips)
     _refuse_mixed(views, tag, metric, data, by)
     result = read_run(path)
+    if views and result.status == "refused":
+        raise DataError(run_views.refusal_of(result))
     if by:
         result = _grouped(result, by, quiet)
     how = {"as_json": as_json, "show_text": show_text}
     join = None if data is None else _join(result, data)
     if wrong:
-        print_wrong(result, metric, tag, limit, table_format, join=join, **how)
+        run_views.print_wrong(
+            result, metric, tag, limit, table_format, join=join, **how
+        )
     elif unparsed:
         print_unparsed(result, tag, limit, table_format, as_json=as_json)
     elif flips is not None:
         chosen = None if flips == _ALL else flips
         print_flips(result, chosen, tag, limit, table_format, join=join, **how)
     elif confusion:
-        print_confusion(result, tag, table_format, as_json=as_json)
+        run_views.print_confusion(result, tag, table_format, as_json=as_json)
     else:
-        print_run(result, table_format, as_json=as_json, quiet=quiet, verbose=verbose)
+        run_views.print_run(
+            result, table_format, as_json=as_json, quiet=quiet, verbose=verbose
+        )
 
 
 def _views(

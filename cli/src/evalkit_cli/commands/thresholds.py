@@ -237,9 +237,14 @@ def _no_tag(threshold: Threshold, reading: Reading, results: Sequence[Result]) -
     )
     shown = [tag for tag in tags if tag is not None][:_SHOWN]
     more = f" and {len(tags) - _SHOWN} more" if len(tags) > _SHOWN else ""
+    facet = str(reading.tag).removeprefix("macro:").partition(":")[0]
+    is_facet = ":" in str(reading.tag) and not any(
+        str(tag).startswith(f"{facet}:") for tag in tags
+    )
+    how = f" Group by a column with --by {facet} or --map facet:{facet}=COLUMN."
     return (
         f"--fail-under {threshold.target}: no example has the tag {reading.tag!r}; "
-        f"there are: {', '.join(shown) or 'none'}{more}."
+        f"there are: {', '.join(shown) or 'none'}{more}.{how * is_facet}"
     )
 
 

@@ -344,6 +344,11 @@ def chosen_dataset(dataset: str | None, data: str | None, task: str | None) -> s
         UsageError: Neither or both were named, or a file without a task.
     """
     if (dataset is None) == (data is None):
+        if dataset is not None and Path(dataset).is_file():
+            raise click.UsageError(
+                f"--data names the data already, got also the file {dataset!r}. "
+                f"Predictions are given with -p {dataset}."
+            )
         raise click.UsageError(
             "name a data set (see `evalkit list datasets`), or a file with --data FILE."
         )

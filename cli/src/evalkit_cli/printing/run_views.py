@@ -35,12 +35,13 @@ def print_run(
     if as_json:
         echo_json(result.to_dict())
     elif result.status == "refused":
-        echo(_refusal(result), err=table_format != "table")
+        echo(refusal_of(result), err=table_format != "table")
     else:
         print_report([result], table_format, quiet=quiet, verbose=verbose)
 
 
-def _refusal(result: Result) -> str:
+def refusal_of(result: Result) -> str:
+    """Say why a refused run has no scores."""
     problems = ("invalid", "missing", "duplicate", "unknown", "unreadable")
     counts = ", ".join(f"{result.counts.get(name, 0)} {name}" for name in problems)
     return (

@@ -114,7 +114,7 @@ def regular_file(path: Path) -> Iterator[BinaryIO]:
 def refuse_irregular(path: Path, descriptor: int) -> None:
     """Raise OSError where a pipe, a device or a folder was opened."""
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        raise OSError(errno.EINVAL, "is no regular file", str(path))
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
 
 
 class WorkingFolder:

@@ -347,10 +347,10 @@ def _refuse_unclear_places(
     rows = [
         [
             (raw, read, options[int(raw) : int(raw) + 1])
-            for raw, read in zip(_items(given), _items(answer), strict=False)
+            for raw, read in zip(_items(cell), _items(answer), strict=False)
             if isinstance(raw, str) and re.fullmatch("[0-9]{1,3}", raw)
         ]
-        for given, answer, options in zip(
+        for cell, answer, options in zip(
             frame[field].to_list(), answers.to_list(), choices.to_list(), strict=True
         )
     ]

@@ -76,8 +76,8 @@ def _list_names(dataset: BoundDataset, task: BoundTask, answer: str | None) -> s
         declared = find_converter(LABEL_CONVERTER, dataset, task)[1] or {}
         tags = declared.get("tags", tags)
     names = tags.values() if isinstance(tags, Mapping) else [tags]
-    found = {name for name in names if isinstance(name, str)}
-    return found | ({answer} if answer and task.answer_kind != "one" else set())
+    columns = {name for name in names if isinstance(name, str)}
+    return columns | ({answer} if answer and task.answer_kind != "one" else set())
 
 
 def _list_or_text(value: Any) -> Any:

@@ -52,7 +52,7 @@ def lacking_error(
         how += f"; {_ADAPTERS}"
     return SchemaError(
         f"{loaded.source(dataset)}: no example has {_joined(named)}; the data has "
-        f"the columns {shown_columns(fields, columns)}; {how}",
+        f"the columns {shown_columns(fields, columns, labels)}; {how}",
         # what mends a part leads to the next error
         mapping=mapping if is_whole else {},
     )

@@ -67,10 +67,10 @@ def load_rows(
         identifying, limit = asked.looked_at(dataset)
         loaded = loaded._replace(identifying=identifying, limit=limit)
     if loaded.frame.is_empty():
-        by = "; its adapters left no row" if is_changed else ""
-        raise DataError(
-            f"{loaded.source(dataset)}: split {split!r} has no examples{by}"
-        )
+        problems = [f"{loaded.source(dataset)}: split {split!r} has no examples"]
+        if is_changed:
+            problems += ["its adapters left no row", *dataset.pipeline.notices]
+        raise DataError("; ".join(problems))
     return _with_ids(dataset, task, loaded._replace(needs_answer=needs_answer))
 
 

@@ -207,7 +207,7 @@ def system_file(predictions: str | Path) -> Path | None:
 
 
 def _refuse_unrecordable(value: Any, left: int = _DEEPEST) -> None:
-    """Refuse values within too many others, and numbers that JSON has not."""
+    """Refuse values within too many others, and infinite or NaN numbers."""
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"must have finite numbers, got {value}")
     if not isinstance(value, Mapping | list):

@@ -168,10 +168,10 @@ def check_files(folder: Path, manifest: Manifest, *, contents: bool = False) -> 
 
 
 def _refuse_special(path: Path) -> os.stat_result:
-    """Refuse what is no regular file: reading a pipe would wait for ever."""
+    """Refuse anything but a regular file: reading a pipe would never end."""
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
-        raise DataError(f"{path}: is no regular file")
+        raise DataError(f"{path}: not a regular file")
     return found
 
 

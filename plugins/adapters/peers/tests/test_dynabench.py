@@ -119,8 +119,8 @@ def test_rows_in_python_are_adapted_too(files: dict[str, Path]) -> None:
     [
         ({"uid": "other"}, "does not begin with its original's, '0'"),
         ({"uid": "0_"}, "nobody knows what made it"),
-        ({"uid": None}, "'uid' must be an id, is null"),
-        ({"input_id": True}, "'input_id' must be an id, is true or false"),
+        ({"uid": None}, "'uid' must be an id, got null"),
+        ({"input_id": True}, "'input_id' must be an id, got true or false"),
         ({"perturbation": "x"}, "has a 'perturbation' already"),
     ],
 )

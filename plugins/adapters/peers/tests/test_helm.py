@@ -206,7 +206,16 @@ def test_files_of_something_else_are_refused(
         adapted(path, adapter)
 
 
-def test_requests_for_references_are_refused(tmp_path: Path) -> None:
-    path = state_with(tmp_path, reference_index=0)
-    with pytest.raises(evalkit.AdapterError, match="multiple_choice_joint"):
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"reference_index": 0}, "multiple_choice_joint"),
+        ({"output_mapping": ["a"]}, "'output_mapping' must be an object, got a list"),
+    ],
+)
+def test_requests_without_an_answer_are_refused(
+    tmp_path: Path, changes: dict[str, Any], problem: str
+) -> None:
+    path = state_with(tmp_path, **changes)
+    with pytest.raises(evalkit.AdapterError, match=problem):
         adapted(path, "helm-state")

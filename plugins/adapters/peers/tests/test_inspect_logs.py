@@ -114,6 +114,7 @@ def test_a_scorer_that_found_no_answer_gives_none(tmp_path: Path) -> None:
         ("[1]", "is no log of Inspect with samples"),
         ('{"samples": []}', "the log has no samples"),
         ('{"samples": [1]}', "must be an object with fields, is a number"),
+        ('{"samples": [], "eval": [1]}', "log.json: .*'eval' must be an object, got"),
         ("{", "is no JSON"),
         ("[" * 100_000, "is nested too deeply|is no JSON"),
         ('{"samples": [{"id": 1}]}', "there is no 'output'"),
@@ -132,6 +133,15 @@ def test_metadata_that_is_none_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path, log_of(metadata=[1]))
     with pytest.raises(evalkit.AdapterError, match="'metadata' must be an object"):
         adapted(path, "inspect-samples")
+
+
+def test_an_input_with_an_image_keeps_its_parts(tmp_path: Path) -> None:
+    text = {"type": "text", "text": "What is it?"}
+    image = {"type": "image", "image": "cat.png"}
+    for parts, wanted in (([text], "What is it?"), ([text, image], None)):
+        messages = [{"role": "user", "content": parts}]
+        path = write(tmp_path, log_of(input=messages))
+        assert adapted(path, "inspect-samples")[0]["input"] == (wanted or messages)
 
 
 def archive(tmp_path: Path, members: dict[str, str]) -> Path:
@@ -160,7 +170,7 @@ def test_archives_that_are_no_logs_are_refused(
 def test_damaged_archives_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "log.eval"
     path.write_bytes(b"no archive")
-    with pytest.raises(evalkit.DataError, match="is no archive"):
+    with pytest.raises(evalkit.DataError, match="invalid archive"):
         adapted(path, "inspect-log")
     with pytest.raises(evalkit.DataError, match="cannot be read: No such file"):
         adapted(tmp_path / "none.eval", "inspect-log")

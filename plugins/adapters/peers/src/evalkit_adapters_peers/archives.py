@@ -34,7 +34,7 @@ def open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
     except OSError as error:
         raise AdapterError(f"cannot be read: {error.strerror or error}") from error
     except zipfile.BadZipFile as error:
-        raise AdapterError(f"is no archive: {error}") from error
+        raise AdapterError(f"invalid archive: {error}") from error
     with archive:
         yield archive
 

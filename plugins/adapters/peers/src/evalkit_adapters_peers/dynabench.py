@@ -84,4 +84,4 @@ def _id_at(row: Mapping[str, Any], key: str) -> str:
     value = value_at(row, key)
     if isinstance(value, str) or (isinstance(value, int) and value is not True):
         return str(value)
-    raise AdapterError(f"{key!r} must be an id, is {word_for(value)}", field=key)
+    raise AdapterError(f"{key!r} must be an id, got {word_for(value)}", field=key)

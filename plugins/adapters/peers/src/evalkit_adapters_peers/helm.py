@@ -10,7 +10,7 @@ from pydantic import Field
 
 from evalkit.errors import AdapterError
 from evalkit_adapters_peers.documents import read_document
-from evalkit_adapters_peers.values import answers, list_at, text_of, value_at
+from evalkit_adapters_peers.values import answers, list_at, object_of, text_of, value_at
 from evalkit_adapters_rows import AdapterSettings
 from evalkit_adapters_rows.row_values import object_row
 
@@ -97,7 +97,7 @@ class HelmState(_OfStates):
         given = map(object_row, list_at(result, "completions"))
         ranked = sorted(given, key=lambda each: -float(each.get("logprob") or 0))
         texts = [text_of(each.get("text"), "text").strip() for each in ranked]
-        mapping = row.get("output_mapping") or {}
+        mapping = object_of(row.get("output_mapping") or {}, "output_mapping")
         texts = [mapping.get(text, text) for text in texts]
         return answers(texts, self.settings.field)
 

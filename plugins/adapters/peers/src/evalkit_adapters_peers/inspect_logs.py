@@ -11,9 +11,9 @@ from pydantic import Field
 from evalkit.errors import AdapterError
 from evalkit_adapters_peers.archives import open_archive, read_member
 from evalkit_adapters_peers.documents import read_document
-from evalkit_adapters_peers.values import list_at, text_of, value_at
+from evalkit_adapters_peers.values import list_at, object_of, text_of, value_at
 from evalkit_adapters_rows import AdapterSettings
-from evalkit_adapters_rows.row_values import object_row, word_for
+from evalkit_adapters_rows.row_values import object_row
 
 _EPOCHS = "_epochs_"
 """How many epochs a log has, which its samples do not say."""
@@ -101,15 +101,9 @@ class InspectSamples(_OfLogs):
         row = object_row(row)
         if row.get("epoch", 1) != 1:
             return
-        metadata = row.get("metadata") or {}
-        if not isinstance(metadata, dict):
-            raise AdapterError(
-                f"'metadata' must be an object, is {word_for(metadata)}",
-                field="metadata",
-            )
         choices = row.get("choices")
         yield {
-            **metadata,
+            **object_of(row.get("metadata") or {}, "metadata"),
             "uid": value_at(row, self.settings.id),
             "input": _text_of_input(value_at(row, "input")),
             "target": value_at(row, "target"),
@@ -128,9 +122,12 @@ def _completion(output: Mapping[str, Any]) -> str:
 
 
 def _text_of_input(given: Any) -> Any:
-    """Return the one text of an input; messages as they are."""
+    """Return the text of one message of text; other messages as they are."""
     if isinstance(given, list) and len(given) == 1 and isinstance(given[0], dict):
-        return _text_of_content(given[0].get("content"))
+        content = given[0].get("content")
+        parts = content if isinstance(content, list) else []
+        if all(object_row(part).get("type") == "text" for part in parts):
+            return _text_of_content(content)
     return given
 
 
@@ -166,8 +163,9 @@ def _samples(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _with_epochs(log: Any, samples: Iterable[Any]) -> Iterator[dict[str, Any]]:
-    evaluation = object_row(log).get("eval") or {}
-    epochs = (evaluation.get("config") or {}).get("epochs") or 1
+    evaluation = object_of(object_row(log).get("eval") or {}, "eval")
+    configuration = object_of(evaluation.get("config") or {}, "eval.config")
+    epochs = configuration.get("epochs") or 1
     sample = None
     for sample in samples:
         yield {**object_row(sample), _EPOCHS: epochs}

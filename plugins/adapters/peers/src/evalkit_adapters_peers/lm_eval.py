@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from evalkit.errors import AdapterError
-from evalkit_adapters_peers.values import answers, list_at, text_of, value_at
+from evalkit_adapters_peers.values import answers, list_at, object_of, text_of, value_at
 from evalkit_adapters_rows import AdapterSettings
 from evalkit_adapters_rows.row_values import object_row, word_for
 
@@ -35,6 +35,15 @@ class _OfSamples(ABC):
 
     def __init__(self, parameters: Parameters) -> None:
         self.settings = parameters
+        self._filters: set[str] = set()
+
+    @property
+    def notices(self) -> list[str]:
+        """Say that no row is of the filter, and which filters there are."""
+        name, names = self.settings.filter, sorted(self._filters)
+        if name is None or not names or name in names:
+            return []
+        return [f"no row has the filter {name!r}, the filters are {', '.join(names)}"]
 
     @abstractmethod
     def _fields(self, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,8 +52,10 @@ class _OfSamples(ABC):
     def adapt_row(self, row: Any) -> Iterator[dict[str, Any]]:
         """Yield what a row becomes, unless another filter made it."""
         row = object_row(row)
-        wanted = self.settings.filter  # rows of old versions name none
-        if wanted is None or value_at(row, "filter") == wanted:
+        name = self.settings.filter
+        if name is not None:  # rows of old versions name none
+            self._filters.add(str(value_at(row, "filter")))
+        if name is None or row["filter"] == name:
             yield {**self._fields(row), self.key: value_at(row, self.settings.id)}
 
 
@@ -53,8 +64,8 @@ class LmEval(_OfSamples):
 
     For a task of `generate_until` this is the text, as the filter left it; several
     texts (`repeats`) become ranked alternatives. For `multiple_choice` it is the text
-    of the likeliest choice, without the blanks around it; there is none where all
-    log-likelihoods are NaN.
+    of the likeliest choice, without the blanks around it. If all log-likelihoods are
+    NaN, the response has no answer.
 
     Example:
         ```yaml
@@ -135,11 +146,7 @@ class LmEvalDocs(_OfSamples):
     settings: Parameters
 
     def _fields(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        doc, target = value_at(row, "doc"), self.settings.target
-        if not isinstance(doc, dict):
-            raise AdapterError(
-                f"'doc' must be an object, is {word_for(doc)}", field="doc"
-            )
+        doc, target = object_of(value_at(row, "doc"), "doc"), self.settings.target
         return doc if target is None else {**doc, target: _target(row)}
 
 

@@ -32,14 +32,22 @@ def list_at(row: Mapping[str, Any], path: str) -> list[Any]:
     found = value_at(row, path)
     if isinstance(found, list):
         return found
-    raise AdapterError(f"{path!r} must be a list, is {word_for(found)}", field=path)
+    raise AdapterError(f"{path!r} must be a list, got {word_for(found)}", field=path)
 
 
 def text_of(value: Any, field: str) -> str:
     """Return a value that is a text."""
     if isinstance(value, str):
         return value
-    raise AdapterError(f"{field!r} must be a text, is {word_for(value)}", field=field)
+    raise AdapterError(f"{field!r} must be a text, got {word_for(value)}", field=field)
+
+
+def object_of(value: Any, field: str) -> dict[str, Any]:
+    """Return a value that is an object."""
+    if isinstance(value, dict):
+        return value
+    problem = f"{field!r} must be an object, got {word_for(value)}"
+    raise AdapterError(problem, field=field)
 
 
 def answers(texts: Sequence[str], field: str) -> dict[str, Any]:

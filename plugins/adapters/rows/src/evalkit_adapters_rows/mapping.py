@@ -158,7 +158,7 @@ def mapped_facets(mapping: Mapping[str, str]) -> dict[str, str]:
 
 def _check(mapped: Mapped) -> None:
     if not mapped.field or not mapped.column:
-        rule = "a field and a column must have names, are "
+        rule = "a field and a column must have names, got "
         raise AdapterError(rule + " and ".join(map(repr, mapped)), field=mapped.field)
     if mapped.column.startswith("#") and not mapped.is_number:
         raise AdapterError(
@@ -236,7 +236,7 @@ def _tag_text(mapped: Mapped, value: Any) -> str:
 def _own_tags(row: Mapping[str, Any]) -> list[Any]:
     found = row.get(TAGS)
     if not isinstance(found, list | type(None)):
-        rule = f"{TAGS!r} must be a list, so that a facet can be added, is "
+        rule = f"{TAGS!r} must be a list, so that a facet can be added, got "
         raise AdapterError(rule + shorten(found), field=TAGS)
     return found or []
 

@@ -42,7 +42,7 @@ class ExactMatch(Accuracy):
     punctuation and blanks count. The parameters change prediction and answer alike, in
     this order: `regexes_to_ignore` are deleted one after the other, `ignore_case`
     converts to lower case, `ignore_punctuation` deletes ASCII punctuation,
-    `ignore_numbers` deletes ASCII digits. Two texts of which nothing is left are equal.
+    `ignore_numbers` deletes ASCII digits. Two texts that become empty are equal.
     Without parameters it is `accuracy` under the name that question answering uses. A
     missing prediction that counts is wrong. Range 0 to 1, in %, higher is better;
     Wilson's interval.

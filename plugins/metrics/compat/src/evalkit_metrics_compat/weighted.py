@@ -10,10 +10,10 @@ from evalkit_metrics_compat.outer_metric import OuterMetric
 
 
 class WeightedParameters(Parameters):
-    """What is weighted, and by what."""
+    """The metric, and the column of weights."""
 
     by: str = Field(min_length=1)
-    """Field of the data with the weight of each example, a number above 0."""
+    """Field of the data with the weight of each example, from 1e-100 to 1e100."""
     metric: str = "accuracy"
     """Name of a metric that is a share or a mean, with parameters and, of several
     scores, the score's name: `exact-match:ignore_case=true`, `helm-set-match#iou`."""
@@ -24,9 +24,10 @@ class Weighted(OuterMetric):
 
     Sum of weight x score / sum of weights, for a metric that is a share or a mean of
     examples, whose range, unit and direction it has, and which says what missing
-    predictions and several answers count. A weight that is no number above 0 fails the
-    metric. A share has Wilson's interval on the effective n, any other mean the delta
-    method's; a flag says the effective n where it is less than half of the examples.
+    predictions and several answers count. Any weight but a number from 1e-100 to 1e100
+    fails the metric. A share has Wilson's interval on the effective n, but none at 0 %
+    and 100 %; any other mean has the delta method's. A flag says the effective n where
+    it is less than half of the examples.
 
     Source: Kish, Survey Sampling, 1965, for the effective n; scikit-learn's
     `accuracy_score` with `sample_weight`.
@@ -58,11 +59,11 @@ class Weighted(OuterMetric):
 
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
         """Return weight and weighted score of every example."""
-        found = self.inner_statistics(batch, context)
-        weight = self._weights(batch[self.parameters.by]).gather(found["row"])
-        score = found[str(self._inner.example_column)]
-        kept = [name for name in ("row", "not_scored") if name in found.columns]
-        return found.select(
+        scores = self.inner_statistics(batch, context)
+        weight = self._weights(batch[self.parameters.by]).gather(scores["row"])
+        score = scores[str(self._inner.example_column)]
+        kept = [name for name in ("row", "not_scored") if name in scores.columns]
+        return scores.select(
             *kept, weighted=weight * score, weight=weight, square=weight**2, n=1.0
         )
 
@@ -78,10 +79,11 @@ class Weighted(OuterMetric):
 
     def _weights(self, column: pl.Series) -> pl.Series:
         weights = column.cast(pl.Float64, strict=False)
-        is_valid = (weights > 0) & weights.is_finite()
-        if not is_valid.fill_null(False).all():
-            first = column.filter(~is_valid.fill_null(False))[0]
+        # the squares of others overflow or vanish
+        is_valid = weights.is_between(1e-100, 1e100).fill_null(False)
+        if not is_valid.all():
+            first = column.filter(~is_valid)[0]
             raise MetricError(
-                f"{column.name}: expected a weight above 0, got {first!r}"
+                f"{column.name}: expected a weight from 1e-100 to 1e100, got {first!r}"
             )
         return weights

@@ -81,9 +81,10 @@ class CountedBleu(CountedMetric):
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
         """Return the counts, and which predictions look tokenized."""
         stops = batch["prediction"].cast(pl.String).str.ends_with(" .").fill_null(False)
-        unspaced = (
-            batch["prediction"].cast(pl.String).str.contains(f"{UNSPACED.pattern}{{4}}")
-        )
+        first = batch["target"]
+        if first.dtype == pl.List:
+            first = first.list.get(0, null_on_oob=True)
+        unspaced = first.cast(pl.String).str.contains(f"{UNSPACED.pattern}{{8}}")
         unspaced = unspaced.fill_null(False) & self.splits_at_blanks
         counts = super().statistics(batch, context)
         return counts.with_columns(

@@ -21,9 +21,9 @@ class QuasiExactMatch(ComparisonMetric[str]):
 
     Equal / all examples, after both were normalised: lower case, without ASCII
     punctuation and without a, an and the (which `articles=keep` leaves), blanks as one.
-    With articles removed it is `squad-em` as HELM has it: an answer of which nothing is
-    left counts beside others too. Where nothing is left of both, they are equal. A
-    missing prediction that counts is wrong. Range 0 to 1, in %, higher is better;
+    With articles removed it is `squad-em` as HELM has it: an answer that becomes
+    empty counts beside others too. If both become empty, they are equal. A missing
+    prediction that counts is wrong. Range 0 to 1, in %, higher is better;
     Wilson's interval.
 
     Source: Liang et al., Holistic Evaluation of Language Models, 2022; HELM's

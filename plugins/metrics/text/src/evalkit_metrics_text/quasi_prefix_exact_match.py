@@ -11,8 +11,8 @@ class QuasiPrefixExactMatch(PrefixExactMatch):
 
     Begins so / all examples, after both were normalised: lower case, without ASCII
     punctuation and without a, an and the, blanks as one. Characters are compared, not
-    words. Every prediction begins with an answer of which nothing is left, such as
-    `the`. A missing prediction that counts is wrong. Range 0 to 1, in %, higher is
+    words. Every prediction begins with an answer that becomes empty, such as `the`.
+    A missing prediction that counts is wrong. Range 0 to 1, in %, higher is
     better; Wilson's interval.
 
     Source: Liang et al., Holistic Evaluation of Language Models, 2022; HELM's

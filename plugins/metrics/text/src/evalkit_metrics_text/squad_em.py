@@ -10,8 +10,8 @@ class SquadExactMatch(ComparisonMetric[str]):
     """Share of predictions that equal an acceptable answer after normalisation.
 
     Equal / all examples. Prediction and answer are normalised: lower case, without
-    ASCII punctuation and without a, an and the, blanks as one. Where nothing is left of
-    both, they are equal; an answer of which nothing is left only counts if all are so.
+    ASCII punctuation and without a, an and the, blanks as one. If both
+    become empty, they are equal. An answer that becomes empty only counts if all do.
     A missing prediction that counts is wrong. Range 0 to 1, in %, higher is better;
     Wilson's interval.
 

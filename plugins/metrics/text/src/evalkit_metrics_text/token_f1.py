@@ -64,7 +64,7 @@ class TokenF1(ComparisonMetric[Tokens]):
         return with_unspaced(super().statistics(batch, context), answers)
 
     def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
-        """Divide the sum of the scores, and say where words are no words."""
+        """Divide the sum of the scores, and flag texts without blanks."""
         return flag_unspaced(super().finalize(sums), sums)
 
     def form_of(self, text: str) -> Tokens:

@@ -62,7 +62,7 @@ class WordErrorRate(ErrorRate):
         return with_unspaced(super().statistics(batch, context), answers)
 
     def finalize(self, sums: pl.DataFrame) -> pl.DataFrame:
-        """Divide the errors by the length, and say where words are no words."""
+        """Divide the errors by the length, and flag texts without blanks."""
         return flag_unspaced(super().finalize(sums), sums)
 
     def parts_of(self, text: str) -> Sequence[str]:

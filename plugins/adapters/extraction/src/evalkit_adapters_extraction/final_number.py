@@ -51,7 +51,8 @@ _TOKEN = re.compile(
 )
 _BEHIND = re.compile(
     r"\)?\s*(?:\^|\*\*)|\)?[\u00b2\u00b3\u00b9\u2070-\u207b]|[!\u03c0\u221a]"
-    r"|[kKMBxyzni](?!\w)|_\{| ?pi\b|h\d"
+    r"|[kKMBxyzni](?!\w)|_\{| ?pi\b|h\d|\+(?=\W*$)"
+    r"|\s*[\u2264\u2265\u2260]|\s[<>]\s|\s*[<>]=|\s*\\[lg]eq?\b"
 )
 """What makes a number behind which it stands another one."""
 _OPERATOR = re.compile(r"[^\S\n]*[-+\u2212*\u00d7\u00b7\u00f7x][^\S\n]*")
@@ -61,6 +62,8 @@ _MONEY = re.compile(r"(?:^|\W)(?:Rp|Rs|RM|USD|EUR|GBP|CHF|PHP|Tk|kr)$")
 _ITEM = re.compile(r"[.)] ")
 _BOLD = re.compile(r"\*\*([^*\n]+)\*\*")
 _BARE = re.compile(rf"\W*{_DIGITS}\W*\w{{0,5}}\W*")
+_LINE = re.compile(rf"\W*{_DIGITS}\W*\w*\W*")
+"""A line before the last one that holds another answer."""
 _LAST = re.compile(rf"(?:[A-Z]:)?{_BARE.pattern}")
 """A last line that is nothing but an answer, as in `A: 18`."""
 _MOST = 1_000
@@ -85,9 +88,9 @@ class FinalNumber:
     of other scripts become those of ASCII, `6 \times 10^{5}` becomes `6e5`.
 
     Unparsed is what is no plain number: a fraction, root, power, ratio, range, date,
-    another base, `5 million`. `130.000`, `1.000.000`, `1 000` and `3,5` are read as the
-    data set's language writes numbers, or `language`; without a language they are
-    unparsed.
+    another base, `5 million`, `twice 8`, `at least 50`. `130.000`, `1.000.000`, `1 000`
+    and `3,5` are read as the data set's language writes numbers, or `language`; without
+    a language they are unparsed.
 
     Source: the final answers of GSM8K (Cobbe et al. 2021); `final_number_exact_match`
     of HELM looks for `-?[\d,]+(?:.\d+)?`. Separators of numbers: Unicode CLDR.
@@ -99,7 +102,7 @@ class FinalNumber:
         ```
     """
 
-    version = "3"
+    version = "4"
 
     class Parameters(AdapterSettings):
         """How numbers are written."""
@@ -144,7 +147,8 @@ def _find(text: str, decimal: str) -> Found:
         return Found(None, _NOTHING)
     last_line = statement.text.rfind("\n") + 1
     if is_boxed or _LAST.fullmatch(statement.text, last_line):
-        numbers = [each for each in numbers if is_boxed or each.start >= last_line]
+        start = 0 if is_boxed else _first_of_lines(statement.text, last_line)
+        numbers = [each for each in numbers if each.start >= start]
         return _one_of(numbers, statement, first=False)
     for start, end in statement.cues("answer"):
         every = [number for number in numbers if start <= number.start < end]
@@ -156,7 +160,7 @@ def _find(text: str, decimal: str) -> Found:
     if len(bold) == 1:
         (value,) = bold
         return Found(value, None if value else _UNCLEAR)
-    while numbers:
+    while numbers and not statement.is_unsure():
         start = len(numbers) - 1
         while start and not ends_sentence(
             statement.text, numbers[start - 1].end, numbers[start].start
@@ -167,6 +171,14 @@ def _find(text: str, decimal: str) -> Found:
             return _one_of(affirmed, statement, first=False)
         numbers = numbers[:start]
     return Found(None, _NOTHING)
+
+
+def _first_of_lines(text: str, start: int) -> int:
+    """Return where the lines begin that hold a number alone, as the last one does."""
+    before = text[:start].rstrip()
+    line = before.rfind("\n") + 1
+    is_number = _LINE.fullmatch(text, line, len(before))
+    return _first_of_lines(text, line) if is_number else start
 
 
 def _affirmed(numbers: Sequence[_Number], statement: Statement) -> list[_Number]:
@@ -232,7 +244,8 @@ def _numbers(statement: Statement, decimal: str) -> list[_Number]:
         statement.taken[start:end] = b"\1" * (end - start)
         is_plain = match["digits"] and not _BEHIND.match(text, end)
         is_scaled = words("scale").match(statement.lowered[end : end + 20].lstrip())
-        value = _value(match, decimal) if is_plain and not is_scaled else None
+        is_other = is_scaled or statement.is_another(start)
+        value = _value(match, decimal) if is_plain and not is_other else None
         numbers.append(_Number(start, end, value))
     for place, (one, other) in enumerate(pairwise(numbers)):
         if _OPERATOR.fullmatch(text, one.end, other.start):

@@ -35,12 +35,26 @@ _TYPESET = re.compile(r"[*_`$\\]|[^\S\n ]|  ")
 _TEXT = re.compile(r"\\(?:text|textbf|mathrm|mathbf|textit)\s*\{([^{}]*)\}")
 _BLANKS = re.compile(r"[^\S\n]+")
 _SENTENCE_END = re.compile(r"(?:\.(?=\s|$)|[!?])|[\u3002\uff01\uff1f\u0964\u061f\n]")
-_CUE_END = re.compile(rf"(?<![:\n])(?<!: )(?:{_SENTENCE_END.pattern})")
-"""The end of a sentence, but not of a line that ends in a colon."""
+_CUE_END = re.compile(
+    rf"(?<![:\n])(?<!: )(?<! [\u0590-\u0e7f])(?:{_SENTENCE_END.pattern})"
+)
+"""The end of a sentence, but not of a line that ends in a colon, or a letter's dot."""
+_NOT_ONLY = re.compile(
+    r" ?(?:only|just|nur|seulement|s[oó]lo|só|apenas|alleen|только|tylko|hanya|saja|chỉ"
+    r"|仅|只)"
+)
+"""What makes no denial of a negator before it."""
+_SUPPOSED = re.compile(
+    r"\bif\b(?! (?:i|you) (?:ha[dv]e? to|must|ask)).*(?:\bwould\b|'d\b)"
+    r"|(?:\bwould\b|'d\b).*\bif\b(?! (?:i|you) (?:ha[dv]e? to|must|ask))"
+)
+"""A case that does not hold: `A would be right if it were in France`."""
 _WORD = re.compile(r"\w")
 _QUESTION_END = re.compile(r"(?:\.(?=\s|$)|[!?])|[;:\u3002\u0964\u061f\n]")
 _VERDICT = re.compile(r"[^\w\n]*[:=][^\w\n]*(\w+)\W*(?:\n|$)")
 _DENIALS = ("not", "wrong")
+_LOW = re.compile(r"\s*[:=]\s*(?:0?(?:[.,][0-4]\d*)?|[0-4]?\d ?%)\s*(?:[\n,;|]|$)")
+"""The value of a label that it does not have."""
 _THAT = "dass|daß|que|qu'|che|что|що|że|żeby|hogy|dat|ότι"
 _REACH = 120
 """Characters of a clause that are looked at."""
@@ -174,6 +188,7 @@ class Statement:
     def connects(self, start: int, end: int) -> bool:
         """Tell whether `is` or `:` stands in a part of the text."""
         gap = self.lowered[start : min(end, start + _REACH)]
+        gap = words("break").sub(" ", gap)  # \u56e0\u4e3a ends as \u4e3a does
         return bool(re.search("[:=]", gap) or words("is").search(gap))
 
     def is_question(self, place: int) -> bool:
@@ -194,11 +209,42 @@ class Statement:
         verdict = _VERDICT.match(self.lowered, end)
         if verdict and any(words(kind).fullmatch(verdict[1]) for kind in _DENIALS):
             return True
+        low = _LOW.match(self.text, end)
+        if low and self.taken.find(1, *low.span()) < 0:
+            return True
         near = self._near(end, clause, 3)
         following = self.taken.find(1, end, near)
         if following >= 0:
             return self._has("wrong", end, following)
         return self._has("not", end, near) or self._has("wrong", end, near)
+
+    def is_supposed(self, start: int, end: int) -> bool:
+        """Tell whether an answer belongs to a case that does not hold."""
+        first = max(0, start - _REACH)
+        ends = [*_SENTENCE_END.finditer(self.text, first, start)]
+        ends += words("break").finditer(self.lowered, first, start)
+        first = max((each.end() for each in ends), default=first)
+        return bool(_SUPPOSED.search(self.lowered, first, self.clause(end)))
+
+    def is_another(self, start: int) -> bool:
+        """Tell whether the words before an answer make another one of it: `twice 8`."""
+        before = self.lowered[max(0, start - 30) : start].rstrip(" ")
+        return any(
+            match.end() == len(before) for match in words("other").finditer(before)
+        )
+
+    def is_unsure(self) -> bool:
+        """Tell whether the reply says that it does not know, and then no `but`."""
+        for match in words("unsure").finditer(self.lowered):
+            end = _SENTENCE_END.search(self.text, match.end())
+            limit = end.start() if end else len(self.text)
+            if not words("break").search(self.lowered, match.end(), limit):
+                return True
+        return False
+
+    def is_right_too(self, end: int) -> bool:
+        """Tell whether an answer is called right beside others: `B is also right`."""
+        return self._has("also", end, self.clause(end))
 
     def is_affirmed(self, end: int) -> bool:
         """Tell whether a judgement behind an answer calls it right."""
@@ -222,7 +268,9 @@ class Statement:
     def _has(self, kind: str, start: int, end: int, least: int = 0) -> bool:
         """Tell whether a declared word that belongs to no answer ends in a part."""
         return any(
-            match.end() >= least and self.taken.find(1, *match.span()) < 0
+            match.end() >= least
+            and self.taken.find(1, *match.span()) < 0
+            and not (kind == "not" and _NOT_ONLY.match(self.lowered, match.end()))
             for match in words(kind).finditer(self.lowered, start, end)
         )
 

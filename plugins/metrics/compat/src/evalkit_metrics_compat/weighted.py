@@ -23,11 +23,11 @@ class Weighted(OuterMetric):
     """Mean of another metric's scores of examples by the weights in a column.
 
     Sum of weight x score / sum of weights, for a metric that is a share or a mean of
-    examples, whose range, unit and direction it has, and which says what missing
-    predictions and several answers count. Any weight but a number from 1e-100 to 1e100
-    fails the metric. A share has Wilson's interval on the effective n, but none at 0 %
-    and 100 %; any other mean has the delta method's. A flag says the effective n where
-    it is less than half of the examples.
+    examples, which says what missing predictions and several answers count. Range 0 to
+    1, in %, higher is better, or those of the metric. Any weight but a number from
+    1e-100 to 1e100 fails the metric. A share has Wilson's interval on the effective n,
+    but none at 0 % and 100 %; any other mean has the delta method's. A flag says the
+    effective n where it is less than half of the examples.
 
     Source: Kish, Survey Sampling, 1965, for the effective n; scikit-learn's
     `accuracy_score` with `sample_weight`.
@@ -40,6 +40,11 @@ class Weighted(OuterMetric):
     """
 
     Parameters = WeightedParameters
+    unit = "%"
+    bounds = (0.0, 1.0)
+    scale = 100.0
+    higher_is_better = True
+
     parameters: WeightedParameters
 
     def __init__(self, parameters: WeightedParameters) -> None:

@@ -52,6 +52,7 @@ _TOKEN = re.compile(
 _BEHIND = re.compile(
     r"\)?\s*(?:\^|\*\*)|\)?[\u00b2\u00b3\u00b9\u2070-\u207b]|[!\u03c0\u221a]"
     r"|[kKMBxyzni](?!\w)|_\{| ?pi\b|h\d"
+    r"|\s*[\u2264\u2265\u2260]|\s[<>]\s|\s*[<>]=|\s*\\[lg]eq?\b"
 )
 """What makes a number behind which it stands another one."""
 _OPERATOR = re.compile(r"[^\S\n]*[-+\u2212*\u00d7\u00b7\u00f7x][^\S\n]*")
@@ -144,7 +145,8 @@ def _find(text: str, decimal: str) -> Found:
         return Found(None, _NOTHING)
     last_line = statement.text.rfind("\n") + 1
     if is_boxed or _LAST.fullmatch(statement.text, last_line):
-        numbers = [each for each in numbers if is_boxed or each.start >= last_line]
+        start = 0 if is_boxed else _first_of_lines(statement.text, last_line)
+        numbers = [each for each in numbers if each.start >= start]
         return _one_of(numbers, statement, first=False)
     for start, end in statement.cues("answer"):
         every = [number for number in numbers if start <= number.start < end]
@@ -156,7 +158,7 @@ def _find(text: str, decimal: str) -> Found:
     if len(bold) == 1:
         (value,) = bold
         return Found(value, None if value else _UNCLEAR)
-    while numbers:
+    while numbers and not statement.is_unsure():
         start = len(numbers) - 1
         while start and not ends_sentence(
             statement.text, numbers[start - 1].end, numbers[start].start
@@ -167,6 +169,14 @@ def _find(text: str, decimal: str) -> Found:
             return _one_of(affirmed, statement, first=False)
         numbers = numbers[:start]
     return Found(None, _NOTHING)
+
+
+def _first_of_lines(text: str, start: int) -> int:
+    """Return where the lines begin that hold a number alone, as the last one does."""
+    before = text[:start].rstrip()
+    line = before.rfind("\n") + 1
+    is_number = _BARE.fullmatch(text, line, len(before))
+    return _first_of_lines(text, line) if is_number else start
 
 
 def _affirmed(numbers: Sequence[_Number], statement: Statement) -> list[_Number]:
@@ -232,7 +242,8 @@ def _numbers(statement: Statement, decimal: str) -> list[_Number]:
         statement.taken[start:end] = b"\1" * (end - start)
         is_plain = match["digits"] and not _BEHIND.match(text, end)
         is_scaled = words("scale").match(statement.lowered[end : end + 20].lstrip())
-        value = _value(match, decimal) if is_plain and not is_scaled else None
+        is_other = is_scaled or statement.is_another(start)
+        value = _value(match, decimal) if is_plain and not is_other else None
         numbers.append(_Number(start, end, value))
     for place, (one, other) in enumerate(pairwise(numbers)):
         if _OPERATOR.fullmatch(text, one.end, other.start):

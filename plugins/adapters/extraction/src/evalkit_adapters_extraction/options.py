@@ -38,6 +38,9 @@ _WORDS = "AEIKOSUVWYZ"
 """Letters that are words, or begin abbreviations, in some language."""
 _NO_BLANKS = re.compile(f"[{WITHOUT_BLANKS}]")
 _LISTED = re.compile(r"[\W_]*[A-Za-z][).:\]]")
+_MARK = re.compile(r"[).:\] ]*")
+"""What stands between a letter and its text."""
+_TEXT_BEHIND = re.compile(r"['\"]?(?:[).:=\]]| ?[-\u2013\u2014] )+ ?([^\n]{1,200})")
 _ENDS = re.compile(r"\W*(?:[.!?\u3002\n]|$)")
 _STRONG = re.compile(r"['\"\]]*(?:[.:!\n)\]}\u3002]|$| ?[-\u2013\u2014] )")
 _HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
@@ -60,7 +63,13 @@ _NAMED = re.compile(
 )
 """What a letter belongs to that is no option."""
 _WORD_BEHIND = re.compile(rf" (?=[{CASED}])")
-_CALLED = re.compile(r"(?:option|answer|choice|letter|opsi|pilihan|opci\u00f3n)\W*$")
+_CALLED = re.compile(
+    r"(?:option|answer|choice|letter|opsi|pilihan|opci\u00f3n)[^\w:]*$"
+)
+_NO_NOUN = re.compile(
+    r" (?:is|are|was|has|seems|looks|fits|would|will|than|since|as|due|for|which)\b"
+)
+"""What no article stands before."""
 
 
 class Option(NamedTuple):
@@ -229,18 +238,22 @@ def _found(answers: Iterable[str]) -> Found:
     return Found(None, SEVERAL_NAMED if every else NONE_NAMED)
 
 
-def _whole(text: str, options: Options) -> Iterable[str]:
+def _whole(text: str, options: Options) -> frozenset[str]:
     """Return the options that a text is, but for signs around it."""
+    core = core_of(fold(text))
+    named = options.letters.get(core.upper(), frozenset())
+    return named | _with_text(text, options)
+
+
+def _with_text(text: str, options: Options) -> frozenset[str]:
+    """Return the options whose text a text is, but for signs around it."""
     folded = fold(text)
-    core = core_of(folded)
-    named: set[str] = set()
-    if core.upper() in options.letters:
-        named.update(options.letters[core.upper()])
-    exact = {each.answer for each in options.options if each.folded == folded}
+    core, every = core_of(folded), options.options
+    exact = frozenset(each.answer for each in every if each.folded == folded)
     if exact or not core:
-        return exact | named
-    every = options.options
-    return named | {each.answer for each in every if core in (each.core, *each.forms)}
+        return exact
+    same = (each.answer for each in every if core in (each.core, *each.forms))
+    return frozenset(same)
 
 
 class _Reading:
@@ -282,8 +295,17 @@ class _Reading:
         ]
         if judged:
             place = judged[0].start
-            every = (other for each in judged for other in self._beside[each])
+            is_further = any(
+                map(self._statement.is_another_too, [each.end for each in judged])
+            )
+            every = (
+                self._affirmed
+                if is_further
+                else [other for each in judged for other in self._beside[each]]
+            )
             answers = frozenset[str]().union(*(each.answers for each in every))
+        if answers is None and self._statement.is_unsure():
+            return Found(None, NONE_NAMED)
         if answers is None:
             answers = self._alone()
         if answers is None:
@@ -299,7 +321,8 @@ class _Reading:
         statement = self._statement
         if statement.is_question(mention.end):
             return False
-        return not statement.is_negated(mention.start, mention.end)
+        start, end = mention.start, mention.end
+        return not (statement.is_negated(start, end) or statement.is_another(start))
 
     def _joined(self) -> Iterator[list[Mention]]:
         """Yield the mentions, those in one list (`A, B or C`) together."""
@@ -310,9 +333,10 @@ class _Reading:
             gap = self._statement.lowered[last : mention.start]
             has_word = re.search(r"[\w/&\u3001]", gap)
             is_next = _join().fullmatch(gap) and "." not in gap
-            if groups and is_next and (has_word or not is_list):
+            is_text = bool(groups and groups[-1][-1].is_letter and _MARK.fullmatch(gap))
+            if groups and is_next and (has_word or is_text or not is_list):
                 groups[-1].append(mention)
-                is_list = bool(has_word)
+                is_list = bool(has_word) or (is_text and is_list)
                 continue
             if groups:
                 yield from [groups[-1]] if is_list else ([each] for each in groups[-1])
@@ -325,6 +349,8 @@ class _Reading:
         for start, end in self._statement.cues("answer", "so"):
             alone = _whole(self._statement.text[start:end], self._options)
             inside = [each for each in self._mentions if start <= each.start < end]
+            if alone and inside and inside[0].is_letter:
+                alone = inside[0].answers.union(alone)
             if alone and not (inside and inside[0] not in self._affirmed):
                 return start, self._unlisted(start, end, alone)
             if not inside:
@@ -379,8 +405,8 @@ class _Reading:
         """Return the option that stands alone in the first sentence or last line."""
         text = self._statement.text
         lines = [line for line in text.split("\n") if line.strip()]
-        last = {*_whole(lines[-1], self._options)} if len(lines) > 1 else set()
-        before = {*_whole(lines[-2], self._options)} if last else set()
+        last = _whole(lines[-1], self._options) if len(lines) > 1 else frozenset()
+        before = _whole(lines[-2], self._options) if last else frozenset()
         if before and before != last:
             return None
         start = self._at_start()
@@ -403,6 +429,10 @@ def _mentions(statement: Statement, options: Options) -> Iterator[Mention]:
         if match[1] and _is_no_letter(statement, start, end):
             continue
         statement.taken[start:end] = b"\1" * (end - start)
+        behind = _TEXT_BEHIND.match(statement.text, end)
+        texts = _with_text(behind[1], options) if behind else answers
+        if not answers & texts:
+            answers |= texts  # `A. London`, where A is Paris
         named.append(
             Mention(start, end, answers, match.lastindex == _SMALL, is_letter=True)
         )
@@ -466,9 +496,13 @@ def _is_no_letter(statement: Statement, start: int, end: int) -> bool:
         return False
     if _CALLED.search(lowered[max(0, start - 12) : start]):
         return False
-    following = _join().match(lowered, end)
-    if following and following.end() > end + 1 and _LETTER.match(text, following.end()):
+    if letter == "A" and _NO_NOUN.match(lowered, end):
         return False
+    following = _join().match(lowered, end)
+    if following and following.end() > end + 1:
+        place = following.end()
+        if _LETTER.match(text, place) or statement.taken.find(1, place) == place:
+            return False
     if words("break").match(lowered, end + 1):
         return False
     return not (statement.is_affirmed(end) or statement.is_negated(end, end))

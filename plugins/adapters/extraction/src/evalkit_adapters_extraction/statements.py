@@ -41,6 +41,8 @@ _WORD = re.compile(r"\w")
 _QUESTION_END = re.compile(r"(?:\.(?=\s|$)|[!?])|[;:\u3002\u0964\u061f\n]")
 _VERDICT = re.compile(r"[^\w\n]*[:=][^\w\n]*(\w+)\W*(?:\n|$)")
 _DENIALS = ("not", "wrong")
+_LOW = re.compile(r"\s*[:=]\s*(?:0?(?:[.,][0-4]\d*)?|[0-4]?\d ?%)\s*(?:\n|$)")
+"""The value of a label that it does not have."""
 _THAT = "dass|daß|que|qu'|che|что|що|że|żeby|hogy|dat|ότι"
 _REACH = 120
 """Characters of a clause that are looked at."""
@@ -174,6 +176,7 @@ class Statement:
     def connects(self, start: int, end: int) -> bool:
         """Tell whether `is` or `:` stands in a part of the text."""
         gap = self.lowered[start : min(end, start + _REACH)]
+        gap = words("break").sub(" ", gap)  # \u56e0\u4e3a ends as \u4e3a does
         return bool(re.search("[:=]", gap) or words("is").search(gap))
 
     def is_question(self, place: int) -> bool:
@@ -194,11 +197,34 @@ class Statement:
         verdict = _VERDICT.match(self.lowered, end)
         if verdict and any(words(kind).fullmatch(verdict[1]) for kind in _DENIALS):
             return True
+        low = _LOW.match(self.text, end)
+        if low and self.taken.find(1, *low.span()) < 0:
+            return True
         near = self._near(end, clause, 3)
         following = self.taken.find(1, end, near)
         if following >= 0:
             return self._has("wrong", end, following)
         return self._has("not", end, near) or self._has("wrong", end, near)
+
+    def is_another(self, start: int) -> bool:
+        """Tell whether the words before an answer make another one of it: `twice 8`."""
+        before = self.lowered[max(0, start - 30) : start].rstrip()
+        return any(
+            match.end() == len(before) for match in words("other").finditer(before)
+        )
+
+    def is_unsure(self) -> bool:
+        """Tell whether the reply says that it does not know, and then no `but`."""
+        for match in words("unsure").finditer(self.lowered):
+            end = _SENTENCE_END.search(self.text, match.end())
+            limit = end.start() if end else len(self.text)
+            if not words("break").search(self.lowered, match.end(), limit):
+                return True
+        return False
+
+    def is_another_too(self, end: int) -> bool:
+        """Tell whether an answer is called right beside others: `B is also right`."""
+        return self._has("also", end, self.clause(end))
 
     def is_affirmed(self, end: int) -> bool:
         """Tell whether a judgement behind an answer calls it right."""

@@ -44,8 +44,9 @@ class Choice:
     which apply to every text. If a text names several options, or none, it is unparsed:
     nothing is guessed. Texts are whole words, the longest first, so that `New York` is
     no `York` and `Apple` is not option A; `A` and `I` before a word are words. A letter
-    that is the text of one option and the place of another is ambiguous. More than 26
-    options have the letters A to Z, AA, AB … or the numbers from 1.
+    that is the text of one option and the place of another is ambiguous, as is a letter
+    before the text of another (`A. London`). More than 26 options have the letters A to
+    Z, AA, AB … or the numbers from 1.
 
     `where=start` takes what the text begins with; `where=whole` takes step 1 alone.
     Texts are compared in the Unicode form NFC. A null among the options keeps its
@@ -61,7 +62,7 @@ class Choice:
         ```
     """
 
-    version = "4"
+    version = "5"
     needs = ("choices",)
 
     class Parameters(AdapterSettings):

@@ -86,9 +86,9 @@ class FinalNumber:
     of other scripts become those of ASCII, `6 \times 10^{5}` becomes `6e5`.
 
     Unparsed is what is no plain number: a fraction, root, power, ratio, range, date,
-    another base, `5 million`. `130.000`, `1.000.000`, `1 000` and `3,5` are read as the
-    data set's language writes numbers, or `language`; without a language they are
-    unparsed.
+    another base, `5 million`, `twice 8`, `at least 50`. `130.000`, `1.000.000`, `1 000`
+    and `3,5` are read as the data set's language writes numbers, or `language`; without
+    a language they are unparsed.
 
     Source: the final answers of GSM8K (Cobbe et al. 2021); `final_number_exact_match`
     of HELM looks for `-?[\d,]+(?:.\d+)?`. Separators of numbers: Unicode CLDR.
@@ -100,7 +100,7 @@ class FinalNumber:
         ```
     """
 
-    version = "3"
+    version = "4"
 
     class Parameters(AdapterSettings):
         """How numbers are written."""

@@ -25,7 +25,7 @@ class Labels:
     `choice` finds options, except that no letters stand for them by their places.
     `not-hateful` may be written `not hateful` or `not_hateful`. A label that is a
     single letter is found as a capital that stands alone. A text that names several
-    labels or none, or only denies one, is unparsed.
+    labels or none, or only denies one (`positive: 0`), is unparsed.
 
     Source: evalkit's own; SEA-HELM's F1AccMetric finds parts of words.
 
@@ -36,7 +36,7 @@ class Labels:
         ```
     """
 
-    version = "3"
+    version = "4"
 
     class Parameters(AdapterSettings):
         """The labels, and where one may stand."""

@@ -64,7 +64,8 @@ _NAMED = re.compile(
 """What a letter belongs to that is no option."""
 _WORD_BEHIND = re.compile(rf" (?=[{CASED}])")
 _CALLED = re.compile(
-    r"(?:option|answer|choice|letter|opsi|pilihan|opci\u00f3n)[^\w:]*$"
+    r"(?:option|answer|choice|letter|opsi|pilihan|opci\u00f3n|antwort|respuesta"
+    r"|resposta|r\u00e9ponse|risposta|letra|lettre)[^\w:]*$"
 )
 _NO_NOUN = re.compile(
     r" (?:is|are|was|has|seems|looks|fits|would|will|than|since|as|due|for|which)\b"
@@ -295,14 +296,9 @@ class _Reading:
         ]
         if judged:
             place = judged[0].start
-            is_further = any(
-                map(self._statement.is_another_too, [each.end for each in judged])
-            )
-            every = (
-                self._affirmed
-                if is_further
-                else [other for each in judged for other in self._beside[each]]
-            )
+            every = [other for each in judged for other in self._beside[each]]
+            if any(self._statement.is_right_too(each.end) for each in judged):
+                every = self._affirmed
             answers = frozenset[str]().union(*(each.answers for each in every))
         if answers is None and self._statement.is_unsure():
             return Found(None, NONE_NAMED)
@@ -322,7 +318,9 @@ class _Reading:
         if statement.is_question(mention.end):
             return False
         start, end = mention.start, mention.end
-        return not (statement.is_negated(start, end) or statement.is_another(start))
+        if statement.is_another(start) or statement.is_supposed(start, end):
+            return False
+        return not statement.is_negated(start, end)
 
     def _joined(self) -> Iterator[list[Mention]]:
         """Yield the mentions, those in one list (`A, B or C`) together."""

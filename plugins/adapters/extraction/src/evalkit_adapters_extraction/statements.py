@@ -35,13 +35,20 @@ _TYPESET = re.compile(r"[*_`$\\]|[^\S\n ]|  ")
 _TEXT = re.compile(r"\\(?:text|textbf|mathrm|mathbf|textit)\s*\{([^{}]*)\}")
 _BLANKS = re.compile(r"[^\S\n]+")
 _SENTENCE_END = re.compile(r"(?:\.(?=\s|$)|[!?])|[\u3002\uff01\uff1f\u0964\u061f\n]")
-_CUE_END = re.compile(rf"(?<![:\n])(?<!: )(?:{_SENTENCE_END.pattern})")
-"""The end of a sentence, but not of a line that ends in a colon."""
+_CUE_END = re.compile(
+    rf"(?<![:\n])(?<!: )(?<! [\u0590-\u0e7f])(?:{_SENTENCE_END.pattern})"
+)
+"""The end of a sentence, but not of a line that ends in a colon, or a letter's dot."""
+_SUPPOSED = re.compile(
+    r"\bif\b(?! (?:i|you) (?:ha[dv]e? to|must|ask)).*(?:\bwould\b|'d\b)"
+    r"|(?:\bwould\b|'d\b).*\bif\b(?! (?:i|you) (?:ha[dv]e? to|must|ask))"
+)
+"""A case that does not hold: `A would be right if it were in France`."""
 _WORD = re.compile(r"\w")
 _QUESTION_END = re.compile(r"(?:\.(?=\s|$)|[!?])|[;:\u3002\u0964\u061f\n]")
 _VERDICT = re.compile(r"[^\w\n]*[:=][^\w\n]*(\w+)\W*(?:\n|$)")
 _DENIALS = ("not", "wrong")
-_LOW = re.compile(r"\s*[:=]\s*(?:0?(?:[.,][0-4]\d*)?|[0-4]?\d ?%)\s*(?:\n|$)")
+_LOW = re.compile(r"\s*[:=]\s*(?:0?(?:[.,][0-4]\d*)?|[0-4]?\d ?%)\s*(?:[\n,;|]|$)")
 """The value of a label that it does not have."""
 _THAT = "dass|daß|que|qu'|che|что|що|że|żeby|hogy|dat|ότι"
 _REACH = 120
@@ -206,9 +213,17 @@ class Statement:
             return self._has("wrong", end, following)
         return self._has("not", end, near) or self._has("wrong", end, near)
 
+    def is_supposed(self, start: int, end: int) -> bool:
+        """Tell whether an answer belongs to a case that does not hold."""
+        first = max(0, start - _REACH)
+        ends = [*_SENTENCE_END.finditer(self.text, first, start)]
+        ends += words("break").finditer(self.lowered, first, start)
+        first = max((each.end() for each in ends), default=first)
+        return bool(_SUPPOSED.search(self.lowered, first, self.clause(end)))
+
     def is_another(self, start: int) -> bool:
         """Tell whether the words before an answer make another one of it: `twice 8`."""
-        before = self.lowered[max(0, start - 30) : start].rstrip()
+        before = self.lowered[max(0, start - 30) : start].rstrip(" ")
         return any(
             match.end() == len(before) for match in words("other").finditer(before)
         )
@@ -222,7 +237,7 @@ class Statement:
                 return True
         return False
 
-    def is_another_too(self, end: int) -> bool:
+    def is_right_too(self, end: int) -> bool:
         """Tell whether an answer is called right beside others: `B is also right`."""
         return self._has("also", end, self.clause(end))
 

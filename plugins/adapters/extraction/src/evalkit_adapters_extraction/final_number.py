@@ -51,7 +51,7 @@ _TOKEN = re.compile(
 )
 _BEHIND = re.compile(
     r"\)?\s*(?:\^|\*\*)|\)?[\u00b2\u00b3\u00b9\u2070-\u207b]|[!\u03c0\u221a]"
-    r"|[kKMBxyzni](?!\w)|_\{| ?pi\b|h\d"
+    r"|[kKMBxyzni](?!\w)|_\{| ?pi\b|h\d|\+(?=\W*$)"
     r"|\s*[\u2264\u2265\u2260]|\s[<>]\s|\s*[<>]=|\s*\\[lg]eq?\b"
 )
 """What makes a number behind which it stands another one."""
@@ -62,6 +62,8 @@ _MONEY = re.compile(r"(?:^|\W)(?:Rp|Rs|RM|USD|EUR|GBP|CHF|PHP|Tk|kr)$")
 _ITEM = re.compile(r"[.)] ")
 _BOLD = re.compile(r"\*\*([^*\n]+)\*\*")
 _BARE = re.compile(rf"\W*{_DIGITS}\W*\w{{0,5}}\W*")
+_LINE = re.compile(rf"\W*{_DIGITS}\W*\w*\W*")
+"""A line before the last one that holds another answer."""
 _LAST = re.compile(rf"(?:[A-Z]:)?{_BARE.pattern}")
 """A last line that is nothing but an answer, as in `A: 18`."""
 _MOST = 1_000
@@ -175,7 +177,7 @@ def _first_of_lines(text: str, start: int) -> int:
     """Return where the lines begin that hold a number alone, as the last one does."""
     before = text[:start].rstrip()
     line = before.rfind("\n") + 1
-    is_number = _BARE.fullmatch(text, line, len(before))
+    is_number = _LINE.fullmatch(text, line, len(before))
     return _first_of_lines(text, line) if is_number else start
 
 

@@ -39,6 +39,11 @@ _CUE_END = re.compile(
     rf"(?<![:\n])(?<!: )(?<! [\u0590-\u0e7f])(?:{_SENTENCE_END.pattern})"
 )
 """The end of a sentence, but not of a line that ends in a colon, or a letter's dot."""
+_NOT_ONLY = re.compile(
+    r" ?(?:only|just|nur|seulement|s[oó]lo|só|apenas|alleen|только|tylko|hanya|saja|chỉ"
+    r"|仅|只)"
+)
+"""What makes no denial of a negator before it."""
 _SUPPOSED = re.compile(
     r"\bif\b(?! (?:i|you) (?:ha[dv]e? to|must|ask)).*(?:\bwould\b|'d\b)"
     r"|(?:\bwould\b|'d\b).*\bif\b(?! (?:i|you) (?:ha[dv]e? to|must|ask))"
@@ -263,7 +268,9 @@ class Statement:
     def _has(self, kind: str, start: int, end: int, least: int = 0) -> bool:
         """Tell whether a declared word that belongs to no answer ends in a part."""
         return any(
-            match.end() >= least and self.taken.find(1, *match.span()) < 0
+            match.end() >= least
+            and self.taken.find(1, *match.span()) < 0
+            and not (kind == "not" and _NOT_ONLY.match(self.lowered, match.end()))
             for match in words(kind).finditer(self.lowered, start, end)
         )
 

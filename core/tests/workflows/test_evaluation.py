@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ from evalkit import (
     MetricError,
     UnknownPluginError,
 )
+from evalkit.runs.options import EvaluationOptions
 
 pytestmark = pytest.mark.usefixtures("mini")
 
@@ -199,32 +201,44 @@ def other_source(fake: Any) -> None:
     path.write_text(path.read_text("utf-8") + "\n# changed\n", encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"seed": 1},
-        {"confidence": 0.9},
-        {"model": "other"},
-        {"split": "other"},
-        {"metrics": ["hits:weight=0.5"]},
-        {"extra_metrics": ["hits:weight=0.5"]},
-        {"on_missing": "wrong"},
-        {"on_invalid": "skip"},
-        {"on_duplicate": "first"},
-        {"include_examples": False},
-        {"predictions": RIGHT},
-        {"dataset": "self-scored"},
-    ],
-    ids=lambda change: next(iter(change)),
-)
-def test_whatever_went_in_changes_the_id(change: dict[str, Any]) -> None:
+CHANGES: dict[str, Any] = {
+    "seed": 1,
+    "confidence": 0.9,
+    "model": "other",
+    "split": "other",
+    "metrics": ["hits:weight=0.5"],
+    "extra_metrics": ["hits:weight=0.5"],
+    "perf_metric": "hits:weight=0.5",
+    "on_missing": "wrong",
+    "on_invalid": "skip",
+    "on_duplicate": "first",
+    "include_examples": False,
+    "limit": 2,
+    "filters": {"answer": "yes"},
+    "by": "text",
+    "cluster": "text",
+    "keep": "text",
+    "min_n": 3,
+    "predictions": RIGHT,
+    "dataset": "self-scored",
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_whatever_went_in_changes_the_id(name: str) -> None:
     base: dict[str, Any] = {"dataset": "mini", "predictions": TWO}
     ids = {
         evalkit.evaluate(**base).run_id,
         evalkit.evaluate(**base).run_id,
-        evalkit.evaluate(**{**base, **change}).run_id,
+        evalkit.evaluate(**{**base, name: CHANGES[name]}).run_id,
     }
     assert len(ids) == 2
+
+
+def test_every_option_is_known_to_change_the_id_or_not() -> None:
+    of_other_packages = {"rows", "columns", "against"}
+    options = {field.name for field in dataclasses.fields(EvaluationOptions)}
+    assert options - {*CHANGES} == {"jobs", "observers", *of_other_packages}
 
 
 def test_a_change_of_a_plugins_source_changes_the_id(mini: Any) -> None:
@@ -387,8 +401,8 @@ def test_predictions_without_an_answer_count_as_unparsed() -> None:
 def test_a_score_of_0_says_what_may_be_the_cause() -> None:
     data = [{"uid": str(n), "statement": "a", "label": str(n % 2)} for n in range(20)]
     rows = [{"id": row["uid"], "label": f"{row['label']}.0"} for row in data]
-    given = {"data": data, "task": "text-classification", "metrics": ["accuracy"]}
-    result = evalkit.evaluate(predictions=rows, **given)
+    given: dict[str, Any] = {"data": data, "task": "text-classification"}
+    result = evalkit.evaluate(predictions=rows, metrics=["accuracy"], **given)
     assert "20 predictions of a label that no example has" in result.warnings[0]
 
 

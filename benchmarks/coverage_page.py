@@ -88,7 +88,7 @@ WORLDS = """
   one cluster has a fifth of the examples or more, the report warns.
 - **ratio of two sums**: errors by words, as in a word error rate; an example has
   1 + Poisson(9) words, and its own share of errors is Beta(.5, 2). *As in large groups*
-  means the delta method, which groups of more than 20 000 rows get, here on small ones.
+  means the delta method.
 - **AUROC and average precision**: scores are normal, those of the class higher by as
   much as gives that AUROC, and the logistic function makes probabilities of them.
   **Selective accuracy** and the **area**: a calibrated model, confident by .5 to 1.

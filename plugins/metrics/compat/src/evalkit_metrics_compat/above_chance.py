@@ -62,7 +62,7 @@ class AboveChance(OuterMetric):
     def __init__(self, parameters: AboveChanceParameters) -> None:
         self._chance = parameters.chance
         self._choices = parameters.choices if self._chance == "choices" else None
-        super().__init__(parameters, "above-chance", self._choices)
+        super().__init__(parameters, "above-chance", parameters.metric, self._choices)
         self._best = _best_of(self._inner)
         if isinstance(self._chance, str):
             _refuse_other_scales(self._inner)

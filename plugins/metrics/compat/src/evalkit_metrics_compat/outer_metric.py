@@ -32,17 +32,13 @@ _REFUSED = {
 
 
 class OuterMetric(Metric):
-    """A score of the statistics of the metric that the parameter `metric` names.
+    """A score of another metric's statistics, and of a column of the data."""
 
-    Args:
-        parameters: The parameters, with the inner metric's name.
-        name: Name of the outer metric.
-        column: The column of the data that it reads itself.
-    """
-
-    def __init__(self, parameters: Parameters, name: str, column: str | None) -> None:
+    def __init__(
+        self, parameters: Parameters, name: str, metric: str, column: str | None
+    ) -> None:
         super().__init__(parameters)
-        self._inner = inner = _load(parameters.metric, f"metrics/{name}")  # type: ignore[attr-defined]
+        self._inner = inner = _load(metric, f"metrics/{name}")
         vars(self).update({each: getattr(inner, each) for each in _INHERITED})
         by_example = inner.example_hook is not None
         vars(self).update(

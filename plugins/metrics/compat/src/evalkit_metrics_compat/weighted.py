@@ -48,7 +48,7 @@ class Weighted(OuterMetric):
     parameters: WeightedParameters
 
     def __init__(self, parameters: WeightedParameters) -> None:
-        super().__init__(parameters, "weighted", parameters.by)
+        super().__init__(parameters, "weighted", parameters.metric, parameters.by)
         inner = self._inner
         if inner.interval_kind not in ("wilson", "t"):
             raise PluginContractError(

@@ -1,0 +1,1 @@
+"""Benchmarks that a YAML file declares."""

@@ -1,0 +1,1 @@
+"""Reads the benchmark files of other programs."""

@@ -1,1 +1,29 @@
-"""Benchmarks that a YAML file declares."""
+"""Benchmarks that a YAML file declares.
+
+`read_benchmark` reads and checks a file, `dataset_class` makes a dataset of it:
+
+```python
+from pathlib import Path
+
+import evalkit
+from evalkit_benchmarks_declared import dataset_class, read_benchmark
+
+path = Path("bench.yaml")
+dataset = dataset_class(read_benchmark(path), path.parent)
+result = evalkit.evaluate(dataset, "predictions.jsonl")
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalkit.base.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from evalkit_benchmarks_declared.datasets import dataset_class as dataset_class
+    from evalkit_benchmarks_declared.reading import check_benchmark as check_benchmark
+    from evalkit_benchmarks_declared.reading import read_benchmark as read_benchmark
+    from evalkit_benchmarks_declared.schema import Benchmark as Benchmark
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -14,7 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 EDITION = 1
 """Edition of the format that this version reads."""
 
-ComponentName = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=62)]
+ComponentName = Annotated[
+    str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=62)
+]
 """Name of a component, an axis or an extractor."""
 
 Text = Annotated[str, Field(min_length=1)]
@@ -150,7 +152,9 @@ class Data(Declared):
         sources = [name for name in ("path", "hub", "generator") if getattr(self, name)]
         if len(sources) != 1:
             found = " and ".join(sources) or "none"
-            raise ValueError(f"name exactly one of path, hub and generator, got {found}")
+            raise ValueError(
+                f"name exactly one of path, hub and generator, got {found}"
+            )
         for name in ("config", "revision"):
             if getattr(self, name) is not None and self.hub is None:
                 raise ValueError(f"{name} is for data on the hub (hub)")
@@ -185,7 +189,7 @@ class Shots(Declared):
 
 
 class Prompt(Declared):
-    """A prompt: the keys of `evalkit_models_base` prompts, and what is declared here."""
+    """A prompt: the keys of `evalkit_models_base.Prompt`, and those below."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -299,7 +303,9 @@ class Benchmark(Declared):
         for use in uses:
             if use.extract is not None and use.extract not in names:
                 known = ", ".join(names) or "none has a name"
-                raise ValueError(f"unknown extractor {use.extract!r}. Extractors: {known}")
+                raise ValueError(
+                    f"unknown extractor {use.extract!r}. Extractors: {known}"
+                )
             judge = getattr(use, "judge", None)
             if judge is not None and judge not in self.judges:
                 known = ", ".join(self.judges) or "none"

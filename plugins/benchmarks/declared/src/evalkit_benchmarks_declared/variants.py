@@ -1,0 +1,86 @@
+"""Variants of a benchmark: values of axes, such as languages, with what differs."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any, Literal
+
+from pydantic import BaseModel, create_model
+
+from evalkit import Parameters
+from evalkit_benchmarks_declared.schema import Benchmark
+
+EXTRACT = "extract"
+"""Parameter that names one of several extractors."""
+
+LANGUAGE = "language"
+"""Axis whose values are languages."""
+
+
+def axes_of(benchmark: Benchmark) -> dict[str, tuple[str, ...]]:
+    """Return the values of each axis, that of the extractors last."""
+    axes = {axis: tuple(values) for axis, values in benchmark.variants.items()}
+    names = extractors_of(benchmark)
+    return axes | ({EXTRACT: names} if len(names) > 1 else {})
+
+
+def extractors_of(benchmark: Benchmark) -> tuple[str, ...]:
+    """Return the names of the extractors; none where they have no names."""
+    return tuple(benchmark.extract) if isinstance(benchmark.extract, Mapping) else ()
+
+
+def parameters_of(benchmark: Benchmark) -> type[BaseModel]:
+    """Make the parameters of the dataset: one field for each axis.
+
+    The extractor is the first one by default. Other axes have no default.
+    """
+    fields: dict[str, Any] = {}
+    for axis, values in axes_of(benchmark).items():
+        kind = Literal.__getitem__(values)
+        fields[axis] = (kind, values[0] if axis == EXTRACT else ...)
+    return create_model("Parameters", __base__=Parameters, **fields)
+
+
+def variant_of(benchmark: Benchmark, chosen: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the file says of one variant.
+
+    Args:
+        benchmark: The benchmark.
+        chosen: Value of each axis.
+
+    Returns:
+        Values of the file without `variants`, with those of the chosen values in place
+        of its own.
+    """
+    values = benchmark.model_dump(exclude_unset=True)
+    values.pop("variants", None)
+    for axis, value in chosen.items():
+        if axis == LANGUAGE:
+            values["languages"] = [value]
+        for key, override in benchmark.variants[axis][value].items():
+            override_at(values, key.split("."), override)
+    return values
+
+
+def override_at(values: dict[str, Any], keys: list[str], override: Any) -> None:
+    """Put a value in place of another: mappings are merged, other values replaced."""
+    first, *others = keys
+    if others:
+        inner = values.get(first)
+        values[first] = inner = dict(inner) if isinstance(inner, Mapping) else {}
+        override_at(inner, others, override)
+    elif isinstance(override, Mapping) and isinstance(values.get(first), Mapping):
+        values[first] = dict(values[first])
+        for key, each in override.items():
+            override_at(values[first], [key], each)
+    else:
+        values[first] = copy.deepcopy(override)
+
+
+def combinations(benchmark: Benchmark) -> Iterator[dict[str, str]]:
+    """Yield the values of the axes of each variant, without the extractors."""
+    axes = {axis: tuple(values) for axis, values in benchmark.variants.items()}
+    for values in product(*axes.values()):
+        yield dict(zip(axes, values, strict=True))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
 from evalkit import Dataset, TaskIO
-from evalkit.base.names import parse_reference, score_name
+from evalkit.base.names import score_name
 from evalkit.catalog import Registry, Resolver
-from evalkit.errors import UnknownPluginError
 from evalkit_benchmarks_declared.prompts import compile_prompts
 from evalkit_benchmarks_declared.reading import check_benchmark
 from evalkit_benchmarks_declared.rows import Examples, Rows, Target
@@ -26,7 +27,7 @@ from evalkit_benchmarks_declared.sources import (
     splits_of,
     stored_rows,
 )
-from evalkit_benchmarks_declared.tasks import CHOICES, SHAPES, field_type, task_class
+from evalkit_benchmarks_declared.tasks import SHAPES, input_types, task_class
 from evalkit_benchmarks_declared.variants import (
     EXTRACT,
     extractors_of,
@@ -146,8 +147,13 @@ def _task(benchmark: Benchmark, computed: Mapping[str, str]) -> str | type[TaskI
     task = benchmark.task
     if isinstance(task, str):
         return task
-    has_answers = benchmark.data.answer is not None
-    return task_class(task, benchmark.name, computed, benchmark.judges, has_answers)
+    return task_class(
+        task,
+        benchmark.name,
+        computed,
+        benchmark.judges,
+        has_answers=benchmark.data.answer is not None,
+    )
 
 
 def stages_of(benchmark: Benchmark, extract: str | None) -> Any:
@@ -215,24 +221,10 @@ def reference(name: str, options: Mapping[str, Any]) -> str:
         options: Its parameters.
 
     Returns:
-        `NAME:KEY=VALUE,…` where this can be read back, else `NAME:{JSON}`.
+        `NAME:KEY=VALUE,…` if all values are plain, else `NAME:{JSON}`.
     """
-    import json
-
-    if not options:
-        return name
-    text = score_name(name, options)
-    expected = {
-        key: [*map(str, value)]
-        if isinstance(value, list)
-        else score_name("", {key: value})[len(key) + 2 :]
-        for key, value in options.items()
-    }
-    try:
-        if dict(parse_reference(text).parameters) == expected:
-            return text
-    except UnknownPluginError:
-        pass
+    if all(re.fullmatch(r"[\w.-]+", str(value)) for value in options.values()):
+        return score_name(name, options)
     return f"{name}:{json.dumps(options, ensure_ascii=False, sort_keys=True)}"
 
 
@@ -241,15 +233,9 @@ def target_of(benchmark: Benchmark) -> Target:
     computed = compile_prompts(benchmark).computed
     task = benchmark.task
     if isinstance(task, Task):
-        types = {name: field_type(kind) for name, kind in task.input.items()}
-        if task.answer == "choice":
-            types.setdefault(CHOICES, ("texts", False))
-        return Target(types, SHAPES[task.answer].answer_field, task.answer, computed)
+        answer = SHAPES[task.answer].answer_field
+        return Target(input_types(task), answer, task.answer, computed)
     bound = Resolver(Registry()).bind("tasks", task)
-    fields: Sequence[str] = [
-        name for name in bound.attributes["Input"].model_fields if name != "uid"
-    ]
-    types = {name: ("", True) for name in fields}
-    if benchmark.data.choices is not None:
-        types.setdefault(CHOICES, ("texts", True))
+    fields = bound.attributes["Input"].model_fields
+    types = {name: ("", True) for name in fields if name != "uid"}
     return Target(types, bound.attributes["answer_field"] or "answer", "", computed)

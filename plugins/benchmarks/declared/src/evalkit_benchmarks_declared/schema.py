@@ -23,8 +23,8 @@ Text = Annotated[str, Field(min_length=1)]
 
 Count = Annotated[int, Field(strict=True, ge=1)]
 
-FieldType = Literal["text", "texts", "number", "integer", "boolean"]
-"""Type of an input field; a trailing `?` in the file makes the field optional."""
+FieldType = Annotated[str, Field(pattern=r"^(texts?|number|integer|boolean)\??$")]
+"""Type of an input field; a trailing `?` makes the field optional."""
 
 AnswerType = Literal["label", "choice", "text", "number", "spans", "labels"]
 """What a right answer is: one of `labels`, one of the example's own options, a text,
@@ -46,7 +46,7 @@ class Declared(BaseModel):
 class Task(Declared):
     """A task that is declared in place."""
 
-    input: Annotated[dict[Text, Text], Field(min_length=1)]
+    input: Annotated[dict[Text, FieldType], Field(min_length=1)]
     """Type of each input field: `text`, `texts` (a list), `number`, `integer` or
     `boolean`; with `?` behind it if examples may lack the field."""
     answer: AnswerType

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -14,45 +14,10 @@ CHOICES = "choices"
 """Input field with an example's own options."""
 
 
-class InputRow(BaseModel):
-    """Base of the input of declared tasks."""
+class Row(BaseModel):
+    """Base of the input of declared tasks, and of the responses to them."""
 
     model_config = ConfigDict(strict=True)
-
-    uid: str
-
-
-class OutputRow(BaseModel):
-    """Base of the responses to declared tasks."""
-
-    model_config = ConfigDict(strict=True)
-
-    id: str
-
-
-class LabelOutput(OutputRow):
-    """A label, and optionally a probability for every label."""
-
-    label: Label
-    prob: Probabilities | None = None
-
-
-class TextOutput(OutputRow):
-    """A text; it may be empty."""
-
-    answer: str
-
-
-class NumberOutput(OutputRow):
-    """A finite number."""
-
-    answer: float = Field(allow_inf_nan=False)
-
-
-class LabelsOutput(OutputRow):
-    """Several labels."""
-
-    labels: list[str]
 
 
 class Span(BaseModel):
@@ -63,63 +28,60 @@ class Span(BaseModel):
     label: str = ""
 
 
-class SpansOutput(OutputRow):
-    """Parts of a text."""
-
-    spans: list[Span]
-
-
 class Shape(NamedTuple):
     """What a type of answer implies for its task."""
 
-    output: type[OutputRow]
-    answer_field: str
+    output: Mapping[str, Any]
+    """Fields of a response, of which the first is the answer."""
     answer_kind: str
     perf_metric: str
     eval_metrics: tuple[str, ...] = ()
-    scored_fields: tuple[str, ...] = ()
 
+    @property
+    def answer_field(self) -> str:
+        """Name of the answer."""
+        return next(iter(self.output))
+
+
+_LABEL = {"label": (Label, ...), "prob": (Probabilities | None, None)}
+_NUMBER = Annotated[float, Field(allow_inf_nan=False)]
 
 SHAPES: Mapping[str, Shape] = {
-    "label": Shape(LabelOutput, "label", "one", "accuracy", ("macro-f1",), ("prob",)),
-    "choice": Shape(TextOutput, "answer", "one", "accuracy"),
-    "text": Shape(TextOutput, "answer", "any-of", "exact-match"),
-    "number": Shape(NumberOutput, "answer", "number", "mae"),
-    "labels": Shape(LabelsOutput, "labels", "all-of", "multilabel-f1"),
-    "spans": Shape(SpansOutput, "spans", "spans", "span-f1"),
+    "label": Shape(_LABEL, "one", "accuracy", ("macro-f1",)),
+    "choice": Shape({"answer": (str, ...)}, "one", "accuracy"),
+    "text": Shape({"answer": (str, ...)}, "any-of", "exact-match"),
+    "number": Shape({"answer": (_NUMBER, ...)}, "number", "mae"),
+    "labels": Shape({"labels": (list[str], ...)}, "all-of", "multilabel-f1"),
+    "spans": Shape({"spans": (list[Span], ...)}, "spans", "span-f1"),
 }
-"""Output, answer field, answer kind and metrics by type of answer."""
+"""Response, answer kind and metrics by type of answer."""
 
-TYPES: Mapping[str, Any] = {
-    "text": str,
-    "texts": list[str],
-    "number": float,
-    "integer": int,
-    "boolean": bool,
+TYPES: Mapping[str, tuple[Any, Any]] = {
+    "text": (str, "text"),
+    "texts": (list[str], ["first", "second"]),
+    "number": (float, 1.0),
+    "integer": (int, 1),
+    "boolean": (bool, True),
 }
-"""Python type by type of input field."""
-
-_EXAMPLES: Mapping[str, Any] = {
-    "text": "text",
-    "texts": ["first", "second"],
-    "number": 1.0,
-    "integer": 1,
-    "boolean": True,
-}
+"""Python type and an example by type of input field."""
 
 
-def field_type(written: str) -> tuple[str, bool]:
-    """Split the type of an input field from the `?` of an optional field."""
-    name = written.strip()
-    return name.removesuffix("?"), name.endswith("?")
+def input_types(task: Task) -> dict[str, tuple[str, bool]]:
+    """Return the type of each input field, and whether examples may lack it."""
+    types = {
+        name: (written.removesuffix("?"), written.endswith("?"))
+        for name, written in task.input.items()
+    }
+    return types | ({CHOICES: ("texts", False)} if task.answer == "choice" else {})
 
 
 def task_class(
     task: Task,
     name: str,
-    computed: Iterable[str] = (),
-    annotators: Mapping[str, Mapping[str, Any]] | None = None,
-    has_answers: bool = True,
+    computed: Mapping[str, str],
+    annotators: Mapping[str, Mapping[str, Any]],
+    *,
+    has_answers: bool,
 ) -> type[TaskIO]:
     """Make the task of a benchmark.
 
@@ -133,41 +95,31 @@ def task_class(
     Returns:
         A subclass of `evalkit.TaskIO`.
     """
-    types = {field: field_type(written) for field, written in task.input.items()}
-    if task.answer == "choice":
-        types.setdefault(CHOICES, ("texts", False))
+    types = input_types(task)
+    perturbed = [field for field in task.input if types[field][0] in ("text", "texts")]
     types |= {field: ("text", False) for field in computed}
     fields: dict[str, Any] = {
-        field: (TYPES[kind] | None, None) if optional else (TYPES[kind], ...)
+        field: (TYPES[kind][0] | None, None) if optional else (TYPES[kind][0], ...)
         for field, (kind, optional) in types.items()
     }
     shape = SHAPES[task.answer]
-    texts: Sequence[str] = [
-        field
-        for field, written in task.input.items()
-        if field_type(written)[0] in ("text", "texts")
-    ]
+    output: Any = {"id": (str, ...), **shape.output}
+    example = {field: TYPES[kind][1] for field, (kind, _) in types.items()}
     attributes: dict[str, Any] = {
         "__doc__": f"Task of the benchmark {name}.",
         "name": name,
-        "Input": create_model("Input", __base__=InputRow, **fields),
-        "Output": shape.output,
-        "example": {
-            "uid": "1",
-            **{field: _EXAMPLES[kind] for field, (kind, _) in types.items()},
-        },
+        "Input": create_model("Input", __base__=Row, uid=(str, ...), **fields),
+        "Output": create_model("Output", __base__=Row, **output),
+        "example": {"uid": "1", **example},
         "input_keys": tuple(types),
         "answer_field": shape.answer_field,
         "answer_kind": shape.answer_kind if has_answers else "none",
         "perf_metric": shape.perf_metric,
         "eval_metrics": shape.eval_metrics,
-        "scored_fields": shape.scored_fields,
-        "perturb_fields": tuple(texts),
-        "delta_metrics": ("fairness", "robustness"),
-        "annotators": dict(annotators or {}),
+        "scored_fields": tuple(shape.output)[1:],
+        "perturb_fields": tuple(perturbed),
+        "annotators": annotators,
+        "labels": task.labels,
+        "choices_field": CHOICES if task.answer == "choice" else None,
     }
-    if task.labels is not None:
-        attributes["labels"] = tuple(task.labels)
-    if task.answer == "choice":
-        attributes["choices_field"] = CHOICES
     return type("DeclaredTask", (TaskIO,), attributes)

@@ -63,6 +63,7 @@ def test_spellings_of_one_distribution_compare_equal(spelling: str) -> None:
         ("f1@d:a=1, b = x/y ,", Reference("f1", "d", {"a": "1", "b": ["x", "y"]})),
         ("f1:url=a:b=c@d", Reference("f1", None, {"url": "a:b=c@d"})),
         ("f1:a=", Reference("f1", None, {"a": ""})),
+        ('f1:{"a": [",", "x/y"]}', Reference("f1", None, {"a": [",", "x/y"]})),
         ("./m.py:Foo", Reference("./m.py:Foo")),
         ("a b/m.py:Foo:x=n.py:z", Reference("a b/m.py:Foo", None, {"x": "n.py:z"})),
         ("f1:x=m.py:Foo,c=1", Reference("f1", None, {"x": "m.py:Foo", "c": "1"})),
@@ -81,6 +82,11 @@ def test_what_is_no_reference_is_refused_with_the_form_it_should_have(
     with pytest.raises(UnknownPluginError, match=re.escape(repr(text))) as caught:
         parse_reference(text)
     assert "NAME[@DISTRIBUTION][:KEY=VALUE,…]" in str(caught.value)
+
+
+def test_parameters_in_broken_json_are_refused() -> None:
+    with pytest.raises(UnknownPluginError, match="invalid JSON"):
+        parse_reference('f1:{"a": 1')
 
 
 @pytest.mark.parametrize("part", ["labels", "=seen", " =seen"])

@@ -53,6 +53,8 @@ def is_python_file(name: str) -> bool:
 def parse_reference(text: str) -> Reference:
     """Read `NAME[@DISTRIBUTION][:KEY=VALUE,…]`, or `FILE.py:OBJECT[:KEY=VALUE,…]`.
 
+    In place of `KEY=VALUE,…` the parameters may be an object of JSON.
+
     Args:
         text: For example `macro-f1:labels=declared`, `accuracy@some-metrics` or
             `./metric.py:Brevity:words=3`.
@@ -68,8 +70,25 @@ def parse_reference(text: str) -> Reference:
         raise UnknownPluginError(
             f"{text!r} is not of the form NAME[@DISTRIBUTION][:KEY=VALUE,…]"
         )
+    distribution = match["distribution"]
+    return Reference(
+        match["name"].strip(),
+        normalise_distribution(distribution) if distribution else None,
+        _read_parameters(text, match["parameters"] or ""),
+    )
+
+
+def _read_parameters(text: str, written: str) -> dict[str, Any]:
+    """Read `KEY=VALUE,…`, or an object of JSON."""
+    if written.startswith("{"):
+        import json
+
+        try:
+            return dict(json.loads(written))
+        except ValueError as error:
+            raise UnknownPluginError(f"{text!r}: invalid JSON: {error}") from error
     parameters: dict[str, Any] = {}
-    for part in filter(None, (match["parameters"] or "").split(",")):
+    for part in filter(None, written.split(",")):
         key, equals, value = part.partition("=")
         if not equals or not key.strip():
             raise UnknownPluginError(
@@ -80,12 +99,7 @@ def parse_reference(text: str) -> Reference:
         if key in parameters:
             raise UnknownPluginError(f"{text!r}: the parameter {key!r} is given twice")
         parameters[key] = value.split("/") if "/" in value else value
-    distribution = match["distribution"]
-    return Reference(
-        match["name"].strip(),
-        normalise_distribution(distribution) if distribution else None,
-        parameters,
-    )
+    return parameters
 
 
 def score_name(name: str, parameters: Mapping[str, Any], score: str = "") -> str:

@@ -57,6 +57,20 @@ def test_the_value_is_that_of_the_metric_rescaled(inner: str, chance: float) -> 
         assert found.se == pytest.approx(of_metric.se / (1 - chance), rel=0.2)
 
 
+def test_a_declared_best_score_and_no_floor_are_those_of_the_formula() -> None:
+    said, gold = drawn(80, 0.6)
+    value = main("accuracy", said, gold).value
+    assert value is not None
+    for chance, best in ((0.25, 0.5), (0.9, 0.95), (0.9, 0.2)):
+        name = f"above-chance:metric=accuracy,chance={chance},best={best},floor=false"
+        found = evalkit.score(name, said, gold).scores[0].value
+        assert found == pytest.approx((value - chance) / (best - chance), abs=1e-12)
+    floored = evalkit.score(name.replace("false", "true"), said, gold).scores[0].value
+    assert floored == max(0.0, found or 0.0)
+    with pytest.raises(PluginContractError, match=r"best=95, but scores"):
+        evalkit.score("above-chance:metric=accuracy,chance=0.5,best=95", said, gold)
+
+
 rows = st.lists(
     st.tuples(
         st.sampled_from([*LABELS, None]),

@@ -26,6 +26,10 @@ class AboveChanceParameters(Parameters):
     as often as it is listed."""
     choices: str = Field("choices", min_length=1)
     """Field of the data that lists an example's own choices."""
+    best: FiniteFloat | None = None
+    """Score that becomes 100 %, as it is stored. Default: the metric's best score."""
+    floor: bool = True
+    """Whether scores worse than chance become 0."""
 
 
 class AboveChance(OuterMetric):
@@ -63,14 +67,20 @@ class AboveChance(OuterMetric):
         self._chance = parameters.chance
         self._choices = parameters.choices if self._chance == "choices" else None
         super().__init__(parameters, "above-chance", parameters.metric, self._choices)
-        self._best = _best_of(self._inner)
+        self._floor = parameters.floor
+        self._best = parameters.best
+        if self._best is None:
+            self._best = _best_of(self._inner)
+        else:
+            _refuse_no_score(self._best, self._inner, "best")
         if isinstance(self._chance, str):
             _refuse_other_scales(self._inner)
         else:
-            _refuse_no_score(self._chance, self._inner)
+            _refuse_no_score(self._chance, self._inner, "chance")
         kind = self._inner.interval or ""
         keeps = kind == "none" or (kind == "multinomial" and self._choices is None)
-        vars(self).update(interval=kind if keeps else "bootstrap")
+        bounds = 0.0 if self._floor else None, 1.0 if parameters.best is None else None
+        vars(self).update(interval=kind if keeps else "bootstrap", bounds=bounds)
 
     def statistics(self, batch: pl.DataFrame, context: MetricContext) -> pl.DataFrame:
         """Return the statistics of the metric, and the chance of each example."""
@@ -108,11 +118,12 @@ class AboveChance(OuterMetric):
             .when(zero == one)
             .then(pl.lit("chance is the best score that there is"))
         )
-        below = pl.when(away < 0).then(pl.lit("worse than chance: cut off at 0"))
+        is_cut = pl.lit(self._floor) & (away < 0)
+        below = pl.when(is_cut).then(pl.lit("worse than chance: cut off at 0"))
         flags = pl.concat_str([below, "flag"], separator="; ", ignore_nulls=True)
         return scores.join(scales, on="group", maintain_order="left").select(
             "group",
-            value=away.clip(0.0, 1.0),
+            value=away.clip(*self.bounds),
             reason=pl.coalesce("reason", why),
             flag=pl.when(flags != "").then(flags),
         )
@@ -165,17 +176,17 @@ def _refuse_other_scales(metric: BoundMetric) -> None:
         )
 
 
-def _refuse_no_score(chance: float, metric: BoundMetric) -> None:
-    """Refuse a chance that cannot be a score, such as 25 for a share of .25."""
+def _refuse_no_score(value: float, metric: BoundMetric, parameter: str) -> None:
+    """Refuse a number that cannot be a score, such as 25 for a share of .25."""
     low, high = metric.bounds or (None, None)
-    if (low is None or low <= chance) and (high is None or chance <= high):
+    if (low is None or low <= value) and (high is None or value <= high):
         return
     limits = (
         f"from {low:g}" if low is not None else "",
         f"to {high:g}" if high is not None else "",
     )
     raise PluginContractError(
-        f"metrics/above-chance: chance={chance:g}, but scores of {metric.name} go "
+        f"metrics/above-chance: {parameter}={value:g}, but scores of {metric.name} go "
         f"{' '.join(filter(None, limits))}: declare it as they are stored"
     )
 

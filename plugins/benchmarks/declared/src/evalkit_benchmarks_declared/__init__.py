@@ -9,7 +9,7 @@ import evalkit
 from evalkit_benchmarks_declared import dataset_class, read_benchmark
 
 path = Path("bench.yaml")
-dataset = dataset_class(read_benchmark(path), path.parent)
+dataset = dataset_class(read_benchmark(path), path)
 result = evalkit.evaluate(dataset, "predictions.jsonl")
 ```
 """

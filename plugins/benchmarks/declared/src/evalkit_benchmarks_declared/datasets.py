@@ -13,8 +13,14 @@ from pydantic import BaseModel
 from evalkit import Dataset, TaskIO
 from evalkit.base.names import score_name
 from evalkit.catalog import Registry, Resolver
-from evalkit_benchmarks_declared.prompts import compile_prompts
-from evalkit_benchmarks_declared.reading import check_benchmark
+from evalkit.errors import EvalkitError
+from evalkit_benchmarks_declared.prompts import CompiledPrompts, compile_prompts
+from evalkit_benchmarks_declared.reading import (
+    Lines,
+    check_benchmark,
+    lines_of,
+    located,
+)
 from evalkit_benchmarks_declared.rows import Examples, Rows, Target
 from evalkit_benchmarks_declared.schema import (
     Benchmark,
@@ -32,6 +38,7 @@ from evalkit_benchmarks_declared.variants import (
     EXTRACT,
     extractors_of,
     parameters_of,
+    variant_lines,
     variant_of,
 )
 
@@ -47,25 +54,35 @@ class DeclaredDataset(Dataset):
 
     Attributes:
         benchmark: The benchmark file.
-        variant: The same for the chosen values of the axes.
+        path: Path of the file, or the name of the benchmark and its folder.
+        variant: The benchmark for the chosen values of the axes.
     """
 
     benchmark: ClassVar[Benchmark]
-    folder: ClassVar[Path]
+    path: ClassVar[Path]
     _rows: ClassVar[Rows | None] = None
 
     def __init__(self, parameters: BaseModel | None = None) -> None:
         super().__init__(parameters)
         chosen = {} if parameters is None else parameters.model_dump()
         extract = chosen.pop(EXTRACT, None) if extractors_of(self.benchmark) else None
+
+        def find_lines() -> Lines:
+            lines = lines_of(self.path) if self.path.is_file() else {}
+            return variant_lines(lines, chosen)
+
         values = variant_of(self.benchmark, chosen)
-        named = ",".join(f"{axis}={value}" for axis, value in chosen.items())
-        where = f"{self.benchmark.name}{':' + named if named else ''}"
-        self.variant = check_benchmark(values, where)
-        vars(self).update(attributes_of(self.variant, extract))
-        self._examples = Examples(
-            self.variant.data, target_of(self.variant), self.variant.templates
-        )
+        self.variant = check_benchmark(values, str(self.path), find_lines)
+        try:
+            compiled = compile_prompts(self.variant)
+            vars(self).update(attributes_of(self.variant, compiled, extract))
+            target = target_of(self.variant, compiled)
+            data, templates = self.variant.data, self.variant.templates
+            self._examples = Examples(data, target, templates)
+        except EvalkitError as error:
+            keys = str(error).partition(":")[0].split(".")
+            place = located(str(self.path), find_lines(), keys)
+            raise type(error)(f"{place}: {error}") from error
 
     def load(self, split: str) -> list[dict[str, Any]]:
         """Return the examples of a split.
@@ -74,19 +91,19 @@ class DeclaredDataset(Dataset):
         begin with the split's name, so that shots differ from what is evaluated.
         """
         source = type(self)._rows
-        rows = stored_rows(self.variant.data, self.folder, split, source)
+        rows = stored_rows(self.variant.data, self.path.parent, split, source)
         is_main = split == default_split(self.variant.data)
         return self._examples.examples(rows, "" if is_main else f"{split}-")
 
 
 def dataset_class(
-    benchmark: Benchmark, folder: Path, rows: Rows | None = None
+    benchmark: Benchmark, path: Path, rows: Rows | None = None
 ) -> type[DeclaredDataset]:
     """Make the dataset of a benchmark.
 
     Args:
         benchmark: What the file says.
-        folder: Folder of the file, from which its paths go.
+        path: The file; paths in it go from its folder.
         rows: Function of a stored split that replaces the file's data.
 
     Returns:
@@ -96,7 +113,7 @@ def dataset_class(
         "__doc__": benchmark.description or f"The benchmark {benchmark.name}.",
         "name": benchmark.name,
         "benchmark": benchmark,
-        "folder": folder,
+        "path": path,
         "Parameters": parameters_of(benchmark),
         **_described(benchmark),
     }
@@ -110,14 +127,16 @@ def _described(benchmark: Benchmark) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def attributes_of(benchmark: Benchmark, extract: str | None = None) -> dict[str, Any]:
+def attributes_of(
+    benchmark: Benchmark, compiled: CompiledPrompts, extract: str | None = None
+) -> dict[str, Any]:
     """Return the dataset's attributes that follow from what a variant says.
 
     Args:
         benchmark: The variant.
+        compiled: Its prompts.
         extract: Name of the extractor; None for the first or only one.
     """
-    compiled = compile_prompts(benchmark)
     names = extractors_of(benchmark)
     extract = extract or next(iter(names), None)
     found: dict[str, Any] = {
@@ -228,14 +247,15 @@ def reference(name: str, options: Mapping[str, Any]) -> str:
     return f"{name}:{json.dumps(options, ensure_ascii=False, sort_keys=True)}"
 
 
-def target_of(benchmark: Benchmark) -> Target:
+def target_of(benchmark: Benchmark, compiled: CompiledPrompts) -> Target:
     """Return the fields of the examples of a variant."""
-    computed = compile_prompts(benchmark).computed
     task = benchmark.task
     if isinstance(task, Task):
         answer = SHAPES[task.answer].answer_field
-        return Target(input_types(task), answer, task.answer, computed)
+        return Target(input_types(task), answer, task.answer, compiled.computed)
     bound = Resolver(Registry()).bind("tasks", task)
     fields = bound.attributes["Input"].model_fields
     types = {name: ("", True) for name in fields if name != "uid"}
-    return Target(types, bound.attributes["answer_field"] or "answer", "", computed)
+    return Target(
+        types, bound.attributes["answer_field"] or "answer", "", compiled.computed
+    )

@@ -33,5 +33,5 @@ def read(text: str) -> ReadPlugin:
     path = Path(text)
     benchmark = read_benchmark(path)
     data = local_files(benchmark.data, path.parent)
-    made = dataset_class(benchmark, path.parent)
+    made = dataset_class(benchmark, path)
     return ReadPlugin(benchmark.name, made, (path, *data))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args
@@ -35,16 +35,18 @@ def read_benchmark(path: str | Path) -> Benchmark:
         values = read_stages(path)
     except AdapterError as error:
         raise SchemaError(str(error)) from error
-    return check_benchmark(values, str(path), lines_of(path))
+    return check_benchmark(values, str(path), lambda: lines_of(path))
 
 
-def check_benchmark(values: Any, where: str, lines: Lines | None = None) -> Benchmark:
+def check_benchmark(
+    values: Any, where: str, find_lines: Callable[[], Lines] = dict
+) -> Benchmark:
     """Check what a benchmark file says.
 
     Args:
         values: JSON values.
         where: What messages call the file.
-        lines: Line of each key.
+        find_lines: Function that returns the line of each key.
 
     Returns:
         The benchmark.
@@ -57,7 +59,7 @@ def check_benchmark(values: Any, where: str, lines: Lines | None = None) -> Benc
     try:
         return Benchmark.model_validate(values)
     except ValidationError as error:
-        problems = [*_problems(error, where, lines or {})]
+        problems = [*_problems(error, where, find_lines())]
         raise SchemaError("\n".join(problems)) from error
 
 
@@ -85,12 +87,12 @@ def lines_of(path: Path) -> Lines:
     return lines
 
 
-def line_of(lines: Lines, place: Sequence[str | int]) -> int | None:
-    """Return the line of a place, or of the nearest one around it."""
-    for length in range(len(place), -1, -1):
+def located(where: str, lines: Lines, place: Sequence[str | int]) -> str:
+    """Return the file with the line of a place, or of the nearest one around it."""
+    for length in range(len(place), 0, -1):
         if tuple(place[:length]) in lines:
-            return lines[tuple(place[:length])]
-    return None
+            return f"{where}:{lines[tuple(place[:length])]}"
+    return where
 
 
 def _problems(error: ValidationError, where: str, lines: Lines) -> Iterator[str]:
@@ -99,11 +101,10 @@ def _problems(error: ValidationError, where: str, lines: Lines) -> Iterator[str]
     for each in error.errors():
         keys = _keys(each["loc"], lines)
         name = ".".join(map(str, keys))
-        line = line_of(lines, keys) or 0
         rank, text = _text_of(each, keys)
         earlier = found.get(name)
         if earlier is None or rank < earlier[0]:
-            place = f"{where}:{line}" if line else where
+            place = located(where, lines, keys)
             found[name] = rank, f"{place}: {name + ': ' if name else ''}{text}"
     for _, text in found.values():
         yield text

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, create_model
 
 from evalkit import Parameters
+from evalkit_benchmarks_declared.reading import Lines
 from evalkit_benchmarks_declared.schema import Benchmark
 
 EXTRACT = "extract"
@@ -62,6 +63,17 @@ def variant_of(benchmark: Benchmark, chosen: Mapping[str, str]) -> dict[str, Any
         for key, override in benchmark.variants[axis][value].items():
             override_at(values, key.split("."), override)
     return values
+
+
+def variant_lines(lines: Lines, chosen: Mapping[str, str]) -> Lines:
+    """Return the line of each key of a variant: also of what its values override."""
+    found = dict(lines)
+    for place, line in lines.items():
+        if place[:1] == ("variants",) and len(place) > 3:
+            axis, value, key = map(str, place[1:4])
+            if chosen.get(axis) == value:
+                found[(*key.split("."), *place[4:])] = line
+    return found
 
 
 def override_at(values: dict[str, Any], keys: list[str], override: Any) -> None:

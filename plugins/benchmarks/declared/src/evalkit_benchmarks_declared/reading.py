@@ -97,17 +97,23 @@ def located(where: str, lines: Lines, place: Sequence[str | int]) -> str:
 
 def _problems(error: ValidationError, where: str, lines: Lines) -> Iterator[str]:
     """Yield a line for each problem, once for each key."""
-    found: dict[str, tuple[int, str]] = {}
+    found: dict[tuple[str | int, ...], tuple[int, str]] = {}
     for each in error.errors():
         keys = _keys(each["loc"], lines)
-        name = ".".join(map(str, keys))
         rank, text = _text_of(each, keys)
-        earlier = found.get(name)
-        if earlier is None or rank < earlier[0]:
+        if not keys and rank == 0:  # it names its key itself
+            name, _, text = text.partition(": ")
+            keys = tuple(
+                int(key) if key.isdecimal() else key for key in name.split(".")
+            )
+        found[keys] = min(found.get(keys, (rank, text)), (rank, text))
+    for keys, (rank, text) in found.items():
+        # a branch of a union that was not meant
+        is_beside = any(other[: len(keys)] == keys != other for other in found)
+        if not (is_beside and rank > 1):
+            name = ".".join(map(str, keys))
             place = located(where, lines, keys)
-            found[name] = rank, f"{place}: {name + ': ' if name else ''}{text}"
-    for _, text in found.values():
-        yield text
+            yield f"{place}: {name}: {text}" if name else f"{place}: {text}"
 
 
 def _keys(place: Sequence[str | int], lines: Lines) -> tuple[str | int, ...]:
@@ -137,7 +143,7 @@ def _text_of(problem: Any, keys: Sequence[str | int]) -> tuple[int, str]:
         return 1, f"must be a text, got {value!r}. Put it in quotes"
     text = problem["msg"][:1].lower() + problem["msg"][1:]
     shown = repr(value)
-    return 2, f"{text}, got {shown if len(shown) <= 60 else shown[:60] + '…'}"
+    return 2 + kind.endswith("_type"), f"{text}, got {shown if len(shown) <= 60 else shown[:60] + '…'}"
 
 
 def _known_keys(place: Sequence[str | int]) -> list[str]:

@@ -124,13 +124,15 @@ class Examples:
             return
         from evalkit_adapters_rows import pipeline
 
-        adapt = pipeline(self._data.adapters)
-        for number, row in enumerate(rows, start=1):
-            try:
-                for values in adapt([dict(row.values)], number):
-                    yield StoredRow(row.place, values)
-            except AdapterError as error:
-                raise DataError(f"{row.place}: data.adapters: {error}") from error
+        place = ""
+        try:
+            adapt = pipeline(self._data.adapters)
+            for number, (place, values) in enumerate(rows, start=1):
+                for adapted in adapt([dict(values)], number):
+                    yield StoredRow(place, adapted)
+        except AdapterError as error:
+            key = f"{place}: data.adapters" if place else "data.adapters"
+            raise DataError(f"{key}: {error}") from error
 
     def _chosen(self, rows: Iterable[StoredRow]) -> list[tuple[int, StoredRow]]:
         """Return the rows that `where` and `sample` leave, with their numbers."""

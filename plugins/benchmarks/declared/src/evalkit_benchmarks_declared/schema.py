@@ -297,17 +297,15 @@ class Benchmark(Declared):
     @model_validator(mode="after")
     def _check_names(self) -> Self:
         names = list(self.extract) if isinstance(self.extract, Mapping) else []
-        uses: list[Any] = [each for each in self.metrics if not isinstance(each, str)]
-        if isinstance(self.headline, Headline):
-            uses.append(self.headline)
-        for use in uses:
-            if use.extract is not None and use.extract not in names:
-                known = ", ".join(names) or "none has a name"
-                raise ValueError(
-                    f"unknown extractor {use.extract!r}. Extractors: {known}"
-                )
-            judge = getattr(use, "judge", None)
-            if judge is not None and judge not in self.judges:
-                known = ", ".join(self.judges) or "none"
-                raise ValueError(f"unknown judge {judge!r}. Judges: {known}")
+        uses: dict[str, Any] = {
+            f"metrics.{n}": use for n, use in enumerate(self.metrics)
+        }
+        for key, use in {**uses, "headline": self.headline}.items():
+            for field, known in (("extract", names), ("judge", [*self.judges])):
+                name = getattr(use, field, None)
+                if name is not None and name not in known:
+                    raise ValueError(
+                        f"{key}.{field}: unknown name {name!r}. Names: "
+                        f"{', '.join(known) or 'none'}"
+                    )
         return self

@@ -238,7 +238,8 @@ def reference(name: str, options: Mapping[str, Any]) -> str:
 
 def target_of(benchmark: Benchmark) -> Target:
     """Return the fields of the examples of a variant."""
-    computed = compile_prompts(benchmark).computed
+    compiled = compile_prompts(benchmark)
+    computed = {**compiled.computed, **compiled.shown}
     task = benchmark.task
     if isinstance(task, Task):
         types = {name: field_type(kind) for name, kind in task.input.items()}

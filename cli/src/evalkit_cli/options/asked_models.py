@@ -70,18 +70,24 @@ def refuse_what_is_not_asked(
     datasets: Sequence[str],
     models: Sequence[str],
     options: Mapping[str, Any],
-    asking: Mapping[str, Any],
+    asking: dict[str, Any],
 ) -> None:
-    """Refuse what would have a model asked otherwise than it is scored."""
+    """Refuse what would have a model asked otherwise than it is scored.
+
+    With `--perturbed` a prompt's own trials and replications do not count.
+    """
     if options["perturbed"] and len(models) > 1:
         raise click.UsageError("--perturbed takes a single --model; ask one at a time.")
     if options["perturbed"] and len(datasets) > 1:
         raise click.UsageError("--perturbed takes a single data set.")
-    if options["perturbed"] and asking["trials"] * asking["replications"] > 1:
+    if not options["perturbed"]:
+        return
+    if (asking["trials"] or 1) * (asking["replications"] or 1) > 1:
         raise click.UsageError(
             "--perturbed takes one answer to each example: leave out --trials and "
             "--replications."
         )
+    asking |= {"trials": 1, "replications": 1}
 
 
 def jobs_of_models(

@@ -10,17 +10,8 @@ import click
 from click.core import ParameterSource
 
 PARAMETERS = (
-    *(
-        "prompt",
-        "generate",
-        "shots",
-        "trials",
-        "replications",
-        "concurrency",
-        "retries",
-        "timeout",
-        "max_errors",
-    ),
+    *("prompt", "model_kind", "generate", "shots", "trials", "replications"),
+    *("concurrency", "retries", "timeout", "max_errors"),
     *("requests_per_minute", "tokens_per_minute", "token_limit", "cost_limit"),
     *("price", "cached"),
 )
@@ -35,7 +26,15 @@ def asking_options(function: Callable[..., Any]) -> Callable[..., Any]:
             metavar="NAME|FILE",
             envvar="EVALKIT_PROMPT",
             help="How a model is asked: a prompt of the data set or task, or a file of "
-            "JSON or YAML; by default the first one that is declared.",
+            "JSON or YAML; by default the one for the kind of the model, else the first "
+            "one that is declared.",
+        ),
+        click.option(
+            "--model-kind",
+            type=click.Choice(("base", "instruct", "reasoning")),
+            envvar="EVALKIT_MODEL_KIND",
+            help="What the model was made for, which chooses the prompt. Default: what "
+            "the model says.",
         ),
         click.option(
             "--generate",
@@ -54,18 +53,16 @@ def asking_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--trials",
             type=click.IntRange(1),
-            default=1,
-            show_default=True,
             envvar="EVALKIT_TRIALS",
-            help="How often all are asked, each time with other examples shown.",
+            help="How often all are asked, each time with other examples shown, in "
+            "place of what the prompt says.",
         ),
         click.option(
             "--replications",
             type=click.IntRange(1),
-            default=1,
-            show_default=True,
             envvar="EVALKIT_REPLICATIONS",
-            help="How often the same is asked anew, in each trial.",
+            help="How often the same is asked anew in each trial, in place of what the "
+            "prompt says.",
         ),
         click.option(
             "--concurrency",
@@ -195,6 +192,7 @@ def read_asked(
         "prompt": said["prompt"],
         "generate": _read_generate(said["generate"]),
         **{name: said[name] for name in ("shots", "trials", "replications")},
+        "model_kind": said["model_kind"],
         "asked": Asked(
             concurrency=said["concurrency"],
             retries=said["retries"],

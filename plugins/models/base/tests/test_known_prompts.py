@@ -62,7 +62,7 @@ def helm(
     said = Prompt.model_validate({**prompt, "shots": {"examples": shown}})
     inputs = inputs_of({"input": EVAL, **more})
     made = renderer(said, "helm", inputs, ("text",))
-    (shots,) = draw_shots(made, Origin()).trials
+    shots = draw_shots(made, Origin()).trials[0][""]
     return str(made.render(inputs.rows[0], shots).text)
 
 
@@ -175,7 +175,7 @@ def test_balance_is_of_letters_where_the_texts_of_options_differ() -> None:
     }
     inputs = inputs_of({"question": "Which?", "choices": ["x", "y", "z"]})
     made = renderer(Prompt.model_validate(prompt), "helm", inputs, ("text",))
-    for shots in draw_shots(made, Origin(), trials=5).trials:
+    for shots in (trial[""] for trial in draw_shots(made, Origin(), 5).trials):
         assert sorted(map(made.written, shots)) == ["A", "B", "C"]
 
 
@@ -210,7 +210,7 @@ def seahelm_messages(case: Mapping[str, Any]) -> list[dict[str, str]]:
     inputs = inputs_of(case["input"]["values"])
     prompt = Prompt.model_validate(seahelm_prompt(case))
     made: Renderer = renderer(prompt, "seahelm", inputs, ("chat",))
-    (shots,) = draw_shots(made, Origin()).trials
+    shots = draw_shots(made, Origin()).trials[0][""]
     return [
         {"role": each.role, "content": each.content}
         for each in made.render(inputs.rows[0], shots).messages

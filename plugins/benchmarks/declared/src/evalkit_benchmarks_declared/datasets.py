@@ -249,13 +249,12 @@ def reference(name: str, options: Mapping[str, Any]) -> str:
 
 def target_of(benchmark: Benchmark, compiled: CompiledPrompts) -> Target:
     """Return the fields of the examples of a variant."""
+    computed = {**compiled.computed, **compiled.shown}
     task = benchmark.task
     if isinstance(task, Task):
         answer = SHAPES[task.answer].answer_field
-        return Target(input_types(task), answer, task.answer, compiled.computed)
+        return Target(input_types(task), answer, task.answer, computed)
     bound = Resolver(Registry()).bind("tasks", task)
     fields = bound.attributes["Input"].model_fields
     types = {name: ("", True) for name in fields if name != "uid"}
-    return Target(
-        types, bound.attributes["answer_field"] or "answer", "", compiled.computed
-    )
+    return Target(types, bound.attributes["answer_field"] or "answer", "", computed)

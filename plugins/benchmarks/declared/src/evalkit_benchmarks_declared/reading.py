@@ -143,7 +143,9 @@ def _text_of(problem: Any, keys: Sequence[str | int]) -> tuple[int, str]:
         return 1, f"must be a text, got {value!r}. Put it in quotes"
     text = problem["msg"][:1].lower() + problem["msg"][1:]
     shown = repr(value)
-    return 2 + kind.endswith("_type"), f"{text}, got {shown if len(shown) <= 60 else shown[:60] + '…'}"
+    return 2 + kind.endswith(
+        "_type"
+    ), f"{text}, got {shown if len(shown) <= 60 else shown[:60] + '…'}"
 
 
 def _known_keys(place: Sequence[str | int]) -> list[str]:

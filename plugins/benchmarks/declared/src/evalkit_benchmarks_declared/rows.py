@@ -41,7 +41,7 @@ class Target(NamedTuple):
     answer_type: str
     """Type of the answer; "" if the task is an installed one."""
     computed: Mapping[str, str] = {}
-    """Template of each field that a prompt needs."""
+    """Template over columns and fields of each field that a prompt needs."""
 
 
 class Examples:
@@ -64,8 +64,10 @@ class Examples:
             self._fields[name] = self._compile(f"data.fields.{name}", texts, kind)
         if data.choices is not None:
             self._fields[CHOICES] = self._compile("data.choices", data.choices, "texts")
-        for name, text in target.computed.items():
-            self._fields[name] = self._compile(f"prompt: {name}", text, "text")
+        self._computed = {
+            name: self._compile(name.replace("_", ".", 1), text, "text")
+            for name, text in target.computed.items()
+        }
         self._id = None
         if data.id is not None and data.id not in ROW_NUMBERS:
             self._id = self._compile("data.id", data.id, "text")
@@ -170,6 +172,8 @@ class Examples:
                 made[self._target.answer] = self._read_answer(value, made.get(CHOICES))
             except ValueError as error:
                 raise DataError(f"{row.place}: {self._answer[0]}: {error}") from error
+        fields = StoredRow(row.place, made)
+        made |= {name: _value(fields, each) for name, each in self._computed.items()}
         tags = [*self._tags_of(row)]
         if tags:
             made["tags"] = [*(row.values.get("tags") or []), *tags]

@@ -177,12 +177,15 @@ class Shots(Declared):
     count: Annotated[int, Field(strict=True, ge=0)] | ShotCount | None = None
     """How many; by kind of model, if they differ."""
     source: Text | None = None
-    """Split or file that they come from. Default: the split `train`."""
+    """Split that they come from. Default: the split `train`."""
     draw: Literal["first", "random", "balanced", "lm-eval", "helm"] | None = None
     """How they are drawn. `lm-eval`: anew for each example, by one generator over all
     examples. `helm`: by HELM's sampler, balanced by answer."""
     match: ComponentName | None = None
     """Facet, such as `language`, in which shots agree with the example."""
+    spare: bool | None = None
+    """With `lm-eval`, whether one shot more is drawn, to leave out the example itself.
+    Default: where the source is the split that is evaluated."""
     examples: list[dict[str, JsonValue]] | None = None
     """The shots themselves: input fields, and `answer`."""
     seed: Annotated[int, Field(strict=True)] | None = None

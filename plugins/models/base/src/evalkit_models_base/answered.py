@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,13 +19,14 @@ from evalkit.predictions.input_rows import rows_of_columns
 class Answered(NamedTuple):
     """An example with its answer."""
 
-    row: dict[str, Any]
+    row: Mapping[str, Any]
     """The columns of the data, with `uid`, and without the answer."""
     answer: Any
     """The answer as it is scored; None where there is none."""
     stored: Any = None
     """The answer as it is in the data, such as a whole solution; None where that is not
     known."""
+    tags: Sequence[str] = ()
 
 
 def load_answered(
@@ -70,8 +72,10 @@ def load_answered(
     others = rows_of_columns(bound_task, loaded.frame, loaded.nested, names)
     wanted = [] if stored is None else [stored]
     as_stored = rows_of_columns(bound_task, loaded.frame, loaded.nested, wanted)
-    answers = examples.frame["answer"].to_list()
+    answers, tags = (examples.frame[name].to_list() for name in ("answer", "tags"))
     return [
-        Answered(row, answer, None if stored is None else found.get(stored))
-        for row, answer, found in zip(others, answers, as_stored, strict=True)
+        Answered(row, answer, None if stored is None else found.get(stored), of_row)
+        for row, answer, found, of_row in zip(
+            others, answers, as_stored, tags, strict=True
+        )
     ]

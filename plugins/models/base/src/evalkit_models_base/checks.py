@@ -25,9 +25,10 @@ def renderer(
     abilities: Sequence[str],
     registry: Registry | None = None,
     mapped: Mapping[str, str] | None = None,
+    kind: str | None = None,
 ) -> Renderer:
     """Check that a prompt fits a data set, and return what makes requests."""
-    form = prompt.form or _form_for(prompt, abilities)
+    form = prompt.form or _form_for(prompt, abilities, kind)
     try:
         _check_fields(prompt, inputs)
         _check_parts(prompt, inputs, form)
@@ -41,8 +42,8 @@ def renderer(
     return made
 
 
-def _form_for(prompt: Prompt, abilities: Sequence[str]) -> Form:
-    if prompt.uses_continuations:
+def _form_for(prompt: Prompt, abilities: Sequence[str], kind: str | None) -> Form:
+    if prompt.uses_continuations or kind == "base":
         return "text" if "text" in abilities or "chat" not in abilities else "chat"
     return "chat" if "chat" in abilities else "text"
 
@@ -134,6 +135,13 @@ def _check_generation(prompt: Prompt) -> None:
             f"generate says {_listed(said)}, and the method {prompt.method} generates "
             "nothing; leave it out"
         )
+    if prompt.method == "language-modelling":
+        for key in ("prefix", "suffix", "substitutions"):
+            if getattr(prompt, key):
+                raise DataError(
+                    f"{key} changes the text whose probability is asked for by the "
+                    f"method {prompt.method}; leave it out"
+                )
     if prompt.method != "joint" or not prompt.generate.logprobs:
         return
     if prompt.generate.completions > 1:
@@ -192,6 +200,7 @@ def _check_extractor(
     except DataError as error:
         raise DataError(f"extract: {error}") from error
     said = [prompt.instructions, prompt.system or "", prompt.query, prompt.cue]
+    said += [prompt.prefix, prompt.suffix]
     said += [turn.content for turn in prompt.turns]
     plain = " ".join(" ".join(said).split()).casefold()
     for stage in found.specification:

@@ -17,7 +17,6 @@ from evalkit_models_base.models import (
 from evalkit_models_base.preparing import Wording, prepare
 from evalkit_models_base.prices import Price, price_of
 from evalkit_models_base.prompts import Prompt
-from evalkit_models_base.refusals import refuse_wording
 from evalkit_models_base.requests import Request
 from evalkit_models_base.shots import Origin
 
@@ -35,8 +34,9 @@ def plan_requests(
     prompt: str | Path | Mapping[str, Any] | Prompt | None = None,
     generate: Mapping[str, Any] | None = None,
     shots: int | None = None,
-    trials: int = 1,
-    replications: int = 1,
+    trials: int | None = None,
+    replications: int | None = None,
+    model_kind: str | None = None,
     count_tokens: Callable[[str], int] | None = None,
     copies_of: Mapping[str, Any] | None = None,
     price: str | Path | Mapping[str, Any] | None = None,
@@ -53,6 +53,7 @@ def plan_requests(
         shots: How many examples are shown.
         trials: How often, with other shots.
         replications: How often the same is asked anew.
+        model_kind: What the model was made for.
         count_tokens: Says how many tokens a text has.
         copies_of: What the examples are copies of.
         price: What tokens cost.
@@ -70,19 +71,16 @@ def plan_requests(
         EvalkitError: As for `predict`.
     """
     inputs = load_inputs(dataset, registry=registry, **chosen)
-    bound = bind_model(model, registry)
+    bound = bind_model(model, registry, model_kind)
     wording = Wording(prompt, generate, shots, trials, replications, count_tokens)
-    if bound.way == "predict":
-        refuse_wording(bound, wording)
-        rows = [dict(row) for row in inputs.rows[:SHOWN]]
-        sent = InputPlan(inputs, replications)
-        told = [*inputs.notices, *sent.notices]
-        figures = _figures(None, None, None)
-        return {"first": rows, "requests": sent.total, **figures, "notices": told}
-    names = ("data", "task", "rows")
-    named = {name: chosen.get(name) for name in names}
+    named = {name: chosen.get(name) for name in ("data", "task", "rows")}
     origin = Origin(dataset, **named, registry=registry)
     plan = prepare(bound, inputs, wording, origin, copies_of)
+    if isinstance(plan, InputPlan):
+        rows = [dict(row) for row in inputs.rows[:SHOWN]]
+        told = [*inputs.notices, *plan.notices]
+        figures = _figures(None, None, None)
+        return {"first": rows, "requests": plan.total, **figures, "notices": told}
     called = names_of(bound, model, identity_of(bound, model)) if price else []
     first: list[dict[str, Any]] = []
     characters = 0

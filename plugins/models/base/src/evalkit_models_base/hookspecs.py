@@ -18,6 +18,11 @@ log-probabilities of given `continuations`.
 """
 
 
+ModelKind = Literal["base", "instruct", "reasoning"]
+"""What a model was made for: to continue texts, to follow instructions, or to do so
+after thinking."""
+
+
 class ModelAttributes:
     """Attributes of a model."""
 
@@ -37,6 +42,9 @@ class ModelAttributes:
     and raise it for `ask`."""
     batch_requests: int
     """The most requests or inputs that `generate` or `predict` gets in one call."""
+    kind: ModelKind | None
+    """What it was made for, which chooses among the prompts of a data set; None where
+    that is not known."""
     uses_network: bool
     """Whether it asks another machine, which `EVALKIT_OFFLINE` forbids."""
 

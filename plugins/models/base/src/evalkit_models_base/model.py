@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from evalkit.plugins.classes import Plugin
 
 if TYPE_CHECKING:
-    from evalkit_models_base.hookspecs import Ability
+    from evalkit_models_base.hookspecs import Ability, ModelKind
 
 
 class Model(Plugin):
@@ -33,4 +33,5 @@ class Model(Plugin):
     context_length: int | None = None
     concurrency: int = 1
     batch_requests: int = 32
+    kind: ModelKind | None = None
     uses_network: bool = False

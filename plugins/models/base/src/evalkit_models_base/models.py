@@ -7,14 +7,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from evalkit import Registry
 from evalkit.catalog import Resolver, object_in_file, parse_reference
-from evalkit.errors import PluginContractError
+from evalkit.errors import EvalkitError, PluginContractError
 from evalkit.places import is_offline
 from evalkit.plugins.sources import sha256_of
 from evalkit_models_base.bound import BoundModel
+from evalkit_models_base.hookspecs import ModelKind
 from evalkit_models_base.limits import AskingEnded
 from evalkit_models_base.loops import run
 from evalkit_models_base.meant_models import told_what_is_meant
@@ -39,20 +40,31 @@ class _FunctionModel(Model):
         return self._function(inputs)
 
 
-def bind_model(given: Any, registry: Registry | None = None) -> BoundModel:
+def bind_model(
+    given: Any, registry: Registry | None = None, kind: str | None = None
+) -> BoundModel:
     """Load a model.
 
     Args:
         given: `NAME[:KEY=VALUE,…]`, `FILE.py:FUNCTION`, `FILE.py:CLASS[:KEY=VALUE,…]`,
             a function of a list of inputs, or an instance of a model.
         registry: Where plugins are found.
+        kind: What it was made for, in place of what it says: `base`, `instruct` or
+            `reasoning`.
 
     Raises:
+        EvalkitError: The kind is another one.
         PluginError: It is unknown, broken, or cannot be imported.
     """
+    if kind not in (None, *get_args(ModelKind)):
+        known = ", ".join(get_args(ModelKind))
+        raise EvalkitError(f"model_kind must be one of {known}, got {kind!r}")
     registry = registry or Registry()
     with told_what_is_meant(given, registry):
-        return _bound(given, Resolver(registry))
+        bound = _bound(given, Resolver(registry))
+    if kind is None:
+        return bound
+    return replace(bound, attributes={**bound.attributes, "kind": kind})
 
 
 def _bound(given: Any, resolver: Resolver) -> BoundModel:
@@ -98,6 +110,7 @@ def identity_of(model: BoundModel, given: Any) -> dict[str, Any]:
         "distribution": model.component.distribution,
         "parameters": dict(model.changed_parameters),
         "version": model.version,
+        **({} if model.kind is None else {"kind": model.kind}),
         "describes": model.describe(),
     }
     if isinstance(given, str) and ".py:" in given:

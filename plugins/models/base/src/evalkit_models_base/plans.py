@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -20,7 +19,7 @@ from evalkit_models_base.probabilities import NoAnswer
 from evalkit_models_base.reading import stages_of
 from evalkit_models_base.rendering import Renderer
 from evalkit_models_base.requests import Reply, Request
-from evalkit_models_base.shots import Drawn, Origin, copies_of_shots, draw_shots
+from evalkit_models_base.shots import Drawn, Origin, draw_shots, drawn_for_copies
 
 
 class _Open(NamedTuple):
@@ -62,18 +61,13 @@ class Plan:
         passes = len(self._drawn.trials) * replications
         self.total = passes * sum(of_one(row) for row in makes.inputs.rows)
 
-    def of_copies(self, inputs: ModelInputs) -> Plan:
+    def of_copies(self, inputs: ModelInputs, origin: Origin) -> Plan:
         """Return a plan that asks about copies of the examples in the same way."""
         makes = self.makes.of_copies(inputs)
         check_rows(makes)
-        drawn = Drawn(self._drawn.trials)
-        return Plan(
-            makes,
-            replace(drawn, notices=copies_of_shots(makes, drawn)),
-            self._replications,
-            self._length,
-            self._count_tokens,
-        )
+        drawn = drawn_for_copies(makes, self._drawn, origin)
+        limits = (self._length, self._count_tokens)
+        return Plan(makes, drawn, self._replications, *limits)
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -124,12 +118,13 @@ class Plan:
 
     def questions(self) -> Iterator[Question]:
         """Make the questions, one after another, as they are needed."""
-        for trial, shots in enumerate(self._drawn.trials, start=1):
+        for trial in range(len(self._drawn.trials)):
             for repetition in range(1, self._replications + 1):
-                name = self._name(trial, repetition)
+                name = self._name(trial + 1, repetition)
                 # the first repetition is what one alone would be, also in the cache
                 key = "" if repetition == 1 else str(repetition)
                 for row in self.makes.inputs.rows:
+                    shots = self._drawn.shots(trial, row["uid"])
                     asked = self._methods.ask(row, shots)
                     if repetition == 1 and len(self._drawn.trials) > 1:
                         self._compare(row["uid"], asked.requests)

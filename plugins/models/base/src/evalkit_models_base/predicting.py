@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from evalkit import Registry
 from evalkit.catalog import DataSource
+from evalkit.errors import EvalkitError
 from evalkit_models_base.asking import Asker
 from evalkit_models_base.bound import BoundModel
 from evalkit_models_base.cache import ReplyCache, closed_after
@@ -30,10 +31,6 @@ from evalkit_models_base.preparing import Wording, prepare
 from evalkit_models_base.prices import Price, price_of, refuse_unknown_cost
 from evalkit_models_base.progress import Progress, Told
 from evalkit_models_base.prompts import Prompt
-from evalkit_models_base.refusals import (
-    refuse_what_needs_tokens,
-    refuse_wording,
-)
 from evalkit_models_base.requests import Reply
 from evalkit_models_base.responses import Responses
 from evalkit_models_base.saving import save
@@ -109,8 +106,9 @@ def predict(
     prompt: str | Path | Mapping[str, Any] | Prompt | None = None,
     generate: Mapping[str, Any] | None = None,
     shots: int | None = None,
-    trials: int = 1,
-    replications: int = 1,
+    trials: int | None = None,
+    replications: int | None = None,
+    model_kind: str | None = None,
     count_tokens: Callable[[str], int] | None = None,
     copies_of: Mapping[str, Any] | None = None,
     asked: Asked | None = None,
@@ -134,9 +132,12 @@ def predict(
         generate: How the model generates, in place of what the prompt says.
         shots: How many examples with answers are shown, in place of what the prompt
             says.
-        trials: How often all are asked, each time with other shots.
-        replications: How often the same is asked anew in each trial; each pair of
-            trial and repetition is a `_replication_` of the rows.
+        trials: How often all are asked, each time with other shots, in place of what
+            the prompt says.
+        replications: How often the same is asked anew in each trial, likewise; each
+            pair of trial and repetition is a `_replication_` of the rows.
+        model_kind: What the model was made for, in place of what it says itself:
+            `base`, `instruct` or `reasoning`. It chooses among declared prompts.
         count_tokens: Says how many tokens a text has, where prompts may be too long
             for the model; by default one is three bytes of UTF-8.
         copies_of: What the examples are copies of: arguments of `load_inputs`.
@@ -163,16 +164,13 @@ def predict(
         rows=rows,
         registry=registry,
     )
-    bound = bind_model(model, registry)
+    bound = bind_model(model, registry, model_kind)
     asked = asked or Asked()
     wording = Wording(prompt, generate, shots, trials, replications, count_tokens)
+    origin = Origin(dataset, data, task, rows, registry)
+    plan = prepare(bound, inputs, wording, origin, copies_of)
     if bound.way == "predict":
-        refuse_wording(bound, wording)
-        refuse_what_needs_tokens(bound, asked)
-        plan: Plan | InputPlan = InputPlan(inputs, replications)
-    else:
-        origin = Origin(dataset, data, task, rows, registry)
-        plan = prepare(bound, inputs, wording, origin, copies_of)
+        _refuse_what_needs_tokens(bound, asked)
     told = Told(progress, bound.component.id, plan.total)
     try:
         identity = identity_of(bound, model)
@@ -184,6 +182,17 @@ def predict(
         run(lambda: close(bound))
         raise
     return _asked(_Model(bound, identity, price, cache), inputs, plan, asked, told)
+
+
+def _refuse_what_needs_tokens(model: BoundModel, asked: Asked) -> None:
+    """Refuse limits that cannot be kept of a model that answers inputs."""
+    for name in ("tokens_per_minute", "token_limit", "cost_limit"):
+        if getattr(asked, name) is not None:
+            raise EvalkitError(
+                f"{model.component.id} answers inputs and says nothing of tokens, so "
+                f"that --{name.replace('_', '-')} means nothing: leave it out, or ask "
+                "it in a command of its own"
+            )
 
 
 class _Model(NamedTuple):

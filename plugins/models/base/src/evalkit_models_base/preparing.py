@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from evalkit.errors import DataError, EvalkitError
 from evalkit_models_base.bound import BoundModel
 from evalkit_models_base.checks import renderer
 from evalkit_models_base.fitting import CountTokens
+from evalkit_models_base.input_plans import InputPlan
 from evalkit_models_base.inputs import ModelInputs, load_inputs
 from evalkit_models_base.plans import Plan
 from evalkit_models_base.prompts import Prompt, checked_prompt, read_prompt
@@ -26,16 +27,17 @@ class Wording:
         prompt: Name of a prompt, a file, or what it says.
         generate: How the model generates, in place of what the prompt says.
         shots: How many examples are shown, in place of what the prompt says.
-        trials: How often all are asked, each time with other shots.
-        replications: How often the same is asked anew in each trial.
+        trials: How often all are asked, each time with other shots; by default what
+            the prompt says.
+        replications: How often the same is asked anew in each trial; likewise.
         count_tokens: Says how many tokens a text has; by default they are estimated.
     """
 
     prompt: str | Path | Mapping[str, Any] | Prompt | None = None
     generate: Mapping[str, Any] | None = None
     shots: int | None = None
-    trials: int = 1
-    replications: int = 1
+    trials: int | None = None
+    replications: int | None = None
     count_tokens: CountTokens | None = None
 
     def __post_init__(self) -> None:
@@ -48,13 +50,13 @@ class Wording:
     @property
     def is_said(self) -> bool:
         """Whether anything is said that only a prompt can take."""
-        return self != Wording(
-            replications=self.replications, count_tokens=self.count_tokens
-        )
+        trials = None if self.trials == 1 else self.trials
+        others = {"replications": None, "count_tokens": None}
+        return replace(self, trials=trials, **others) != Wording()
 
-    def chosen(self, inputs: ModelInputs) -> tuple[str, Prompt]:
+    def chosen(self, inputs: ModelInputs, kind: str | None) -> tuple[str, Prompt]:
         """Return the prompt, with what is said in place of its own."""
-        name, prompt = read_prompt(self.prompt, inputs.prompts, inputs.asker)
+        name, prompt = read_prompt(self.prompt, inputs.prompts, inputs.asker, kind)
         said = prompt.model_dump(mode="json", exclude_defaults=True)
         changes = []
         if self.generate:
@@ -74,26 +76,38 @@ def prepare(
     wording: Wording,
     origin: Origin,
     copies_of: Mapping[str, Any] | None = None,
-) -> Plan:
+) -> Plan | InputPlan:
     """Check all that can be checked before the first request."""
-    if copies_of is not None:
-        originals = load_inputs(**copies_of, registry=origin.registry)
-        names = ("dataset", "data", "task", "rows")
-        named = {name: copies_of.get(name) for name in names}
-        of_originals = Origin(**named, registry=origin.registry)
-        return prepare(model, originals, wording, of_originals).of_copies(inputs)
-    name, prompt = wording.chosen(inputs)
+    if model.way == "predict":
+        if wording.is_said:
+            raise EvalkitError(
+                f"{model.component.id} answers inputs without a prompt: it takes "
+                "neither a prompt nor shots, nor how to generate"
+            )
+        return InputPlan(inputs, wording.replications or 1)
+    if copies_of is None:
+        return _planned(model, inputs, wording, origin)
+    originals = load_inputs(**copies_of, registry=origin.registry)
+    names = ("dataset", "data", "task", "rows")
+    named = {name: copies_of.get(name) for name in names}
+    of_originals = Origin(**named, registry=origin.registry)
+    plan = _planned(model, originals, wording, of_originals)
+    return plan.of_copies(inputs, origin)
+
+
+def _planned(
+    model: BoundModel, inputs: ModelInputs, wording: Wording, origin: Origin
+) -> Plan:
+    name, prompt = wording.chosen(inputs, model.kind)
     mapped = None if origin.rows is None else origin.rows.mapped
-    makes = renderer(prompt, name, inputs, model.abilities, origin.registry, mapped)
+    fits = (model.abilities, origin.registry, mapped, model.kind)
+    makes = renderer(prompt, name, inputs, *fits)
     _refuse_unable(model, makes)
-    drawn = draw_shots(makes, origin, wording.trials)
-    return Plan(
-        makes,
-        drawn,
-        wording.replications,
-        model.context_length,
-        wording.count_tokens,
-    )
+    trials = wording.trials or (1 if wording.shots == 0 else prompt.trials)
+    drawn = draw_shots(makes, origin, trials)
+    replications = wording.replications or prompt.replications
+    limits = (model.context_length, wording.count_tokens)
+    return Plan(makes, drawn, replications, *limits)
 
 
 def _refuse_unable(model: BoundModel, makes: Renderer) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path, PurePath
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -18,9 +19,12 @@ from pydantic import (
 )
 
 from evalkit.catalog import is_file_name
-from evalkit.errors import DataError
+from evalkit.errors import DataError, EvalkitError
 from evalkit_models_base.requests import Sampling
 from evalkit_models_base.templates import fields_of
+
+if TYPE_CHECKING:
+    from evalkit_adapters_rows.patterns import Pattern
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -120,19 +124,33 @@ class Shots(_Declared):
     examples: tuple[Mapping[str, Any], ...] | None = None
     """The examples themselves, in place of a source: fields of the input, and
     `answer`."""
-    draw: Literal["random", "balanced", "first"] | None = None
-    """By chance; by chance with each answer equally often; or in their order. By
-    default `examples` stand in their order, and those of a source are drawn."""
-    seed: int = 0
+    draw: Literal["random", "balanced", "first", "lm-eval", "helm"] | None = None
+    """By chance; by chance with each answer equally often; in their order; as
+    lm-evaluation-harness does, anew for each example; or as HELM does. By default
+    `examples` stand in their order, and those of a source are drawn."""
+    match: str | None = None
+    """A facet or column, in which shots are like the example."""
+    spare: bool | None = None
+    """With `lm-eval`, whether one more is drawn, to leave out the example itself; by
+    default where the source is the split that is asked."""
+    seed: int | None = None
+    """By default 1234 for `lm-eval`, else 0."""
+
+    @property
+    def drawn(self) -> str:
+        """How they are drawn."""
+        return self.draw or ("first" if self.examples is not None else "random")
+
+    @property
+    def drawn_with(self) -> int:
+        """The seed."""
+        usual = 1234 if self.draw == "lm-eval" else 0
+        return usual if self.seed is None else self.seed
 
     @property
     def are_in_order(self) -> bool:
         """Whether the first ones are shown."""
-        return (self.draw or self._usual_draw) == "first"
-
-    @property
-    def _usual_draw(self) -> str:
-        return "first" if self.examples is not None else "random"
+        return self.drawn == "first"
 
     @property
     def wanted(self) -> int:
@@ -144,9 +162,9 @@ class Shots(_Declared):
         if not self.wanted:
             return {}
         said = self.model_dump(mode="json", exclude_defaults=True)
-        said |= {"count": self.wanted, "draw": self.draw or self._usual_draw}
-        if self.are_in_order:
-            said.pop("seed", None)
+        said |= {"count": self.wanted, "draw": self.drawn, "seed": self.drawn_with}
+        if self.are_in_order or not self.drawn_with:
+            del said["seed"]
         if self.source == TRAINING:
             del said["source"]
         elif self.source is not None and is_file_name(self.source):
@@ -157,6 +175,8 @@ class Shots(_Declared):
     def _come_from_one_place(self) -> Self:
         if self.source is not None and self.examples is not None:
             raise ValueError("shots have either a source or examples")
+        if self.spare is not None and self.draw != "lm-eval":
+            raise ValueError("spare is for the draw lm-eval")
         for number, each in enumerate(self.examples or (), start=1):
             if each.get("answer") is None:
                 raise ValueError(f"the example {number} has no answer")
@@ -209,6 +229,25 @@ class Prompt(_Declared):
     extract: str | Sequence[str | Mapping[str, Any]] | None = None
     """What takes the answer out of the reply, as for `--extract`."""
     generate: Sampling = Sampling()
+    prefix: str = ""
+    """What stands before the whole text, or the first message of the user."""
+    suffix: str = ""
+    """What stands behind the whole text, or the last message of the user."""
+    substitutions: tuple[tuple[str, str], ...] = ()
+    """Regular expressions and replacements, for the whole text or each message."""
+    trials: Annotated[int, Field(strict=True, ge=1)] = 1
+    """How often all are asked, each time with other shots."""
+    replications: Annotated[int, Field(strict=True, ge=1)] = 1
+    """How often the same is asked anew in each trial."""
+
+    @field_validator("substitutions")
+    @classmethod
+    def _can_be_used(cls, given: tuple[tuple[str, str], ...]) -> Any:
+        try:
+            patterns_of(given)
+        except EvalkitError as error:
+            raise ValueError(str(error)) from error
+        return given
 
     @property
     def uses_continuations(self) -> bool:
@@ -251,6 +290,7 @@ class Prompt(_Declared):
         """
         said = self.model_dump(mode="json", exclude_defaults=True)
         said["shots"] = self.shots.said()
+        said.pop("trials", None), said.pop("replications", None)
         if self.choices.order != "shuffled":
             said.get("choices", {}).pop("seed", None)
         if self.calibration == self.cue:
@@ -262,8 +302,9 @@ def read_prompt(
     given: str | Path | Mapping[str, Any] | Prompt | None,
     declared: Mapping[str, Mapping[str, Any]],
     where: str,
+    kind: str | None = None,
 ) -> tuple[str, Prompt]:
-    """Return the prompt that is meant."""
+    """Return the prompt that is meant; by default that for the kind of the model."""
     if isinstance(given, Prompt):
         return "prompt", given
     if isinstance(given, Mapping):
@@ -274,7 +315,8 @@ def read_prompt(
                 f"{where} declares no prompts: say how a model is asked with --prompt "
                 "FILE (prompt=)"
             )
-        given = next(iter(declared))
+        kinds = [kind or "instruct", *(["instruct"] if kind == "reasoning" else [])]
+        given = next(name for name in (*kinds, *declared) if name in declared)
     name = str(given)
     if name in declared:
         return name, checked_prompt(f"{where}: the prompt {name!r}", declared[name])
@@ -320,6 +362,19 @@ def _problem(error: ValidationError, said: Mapping[str, Any]) -> str:
     near = get_close_matches(str(key), known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else f"; there is {', '.join(known)}"
     return f"there is no key {place!r}{hint if known else ''}"
+
+
+@lru_cache(maxsize=100)
+def patterns_of(
+    substitutions: tuple[tuple[str, str], ...],
+) -> list[tuple[Pattern, str]]:
+    """Return patterns that take linear time, each with its replacement."""
+    if not substitutions:  # which spares an import
+        return []
+    from evalkit_adapters_rows.patterns import Pattern
+
+    patterns = [(Pattern(text), replacement) for text, replacement in substitutions]
+    return [(each, each.replacement(said)) for each, said in patterns]
 
 
 def _fields(template: str) -> list[str]:

@@ -5,23 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from evalkit.errors import DataError
+from evalkit_models_base.answered import Answered as Shot
 from evalkit_models_base.choosing import Shown, choices_name, shown_options
 from evalkit_models_base.inputs import ModelInputs
-from evalkit_models_base.prompts import Form, Prompt
+from evalkit_models_base.prompts import Form, Prompt, patterns_of
 from evalkit_models_base.requests import Message, Request
 from evalkit_models_base.templates import fields_of, fill
-
-
-class Shot(NamedTuple):
-    """An example that is shown with its answer."""
-
-    row: Mapping[str, Any]
-    answer: Any
-    stored: Any = None
-    """The answer as it is in the data, where that is known."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +86,19 @@ class Renderer:
     ) -> Rendered:
         """Make what a model is sent."""
         if self.form == "text":
-            return Rendered(text=self._text(row, shots, choice))
+            text = self._text(row, shots, choice)
+            text = self.prompt.prefix + text + self.prompt.suffix
+            return Rendered(text=self._substituted(text))
         messages = self._conversation(row, shots, choice)
         return Rendered(messages=tuple(self._trimmed(messages)))
+
+    def _substituted(self, text: str) -> str:
+        for pattern, replacement in patterns_of(self.prompt.substitutions):
+            import polars as pl
+
+            texts = pl.Series([text], dtype=pl.String)
+            text = pattern.substitute(texts, replacement, 0)[0]
+        return text
 
     def calibration(self) -> Rendered:
         """Make what stands in place of an input where options are calibrated."""
@@ -138,8 +140,10 @@ class Renderer:
             messages += self._shot(shot)[1]
         messages += self._exchange(row, choice)
         first = next(n for n, each in enumerate(messages) if each.role == "user")
-        text = self._instructed(messages[first].content)
+        text = self.prompt.prefix + self._instructed(messages[first].content)
         messages[first] = Message(role="user", content=text)
+        text = messages[-1].content + self.prompt.suffix
+        messages[-1] = Message(role="user", content=text)
         if self.prompt.system is not None:
             system = fill(self.prompt.system, self._common())
             messages.insert(0, Message(role="system", content=system))
@@ -162,9 +166,10 @@ class Renderer:
 
     def _trimmed(self, messages: Sequence[Message]) -> list[Message]:
         count = {"none": 0, "first": 1, "all": len(messages)}[self.prompt.trim]
+        texts = [self._substituted(each.content) for each in messages]
         return [
-            Message(role=each.role, content=each.content.strip()) if n < count else each
-            for n, each in enumerate(messages)
+            Message(role=each.role, content=text.strip() if n < count else text)
+            for n, (each, text) in enumerate(zip(messages, texts, strict=True))
         ]
 
     def _cued(self, row: Mapping[str, Any], choice: str | None = None) -> str:

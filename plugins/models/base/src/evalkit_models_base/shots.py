@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import json
-import random
 import unicodedata
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import cycle
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evalkit import Registry
-from evalkit.catalog import DataSource, Resolver, bind_dataset, is_file_name
+from evalkit.catalog import (
+    DataSource,
+    Resolver,
+    bind_dataset,
+    facet_of,
+    is_file_name,
+)
 from evalkit.errors import DataError
 from evalkit.reporting import count_of
-from evalkit_models_base.answered import load_answered
+from evalkit_models_base.answered import Answered, load_answered
 from evalkit_models_base.choosing import choices_name
+from evalkit_models_base.drawing import Chosen, draw_each, draw_trial, too_few
 from evalkit_models_base.prompts import TRAINING
 from evalkit_models_base.rendering import Renderer, Shot
 
-_ATTEMPTS = 1_000
-"""How often a trial is drawn again that has the same shots as one before."""
+_MOST_LISTED = 100
+"""Groups of examples whose shots a record lists; of more it has the digest alone."""
 
 
 @dataclass(frozen=True)
@@ -34,26 +39,52 @@ class Origin:
     rows: DataSource | None = None
     registry: Registry | None = None
 
+    def answered(self, split: str | None, file: str | None = None) -> list[Answered]:
+        """Load the examples of a split, or of a file, with their answers."""
+        return load_answered(
+            self.dataset,
+            data=self.data,
+            task=self.task,
+            split=split,
+            file=file,
+            rows=self.rows,
+            registry=self.registry,
+        )
+
 
 @dataclass(frozen=True)
 class Drawn:
-    """Shots of each trial, which are the same for all rows.
+    """Shots of each trial.
 
     Attributes:
-        trials: The shots of each.
+        trials: The shots of each, by the key of an example.
+        keys: The key of each example, by its id; None where all have the same, `""`.
         notices: What a user should know of them.
     """
 
-    trials: tuple[tuple[Shot, ...], ...] = ((),)
+    trials: tuple[Mapping[str, Chosen], ...] = ({"": ()},)
+    keys: Mapping[str, str] | None = None
     notices: tuple[str, ...] = ()
+
+    def shots(self, trial: int, uid: Any) -> Chosen:
+        """Return the shots of an example in a trial, from 0."""
+        return self.trials[trial]["" if self.keys is None else self.keys[str(uid)]]
 
     def said(self) -> dict[str, Any]:
         """Return the ids of the shots of each trial, and a digest of what they say."""
-        if self.trials == ((),):
+        if self.trials == ({"": ()},):
             return {}
-        text = json.dumps(self.trials, sort_keys=True, default=str)
-        ids = [[str(shot.row["uid"]) for shot in trial] for trial in self.trials]
-        return {"shown": ids, "shown_sha256": hashlib.sha256(text.encode()).hexdigest()}
+        ids: list[Any] = [
+            {key: [str(each.row["uid"]) for each in shots] for key, shots in of.items()}
+            for of in self.trials
+        ]
+        if self.keys is None:
+            ids = [of[""] for of in ids]
+        says = [shot[:3] for shot in _distinct(self.trials)]
+        text = json.dumps([ids, says], sort_keys=True, default=str)
+        digest = {"shown_sha256": hashlib.sha256(text.encode()).hexdigest()}
+        is_listed = len(self.trials[0]) <= _MOST_LISTED
+        return {"shown": ids, **digest} if is_listed else digest
 
 
 def draw_shots(makes: Renderer, origin: Origin, trials: int = 1) -> Drawn:
@@ -71,37 +102,115 @@ def draw_shots(makes: Renderer, origin: Origin, trials: int = 1) -> Drawn:
             f"{name}: shots: the method {makes.prompt.method} shows none; take them out"
         )
     pool, notices = _pool(makes, origin)
-    found: list[tuple[Shot, ...]] = []
-    for trial in range(trials):
-        found.append(_another(makes, pool, trial, found))
-    for shot in {id(shot): shot for shots in found for shot in shots}.values():
+    pools, keys = _matched(makes, origin, pool)
+    found: list[dict[str, Chosen]] = []
+    if shots.draw == "lm-eval":
+        uids = [str(row["uid"]) for row in makes.inputs.rows]
+        is_asked = shots.source == makes.inputs.split
+        is_spare = is_asked if shots.spare is None else shots.spare
+        itself = _Itself(makes, pool if is_asked else ())
+        groups = dict.fromkeys(uids, "") if keys is None else keys
+        keys = {uid: uid for uid in uids}
+        found += [
+            draw_each(makes, pools, groups, trial, itself, is_spare)
+            for trial in range(trials)
+        ]
+    else:
+        for trial in range(trials):
+            drawn = {
+                key: draw_trial(makes, each, trial, [before[key] for before in found])
+                for key, each in pools.items()
+            }
+            found.append(drawn)
+    for shot in _distinct(found):
         makes.render(shot.row, (shot,))
-    return Drawn(tuple(found), notices)
+    return Drawn(tuple(found), keys, notices)
 
 
-def copies_of_shots(makes: Renderer, drawn: Drawn) -> tuple[str, ...]:
-    """Say how many copies of examples say what a shot does, with its answer.
+def _distinct(trials: Iterable[Mapping[str, Chosen]]) -> list[Shot]:
+    """Return the shots of all trials, each once."""
+    shots = (shot for of in trials for each in of.values() for shot in each)
+    return [*{id(shot): shot for shot in shots}.values()]
 
-    Their originals are asked with the same shots, so that none can be left out.
+
+def drawn_for_copies(makes: Renderer, drawn: Drawn, origin: Origin) -> Drawn:
+    """Return the shots of copies: those of their originals.
+
+    A copy that says what a shot does, with its answer, cannot be left out: a notice
+    says how many there are.
     """
-    asked = _Asked(makes)
-    shown = {asked.text(shot.row) for shots in drawn.trials for shot in shots}
-    count = sum(asked.text(row) in shown for row in makes.inputs.rows)
+    own = drawn.keys
+    if own is not None:
+        copies = origin.answered(makes.inputs.split)
+        ids = {str(each.row["uid"]): str(each.row.get("input_id")) for each in copies}
+        own = {copy: own[of] for copy, of in ids.items() if of in own}
+    same = Drawn(drawn.trials, own)
+    text = _Asked(makes).text
+    texts = {id(shot): text(shot.row) for shot in _distinct(drawn.trials)}
+    count = 0
+    for row in makes.inputs.rows:
+        shown = [same.shots(n, row["uid"]) for n in range(len(drawn.trials))]
+        count += text(row) in {texts[id(shot)] for shots in shown for shot in shots}
     if not count:
-        return ()
+        return same
     says = "says" if count == 1 else "say"
-    return (
-        f"{count_of(count, 'row')} of copies {says} what a shot with its answer does",
+    notice = (
+        f"{count_of(count, 'row')} of copies {says} what a shot with its answer does"
     )
+    return replace(same, notices=(notice,))
+
+
+def _matched(
+    makes: Renderer, origin: Origin, pool: list[Shot]
+) -> tuple[dict[str, list[Shot]], dict[str, str] | None]:
+    """Return what may be shown by the value of `match`, and that of each example."""
+    shots, facet = makes.prompt.shots, makes.prompt.shots.match
+    if facet is None:
+        return {"": pool}, None
+    values = {
+        str(each.row["uid"]): _value_of(each, facet)
+        for each in origin.answered(makes.inputs.split)
+    }
+    keys: dict[str, str] = {}
+    for row in makes.inputs.rows:
+        value = values.get(str(row["uid"]))
+        if value is None:
+            error = DataError(
+                f"shots.match: the example has no single value of {facet!r}, as a "
+                f"column or a tag {facet}:VALUE"
+            )
+            raise makes.about(row, error)
+        keys[str(row["uid"])] = value
+    pools: dict[str, list[Shot]] = {value: [] for value in keys.values()}
+    for shot in pool:
+        pools.get(str(_value_of(shot, facet)), []).append(shot)
+    for value, each in pools.items():
+        if len(each) < shots.wanted:
+            raise too_few(makes, f" where {facet} is {value!r}", len(each))
+    return pools, keys
+
+
+def _value_of(shot: Shot, facet: str) -> str | None:
+    """Return the value of a facet; None where an example has none, or several."""
+    value = shot.row.get(facet)
+    if value is not None:
+        return str(value)
+    pairs = [facet_of(tag) for tag in shot.tags]
+    values = [pair[1] for pair in pairs if pair is not None and pair[0] == facet]
+    return values[0] if len(values) == 1 else None
 
 
 def _pool(makes: Renderer, origin: Origin) -> tuple[list[Shot], tuple[str, ...]]:
-    """Return what may be shown: nothing that is asked, by id or by what it says."""
+    """Return what may be shown: nothing that is asked, by id or by what it says.
+
+    With the draw of lm-eval an example is kept from itself alone.
+    """
     shots, name = makes.prompt.shots, makes.name
     given = _given(makes) if shots.examples is not None else _loaded(makes, origin)
     answered = [shot for shot in given if shot.answer not in (None, [])]
     asked = _Asked(makes)
-    open_ = [shot for shot in answered if not asked.has(shot)]
+    is_each = shots.draw == "lm-eval"
+    open_ = [shot for shot in answered if is_each or not asked.has(shot)]
     leaking = len(answered) - len(open_)
     if leaking and (shots.examples is not None or shots.are_in_order):
         first = next(shot for shot in answered if asked.has(shot))
@@ -110,13 +219,13 @@ def _pool(makes: Renderer, origin: Origin) -> tuple[list[Shot], tuple[str, ...]]
             f"asked, by its {asked.how(first)}, and would show its answer; take it out "
             f"of {shots.source or 'shots.examples'}"
         )
-    if len(open_) < shots.wanted:
+    is_short = len(open_) < shots.wanted
+    if is_short and not (open_ and shots.draw == "helm"):
         why = f", {leaking} of {len(answered)} being asked" if leaking else ""
-        raise DataError(
-            f"{name}: shots.count is {shots.wanted}, and {len(open_)} examples can be "
-            f"shown{why}; lower it, or name another shots.source"
-        )
+        raise too_few(makes, "", len(open_), why)
     notices = []
+    if is_short:
+        notices.append(f"{len(open_)} of {shots.wanted} shots shown, as there are")
     if leaking:
         notices.append(
             f"{count_of(leaking, 'example')} of {shots.source!r} not shown, being "
@@ -149,24 +258,16 @@ def _loaded(makes: Renderer, origin: Origin) -> list[Shot]:
             f"{makes.inputs.split!r} or a file, or write shots.examples"
         )
     is_file = is_file_name(source)
-    if not is_file and source == makes.inputs.split:
+    is_each = makes.prompt.shots.draw == "lm-eval"
+    if not is_file and source == makes.inputs.split and not is_each:
         raise DataError(
             f"{name}: shots.source is {source!r}, the split that is asked, so that "
             "answers would leak; name another split or a file"
         )
     try:
-        rows = load_answered(
-            origin.dataset,
-            data=origin.data,
-            task=origin.task,
-            split=None if is_file else source,
-            file=source if is_file else None,
-            rows=origin.rows,
-            registry=origin.registry,
-        )
+        return origin.answered(*((None, source) if is_file else (source,)))
     except DataError as error:
         raise DataError(f"{name}: shots.source: {error}") from error
-    return [Shot(*each) for each in rows]
 
 
 def _training_split(makes: Renderer, origin: Origin) -> str | None:
@@ -217,68 +318,20 @@ def _folded(value: Any) -> str:
     return " ".join(text.split())
 
 
-def _another(
-    makes: Renderer,
-    pool: Sequence[Shot],
-    trial: int,
-    before: Sequence[tuple[Shot, ...]],
-) -> tuple[Shot, ...]:
-    """Draw the shots of a trial, which no trial before has."""
-    shots, name = makes.prompt.shots, makes.name
-    count, seen = shots.wanted, {_ids(each) for each in before}
-    if shots.are_in_order:
-        found = tuple(pool[trial * count : (trial + 1) * count])
-        if len(found) == count:
-            return found
-        seen, tries = set(), 0
-    else:
-        ordered = sorted(pool, key=lambda shot: str(shot.row["uid"]))
-        tries = _ATTEMPTS
-    for attempt in range(tries):
-        rng = random.Random(f"{shots.seed}:{trial}:{attempt}")
-        found = _draw(makes, ordered, rng)
-        if _ids(found) not in seen:
-            return found
-    raise DataError(
-        f"{name}: shots: {trial + 1} trials of {count} other examples each cannot be "
-        f"drawn of {len(pool)}; ask for fewer trials"
-    )
+class _Itself:
+    """Tells whether a shot would show an example its own answer."""
+
+    def __init__(self, makes: Renderer, own: Iterable[Shot]) -> None:
+        self._text = _Asked(makes).text
+        self._own = {str(shot.row["uid"]): shot for shot in own}
+
+    def __call__(self, row: Mapping[str, Any], shot: Shot) -> bool:
+        """Compare whole examples where both are known, else ids, and what they say."""
+        uid, itself = str(row["uid"]), self._own.get(str(row["uid"]))
+        if itself is not None:
+            return shot is itself or _content(shot) == _content(itself)
+        return str(shot.row["uid"]) == uid or self._text(shot.row) == self._text(row)
 
 
-def _ids(shots: Sequence[Shot]) -> frozenset[str]:
-    return frozenset(str(shot.row["uid"]) for shot in shots)
-
-
-def _draw(
-    makes: Renderer, pool: Sequence[Shot], rng: random.Random
-) -> tuple[Shot, ...]:
-    shots = makes.prompt.shots
-    if shots.draw != "balanced":
-        return tuple(rng.sample(pool, shots.wanted))
-    groups: dict[str, list[Shot]] = {}
-    for shot in pool:
-        groups.setdefault(_kind(makes, shot), []).append(shot)
-    kinds = sorted(groups)
-    rng.shuffle(kinds)
-    for group in groups.values():
-        rng.shuffle(group)
-    found: list[Shot] = []
-    for kind in cycle(kinds):
-        if len(found) == shots.wanted:
-            break
-        if groups[kind]:
-            found.append(groups[kind].pop())
-    rng.shuffle(found)
-    return tuple(found)
-
-
-def _kind(makes: Renderer, shot: Shot) -> str:
-    """Return what is balanced: the letter of the answer, or the answer itself.
-
-    The texts of options differ from question to question, so that a balance of them
-    would be none.
-    """
-    answer = shot.answer[0] if isinstance(shot.answer, list) else shot.answer
-    if not makes.shows_options:
-        return str(answer)
-    return makes.shown(shot.row).letter_of(answer) or str(answer)
+def _content(shot: Shot) -> tuple[Any, ...]:
+    return {**shot.row, "uid": None}, shot.answer, shot.stored
